@@ -128,8 +128,8 @@ def local_path(raw: str, *, cwd: str | None = None) -> str | None:
 
     Examples
     --------
-    >>> local_path(r"C:\work\repo\a.py"), local_path("a.py", cwd="/private/tmp/x")
-    ('/work/repo/a.py', '/tmp/x/a.py')
+    >>> local_path(r"C:\dev\repo\a.py"), local_path("a.py", cwd="/private/tmp/x")
+    ('/dev/repo/a.py', '/tmp/x/a.py')
     """
     ref = file_ref(raw, cwd=cwd, roots=())
     is_local = ref is not None and ref.repository is None and ref.path.startswith("/")

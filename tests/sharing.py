@@ -12,7 +12,7 @@ import pytest
 
 
 def shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return a folder of the test run that ``make`` has filled; nobody changes it afterwards."""
+    """Return a folder of the test run that ``make`` has filled; it does not change afterwards."""
     own = factory.getbasetemp()
     root = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     folder, made = root / f"shared-{name}", root / f"shared-{name}.made"

@@ -69,12 +69,12 @@ _ONE_READ = (
     _found("/tmp/project/src/a.py", "/private/tmp/project", "One folder has both names."),
     _found("/private/tmp/project/src/a.py", "/tmp/project", "One folder has both names."),
     _found("/private/var/w/src/a.py", "/var/w", "One folder has both names."),
-    _found("C:\\work\\repo\\src\\a.py", "C:\\work\\repo", "The session states its folder."),
-    _found("c:/Work/repo/src/a.py", "C:\\work\\repo", "Windows paths have no case."),
-    _found("src\\a.py", "C:\\work\\repo", "A relative path begins in the session's folder."),
-    _found("/mnt/c/work/repo/src/a.py", "C:\\work\\repo", "The drive is mounted in a subsystem."),
-    _found("/c/work/repo/src/a.py", "C:\\work\\repo", "A Unix shell on Windows names drives so."),
-    _found("C:\\work\\repo\\src\\a.py", "/c/work/repo", "A Unix shell on Windows names drives so."),
+    _found("C:\\dev\\repo\\src\\a.py", "C:\\dev\\repo", "The session states its folder."),
+    _found("c:/Work/repo/src/a.py", "C:\\dev\\repo", "Windows paths have no case."),
+    _found("src\\a.py", "C:\\dev\\repo", "A relative path begins in the session's folder."),
+    _found("/mnt/c/dev/repo/src/a.py", "C:\\dev\\repo", "The drive is mounted in a subsystem."),
+    _found("/c/dev/repo/src/a.py", "C:\\dev\\repo", "A Unix shell on Windows names drives so."),
+    _found("C:\\dev\\repo\\src\\a.py", "/c/dev/repo", "A Unix shell on Windows names drives so."),
     _found("D:\\repo\\src\\a.py", None, "No other folder explains the path."),
     _found(
         "~/project/src/a.py", "/home/dev/project", "The tilde is the home that the trial shows."
@@ -341,9 +341,9 @@ TRAPS = (
     Trap(
         situation="layout",
         files=_session(
-            "C:\\work\\repo",
-            _bash("cd C:/work/repo/src && cat a.py"),
-            _bash("cat /c/work/repo/src/b.py"),
+            "C:\\dev\\repo",
+            _bash("cd C:/dev/repo/src && cat a.py"),
+            _bash("cat /c/dev/repo/src/b.py"),
         ),
         expected={"src/a.py": "certain", "src/b.py": "certain"},
         reason="A shell on Windows names the session's folder in two ways.",
