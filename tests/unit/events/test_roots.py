@@ -156,10 +156,10 @@ def test_a_task_states_an_absolute_folder():
 @pytest.mark.parametrize(
     ("raw", "cwd"),
     [
-        ("C:\\work\\repo\\src\\a.py", "C:\\work\\repo"),
-        ("/c/work/repo/src/a.py", "C:\\work\\repo"),
-        ("/mnt/c/work/repo/src/a.py", "C:\\work\\repo"),
-        ("C:/work/repo/src/a.py", "/c/work/repo"),
+        ("C:\\dev\\repo\\src\\a.py", "C:\\dev\\repo"),
+        ("/c/dev/repo/src/a.py", "C:\\dev\\repo"),
+        ("/mnt/c/dev/repo/src/a.py", "C:\\dev\\repo"),
+        ("C:/dev/repo/src/a.py", "/c/dev/repo"),
         ("\\\\wsl$\\Debian\\home\\dev\\src\\a.py", "/home/dev"),
         ("~/repo/src/a.py", "/home/dev/repo"),
         ("/private/tmp/x/src/a.py", "/tmp/x"),

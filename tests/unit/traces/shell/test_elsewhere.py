@@ -8,11 +8,11 @@ from retrieval_eval.traces.shell import ShellSession
 from retrieval_eval.traces.shell.powershell import is_powershell
 
 TABLE = (
-    "\n\n    Directory: C:\\work\\src\n\n\nMode                 LastWriteTime         Length Name\n"
+    "\n\n    Directory: C:\\dev\\src\n\n\nMode                 LastWriteTime         Length Name\n"
     "----                 -------------         ------ ----\n"
     "d-----         1/1/2024  12:00 PM                sub\n"
     "-a----         1/1/2024  12:00 PM           1234 a.py\n\n"
-    "    Directory: C:\\work\\src\\sub\n\n"
+    "    Directory: C:\\dev\\src\\sub\n\n"
     "-a----         1/1/2024  12:00 PM             12 b.py\n"
 )
 PATCH = (
@@ -61,16 +61,16 @@ CERTAIN = [
     ("xxd src/a.bin", "0: 00", ["opened /w/src/a.bin"]),
     # PowerShell
     (r"Get-Content -Path src\a.py -TotalCount 20", "x", ["opened /w/src/a.py 1-20"]),
-    (r"Get-Content 'C:\work\src\a b.py'", "x", ["opened C:/work/src/a b.py"]),
-    (r"cd C:\work; gc src\a.py | Select-Object -First 5", "x", ["opened C:/work/src/a.py 1-5"]),
+    (r"Get-Content 'C:\dev\src\a b.py'", "x", ["opened C:/dev/src/a b.py"]),
+    (r"cd C:\dev; gc src\a.py | Select-Object -First 5", "x", ["opened C:/dev/src/a.py 1-5"]),
     (r"(Get-Content src\a.py)[0..20]", "x", ["opened /w/src/a.py"]),
     (r"Select-String -Path src\*.py -Pattern foo", "\r\nsrc\\a.py:12:foo\r\nsrc\\b.py:3:foo",
      ["matched /w/src/a.py 12-12", "matched /w/src/b.py 3-3"]),
     (r"Get-ChildItem -Recurse -Filter *.py | Select-String 'foo'", "src\\a.py:12:foo",
      ["matched /w/src/a.py 12-12"]),
     (r"Get-ChildItem -Recurse src", TABLE, ["listed /w/src/a.py", "listed /w/src/sub/b.py"]),
-    (r"Get-ChildItem C:\work\src", TABLE,
-     ["listed C:/work/src/a.py", "listed C:/work/src/sub/b.py"]),
+    (r"Get-ChildItem C:\dev\src", TABLE,
+     ["listed C:/dev/src/a.py", "listed C:/dev/src/sub/b.py"]),
     ("Get-ChildItem -Recurse -Name", "src\\a.py", ["listed /w/src/a.py"]),
     (r"type src\a.py", "x", ["opened /w/src/a.py"]),
     ("pwsh -c 'Get-Content src/a.py'", "x", ["opened /w/src/a.py"]),
