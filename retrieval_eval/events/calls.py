@@ -16,6 +16,7 @@ from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argu
 from retrieval_eval.traces.results.local_files import without_numbers
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
+from retrieval_eval.traces.shell.copies import Copies
 from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret, with_plain_output
 
 _MOST_OPAQUE_REASONS = 50
@@ -99,6 +100,7 @@ class CallReducer:
         self.exposure = Exposure(fix_lines)
         self._keeps_shell = dialect is None or dialect.keeps_shell
         self._cwd = cwd
+        self._copies = Copies()
         self._shells: dict[str, ShellSession] = {}
         self._saved = SavedResults()
         self._definitions = {symbol: Definition(symbol.symbol) for symbol in symbols}
@@ -113,10 +115,11 @@ class CallReducer:
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
         session = self._shells.get(agent)
         if session is None:
-            session = self._shells[agent] = ShellSession(self._cwd)
+            session = self._shells[agent] = ShellSession(self._cwd, self._copies)
         if not self._keeps_shell:
             session.restart(joined(self._cwd, call.cwd or self._cwd or ""))
         before = session.cwd
+        use = self._of_copies(use)
         shell = _shell(session, call, use)
         folder = use.command_cwd or call.cwd or self._cwd
         again = self._saved.reread(call, use)
@@ -143,6 +146,13 @@ class CallReducer:
             is_refused=_is_refused(call, use),
             defined=self._defined(call, use),
         )
+
+    def _of_copies(self, use: ToolUse) -> ToolUse:
+        """Return what a tool did, with the files whose copies it showed."""
+        for target in use.targets:
+            if target.access == "written" and target.doubt is None:
+                self._copies.overwrite(target.path, is_edit=True)
+        return replace(use, targets=self._copies.with_origins(use.targets))
 
     def _defined(self, call: ToolCall, use: ToolUse) -> tuple[Symbol, ...]:
         if call.result is None or not use.is_retrieval:

@@ -7,6 +7,7 @@ from typing import Final
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
+from retrieval_eval.traces.shell.copies import EDITORS, Copies
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Evidence, Verdict, judge, shared_evidence
@@ -32,6 +33,13 @@ MAX_COMMAND: Final = 200_000
 class ShellSession:
     """The working directory and variables of one shell across its calls.
 
+    Parameters
+    ----------
+    cwd
+        The folder in which the shell begins, None where it is not known.
+    copies
+        The copies of files that all shells of a trial made; its own where None.
+
     Examples
     --------
     >>> shell = ShellSession()
@@ -42,8 +50,9 @@ class ShellSession:
     ('/repo/a.py', 'opened', ((1, 5),), None)
     """
 
-    def __init__(self, cwd: str | None = None) -> None:
+    def __init__(self, cwd: str | None = None, copies: Copies | None = None) -> None:
         self._environment = Environment(cwd or "")
+        self._copies = copies if copies is not None else Copies()
         self._known: set[str] = set()
         self._logs: dict[str, tuple[Invocation, ...]] = {}
 
@@ -140,10 +149,14 @@ class ShellSession:
                     verdict = judge(plan, evidence, output, self._known)
                     if doubt is not None:
                         verdict = _doubted(verdict, doubt)
+                    shown = self._copies.with_origins(verdict.targets)
+                    verdict = replace(verdict, targets=shown)
                     _record(plan, verdict, events, opaque, self._known)
                     if doubt is None and plan is planned.shown:
                         self._read_logs(plan, verdict, evidence, output, events)
             self._note_logs(step, planned)
+            if not output.is_missing:
+                self._note_copies(step, planned, evidence, output)
         return ShellAnalysis(tuple(events), tuple(opaque))
 
     def _note_logs(self, step: Step, planned: Plans) -> None:
@@ -157,6 +170,18 @@ class ShellSession:
         if name is not None and is_known and len(self._logs) < MAX_LOGS:
             shown = replace(last, writes=(), is_shown=True)
             self._logs[last.resolve(name)] = (*step.stages[:-1], shown)
+
+    def _note_copies(self, step: Step, planned: Plans, evidence: Evidence, output: Output) -> None:
+        """Remember the copies that a pipeline made, and forget those that it wrote over."""
+        is_appending = step.stages[-1].is_appending
+        for plan in planned.writes:
+            is_edit = is_appending or plan.program in EDITORS
+            for operand in plan.files:
+                self._copies.overwrite(plan.path(operand.written), is_edit=is_edit)
+        for stage in step.stages:
+            if not any(output.failed(text, stage.cwd) for text in stage.texts()):
+                is_certain = evidence.is_certain and not evidence.is_background
+                self._copies.note(stage, is_certain and not stage.hides_errors)
 
     def _read_logs(
         self,
