@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -109,6 +110,8 @@ class ShellSession:
         if is_powershell(command):
             command = as_bash(command)
             shown = as_bash_prints(shown, command)
+        elif _WINDOWS.match(self._environment.cwd or "") is not None:
+            command = _with_slashes(command)
         printed = read_output(shown)
         printed = replace(
             printed,
@@ -204,6 +207,17 @@ class ShellSession:
                 printed = replace(evidence, is_certain=True, n_lines=None, is_background=False)
                 found = judge(source, printed, output, self._known)
                 _record(source, found, events, [], self._known)
+
+
+_WINDOWS: Final = re.compile(r"[A-Za-z]:\\|\\\\")
+_WORD: Final = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|(?<=[\w.:])\\(?=[\w.])")
+
+
+def _with_slashes(command: str) -> str:
+    """Return a command that ran on Windows with slashes in the paths that are not quoted."""
+    if "\\" not in command or "<<" in command:
+        return command
+    return _WORD.sub(lambda found: "/" if found[0] == "\\" else found[0], command)
 
 
 def _record(
