@@ -25,6 +25,9 @@ from retrieval_eval.traces.shell.syntax import parse
 MAX_LOGS: Final = 1000
 """Files written by pipelines that a session remembers."""
 
+WENT_ON: Final = "a command that went on in the background"
+"""Why a command whose output was not shown is opaque."""
+
 _SHOWS_LINES: Final = frozenset(["cat", "head", "tail", "sed", "less", "more", "bat"])
 
 MAX_COMMAND: Final = 200_000
@@ -139,7 +142,7 @@ class ShellSession:
         events: list[ShellEvent] = []
         opaque: list[str] = []
         if output.is_background and not output.lines:
-            opaque.append("a command that went on in the background")
+            opaque.append(WENT_ON)
         shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
         for step, planned, evidence in zip(steps, plans, shares, strict=True):
             if step.reason is not None:
