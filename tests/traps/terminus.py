@@ -145,7 +145,7 @@ TRAPS = (
                 _screen(
                     (
                         "grep -rn x src",
-                        "src/a.py:1:x\n[... output limited to 9 bytes; 5 omitted ...]\nsrc/c.py:3:x\n",
+                        "src/a.py:1:x\n[... output limited to 9 bytes ...]\nsrc/c.py:3:x\n",
                     )
                 ),
             )
