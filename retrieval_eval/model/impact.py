@@ -516,16 +516,41 @@ class PairSlice(Record, frozen=True, kw_only=True):
     ci_high: Annotated[float | None, about("upper end of its interval", unit="0–1")] = NULL
 
 
-class Threat(Record, frozen=True, kw_only=True):
-    """A threat with its number."""
+Effect = Literal["none", "lowers", "withholds"]
+"""What a threat does to the verdict."""
 
-    name: Annotated[
-        str, about("Which: few_clusters, lacking_values, mcp_role, never_hit or reward_scales")
-    ]
+
+class Threat(Record, frozen=True, kw_only=True):
+    """Something that could overturn the comparison, with its number."""
+
+    name: Annotated[str, about("Which kind, such as few_clusters or lacking_values")]
     value: Annotated[float | None, about("Its number, where there is one")]
     unit: Annotated[str, about("What the number counts or measures")]
-    effect: Annotated[Literal["none", "lowers", "withholds"], about("What it does to the verdict")]
+    effect: Annotated[Effect, about("What it does to the verdict")]
     sentence: Annotated[str, about("The threat in words")]
+    arm: Annotated[
+        str | None, about("The configuration it concerns, where it concerns one only")
+    ] = None
+    estimate: Annotated[
+        float | None,
+        about(
+            "The difference of the verdict's metric without what threatens it, or at its worst",
+            unit="of the metric",
+        ),
+    ] = None
+    overturn: Annotated[str | None, about("What it would take to overturn the result")] = None
+
+
+VerdictState = Literal[
+    "better",
+    "worse",
+    "fragile",
+    "equivalent",
+    "no_detectable_difference",
+    "too_few_pairs",
+    "no_verdict",
+]
+"""What a comparison shows."""
 
 
 class RewardBySuite(PairedEstimate, frozen=True, kw_only=True):
@@ -550,12 +575,10 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     metrics: Annotated[dict[str, PairedStatistics], about("By metric")]
     pairs: Annotated[tuple[MatchedPair, ...], about("The pairs")]
     verdict: Annotated[
-        Literal[
-            "better", "worse", "fragile", "no_detectable_difference", "too_few_pairs", "no_verdict"
-        ],
+        VerdictState,
         about(
-            "What the comparison shows; fragile is a clear difference that values an arm "
-            "lacks could overturn"
+            "What the comparison shows; fragile is a clear difference that a threat could "
+            "overturn, equivalent a difference that lies within the stated margin"
         ),
     ]
     verdict_metric: Annotated[str, about("The metric it is about")]
@@ -567,15 +590,7 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
             str,
             dict[
                 str,
-                PairedEstimate
-                | Literal[
-                    "better",
-                    "worse",
-                    "fragile",
-                    "no_detectable_difference",
-                    "too_few_pairs",
-                    "no_verdict",
-                ],
+                PairedEstimate | VerdictState,
             ],
         ],
         about("Sensitivity to what retrieved means"),
@@ -596,6 +611,28 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     threats: Annotated[
         tuple[Threat, ...], about("Threats to the interpretation of the comparison")
     ] = EMPTY_LIST
+    overturn: Annotated[str, about("What it would take to overturn the verdict, in a sentence")] = (
+        ""
+    )
+    n_tasks_to_overturn: Annotated[
+        Count | None,
+        about(
+            "Fewest matched tasks, the most influential first, without which the difference is "
+            "no longer clear; null where it is not clear",
+            unit="tasks",
+        ),
+    ] = None
+    p_over_pairs: Annotated[
+        Share | None,
+        about(
+            "Holm's adjusted p of the verdict's metric over n_family pairs of configurations; "
+            "null where the pair was stated in advance",
+            unit="0–1",
+        ),
+    ] = None
+    n_family: Annotated[
+        Count | None, about("Pairs of configurations that the verdict is adjusted for")
+    ] = None
     reward_by_suite: Annotated[
         tuple[RewardBySuite, ...],
         about(
