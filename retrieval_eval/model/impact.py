@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from retrieval_eval.model.design import Design
 from retrieval_eval.model.meta import (
     EMPTY_LIST,
     EMPTY_MAP,
@@ -639,6 +640,9 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
             "The reward of every suite where rewards of several cannot be averaged; empty otherwise"
         ),
     ] = EMPTY_LIST
+    design: Annotated[
+        Design | None, about("What was meant, stated or inferred, with the source of every part")
+    ] = None
 
 
 class Association(Record, frozen=True, kw_only=True):
