@@ -399,6 +399,12 @@ DOORS = (
         is_forbidden_call=_writes_to_file,
     ),
     Door(
+        "SQLite files",
+        "`reading_database` bounds the work, and runs nothing of what an untrusted database holds:",
+        ("io/sqlite.py",),
+        imports=frozenset({"sqlite3"}),
+    ),
+    Door(
         "text to a terminal",
         "`echo` escapes control characters in names and texts; a library prints nothing at all:",
         ("cli/common.py",),
@@ -545,6 +551,11 @@ BREACHES = {
             *("figure.savefig('a.png')", "frame.to_csv('a.csv')"),
         ],
         ["open('a')", "path.open()", "text.replace('a', 'b')", "figure.savefig(buffer)"],
+    ),
+    "SQLite files": (
+        [],
+        ["import sqlite3", "from sqlite3 import connect"],
+        ["from retrieval_eval.io.sqlite import reading_database"],
     ),
     "text to a terminal": (
         ["import click, sys", "from click import secho as say"],
