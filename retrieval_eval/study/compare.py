@@ -22,9 +22,11 @@ from retrieval_eval.model.impact import (
     MatchedPair,
     PairedEstimate,
     PairValues,
+    Threat,
 )
 from retrieval_eval.study.arms import arm, config_named, config_pairs, configs_stated
 from retrieval_eval.study.associations import association_label, difference_associations
+from retrieval_eval.study.design import design_of
 from retrieval_eval.study.each_config import (
     calibration,
     first_times,
@@ -56,18 +58,9 @@ from retrieval_eval.study.frames import (
 from retrieval_eval.study.gate import Valid, by_task, let_through, screen
 from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
+from retrieval_eval.study.threats import Study, leading_threats, threat_rows, threats_of
 from retrieval_eval.study.trials import VIEWED, Trial, Trials, some_trials
-from retrieval_eval.study.verdict import (
-    cautions,
-    few_clusters,
-    lacking_values,
-    never_hit,
-    partial_use,
-    permitted,
-    role_notes,
-    scales,
-    verdict_of,
-)
+from retrieval_eval.study.verdict import cautions, permitted, verdict_of
 from retrieval_eval.values import DEFAULT_SEED, signed
 
 if TYPE_CHECKING:
@@ -230,6 +223,16 @@ class Comparison:
         Without a second configuration no rule has an outcome, and there is no row.
         """
         return frame_of("gate", gate_rows(self.record) if self.comparison else ())
+
+    @property
+    def threats(self) -> pd.DataFrame:
+        """One row a threat to the comparison: its number, effect on the verdict, and sentence."""
+        return frame_of("threats", threat_rows(self.record))
+
+    @property
+    def leading_threats(self) -> tuple[Threat, ...]:
+        """The two or three threats that matter most."""
+        return leading_threats(self.record)
 
     @property
     def found(self) -> pd.DataFrame:
@@ -534,6 +537,9 @@ def comparison_of(
     from retrieval_eval.stats.paired import MIN_PAIRS
 
     arms = (arm(trials, baseline), arm(trials, comparison))
+    design = design_of(
+        trials, baseline, comparison, headline=primary.name, mcp_configs=settings.mcp_configs
+    )
     valid = screen(*arms, settings.mcp_configs)
     pairs = match(valid)
     measure = Measure(pairs, planned_tasks(arms, valid), settings)
@@ -552,14 +558,7 @@ def comparison_of(
         verdict_metric=primary.name,
         verdict_reason=reason,
         cautions=cautions(primary, metrics, blocks) if verdict in _CLEAR else (),
-        threats=(
-            *few_clusters(lead, pairs),
-            *lacking_values(lead, arms, is_fragile=verdict == "fragile"),
-            *role_notes(valid),
-            *partial_use(settings.column(primary), valid, arms, pairs),
-            *never_hit(blocks.get("ttfr_seconds"), arms),
-            *scales(blocks.get("reward"), by_suite),
-        ),
+        threats=threats_of(Study(arms, valid, measure, blocks, primary, by_suite)),
         gate=valid.gate,
         ledger=ledger(arms, valid, pairs),
         n_tasks_baseline=len({trial.task for trial in arms[0].trials}),
@@ -577,6 +576,7 @@ def comparison_of(
         difference_associations=difference_associations(pairs, settings),
         slices=slices(pairs, settings),
         pairs=tuple(_pair_row(pair, metrics, settings) for pair in pairs),
+        design=design,
     )
     return Comparison(baseline, comparison, record, tuple(trials), settings)
 

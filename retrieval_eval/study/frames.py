@@ -32,6 +32,7 @@ from retrieval_eval.model.impact import (
     PairSlice,
     PairValues,
     RewardTier,
+    Threat,
 )
 from retrieval_eval.registry import Registry
 from retrieval_eval.study.gate import RULES
@@ -263,6 +264,7 @@ DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
     "pairs": (*ARMS, "benchmark", "task_name", "metric", PairValues, MatchedPair),
     "estimates": _ESTIMATES,
     "gate": (*ARMS, "rule", "title", "outcome", GateRule, "trials"),
+    "threats": (*ARMS, "title", Threat),
     "found": (*ARMS, "rule", "title", "config_name", "task_name", "trial_name"),
     "ledger": (*ARMS, "arm", "status", "reason", "label", "n:Int64"),
     "views": (*ARMS, "view", "metric", "verdict", "flip", PairedEstimate),
