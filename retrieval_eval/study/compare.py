@@ -26,6 +26,7 @@ from retrieval_eval.model.impact import (
 )
 from retrieval_eval.study.arms import arm, config_named, config_pairs, configs_stated
 from retrieval_eval.study.associations import association_label, difference_associations
+from retrieval_eval.study.design import design_of
 from retrieval_eval.study.each_config import (
     calibration,
     first_times,
@@ -536,6 +537,9 @@ def comparison_of(
     from retrieval_eval.stats.paired import MIN_PAIRS
 
     arms = (arm(trials, baseline), arm(trials, comparison))
+    design = design_of(
+        trials, baseline, comparison, headline=primary.name, mcp_configs=settings.mcp_configs
+    )
     valid = screen(*arms, settings.mcp_configs)
     pairs = match(valid)
     measure = Measure(pairs, planned_tasks(arms, valid), settings)
@@ -572,6 +576,7 @@ def comparison_of(
         difference_associations=difference_associations(pairs, settings),
         slices=slices(pairs, settings),
         pairs=tuple(_pair_row(pair, metrics, settings) for pair in pairs),
+        design=design,
     )
     return Comparison(baseline, comparison, record, tuple(trials), settings)
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from msgspec import structs
 
-from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.metrics.catalog import BY_NAME, Kind, Metric
 from retrieval_eval.metrics.taxonomy import MEDIUM_SET, SMALL_SET
 from retrieval_eval.model.impact import (
     Discrimination,
@@ -25,8 +25,13 @@ from retrieval_eval.study.settings import Settings
 from retrieval_eval.study.trials import SCALES_DIFFER, Trial, are_poolable, known_values
 from retrieval_eval.values import signed
 
-TIMES: Final = ("ttfr_seconds", "ttfr_tokens")
-"""Metrics without a value for a trial that never finds a file: its time is censored."""
+HEADLINES: Final[Mapping[Kind, Literal["mean_difference", "ratio", "restricted_mean"]]] = {
+    "bounded": "mean_difference",
+    "positive": "ratio",
+    "censored": "restricted_mean",
+    "unbounded": "mean_difference",
+}
+"""The kind of a metric to the estimate that leads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +62,9 @@ class Measure:
             clusters=clusters.labels,
         )
         is_by_means = result.clustering == CLUSTER_MEANS
-        has_range = metric.unit == "share" or (
-            metric.name == "reward" and not any(t.is_reward_open for t in _trials(self.pairs))
-        )
+        is_reward_open = any(t.is_reward_open for t in _trials(self.pairs))
+        kind: Kind = "unbounded" if metric.name == "reward" and is_reward_open else metric.kind
+        has_range = kind == "bounded"
         is_bounded = has_range and result.mean_difference.computable
         low, high = result.interval.low.value, result.interval.high.value
         if has_range and low is not None and high is not None:
@@ -68,6 +73,8 @@ class Measure:
         estimate = PairedEstimate(
             direction=metric.direction,
             unit=metric.unit,
+            kind=kind,
+            headline=HEADLINES[kind],
             n_pairs=result.n,
             n_not_computable=len(sides) - result.n,
             computable=result.mean_difference.computable,
@@ -97,7 +104,7 @@ class Measure:
                 else {}
             ),
         )
-        return _with_never_hit(estimate, sides) if metric.name in TIMES else estimate
+        return _with_never_hit(estimate, sides) if metric.censored_at else estimate
 
 
 def _trials(pairs: Iterable[Pair]) -> Iterator[Trial]:

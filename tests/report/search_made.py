@@ -14,11 +14,11 @@ import retrieval_eval
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
-from retrieval_eval.report import SearchDiff, SearchRun, assets
+from retrieval_eval.report import SearchDiff, SearchRun, assets, loading
+from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report.exhibits import Block, Empty, Table
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.registered import Exhibit
-from retrieval_eval.report.search import loading, opening
 from retrieval_eval.search.diff import diff
 from tests.plain_runs import stored
 from tests.report.conftest import HOSTILE

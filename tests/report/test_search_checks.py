@@ -14,10 +14,12 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.model.gold import Label
 from retrieval_eval.report import load_search
+from retrieval_eval.report import search_opening as opening
+from retrieval_eval.report import search_tables as summaries
+from retrieval_eval.report import search_words as words
+from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.exhibits import Figure, Table
-from retrieval_eval.report.search import opening, summaries, words
-from retrieval_eval.report.search.building import write_tables
-from retrieval_eval.report.search.noise import Noise
+from retrieval_eval.report.searched import Noise
 from retrieval_eval.schema import faults
 from retrieval_eval.search.claims.judge import RULES_ERRORS
 from retrieval_eval.search.claims.rules import RulesJudge
@@ -415,7 +417,7 @@ def test_private_guards_repeat_no_message_of_the_retriever():
 def test_private_tables_hold_no_claims_and_no_names(tmp_path):
     for privacy in (False, True):
         made = whole(thresholds=floor_of(tmp_path), privacy=privacy)
-        write_tables(made, tmp_path)
+        write_search_tables(made, tmp_path)
         for name, word in (("claims", "It is other"), ("agreement", "ann"), ("guard", "floor of")):
             text = (tmp_path / f"{name}.csv").read_text(encoding="utf-8")
             assert (word in text) is not privacy

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.report import search_tables as summaries
+from retrieval_eval.report import search_words as words
 from retrieval_eval.report.exhibits import Figure
-from retrieval_eval.report.search import summaries, words
 from retrieval_eval.search.part import part_of
 from tests.plain_runs import stored
 from tests.report.conftest import assert_complete

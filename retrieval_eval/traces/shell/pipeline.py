@@ -9,7 +9,13 @@ from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
 from retrieval_eval.traces.shell.programs import plans_of
 from retrieval_eval.traces.shell.programs.feeds import exec_command, xargs_command
-from retrieval_eval.traces.shell.programs.readers import head_spans, plan_awk, plan_sed, tail_spans
+from retrieval_eval.traces.shell.programs.readers import (
+    head_spans,
+    limited,
+    plan_awk,
+    plan_sed,
+    tail_spans,
+)
 from retrieval_eval.traces.shell.programs.scripts import INTERPRETERS
 from retrieval_eval.traces.shell.programs.search import SEARCHERS, plan_search, required_words
 from retrieval_eval.traces.shell.programs.writers import written
@@ -177,7 +183,9 @@ def reshape(plan: Plan, stage: Invocation) -> Plan:
     if program in ("head", "tail"):
         options = scan(stage.args, "nc", "lines bytes")
         wanted = head_spans(options) if program == "head" else tail_spans(options)
-        return replace(plan, spans=take(plan.spans, wanted) if len(plan.operands) == 1 else None)
+        if len(plan.operands) == 1 or plan.evidence != "text":
+            return replace(plan, spans=take(plan.spans, wanted))
+        return limited(plan, "first" if program == "head" else "last", wanted)
     if program in _REORDERS:
         counts = program == "uniq" and scan(stage.args, "fsw").has("c", "count")
         return _transformed(plan) if counts else replace(plan, spans=None)
@@ -185,8 +193,10 @@ def reshape(plan: Plan, stage: Invocation) -> Plan:
         return plan
     if program in ("sed", "gsed", "awk", "gawk") and plan.evidence == "text":
         inner = plan_sed(stage) if "sed" in program else plan_awk(stage)
-        spans = take(plan.spans, inner.spans)
-        return replace(plan, spans=spans, is_selective=plan.is_selective or inner.is_selective)
+        plan = replace(plan, is_selective=plan.is_selective or inner.is_selective)
+        if len(plan.operands) == 1 or inner.spans == WHOLE or inner.is_selective:
+            return replace(plan, spans=take(plan.spans, inner.spans))
+        return limited(plan, "first", inner.spans)
     return _transformed(plan)
 
 

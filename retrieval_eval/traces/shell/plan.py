@@ -73,8 +73,10 @@ class Plan:
     """One pipeline's access: which files, in which way, and what would prove it.
 
     ``spans`` are the lines of each file that are shown (see :mod:`~.spans`), None when they
-    are unknown. ``is_selective`` marks commands that may read a file and print nothing, and
-    ``is_open`` opaque ones that may print what lies in files below their operands, or in any.
+    are unknown. ``is_selective`` marks commands that may read a file and print nothing; where
+    ``is_joint``, what they print is about all of their operands. ``end`` and ``most`` say that of
+    several files, shown one after the other, only the first or the last lines pass, and how many.
+    ``is_open`` marks opaque ones that may print what lies in files below their operands, or in any.
     ``words`` are texts one of which a matching line must contain (empty: not known).
     """
 
@@ -88,6 +90,9 @@ class Plan:
     style: Style = "path"
     has_numbers: bool = False
     is_selective: bool = False
+    is_joint: bool = False
+    end: Literal["first", "last"] | None = None
+    most: int | None = None
     is_loose: bool = False
     is_open: bool = False
     has_only_files: bool = False

@@ -122,7 +122,7 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
         plans.append(Plan(stage.program, "file_write", "written", "write", operands, stage.cwd))
     if reads:
         plan = reader(stage, tuple(Operand(name) for name in reads), None)
-        plans.append(replace(plan, is_selective=True))
+        plans.append(replace(plan, is_selective=True, is_joint=True))
     n_accesses = len(_ACCESS.findall(_STREAMS.sub("", code)))
     if n_accesses > n_resolved + len(re.findall(r"\bPath\s*\(", code)) or is_elsewhere:
         reason = "the code opens files whose names are not literal"

@@ -18,12 +18,12 @@ from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.exhibits import Link, Links
+from retrieval_eval.report.names import DIMENSIONS, PROBLEMS, SOURCES, cutoff, definition
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.provenance import library_versions, package_version
-from retrieval_eval.report.search.diff import SearchDiff
-from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES, cutoff, definition
-from retrieval_eval.report.search.pages import Places
-from retrieval_eval.report.search.searched import SIDES, Searched, brackets, known, objects
+from retrieval_eval.report.query_pages import Places
+from retrieval_eval.report.search_diff import SearchDiff
+from retrieval_eval.report.searched import SIDES, Searched, brackets, known, objects
 from retrieval_eval.search.guard.rendering import HEAD, cells
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from retrieval_eval.report.search.run import SearchRun
+    from retrieval_eval.report.search_run import SearchRun
 
-PARTS: Final = (*STATUSES, "other")
 MAX_DOCS: Final = 4
 MAX_MOVERS: Final = 5
 MAX_LEVELS: Final = 20
@@ -273,7 +272,9 @@ def problems(run: SearchRun) -> pd.DataFrame:
 def review(run: SearchRun) -> pd.DataFrame:
     """Return the review queue: items by status."""
     block = run.backlog if run.part is None else None
-    rows = [(_code(part), block.get(part)) for part in (*PARTS, "total")] if block else []
+    rows = (
+        [(_code(part), block.get(part)) for part in (*STATUSES, "other", "total")] if block else []
+    )
     return table(("Status", "Items"), rows)
 
 

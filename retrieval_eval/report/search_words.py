@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.escape import visible
 from retrieval_eval.gold.agreement import disagreements
 from retrieval_eval.gold.corpus import corpus_fingerprint
+from retrieval_eval.report import search_tables as summaries
+from retrieval_eval.report.names import SHOWN, cutoff, reason
 from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed
 from retrieval_eval.report.registered import listed
-from retrieval_eval.report.search import summaries
-from retrieval_eval.report.search.diff import SearchDiff
-from retrieval_eval.report.search.names import SHOWN, cutoff, reason
-from retrieval_eval.report.search.noise import MEANING, STALE, STILL, Noise
-from retrieval_eval.report.search.opening import (
+from retrieval_eval.report.search_diff import SearchDiff
+from retrieval_eval.report.search_opening import (
     JUDGED,
     backlog,
     label_sources,
@@ -29,9 +28,18 @@ from retrieval_eval.report.search.opening import (
     ruling_finding,
     setup_finding,
 )
-from retrieval_eval.report.search.run import DOCUMENT_GONE, TEXT_CHANGED, SearchRun
-from retrieval_eval.report.search.searched import Searched, brackets, excludes_zero, values_of
-from retrieval_eval.report.search.summaries import n_refused
+from retrieval_eval.report.search_run import DOCUMENT_GONE, TEXT_CHANGED, SearchRun
+from retrieval_eval.report.search_tables import n_refused
+from retrieval_eval.report.searched import (
+    MEANING,
+    STALE,
+    STILL,
+    Noise,
+    Searched,
+    brackets,
+    excludes_zero,
+    values_of,
+)
 from retrieval_eval.search.guard.rendering import method, remarks
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.settings import HEADLINE
