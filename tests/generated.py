@@ -72,9 +72,11 @@ what a file holds, never by its name:
 retrieval-eval trace FILE
 ```
 
-reads any of them. Calls and results are in all; *keeps* lists what else is there. The version is
-the harness's. Without times there is no time to first relevant in seconds. Trajectories (ATIF) of
-any of these harnesses are read with the dialect of the harness that they name.
+reads any of them, also packed with gzip or zstd (before Python 3.14 zstd needs the extra `zstd`).
+A database is read with the write-ahead log beside it. Calls and results are in all; *keeps* lists
+what else is there. The version is the harness's. Without times there is no time to first relevant
+in seconds. Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness
+that they name.
 """
 
 FORMATS_SOURCES = """
@@ -88,8 +90,6 @@ FORMATS_TAIL = """
 ## Not read
 
 - **aider**: its chat history is prose without tool calls; its analytics log has tokens and cost.
-- **Files packed with gzip or zstd**, such as old sessions of Codex: unpack them first. Members of
-  `.eval` archives are the exception.
 - **Cline's `ui_messages.json`**: it keeps what was displayed, not what the agent saw. Take the
   history beside it.
 

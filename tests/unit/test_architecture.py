@@ -405,6 +405,13 @@ DOORS = (
         imports=frozenset({"sqlite3"}),
     ),
     Door(
+        "unpacking",
+        "A small packed file may hold more than memory does; `io.packed` bounds it:",
+        ("io/packed.py",),
+        imports=frozenset({"gzip", "bz2", "lzma", "zipfile", "zstandard", "compression"}),
+        allowed={"traces/formats/inspect_log.py": "makes the example of its format"},
+    ),
+    Door(
         "text to a terminal",
         "`echo` escapes control characters in names and texts; a library prints nothing at all:",
         ("cli/common.py",),
@@ -556,6 +563,11 @@ BREACHES = {
         [],
         ["import sqlite3", "from sqlite3 import connect"],
         ["from retrieval_eval.io.sqlite import reading_database"],
+    ),
+    "unpacking": (
+        [],
+        ["import zipfile", "from gzip import GzipFile", "import zstandard", "import lzma"],
+        ["from retrieval_eval.io.packed import unpacked"],
     ),
     "text to a terminal": (
         ["import click, sys", "from click import secho as say"],

@@ -11,22 +11,27 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeVar
 
 from retrieval_eval.io.files import (
+    HEAD_BYTES,
     Line,
     content_kind,
+    decode,
     entries,
     first_bytes,
     is_inside,
     iter_jsonl,
+    json_lines,
     label,
     probe,
     read_json,
 )
+from retrieval_eval.io.packed import PackedError, unpacked
 from retrieval_eval.io.sqlite import Database, DatabaseError, reading_database
 from retrieval_eval.registry import Registry
 from retrieval_eval.traces.reading import NEWEST_UNREAD, Reading, Several, Unreadable
@@ -270,6 +275,8 @@ def read_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
     kind = content_kind(head)
     if kind == "an SQLite database":
         return _read_store(Store(path=path, trial_dir=trial_dir))
+    if kind in ("a gzip file", "a zstd file"):
+        return _read_packed(path, trial_dir)
     if kind in _NO_JSON:
         return _unknown(name, f"{kind}{_ADVICE.get(kind, '')}")
     if head.lstrip().startswith(_AIDER):
@@ -296,18 +303,33 @@ def _read_store(store: Store) -> Reading | Unreadable:
     return formats[0].read(store) if formats else found
 
 
+def _read_packed(path: Path, trial_dir: Path) -> Reading | Unreadable:
+    """Read a packed file of lines or of one document."""
+    name = label(path, trial_dir)
+    try:
+        data = unpacked(path, trial_dir)
+    except PackedError as error:
+        return Unreadable(f"{name}: {error}")
+    kind = content_kind(data[:HEAD_BYTES])
+    if kind in _NO_JSON or "file" in kind or "database" in kind:
+        return _unknown(name, f"{kind} that is packed")
+    if kind not in ("JSON lines", "text"):
+        try:
+            value, problem = decode(data.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            return Unreadable(f"{name}: not UTF-8")
+        if problem is None:
+            return read_document(value, name)
+    return read_lines(json_lines(BytesIO(data), name), name)
+
+
 _AIDER = b"# aider chat started at"
 _NO_JSON = frozenset(
-    {"a zip archive", "a gzip file", "a zstd file", "UTF-16 text"}
-    | {"binary data", "an empty file", "a page of HTML"}
+    {"a zip archive", "UTF-16 text", "binary data", "an empty file", "a page of HTML"}
 )
 
 
-_ADVICE = {
-    "a gzip file": ", which has to be unpacked first",
-    "a zstd file": ", which has to be unpacked first",
-    "UTF-16 text": ", which has to be saved as UTF-8",
-}
+_ADVICE = {"UTF-16 text": ", which has to be saved as UTF-8"}
 
 
 def _unknown(name: str, found: str) -> Unreadable:
