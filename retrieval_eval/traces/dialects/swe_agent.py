@@ -190,8 +190,7 @@ DIALECTS.add(
         empty=(r"More than \d{1,9} files matched for ",),
         answer=answer,
         source=(
-            "SWE-agent 1.x at 3ea751c0, read in its source; 22 of its trajectories from 0.x and 1.0 "
-            "were seen"
+            "SWE-agent 1.x at 3ea751c0, read in its source; 22 trajectories of 0.x and 1.0 seen"
         ),
         tools=(
             Tool(("open", *sorted(_WINDOW), "filemap"), "file_read", read_window),
