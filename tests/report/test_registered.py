@@ -47,6 +47,7 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
         {"by": "config_name", "low": "baseline", "high": "comparison", "line": "n"},
     ),
     "paired": (("file_recall",), {}),
+    "sensitivity": ((), {}),
     "show": ((["task_name", "file_recall", "cost_usd"],), {}),
     "significance": ((), {}),
     "stacked": (("config_name", "task_name"), {"weights": "n"}),
@@ -203,8 +204,9 @@ def needed(name: str) -> set[str]:
     """Return the columns that an entry names or takes for granted."""
     arguments, more = ARGUMENTS[name]
     values = [*arguments, *more.values()]
-    if name in ("associations", "estimates", "significance", "views"):
+    if name in ("associations", "estimates", "sensitivity", "significance", "views"):
         own = {"associations": "label scope spearman_r", "views": "view verdict"}
+        own["sensitivity"] = own["associations"]
         return set(own.get(name, "metric").split())
     named = {n for v in values for n in ([v] if isinstance(v, str) else v) if isinstance(n, str)}
     if name == "tasks":
