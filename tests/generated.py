@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -29,6 +31,7 @@ from retrieval_eval.traces.formats import (
     Format,
     Kept,
     LineFormat,
+    StoreFormat,
     read_file,
 )
 from retrieval_eval.traces.reading import Reading
@@ -69,8 +72,9 @@ what a file holds, never by its name:
 retrieval-eval trace FILE
 ```
 
-reads any of them. Calls and results are in all; *keeps* lists what else is there. The version is
-the harness's. Without times there is no time to first relevant in seconds. Trajectories (ATIF) of
+reads any of them, also packed with gzip or zstd (before Python 3.14 zstd needs the extra `zstd`).
+A database is read with the write-ahead log beside it. Calls and results are in all; *keeps* lists
+what else is there. The version is the harness's. Without times there is no time to first relevant in seconds. Trajectories (ATIF) of
 any of these harnesses are read with the dialect of the harness that they name.
 """
 
@@ -85,10 +89,6 @@ FORMATS_TAIL = """
 ## Not read
 
 - **aider**: its chat history is prose without tool calls; its analytics log has tokens and cost.
-- **SQLite databases**, in which goose keeps sessions since 1.10 and OpenCode since 1.2: a database
-  is not opened. Export the session as JSON (`opencode export`), or keep what the run prints.
-- **Files packed with gzip or zstd**, such as old sessions of Codex: unpack them first. Members of
-  `.eval` archives are the exception.
 - **Cline's `ui_messages.json`**: it keeps what was displayed, not what the agent saw. Take the
   history beside it.
 
@@ -171,8 +171,18 @@ def example_bytes(entry: Format) -> bytes:
     """Return the example of a format as a file."""
     if isinstance(entry, FileFormat):
         return entry.example
+    if isinstance(entry, StoreFormat):
+        with TemporaryDirectory() as folder:
+            return database(Path(folder) / "store.db", entry.example).read_bytes()
     values = entry.example if isinstance(entry, LineFormat) else [entry.example]
     return "\n".join(map(json.dumps, values)).encode()
+
+
+def database(path: Path, script: str) -> Path:
+    """Return the path of a database that a script makes."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return path
 
 
 def all_traps() -> dict[str, tuple[Trap, ...]]:

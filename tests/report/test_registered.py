@@ -49,6 +49,7 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     ),
     "paired": (("file_recall",), {}),
     "repeats": ((), {}),
+    "sensitivity": ((), {}),
     "show": ((["task_name", "file_recall", "cost_usd"],), {}),
     "significance": ((), {}),
     "stacked": (("config_name", "task_name"), {"weights": "n"}),
@@ -210,9 +211,11 @@ def needed(name: str) -> set[str]:
     """Return the columns that an entry names or takes for granted."""
     arguments, more = ARGUMENTS[name]
     values = [*arguments, *more.values()]
-    if name in ("associations", "estimates", "moved", "repeats", "significance", "views"):
-        own = {"associations": "label scope spearman_r", "views": "view verdict"}
-        return set(own.get(name, "metric").split())
+    own = ("associations", "estimates", "moved", "repeats", "sensitivity", "significance", "views")
+    if name in own:
+        columns = {"associations": "label scope spearman_r", "views": "view verdict"}
+        columns["sensitivity"] = columns["associations"]
+        return set(columns.get(name, "metric").split())
     named = {n for v in values for n in ([v] if isinstance(v, str) else v) if isinstance(n, str)}
     if name == "tasks":
         return {"task_name", "config_name"}

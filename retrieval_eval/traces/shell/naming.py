@@ -11,19 +11,26 @@ from collections.abc import Callable, Iterable
 from typing import Final
 from urllib.parse import unquote
 
+from retrieval_eval.io.files import decode
+from retrieval_eval.traces.results.base import integer
 from retrieval_eval.traces.results.prose import looks_like_file
-from retrieval_eval.traces.shell.plan import Plan
+from retrieval_eval.traces.shell.plan import Plan, slashed
+from retrieval_eval.traces.untrusted import dict_of
 
 Names = dict[str, list[int]]
 
 _MAX_PATH = 1000
-_STRICT = re.compile(r"[\w@.+~/()\[\]{},=#%&$!-]+")
+_STRICT = re.compile(r"(?:[A-Za-z]:/)?[\w@.+~/()\[\]{},=#%&$!-]+")
 _SIZES = re.compile(r"\s*(?:\d[\d.]*[KMGT]? +){1,2}(?=\S)")
+_DRIVE = re.compile(r"[A-Za-z]:/")
+_WITH_PATHS_FIRST = frozenset(["path", "match", "heading", "count"])
 _NUMBERED = re.compile(r"(\d{1,9})[:-]")
 
 
 def named(plan: Plan, lines: Iterable[str]) -> Names:
     """Return the files that ``lines`` name according to the plan's style."""
+    if plan.style in _WITH_PATHS_FIRST:
+        lines = map(slashed, lines)
     return _READERS[plan.style](plan, lines)
 
 
@@ -91,7 +98,8 @@ def _split_match(plan: Plan, line: str) -> tuple[str | None, int | None]:
             break
         return None, None
     binary = re.fullmatch(r"(?:Binary file|.*: binary file) ?(.*?) matches", line)
-    path = binary[1] if binary else line.partition(":")[0]
+    drive = 2 if _DRIVE.match(line) else 0
+    path = binary[1] if binary else line[:drive] + line[drive:].partition(":")[0]
     if (binary or ":" in line) and _covers(plan, path):
         return path, None
     return None, None
@@ -106,6 +114,37 @@ def _add_context(found: Names, lines: list[str]) -> None:
                 break
             if i > 5:
                 break
+
+
+def _headings(plan: Plan, lines: Iterable[str]) -> Names:
+    """Read blocks of lines behind blank ones, each below the name of its file."""
+    found: Names = {}
+    numbers: list[int] | None = None
+    is_heading = True
+    for line in lines:
+        if is_heading and _covers(plan, line.rstrip()):
+            numbers = found.setdefault(line.rstrip(), [])
+        elif numbers is not None and plan.has_numbers:
+            number = _NUMBERED.match(line)
+            numbers += [int(number[1])] if number is not None else []
+        is_heading = not line.strip()
+    return found
+
+
+def _records(plan: Plan, lines: Iterable[str]) -> Names:
+    """Read ripgrep's JSON: one record a line, with the file and the number of a match."""
+    found: Names = {}
+    for line in lines:
+        record = dict_of(decode(line)[0]) if line.startswith("{") else {}
+        data = dict_of(record.get("data"))
+        path = dict_of(data.get("path")).get("text")
+        if record.get("type") not in ("match", "context") or not isinstance(path, str):
+            continue
+        path = slashed(path)
+        if _covers(plan, path):
+            number = integer(data.get("line_number"))
+            found.setdefault(path, []).extend([number] if number else [])
+    return found
 
 
 def _counts(plan: Plan, lines: Iterable[str]) -> Names:
@@ -255,6 +294,8 @@ def _patched(_plan: Plan, lines: Iterable[str]) -> Names:
 _READERS: Final[dict[str, Callable[[Plan, Iterable[str]], Names]]] = {
     "path": _paths,
     "match": _matches,
+    "heading": _headings,
+    "records": _records,
     "count": _counts,
     "listing": _listing,
     "tree": _tree,

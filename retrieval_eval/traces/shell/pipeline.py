@@ -241,6 +241,6 @@ def _transformed(plan: Plan) -> Plan:
         return replace(plan, spans=None, is_selective=True)
     if plan.evidence == "numbers":
         return replace(plan, has_numbers=False, words=())
-    if plan.style in ("match", "count"):
+    if plan.style in ("match", "heading", "records", "count"):
         return replace(plan, style="path", has_numbers=False)
     return plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,6 +25,8 @@ Evidence = Literal["text", "numbers", "names", "write", "mentions", "nothing", "
 Style = Literal[
     "path",
     "match",
+    "heading",
+    "records",
     "count",
     "listing",
     "tree",
@@ -47,13 +50,33 @@ class Operand:
 
     def covers(self, path: str) -> bool:
         """Return whether a printed ``path`` can come from this operand."""
+        written = slashed(self.written)
         if self.kind == "pattern":
-            return fits(self.written, path) or _under_pattern(self.written, path)
+            return fits(written, path) or _under_pattern(written, path)
         if self.kind == "file":
-            return path == self.written or _under(self.written, path)
+            return path == written or _under(written, path)
         if self.kind == "feed" and self.roots:
             return any(path == root or _under(root, path) for root in self.roots)
         return True
+
+
+_BACKSLASHED = re.compile(r"(?:[A-Za-z]:|\.{1,2})?[^\s:*?\"<>|/]{0,1000}\\[^:*?\"<>|]{0,1000}")
+
+
+def slashed(text: str) -> str:
+    r"""Return a text with slashes in the path of Windows that it begins with.
+
+    Examples
+    --------
+    >>> slashed(r"C:\w\a.py:3:'\t'"), slashed(r"a.py:3:'\t'")
+    ("C:/w/a.py:3:'\\t'", "a.py:3:'\\t'")
+    """
+    if "\\" not in text:
+        return text
+    path = _BACKSLASHED.match(text)
+    if path is None:
+        return text
+    return path[0].replace("\\", "/") + text[path.end() :]
 
 
 def _under(root: str, path: str) -> bool:

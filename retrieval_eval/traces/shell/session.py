@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
+from retrieval_eval.traces.shell.copies import EDITORS, Copies
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Evidence, Verdict, judge, shared_evidence
@@ -23,6 +25,9 @@ from retrieval_eval.traces.shell.syntax import parse
 MAX_LOGS: Final = 1000
 """Files written by pipelines that a session remembers."""
 
+WENT_ON: Final = "a command that went on in the background"
+"""Why a command whose output was not shown is opaque."""
+
 _SHOWS_LINES: Final = frozenset(["cat", "head", "tail", "sed", "less", "more", "bat"])
 
 MAX_COMMAND: Final = 200_000
@@ -31,6 +36,13 @@ MAX_COMMAND: Final = 200_000
 
 class ShellSession:
     """The working directory and variables of one shell across its calls.
+
+    Parameters
+    ----------
+    cwd
+        The folder in which the shell begins, None where it is not known.
+    copies
+        The copies of files that all shells of a trial made; its own where None.
 
     Examples
     --------
@@ -42,8 +54,9 @@ class ShellSession:
     ('/repo/a.py', 'opened', ((1, 5),), None)
     """
 
-    def __init__(self, cwd: str | None = None) -> None:
+    def __init__(self, cwd: str | None = None, copies: Copies | None = None) -> None:
         self._environment = Environment(cwd or "")
+        self._copies = copies if copies is not None else Copies()
         self._known: set[str] = set()
         self._logs: dict[str, tuple[Invocation, ...]] = {}
 
@@ -100,6 +113,8 @@ class ShellSession:
         if is_powershell(command):
             command = as_bash(command)
             shown = as_bash_prints(shown, command)
+        elif _WINDOWS.match(self._environment.cwd or "") is not None:
+            command = _with_slashes(command)
         printed = read_output(shown)
         printed = replace(
             printed,
@@ -127,7 +142,7 @@ class ShellSession:
         events: list[ShellEvent] = []
         opaque: list[str] = []
         if output.is_background and not output.lines:
-            opaque.append("a command that went on in the background")
+            opaque.append(WENT_ON)
         shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
         for step, planned, evidence in zip(steps, plans, shares, strict=True):
             if step.reason is not None:
@@ -140,10 +155,14 @@ class ShellSession:
                     verdict = judge(plan, evidence, output, self._known)
                     if doubt is not None:
                         verdict = _doubted(verdict, doubt)
+                    shown = self._copies.with_origins(verdict.targets)
+                    verdict = replace(verdict, targets=shown)
                     _record(plan, verdict, events, opaque, self._known)
                     if doubt is None and plan is planned.shown:
                         self._read_logs(plan, verdict, evidence, output, events)
             self._note_logs(step, planned)
+            if not output.is_missing:
+                self._note_copies(step, planned, evidence, output)
         return ShellAnalysis(tuple(events), tuple(opaque))
 
     def _note_logs(self, step: Step, planned: Plans) -> None:
@@ -157,6 +176,18 @@ class ShellSession:
         if name is not None and is_known and len(self._logs) < MAX_LOGS:
             shown = replace(last, writes=(), is_shown=True)
             self._logs[last.resolve(name)] = (*step.stages[:-1], shown)
+
+    def _note_copies(self, step: Step, planned: Plans, evidence: Evidence, output: Output) -> None:
+        """Remember the copies that a pipeline made, and forget those that it wrote over."""
+        is_appending = step.stages[-1].is_appending
+        for plan in planned.writes:
+            is_edit = is_appending or plan.program in EDITORS
+            for operand in plan.files:
+                self._copies.overwrite(plan.path(operand.written), is_edit=is_edit)
+        for stage in step.stages:
+            if not any(output.failed(text, stage.cwd) for text in stage.texts()):
+                is_certain = evidence.is_certain and not evidence.is_background
+                self._copies.note(stage, is_certain and not stage.hides_errors)
 
     def _read_logs(
         self,
@@ -179,6 +210,17 @@ class ShellSession:
                 printed = replace(evidence, is_certain=True, n_lines=None, is_background=False)
                 found = judge(source, printed, output, self._known)
                 _record(source, found, events, [], self._known)
+
+
+_WINDOWS: Final = re.compile(r"[A-Za-z]:\\|\\\\")
+_WORD: Final = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|(?<=[\w.:])\\(?=[\w.])")
+
+
+def _with_slashes(command: str) -> str:
+    """Return a command that ran on Windows with slashes in the paths that are not quoted."""
+    if "\\" not in command or "<<" in command:
+        return command
+    return _WORD.sub(lambda found: "/" if found[0] == "\\" else found[0], command)
 
 
 def _record(

@@ -71,8 +71,16 @@ def _evidence(plan: Plan, options: Options, is_recursive: bool) -> Plan:
         return replace(plan, evidence="names", style="path")
     if options.has("L", "files-without-match"):
         return replace(plan, evidence="names", style="path", access="listed")
-    is_count = options.has("c", "count")
-    style = replace(plan, style="count" if is_count else "match", evidence="names")
+    if options.has("json") and plan.program == "rg":
+        return replace(plan, evidence="names", style="records")
+    is_count = options.has("c", "count", "count-matches")
+    is_pretty = plan.program == "rg" and options.has("pretty", "p")
+    has_headings = is_pretty or options.has("heading", "group")
+    if has_headings and not (is_count or options.has("no-heading", "nogroup")):
+        plan = replace(plan, has_numbers=plan.has_numbers or is_pretty)
+        style = replace(plan, style="heading", evidence="names")
+    else:
+        style = replace(plan, style="count" if is_count else "match", evidence="names")
     one = len(plan.operands) == 1 and plan.operands[0].kind == "file"
     if options.has("h", "no-filename", "I" if plan.program == "rg" else "no-filename"):
         if one and not is_recursive:
