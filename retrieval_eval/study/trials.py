@@ -264,6 +264,30 @@ def known_values(trials: Iterable[Trial], column: str) -> list[float]:
     return [trial.numbers[column] for trial in trials if column in trial.numbers]
 
 
+_WHOLE: Final = {"censored_at_seconds": "elapsed_seconds", "censored_at_tokens": "total_tokens"}
+"""End of observation to the outcome that measures the length of a trial without events."""
+
+
+def observed(trial: Trial, hit: str, end: str) -> tuple[float, bool] | None:
+    """Return the time of an event with True, or that of the end of observation with False.
+
+    A trial without events never hit; its length is known from its outcome only. A time that is
+    not known, or negative, is None.
+
+    Parameters
+    ----------
+    trial
+        The trial.
+    hit, end
+        The columns of the time of the event, and of the end of observation without one.
+    """
+    has_hit = not trial.never_hit
+    time = trial.numbers.get(hit if has_hit else end)
+    if time is None and not has_hit and trial.total_events == 0:
+        time = trial.numbers.get(_WHOLE.get(end, ""))
+    return None if time is None or time < 0 else (time, has_hit)
+
+
 # The scale of rewards
 
 MIN_ON_SCALE: Final = 0.9
