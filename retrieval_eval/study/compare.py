@@ -46,6 +46,7 @@ from retrieval_eval.study.frames import (
     DISPLAYS,
     Row,
     arms_of,
+    design_rows,
     discrimination_rows,
     estimate_rows,
     found_rows,
@@ -240,6 +241,11 @@ class Comparison:
     def threats(self) -> pd.DataFrame:
         """One row a threat to the comparison: its number, effect on the verdict, and sentence."""
         return frame_of("threats", threat_rows(self.record))
+
+    @property
+    def design(self) -> pd.DataFrame:
+        """One row a part of the design: what the study was meant to be, and the source of that."""
+        return frame_of("design", design_rows(self.record) if self.comparison else ())
 
     @property
     def leading_threats(self) -> tuple[Threat, ...]:

@@ -331,10 +331,10 @@ def threat_title(name: str) -> str:
 
 
 def threat_rows(record: ComparisonDocument) -> Iterator[dict[str, Any]]:
-    """Yield one row a threat."""
+    """Yield one row a threat, those that matter most first."""
     sides = {
         "baseline_config": record.baseline_config,
         "comparison_config": record.comparison_config,
     }
-    for threat in record.threats:
+    for threat in leading_threats(record, len(record.threats)):
         yield sides | {"title": threat_title(threat.name)} | structs.asdict(threat)
