@@ -79,7 +79,10 @@ DIALECTS.add(
             r"The user has declined to run this tool",
         ),
         answer=answer,
-        source="goose: message 6416fe7, shell 2f4773c, developer bc55f68, read in its source",
+        source=(
+            "goose: message 6416fe7, shell 2f4773c, developer bc55f68, session_manager dbec165 "
+            "(schema 9), read in its source"
+        ),
         tools=(
             Tool(("analyze",), "symbol_navigation", read_unknown),
             Tool(("tree",), "file_search", read_tree),

@@ -75,7 +75,8 @@ DIALECTS.add(
         answer=answer,
         source=(
             "anomalyco/opencode: message-v2 007a940, run 00f9806, read 00937b9, grep 082eeb9, "
-            "truncate 0a3427d; no trace seen"
+            "truncate 0a3427d, session.sql 063e830, session/message 08e3e1f, export 07fa810; "
+            "no trace seen"
         ),
         tools=(Tool(("call_omo_agent",), "other", read_nothing),),
     ),
