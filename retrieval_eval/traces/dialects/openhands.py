@@ -82,6 +82,7 @@ DIALECTS.add(
         refusals=(r"ERROR: Cannot execute multiple commands at once",),
         failures=(r"Invalid `[^`]{1,60}` parameter", r"No replacement was performed"),
         answer=answer,
+        statuses=(r"\[(?:The c|C)ommand (?:completed|finished) with exit code -?\d+\b.*",),
         source=(
             "OpenHands at 156d0686 and its SDK 1.43 at 611629e6, read in their sources; "
             "trajectories of 1.4 and 1.5, and outputs of evaluations with 0.9 and 0.35 seen"
