@@ -388,7 +388,7 @@ DOORS = (
         allowed={
             "search/run_names.py": "labels only; the run that is chosen goes through the door",
             "search/guard/justification.py": "written by people, so untrusted",
-            "report/search/loading.py": "counts that a command printed, or people wrote",
+            "report/loading.py": "counts that a command printed, or people wrote",
             "cli/validate.py": "reports every fault of a document, not only the first",
         },
     ),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.traces import read_trace
+from retrieval_eval.traces.dialects import CUT_HERE
 from retrieval_eval.traces.formats import read_document
 from retrieval_eval.traces.reading import Unreadable
 
@@ -126,7 +127,8 @@ def test_of_a_long_output_the_head_and_the_tail_were_shown():
         "last\n</output_tail>"
     )
     (call,) = read(says("cat a.py"), answers("c10.0-0", content)).calls
-    assert (call.result.text, call.result.is_truncated) == ("first\n\nlast\n", True)
+    assert call.result.text == f"first\n{CUT_HERE}\nlast"
+    assert not call.result.is_truncated, "the agent saw no more than the trace holds"
 
 
 def test_what_cannot_be_read_is_named():
