@@ -27,6 +27,7 @@ from retrieval_eval.registry import Registry
 from retrieval_eval.values import REASONS, Value
 
 Direction = Literal["higher_is_better", "lower_is_better"]
+Kind = Literal["bounded", "positive", "censored", "unbounded"]
 Block = Literal["file_level_metrics", "chunk_level_metrics", "utilization_probes", "outcome"]
 
 FILES: Final = "file_level_metrics"
@@ -128,6 +129,15 @@ class FileView:
         return rank_metrics(self.ranked, self.relevant, self._measures)
 
 
+_KINDS: Final[dict[str, Kind]] = {
+    "share": "bounded",
+    "reward": "bounded",
+    "USD": "positive",
+    "s": "positive",
+    "tokens": "positive",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """One number of a trial, with its description.
@@ -164,6 +174,9 @@ class Metric:
         Decimals in print.
     formula
         Its definition in LaTeX, for the reference; empty for what is recorded.
+    censored_at
+        For the time of an event that some trials never reach: the column that says how long such a
+        trial was observed.
     """
 
     name: str
@@ -183,6 +196,7 @@ class Metric:
     title: str = ""
     digits: int = 2
     formula: str = ""
+    censored_at: str = ""
 
     def __post_init__(self) -> None:
         if not self.title:
@@ -200,9 +214,19 @@ class Metric:
         return "higher_is_better" if self.better == "higher" else "lower_is_better"
 
     @property
+    def kind(self) -> Kind:
+        """What values it has, which decides how arms are compared.
+
+        ``bounded`` lies between 0 and 1 (unit ``share`` or ``reward``), ``positive`` is above 0
+        without a largest value (``USD``, ``s``, ``tokens``), ``censored`` is the time of an event
+        that some trials never reach (``censored_at``), and ``unbounded`` is anything else.
+        """
+        return "censored" if self.censored_at else _KINDS.get(self.unit, "unbounded")
+
+    @property
     def is_bounded(self) -> bool:
         """Whether no value can lie far above all others, as one cost or time can."""
-        return self.unit in ("share", "reward")
+        return self.kind == "bounded"
 
     @property
     def is_of_view(self) -> bool:

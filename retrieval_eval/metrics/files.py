@@ -139,6 +139,7 @@ TTFR_SECONDS: Final = recorded(
     title="Time to first relevant",
     digits=1,
     reason="no_timestamps",
+    censored_at="censored_at_seconds",
     is_compared=True,
     is_headline=True,
 )
@@ -152,6 +153,7 @@ TTFR_TOKENS: Final = recorded(
     title="Tokens to first relevant",
     digits=0,
     reason="no_tokens",
+    censored_at="censored_at_tokens",
     is_compared=True,
 )
 

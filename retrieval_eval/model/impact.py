@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from retrieval_eval.model.design import Design
 from retrieval_eval.model.meta import (
     EMPTY_LIST,
     EMPTY_MAP,
@@ -39,6 +40,20 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         about("Which way is better: higher_is_better or lower_is_better"),
     ]
     unit: Annotated[str | None, about("Unit")] = None
+    kind: Annotated[
+        Literal["bounded", "positive", "censored", "unbounded"] | None,
+        about(
+            "What values the metric has: bounded (a share, a reward from 0 to 1), positive (cost, "
+            "time, tokens), censored (times of an event that some trials never reach), unbounded"
+        ),
+    ] = None
+    headline: Annotated[
+        Literal["mean_difference", "ratio", "restricted_mean"] | None,
+        about(
+            "The estimate that leads: the ratio for positive metrics, the restricted mean for "
+            "censored ones, else the mean difference"
+        ),
+    ] = None
     n_pairs: Annotated[Count, about("Pairs with a value on both sides", unit="tasks")]
     n_not_computable: Annotated[Count | None, about("Pairs without")] = None
     computable: Annotated[bool, about("There are at least three pairs")]
@@ -166,13 +181,200 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     n_watched_comparison: Annotated[
         Count | None, about("For times: tasks of the comparison on which one could be found")
     ] = None
+    ratio: Annotated[
+        float | None,
+        about(
+            "For positive metrics: ratio of the geometric means, comparison / baseline, over the "
+            "pairs with both sides above 0",
+        ),
+    ] = None
+    ratio_low: Annotated[
+        float | None, about("Lower end of its interval (t of the log ratios, or of cluster means)")
+    ] = None
+    ratio_high: Annotated[float | None, about("Upper end of its interval")] = None
+    ratio_p: Annotated[
+        Share | None,
+        about("Sign-flip test of the log ratios, or t test of their cluster means", unit="0–1"),
+    ] = None
+    ratio_p_method: Annotated[str | None, about("exact, monte_carlo or t_of_cluster_means")] = None
+    ratio_reason: Annotated[str | None, about("Reason code of a missing ratio")] = None
+    ratio_ci_reason: Annotated[str | None, about("Reason code of its missing interval")] = None
+    ratio_p_reason: Annotated[str | None, about("Why it has no p-value")] = None
+    n_ratio: Annotated[Count | None, about("Pairs with both sides above 0", unit="tasks")] = None
+    n_not_positive: Annotated[
+        Count | None,
+        about("Pairs with a side, or a repeat of it, of 0 or below; they have no ratio"),
+    ] = None
+    smallest_detectable_ratio: Annotated[
+        float | None, about("Smallest ratio above 1 this n could show with 80 % power")
+    ] = None
+    smallest_detectable_ratio_low: Annotated[
+        float | None, about("Lower end of its interval, from that of the standard deviation")
+    ] = None
+    smallest_detectable_ratio_high: Annotated[float | None, about("Upper end of its interval")] = (
+        None
+    )
+    largest_share: Annotated[
+        Share | None,
+        about("Share of the sum of absolute differences that the task with the largest one has"),
+    ] = None
+    mean_difference_without_largest: Annotated[
+        float | None, about("Mean difference without that task", unit="of the metric")
+    ] = None
+    restricted_mean_baseline: Annotated[
+        float | None,
+        about(
+            "For times: mean time without a relevant file within until, over all pairs; a trial "
+            "that never found one counts as until",
+            unit="of the metric",
+        ),
+    ] = None
+    restricted_mean_comparison: Annotated[
+        float | None, about("The same of the comparison", unit="of the metric")
+    ] = None
+    restricted_mean_difference: Annotated[
+        float | None, about("Their difference, comparison minus baseline", unit="of the metric")
+    ] = None
+    restricted_mean_low: Annotated[
+        float | None, about("Lower end of the interval of that difference", unit="of the metric")
+    ] = None
+    restricted_mean_high: Annotated[
+        float | None, about("Upper end of the interval of that difference", unit="of the metric")
+    ] = None
+    restricted_mean_p: Annotated[
+        Share | None, about("Test of that difference, as p_value", unit="0–1")
+    ] = None
+    restricted_mean_p_method: Annotated[
+        str | None, about("exact, monte_carlo or t_of_cluster_means")
+    ] = None
+    restricted_mean_reason: Annotated[
+        str | None, about("Reason code of a missing restricted mean")
+    ] = None
+    restricted_mean_ci_reason: Annotated[
+        str | None, about("Reason code of its missing interval")
+    ] = None
+    restricted_mean_p_reason: Annotated[str | None, about("Why it has no p-value")] = None
+    restricted_mean_detectable: Annotated[
+        float | None,
+        about(
+            "Smallest difference of restricted means this n could show with 80 % power",
+            unit="of the metric",
+        ),
+    ] = None
+    restricted_mean_detectable_low: Annotated[
+        float | None,
+        about(
+            "Lower end of its interval, from that of the standard deviation", unit="of the metric"
+        ),
+    ] = None
+    restricted_mean_detectable_high: Annotated[
+        float | None, about("Upper end of its interval", unit="of the metric")
+    ] = None
+    until: Annotated[
+        float | None,
+        about(
+            "End of the restricted means: the latest time at which a trial of either arm found one",
+            unit="of the metric",
+        ),
+    ] = None
+    until_tipping: Annotated[
+        float | None,
+        about(
+            "The later end at which the restricted means would be equal, where the arm with the "
+            "smaller one more often never found a file; null where no end does that",
+            unit="of the metric",
+        ),
+    ] = None
+    n_restricted: Annotated[
+        Count | None, about("Pairs in the restricted means, those without a hit included")
+    ] = None
+    never_share_baseline: Annotated[
+        Share | None,
+        about("Share of those tasks on which the baseline never found one, repeats averaged"),
+    ] = None
+    never_share_comparison: Annotated[
+        Share | None, about("Share on which the comparison never did")
+    ] = None
+    n_moved: Annotated[
+        Count | None, about("Pairs with a difference other than 0", unit="tasks")
+    ] = None
+    share_better: Annotated[
+        Share | None,
+        about(
+            "Share of the pairs on which the comparison did better; of times, never is the latest"
+        ),
+    ] = None
+    share_better_low: Annotated[
+        Share | None,
+        about("Lower end of its exact interval (Clopper-Pearson, for clusters Korn-Graubard)"),
+    ] = None
+    share_better_high: Annotated[Share | None, about("Upper end of its interval")] = None
+    share_worse: Annotated[Share | None, about("Share on which it did worse")] = None
+    share_worse_low: Annotated[Share | None, about("Lower end of its interval")] = None
+    share_worse_high: Annotated[Share | None, about("Upper end of its interval")] = None
+    hodges_lehmann: Annotated[
+        float | None,
+        about("Hodges-Lehmann estimate of the differences other than 0", unit="of the metric"),
+    ] = None
+    hodges_lehmann_low: Annotated[
+        float | None,
+        about("Lower end of its interval by the signed-rank test", unit="of the metric"),
+    ] = None
+    hodges_lehmann_high: Annotated[
+        float | None, about("Upper end of its interval", unit="of the metric")
+    ] = None
+    hodges_lehmann_reason: Annotated[
+        str | None, about("Reason code of the missing estimate, or of its missing interval")
+    ] = None
+    exact_low: Annotated[
+        float | None,
+        about(
+            "For bounded metrics with fewer than ten independent units: lower end of an interval "
+            "of the mean difference that holds for every distribution on the metric's range",
+            unit="of the metric",
+        ),
+    ] = None
+    exact_high: Annotated[
+        float | None, about("Upper end of that interval", unit="of the metric")
+    ] = None
+    exact_reason: Annotated[str | None, about("Why there is no such interval")] = None
+    variance_between: Annotated[
+        float | None,
+        about(
+            "Variance of the headline's differences between tasks (of log ratios where that is "
+            "the ratio), without what repeats explain"
+        ),
+    ] = None
+    variance_within: Annotated[
+        float | None,
+        about("Variance of those differences that comes from the spread of repeats"),
+    ] = None
+    variance_reason: Annotated[str | None, about("Why the two are not known")] = None
+    n_repeats_baseline: Annotated[
+        float | None, about("Mean number of trials of a pair in the baseline", unit="trials")
+    ] = None
+    n_repeats_comparison: Annotated[
+        float | None, about("Mean number of trials of a pair in the comparison", unit="trials")
+    ] = None
+    smallest_detectable_low: Annotated[
+        float | None,
+        about(
+            "Lower end of the interval of smallest_detectable_difference, from the chi-square "
+            "interval of the standard deviation",
+            unit="of the metric",
+        ),
+    ] = None
+    smallest_detectable_high: Annotated[
+        float | None, about("Upper end of that interval", unit="of the metric")
+    ] = None
 
 
 class PairedStatistics(PairedEstimate, frozen=True, kw_only=True):
     """One metric compared pair by pair."""
 
     p_holm: Annotated[
-        Share | None, about("Holm's adjusted p over the compared metrics", unit="0–1")
+        Share | None,
+        about("Holm's adjusted p of the headline over the compared metrics", unit="0–1"),
     ] = NULL
 
 
@@ -325,16 +527,41 @@ class PairSlice(Record, frozen=True, kw_only=True):
     ci_high: Annotated[float | None, about("upper end of its interval", unit="0–1")] = NULL
 
 
-class Threat(Record, frozen=True, kw_only=True):
-    """A threat with its number."""
+Effect = Literal["none", "lowers", "withholds"]
+"""What a threat does to the verdict."""
 
-    name: Annotated[
-        str, about("Which: few_clusters, lacking_values, mcp_role, never_hit or reward_scales")
-    ]
+
+class Threat(Record, frozen=True, kw_only=True):
+    """Something that could overturn the comparison, with its number."""
+
+    name: Annotated[str, about("Which kind, such as few_clusters or lacking_values")]
     value: Annotated[float | None, about("Its number, where there is one")]
     unit: Annotated[str, about("What the number counts or measures")]
-    effect: Annotated[Literal["none", "lowers", "withholds"], about("What it does to the verdict")]
+    effect: Annotated[Effect, about("What it does to the verdict")]
     sentence: Annotated[str, about("The threat in words")]
+    arm: Annotated[
+        str | None, about("The configuration it concerns, where it concerns one only")
+    ] = None
+    estimate: Annotated[
+        float | None,
+        about(
+            "The difference of the verdict's metric without what threatens it, or at its worst",
+            unit="of the metric",
+        ),
+    ] = None
+    overturn: Annotated[str | None, about("What it would take to overturn the result")] = None
+
+
+VerdictState = Literal[
+    "better",
+    "worse",
+    "fragile",
+    "equivalent",
+    "no_detectable_difference",
+    "too_few_pairs",
+    "no_verdict",
+]
+"""What a comparison shows."""
 
 
 class RewardBySuite(PairedEstimate, frozen=True, kw_only=True):
@@ -359,12 +586,10 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     metrics: Annotated[dict[str, PairedStatistics], about("By metric")]
     pairs: Annotated[tuple[MatchedPair, ...], about("The pairs")]
     verdict: Annotated[
-        Literal[
-            "better", "worse", "fragile", "no_detectable_difference", "too_few_pairs", "no_verdict"
-        ],
+        VerdictState,
         about(
-            "What the comparison shows; fragile is a clear difference that values an arm "
-            "lacks could overturn"
+            "What the comparison shows; fragile is a clear difference that a threat could "
+            "overturn, equivalent a difference that lies within the stated margin"
         ),
     ]
     verdict_metric: Annotated[str, about("The metric it is about")]
@@ -376,15 +601,7 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
             str,
             dict[
                 str,
-                PairedEstimate
-                | Literal[
-                    "better",
-                    "worse",
-                    "fragile",
-                    "no_detectable_difference",
-                    "too_few_pairs",
-                    "no_verdict",
-                ],
+                PairedEstimate | VerdictState,
             ],
         ],
         about("Sensitivity to what retrieved means"),
@@ -405,12 +622,37 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     threats: Annotated[
         tuple[Threat, ...], about("Threats to the interpretation of the comparison")
     ] = EMPTY_LIST
+    overturn: Annotated[str, about("What it would take to overturn the verdict, in a sentence")] = (
+        ""
+    )
+    n_tasks_to_overturn: Annotated[
+        Count | None,
+        about(
+            "Fewest matched tasks, the most influential first, without which the difference is "
+            "no longer clear; null where it is not clear",
+            unit="tasks",
+        ),
+    ] = None
+    p_over_pairs: Annotated[
+        Share | None,
+        about(
+            "Holm's adjusted p of the verdict's metric over n_family pairs of configurations; "
+            "null where the pair was stated in advance",
+            unit="0–1",
+        ),
+    ] = None
+    n_family: Annotated[
+        Count | None, about("Pairs of configurations that the verdict is adjusted for")
+    ] = None
     reward_by_suite: Annotated[
         tuple[RewardBySuite, ...],
         about(
             "The reward of every suite where rewards of several cannot be averaged; empty otherwise"
         ),
     ] = EMPTY_LIST
+    design: Annotated[
+        Design | None, about("What was meant, stated or inferred, with the source of every part")
+    ] = None
 
 
 class Association(Record, frozen=True, kw_only=True):
@@ -438,6 +680,45 @@ class Association(Record, frozen=True, kw_only=True):
     interpretation: Annotated[str | None, about("An associational sentence")] = None
     clusters: Annotated[Count | None, about("Distinct tasks they come from", unit="tasks")] = None
     sign_change: Annotated[bool | None, about("Every large enough group has the other sign")] = None
+    partial_r: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        about("The same within tasks: what the configurations of a task share is removed"),
+    ] = NULL
+    partial_low: Annotated[
+        float | None, about("Lower end of its interval, tasks resampled", unit="−1–1")
+    ] = NULL
+    partial_high: Annotated[float | None, about("Upper end of its interval", unit="−1–1")] = NULL
+    partial_n: Annotated[
+        Count | None,
+        about("Those of n whose task has values under several configs", unit="observations"),
+    ] = NULL
+    partial_reason: Annotated[str | None, about("Why there is no association within tasks")] = NULL
+    partial_config_r: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        about("The same within tasks, the average difference of configs removed too"),
+    ] = NULL
+    partial_config_low: Annotated[float | None, about("Lower end of its interval", unit="−1–1")] = (
+        NULL
+    )
+    partial_config_high: Annotated[
+        float | None, about("Upper end of its interval", unit="−1–1")
+    ] = NULL
+    e_value: Annotated[
+        float | None,
+        about(
+            "Smallest risk ratio that an unmeasured factor would need with both sides to "
+            "explain spearman_r away, approximately",
+            unit="risk ratio",
+        ),
+    ] = NULL
+    e_value_limit: Annotated[
+        float | None,
+        about(
+            "The same for the end of the interval that is nearest to 0; 1 where it holds 0",
+            unit="risk ratio",
+        ),
+    ] = NULL
+    e_value_reason: Annotated[str | None, about("Why there is no E-value")] = NULL
 
 
 class AssociationFamily(Record, frozen=True, kw_only=True):

@@ -118,6 +118,27 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         ),
         empty="No rule applies without a second configuration.",
     ),
+    "study.threats": Defaults(
+        "threats",
+        "What could overturn the result, each with its number and what it does to the verdict",
+        _columns(
+            "title: Threat, arm: Configuration, value: Number, unit: Of what, "
+            "effect: On the verdict, sentence: What it says"
+        ),
+        words.threats,
+        "Nothing that was looked for threatens the result.",
+        {
+            "effect": lambda effect: words.ON_VERDICT.get(effect, str(effect)),
+            "sentence": lambda said: words.sentence(str(said)),
+        },
+    ),
+    "study.design": Defaults(
+        "design",
+        "What the study was meant to be; what was not stated is inferred from the trials",
+        _columns("label: Part, value: Meant, source"),
+        words.designed,
+        "Without a second configuration there is no design.",
+    ),
     "study.found": Defaults(
         "gate-trials",
         "Trials that a rule found",

@@ -1,0 +1,170 @@
+"""The estimate that leads for a metric: which number is read, and against which null value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from retrieval_eval.model.impact import PairedEstimate
+
+MOSTLY_REPEATS: Final = 0.8
+"""From this share of variance on, repeats are nearly as good as tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The leading estimate of a metric, with its interval, p and power.
+
+    Parameters
+    ----------
+    quantity
+        ``mean_difference``, ``ratio`` or ``restricted_mean``.
+    estimate, low, high, p
+        The number, the ends of its interval and its p-value; None where not computable.
+    null
+        The value without any difference: 1 for a ratio, else 0.
+    n
+        The pairs it is of.
+    reason, ci_reason, p_reason
+        The reason codes of what is missing.
+    detectable, detectable_low, detectable_high
+        The smallest value that this n could show with 80 % power, and its interval: a difference,
+        or a ratio above 1.
+    """
+
+    quantity: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    null: float
+    n: int
+    reason: str | None = None
+    ci_reason: str | None = None
+    p_reason: str | None = None
+    detectable: float | None = None
+    detectable_low: float | None = None
+    detectable_high: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The interval; the estimate itself where all differences are the same (or ratios)."""
+        if self.ci_reason == "constant_input" and self.estimate is not None:
+            return self.estimate, self.estimate
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def excludes_null(self) -> bool:
+        """Whether there is an interval and the null value lies outside it."""
+        ends = self.ends
+        return ends is not None and not ends[0] <= self.null <= ends[1]
+
+    @property
+    def is_larger(self) -> bool:
+        """Whether the comparison has the larger values."""
+        return self.estimate is not None and self.estimate > self.null
+
+
+def headline_estimate(block: PairedEstimate) -> Headline:
+    """Return the leading estimate of a metric, which verdicts, tables and sentences use.
+
+    Examples
+    --------
+    >>> block = PairedEstimate(
+    ...     direction="lower_is_better",
+    ...     n_pairs=9,
+    ...     computable=True,
+    ...     reason=None,
+    ...     n_ratio=9,
+    ...     headline="ratio",
+    ...     ratio=1.5,
+    ...     ratio_low=1.2,
+    ...     ratio_high=1.9,
+    ...     ratio_p=0.004,
+    ... )
+    >>> found = headline_estimate(block)
+    >>> found.estimate, found.null, found.excludes_null
+    (1.5, 1.0, True)
+    """
+    if block.headline == "ratio":
+        return Headline(
+            "ratio",
+            block.ratio,
+            block.ratio_low,
+            block.ratio_high,
+            block.ratio_p,
+            1.0,
+            block.n_ratio or 0,
+            block.ratio_reason,
+            block.ratio_ci_reason,
+            block.ratio_p_reason,
+            block.smallest_detectable_ratio,
+            block.smallest_detectable_ratio_low,
+            block.smallest_detectable_ratio_high,
+        )
+    if block.headline == "restricted_mean":
+        return Headline(
+            "restricted_mean",
+            block.restricted_mean_difference,
+            block.restricted_mean_low,
+            block.restricted_mean_high,
+            block.restricted_mean_p,
+            0.0,
+            block.n_restricted or 0,
+            block.restricted_mean_reason,
+            block.restricted_mean_ci_reason,
+            block.restricted_mean_p_reason,
+            block.restricted_mean_detectable,
+            block.restricted_mean_detectable_low,
+            block.restricted_mean_detectable_high,
+        )
+    return Headline(
+        "mean_difference",
+        block.mean_difference,
+        block.ci_low,
+        block.ci_high,
+        block.p_value,
+        0.0,
+        block.n_pairs,
+        block.reason,
+        block.ci_reason,
+        block.p_reason,
+        block.smallest_detectable_difference,
+        block.smallest_detectable_low,
+        block.smallest_detectable_high,
+    )
+
+
+def repeats_sentence(block: PairedEstimate) -> str | None:
+    """Return whether more tasks or more repeats would make the headline surer, in a sentence.
+
+    From the variance of the differences between tasks and that of repeats inside them. Twice as
+    many tasks halve both, twice as many repeats the second only; both double the trials. None where
+    the two are not known (``variance_reason``).
+
+    Examples
+    --------
+    >>> block = PairedEstimate(
+    ...     direction="higher_is_better",
+    ...     n_pairs=9,
+    ...     computable=True,
+    ...     reason=None,
+    ...     variance_between=0.03,
+    ...     variance_within=0.01,
+    ... )
+    >>> print(repeats_sentence(block))
+    25 % of the variance of the differences comes from repeats: twice as many repeats would shorten
+    the interval by 6 %, twice as many tasks by 29 %; more tasks help
+    """
+    between, within = block.variance_between, block.variance_within
+    if between is None or within is None or between + within <= 0:
+        return None
+    share = within / (between + within)
+    by_repeats, by_tasks = 1 - math.sqrt(1 - share / 2), 1 - math.sqrt(0.5)
+    advice = "more repeats help about as much" if share >= MOSTLY_REPEATS else "more tasks help"
+    return (
+        f"{share:.0%} of the variance of the differences comes from repeats: twice as many repeats "
+        f"would shorten the interval by {by_repeats:.0%}, twice as many tasks by {by_tasks:.0%}; "
+        f"{advice}"
+    ).replace("%", " %")
