@@ -98,8 +98,7 @@ def diff(
     from retrieval_eval.search.run_files import load_search_run
 
     if report:
-        from retrieval_eval.report.search.building import build_diff
-        from retrieval_eval.report.search.loading import DiffSources
+        from retrieval_eval.report import build_diff
     elif noise is not None or privacy or renderer != "auto" or pdf:
         raise click.UsageError(
             "--noise, --privacy, --renderer and --pdf are for the page; add --report"
@@ -125,19 +124,15 @@ def diff(
             echo()
             echo(out)
     if report:
-        sources = DiffSources(
-            str(paths[0]),
-            str(paths[1]),
-            data=str(data),
-            accept=",".join(accept),
-            flag_points=flag_points,
-            queries=str(queries or ""),
-            noise=str(noise or ""),
-            seed=seed,
-        )
         with progress_bar("cell") as progress:
             page = build_diff(
-                sources,
+                *paths,
+                data=data,
+                accept=",".join(accept),
+                flag_points=flag_points,
+                queries=queries or "",
+                noise=noise or "",
+                seed=seed,
                 reports_dir=reports_dir,
                 privacy=privacy,
                 renderer=renderer,

@@ -113,7 +113,7 @@ def report(
     one, the report has what the run recorded.
     """
     from retrieval_eval.report import build_search
-    from retrieval_eval.report.search.loading import latest_run
+    from retrieval_eval.search.run_names import latest_run
 
     labels = gold or _if_there(GOLD)
     path = latest_run(data) if run is None else run_files([run], data)[0]
@@ -162,14 +162,16 @@ def demo(
     parameters, repeats that for its noise, and writes REPORTS_DIR/search-demo/index.html. Prints
     the page and the commands that do the same by hand.
     """
-    from retrieval_eval.report.search.building import build_demo
+    from retrieval_eval.report.building import build_demo
 
     with progress_bar("step") as progress:
         page, made = build_demo(
             reports_dir=reports_dir, renderer=renderer, pdf=pdf, progress=progress
         )
     if as_json:
-        print_json({"report": str(page), "run": made.sources.run, "commands": list(made.commands)})
+        print_json(
+            {"report": str(page), "run": made.sources["run"], "commands": list(made.commands)}
+        )
         return
     echo("The same by hand:")
     for command in made.commands:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from retrieval_eval.model.design import Design
 from retrieval_eval.model.meta import (
     EMPTY_LIST,
     EMPTY_MAP,
@@ -526,16 +527,41 @@ class PairSlice(Record, frozen=True, kw_only=True):
     ci_high: Annotated[float | None, about("upper end of its interval", unit="0–1")] = NULL
 
 
-class Threat(Record, frozen=True, kw_only=True):
-    """A threat with its number."""
+Effect = Literal["none", "lowers", "withholds"]
+"""What a threat does to the verdict."""
 
-    name: Annotated[
-        str, about("Which: few_clusters, lacking_values, mcp_role, never_hit or reward_scales")
-    ]
+
+class Threat(Record, frozen=True, kw_only=True):
+    """Something that could overturn the comparison, with its number."""
+
+    name: Annotated[str, about("Which kind, such as few_clusters or lacking_values")]
     value: Annotated[float | None, about("Its number, where there is one")]
     unit: Annotated[str, about("What the number counts or measures")]
-    effect: Annotated[Literal["none", "lowers", "withholds"], about("What it does to the verdict")]
+    effect: Annotated[Effect, about("What it does to the verdict")]
     sentence: Annotated[str, about("The threat in words")]
+    arm: Annotated[
+        str | None, about("The configuration it concerns, where it concerns one only")
+    ] = None
+    estimate: Annotated[
+        float | None,
+        about(
+            "The difference of the verdict's metric without what threatens it, or at its worst",
+            unit="of the metric",
+        ),
+    ] = None
+    overturn: Annotated[str | None, about("What it would take to overturn the result")] = None
+
+
+VerdictState = Literal[
+    "better",
+    "worse",
+    "fragile",
+    "equivalent",
+    "no_detectable_difference",
+    "too_few_pairs",
+    "no_verdict",
+]
+"""What a comparison shows."""
 
 
 class RewardBySuite(PairedEstimate, frozen=True, kw_only=True):
@@ -560,12 +586,10 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     metrics: Annotated[dict[str, PairedStatistics], about("By metric")]
     pairs: Annotated[tuple[MatchedPair, ...], about("The pairs")]
     verdict: Annotated[
-        Literal[
-            "better", "worse", "fragile", "no_detectable_difference", "too_few_pairs", "no_verdict"
-        ],
+        VerdictState,
         about(
-            "What the comparison shows; fragile is a clear difference that values an arm "
-            "lacks could overturn"
+            "What the comparison shows; fragile is a clear difference that a threat could "
+            "overturn, equivalent a difference that lies within the stated margin"
         ),
     ]
     verdict_metric: Annotated[str, about("The metric it is about")]
@@ -577,15 +601,7 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
             str,
             dict[
                 str,
-                PairedEstimate
-                | Literal[
-                    "better",
-                    "worse",
-                    "fragile",
-                    "no_detectable_difference",
-                    "too_few_pairs",
-                    "no_verdict",
-                ],
+                PairedEstimate | VerdictState,
             ],
         ],
         about("Sensitivity to what retrieved means"),
@@ -606,12 +622,37 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     threats: Annotated[
         tuple[Threat, ...], about("Threats to the interpretation of the comparison")
     ] = EMPTY_LIST
+    overturn: Annotated[str, about("What it would take to overturn the verdict, in a sentence")] = (
+        ""
+    )
+    n_tasks_to_overturn: Annotated[
+        Count | None,
+        about(
+            "Fewest matched tasks, the most influential first, without which the difference is "
+            "no longer clear; null where it is not clear",
+            unit="tasks",
+        ),
+    ] = None
+    p_over_pairs: Annotated[
+        Share | None,
+        about(
+            "Holm's adjusted p of the verdict's metric over n_family pairs of configurations; "
+            "null where the pair was stated in advance",
+            unit="0–1",
+        ),
+    ] = None
+    n_family: Annotated[
+        Count | None, about("Pairs of configurations that the verdict is adjusted for")
+    ] = None
     reward_by_suite: Annotated[
         tuple[RewardBySuite, ...],
         about(
             "The reward of every suite where rewards of several cannot be averaged; empty otherwise"
         ),
     ] = EMPTY_LIST
+    design: Annotated[
+        Design | None, about("What was meant, stated or inferred, with the source of every part")
+    ] = None
 
 
 class Association(Record, frozen=True, kw_only=True):
@@ -639,6 +680,45 @@ class Association(Record, frozen=True, kw_only=True):
     interpretation: Annotated[str | None, about("An associational sentence")] = None
     clusters: Annotated[Count | None, about("Distinct tasks they come from", unit="tasks")] = None
     sign_change: Annotated[bool | None, about("Every large enough group has the other sign")] = None
+    partial_r: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        about("The same within tasks: what the configurations of a task share is removed"),
+    ] = NULL
+    partial_low: Annotated[
+        float | None, about("Lower end of its interval, tasks resampled", unit="−1–1")
+    ] = NULL
+    partial_high: Annotated[float | None, about("Upper end of its interval", unit="−1–1")] = NULL
+    partial_n: Annotated[
+        Count | None,
+        about("Those of n whose task has values under several configs", unit="observations"),
+    ] = NULL
+    partial_reason: Annotated[str | None, about("Why there is no association within tasks")] = NULL
+    partial_config_r: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        about("The same within tasks, the average difference of configs removed too"),
+    ] = NULL
+    partial_config_low: Annotated[float | None, about("Lower end of its interval", unit="−1–1")] = (
+        NULL
+    )
+    partial_config_high: Annotated[
+        float | None, about("Upper end of its interval", unit="−1–1")
+    ] = NULL
+    e_value: Annotated[
+        float | None,
+        about(
+            "Smallest risk ratio that an unmeasured factor would need with both sides to "
+            "explain spearman_r away, approximately",
+            unit="risk ratio",
+        ),
+    ] = NULL
+    e_value_limit: Annotated[
+        float | None,
+        about(
+            "The same for the end of the interval that is nearest to 0; 1 where it holds 0",
+            unit="risk ratio",
+        ),
+    ] = NULL
+    e_value_reason: Annotated[str | None, about("Why there is no E-value")] = NULL
 
 
 class AssociationFamily(Record, frozen=True, kw_only=True):

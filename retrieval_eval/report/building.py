@@ -1,4 +1,4 @@
-"""From run ids to a report folder: evaluate, execute, render, and the tables as CSV."""
+"""From names of runs to a report folder: load, execute, render, and the tables as CSV."""
 
 from __future__ import annotations
 
@@ -8,16 +8,25 @@ from typing import Any, Final, Literal
 
 from retrieval_eval.errors import RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
-from retrieval_eval.io.files import remove, write_text
+from retrieval_eval.io.files import remove, write_json, write_text
+from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.roots import is_demo
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
-from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES
 from retrieval_eval.report.execute import Kernel
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
 from retrieval_eval.report.index import Listed, newest
-from retrieval_eval.report.loading import load_run, split_run_ids
+from retrieval_eval.report.loading import (
+    as_text,
+    is_demo_diff,
+    load_diff,
+    load_run,
+    load_search,
+    of_demo,
+    split_run_ids,
+)
 from retrieval_eval.report.notebook_files import notebook_of
 from retrieval_eval.report.provenance import input_digest
 from retrieval_eval.report.publishing import (
@@ -30,10 +39,16 @@ from retrieval_eval.report.publishing import (
     write_frame,
     write_frames,
 )
+from retrieval_eval.report.query_pages import write_pages
 from retrieval_eval.report.run import Run
+from retrieval_eval.report.search_diff import SearchDiff
+from retrieval_eval.report.search_run import SearchRun
+from retrieval_eval.report.searched import Searched
 from retrieval_eval.report.table.tasks import task_means
 from retrieval_eval.report.trial import Trial
 from retrieval_eval.report.words import VERDICTS
+from retrieval_eval.search.demo import DEMO_FOLDER, MeasuredDemo, measured_demo
+from retrieval_eval.search.demo import is_demo as is_search_demo
 
 Notebook = Literal["run_report", "compare_runs"]
 NOTEBOOKS: Final[Mapping[str, tuple[str, str]]] = {
@@ -43,6 +58,16 @@ NOTEBOOKS: Final[Mapping[str, tuple[str, str]]] = {
 """Notebook of a report over runs to its folder below that of the runs, and its title."""
 
 PAGE: Final = "index.html"
+SEARCH_FOLDER: Final = "search"
+WHOLE: Final = "diff.json"
+PRIVATE_COLUMNS: Final = ("query", "error", "claim", "reasons", "labeller_a", "labeller_b")
+"""Columns of search frames that private tables leave out."""
+
+SEARCH_FILES: Final = (
+    *("run", "baseline", "gold", "corpus", "queries"),
+    *("noise", "thresholds", "justification", "mapping", "old_gold"),
+)
+"""Parameters of the search notebooks that name a file."""
 
 SHOWN: Final = ("file_recall", "ndcg@10", "ttfr_seconds", "reward", "cost_usd")
 """Metrics of the table of all tasks."""
@@ -406,3 +431,164 @@ def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
             is_simulated=run.n_simulated > 0,
         ),
     ]
+
+
+# --- search ---
+
+
+def build_search(
+    run: str | Path,
+    *,
+    reports_dir: Path,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    progress: Progress | None = None,
+    keep: Keep | None = None,
+    **given: Any,
+) -> Path:
+    """Write the report of a search run and return the path of its page.
+
+    Parameters
+    ----------
+    run, given
+        As for :func:`retrieval_eval.report.load_search`: ``given`` are its other arguments.
+    reports_dir
+        The report goes to ``<reports_dir>/search/<label>/index.html``, named after the file where
+        the run has no label, with pages of every query and document, the executed notebook and the
+        CSV of every frame beside it; the demonstration's to
+        ``<reports_dir>/search-demo/index.html``. A backlog is counted once and kept beside the page
+        as ``backlog.json``, so that no address of a database is in it.
+    renderer, pdf, progress, keep
+        As for :func:`build`.
+
+    Raises
+    ------
+    BadInputError
+        When a file does not exist or is of the wrong kind.
+    RenderError
+        When a cell fails or the page cannot be rendered.
+    """
+    page: dict[str, Any] = {"renderer": renderer, "pdf": pdf, "progress": progress}
+    if is_search_demo(str(run)):
+        return build_demo(reports_dir=reports_dir, privacy=given.get("privacy", False), **page)[0]
+    values = _given({"run": as_text(run), **given})
+    loaded = load_search(**values, pages=True)
+    folder = reports_dir / SEARCH_FOLDER / slug(loaded.name)
+    return _search_report(loaded, values, folder, reports_dir, keep=keep, **page)
+
+
+def build_demo(
+    *, reports_dir: Path, privacy: bool = False, progress: Progress | None = None, **page: Any
+) -> tuple[Path, MeasuredDemo]:
+    """Measure the demonstration, write its report, and return its page and what was measured."""
+    folder = reports_dir / DEMO_FOLDER
+    made = measured_demo(folder / "data", progress=progress)
+    values: dict[str, Any] = {**made.sources, "privacy": privacy}
+    loaded = load_search(**values, pages=True)
+    return _search_report(loaded, values, folder, reports_dir, progress=progress, **page), made
+
+
+def build_diff(
+    a: str | Path,
+    b: str | Path = "",
+    *,
+    reports_dir: Path,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    progress: Progress | None = None,
+    keep: Keep | None = None,
+    **given: Any,
+) -> Path:
+    """Write the report of what changed from one search run to another; return its page.
+
+    Parameters
+    ----------
+    a, b, given
+        As for :func:`retrieval_eval.report.load_diff`: ``given`` are its other arguments.
+    reports_dir
+        The report goes to ``<reports_dir>/search/diff/<A>-<B>/index.html``, by the labels, with
+        pages of every query and document, the executed notebook, the CSV of every frame and
+        ``diff.json`` beside it; the demonstration's to
+        ``<reports_dir>/search-demo/diff/index.html``. A private one has no ``diff.json``.
+    renderer, pdf, progress, keep
+        As for :func:`build`.
+
+    Raises
+    ------
+    BadInputError
+        When a run does not exist or is of the wrong kind.
+    NothingToEvaluateError
+        When the runs did not measure the same thing, and that was not accepted.
+    RenderError
+        When a cell fails or the page cannot be rendered.
+    """
+    values = _given({"a": as_text(a), "b": as_text(b), **given})
+    made = reports_dir / DEMO_FOLDER if is_demo_diff(values["a"], values["b"]) else None
+    if made is not None:
+        values = of_demo(measured_demo(made / "data", progress=progress), values)
+    loaded = load_diff(**values, pages=True)
+    own = reports_dir / SEARCH_FOLDER / "diff" / slug("-".join(loaded.labels))
+    page: dict[str, Any] = {"renderer": renderer, "pdf": pdf, "progress": progress}
+    folder = own if made is None else made / "diff"
+    return _search_report(loaded, values, folder, reports_dir, keep=keep, **page)
+
+
+def _search_report(
+    loaded: SearchRun | SearchDiff,
+    given: Mapping[str, Any],
+    folder: Path,
+    reports_dir: Path,
+    **page: Any,
+) -> Path:
+    """Write the report of what was loaded, with its pages of queries and documents."""
+    is_run = isinstance(loaded, SearchRun)
+    notebook = "search_report" if is_run else "search_diff"
+    known = parameters.of_notebook(assets.notebook(notebook))
+    values = {name: given.get(name, p.default) for name, p in known.items()} | {"pages": True}
+    if isinstance(loaded, SearchRun):
+        title = f"Search report: {loaded.name}"
+        counted = folder / "backlog.json"
+        remove(counted, folder)
+        if values["backlog"] and loaded.backlog is not None:
+            write_json(counted, dict(loaded.backlog), indent=1)
+            values["backlog"] = str(counted)
+        documents: list[Any] = [loaded.backlog]
+    else:
+        title = f"Search difference: {' to '.join(loaded.labels)}"
+        values["flag_points"] = float(values["flag_points"])
+        guard = loaded.guard
+        documents = [guard if isinstance(guard, str) else to_builtins(guard)]
+    title = visible(title, 120)
+    runs = [to_builtins(run) for run in (loaded.before, *loaded.runs) if run is not None]
+    whole = [] if isinstance(loaded, SearchRun) else [to_builtins(loaded.document)]
+    files = [Path(values[name]) for name in SEARCH_FILES if values.get(name)]
+
+    def tables(place: Path) -> Files:
+        return [*write_pages(loaded, place, title=title), *write_search_tables(loaded, place)]
+
+    measured = newest(run.generated_at for run in loaded.runs)
+    return publish(
+        notebook,
+        values,
+        folder,
+        title=title,
+        is_simulated=loaded.n_simulated > 0,
+        tables=tables,
+        inputs=digest_of(*whole, *runs, *documents, *files),
+        listed=Listed(reports_dir, measured, n_queries=loaded.n_compared),
+        **page,
+    )
+
+
+def write_search_tables(loaded: Searched, folder: Path) -> Files:
+    """Write every frame as CSV, of a difference also it itself; return files and meanings."""
+    without = PRIVATE_COLUMNS if loaded.privacy else ()
+    if not isinstance(loaded, SearchDiff):
+        return write_frames(loaded, SEARCH_FRAMES, folder, without=without)
+    found = list(write_frames(loaded, DIFF_FRAMES, folder, without=without))
+    # What an earlier report left there has the texts of queries.
+    remove(folder / WHOLE, folder)
+    if not loaded.privacy:
+        write_json(folder / WHOLE, to_builtins(loaded.document), indent=1)
+        found.append((WHOLE, "the whole difference"))
+    return found

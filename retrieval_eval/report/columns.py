@@ -203,7 +203,10 @@ metric | text | | Metric | metrics key
 verdict | text | | Verdict of the comparison, or under the view | verdict
 is_verdict_metric | boolean | | The verdict is about it | verdict_metric
 rule | text | | Rule of the validity gate | gate/rules[]/name
-title | text | | Printed name of the rule or metric | rule or metric
+field | text | | Part of the design | design
+value | text | | What was meant | design
+source | text | | Stated, or what it was inferred from | design/sources
+title | text | | Printed name of the rule, threat or metric | rule, name or metric
 outcome | text | | passed or failed | failed
 trials | list | trials | Config, task and trial of every one found | gate/rules[]/trials
 arm | text | | Configuration the trials belong to | ledger key

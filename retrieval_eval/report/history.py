@@ -36,9 +36,9 @@ from retrieval_eval.report.frames import Row, make_frame
 from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Keep, digest_of, publish, write_frames
 from retrieval_eval.report.run import Run
-from retrieval_eval.report.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_demo
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.words import VERDICTS
+from retrieval_eval.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_demo
 from retrieval_eval.search.guard.files import Request, guard
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.run_names import REPORTS, WITH_CLAIMS
@@ -215,7 +215,7 @@ def load_history(
         raise BadInputError("folders and names are given as text")
     if str(data) == DEMO:
         _measure_demo(AGENTS_DEMO)
-        data = Path(measured_demo(DEMO_OUTPUT).sources.run).parent
+        data = Path(measured_demo(DEMO_OUTPUT).sources["run"]).parent
         runs_root, output_dir = AGENTS_DEMO / "runs", AGENTS_DEMO
     if not (data or runs_root):
         raise BadInputError(
@@ -552,7 +552,7 @@ def build_history(
         agents = reports_dir / DEMO / "data"
         _measure_demo(agents, progress)
         made = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress)
-        data = Path(made.sources.run).parent
+        data = Path(made.sources["run"]).parent
         runs_root, output_dir = agents / "runs", agents
     values: dict[str, Any] = {
         "data": str(data),

@@ -1,24 +1,48 @@
-"""From run ids to frames: evaluate what is missing, then read the artefacts."""
+"""From names of runs and of search runs to frames: evaluate what is missing, read the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, Final, ParamSpec, TypeVar
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.backlog import STATUSES, read_backlog
+from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.relabel import read_mapping
+from retrieval_eval.io.files import probe, read_json
 from retrieval_eval.metrics.trial import DEFAULT_K
+from retrieval_eval.model import to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
+from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.pipeline.comparison import analyse, relabelled, run_labels
 from retrieval_eval.pipeline.evaluate import Evaluation
 from retrieval_eval.report.filtering import Where
+from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.run import Run
+from retrieval_eval.report.search_diff import SearchDiff
+from retrieval_eval.report.search_run import Relabelled, SearchRun
+from retrieval_eval.search.baseline import DEFAULT_BASELINE, compare_with_baseline
+from retrieval_eval.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
+from retrieval_eval.search.diff import DEFAULT_FLAG_POINTS, diff
+from retrieval_eval.search.guard.files import guard_of
+from retrieval_eval.search.guard.justification import read_justifications
+from retrieval_eval.search.guard.pinned import read_pinned
+from retrieval_eval.search.guard.thresholds import read_thresholds
+from retrieval_eval.search.noise import read_noise
+from retrieval_eval.search.run_files import load_search_run
+from retrieval_eval.search.run_names import named_run
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
 P = ParamSpec("P")
+T = TypeVar("T")
+DATA: Final = "data/eval"
+BACKLOG: Final = (*STATUSES, "other")
+"""The states of a review item that are counted."""
 _loaded: dict[str, Run] | None = None
 
 
@@ -214,3 +238,302 @@ def _names(values: str | Sequence[str]) -> list[str]:
     if not isinstance(values, list | tuple) or any(type(v) is not str for v in values):
         raise BadInputError(f"expected a list of names, not {values!r}")
     return list(values)
+
+
+# --- search ---
+
+
+def load_search(
+    run: str | Path,
+    *,
+    baseline: str | Path = "",
+    backlog: str = "",
+    gold: str | Path = "",
+    corpus: str | Path = "",
+    noise: str | Path = "",
+    thresholds: str | Path = "",
+    justification: str | Path = "",
+    mapping: str | Path = "",
+    old_gold: str | Path = "",
+    where: str = "",
+    privacy: bool = False,
+    pages: bool = False,
+) -> SearchRun:
+    """Return a search run as data frames.
+
+    Parameters
+    ----------
+    run
+        The file of a search run, or ``demo``: the built-in demonstration, which is written to
+        ``reports/search-demo/data`` and measured twice. Where a file has that name it is refused.
+    baseline
+        A search run to compare with, in place of the change that the run recorded. Without it,
+        ``baseline.json`` beside the run is read when it is what the run was compared with.
+    backlog
+        The review queue: a database URL, a JSONL file of items, or a ``.json`` file of counts.
+        Without it, what the run recorded.
+    gold
+        The gold set that was asked. With it the report names relevant documents that were not
+        retrieved, counts judgements by grade, says how far labellers agree, and which documents
+        to judge next. Another one than the run's is not used.
+    corpus
+        The documents that were searched, to see which labels they have left behind.
+    noise
+        A noise file, to show changes beside what mere repetition does.
+    thresholds
+        Thresholds of the guard, in place of the shipped ones.
+    justification
+        Breaches that were accepted in writing. The day of the run is the one they must be valid
+        on, so that a report of it stays the same.
+    mapping, old_gold
+        What re-labelling wrote (``relabel.json``), and the gold set that the baseline was measured
+        with: they tell what moved labels did to every metric from what retrieval did. Both need
+        ``baseline`` and ``gold``.
+    where
+        Only the queries that pass a condition, with everything measured anew from these; see
+        :meth:`SearchRun.filter`.
+    privacy
+        Leave out texts of queries and drafts, messages of the retriever, how it was opened, and
+        the names of labellers.
+    pages
+        Let names of queries and documents lead to the pages that ``retrieval-eval search report``
+        writes beside the report.
+
+    Returns
+    -------
+    SearchRun
+        The frames of :data:`retrieval_eval.report.columns.SEARCH_FRAMES`, each built when
+        first used.
+
+    Raises
+    ------
+    BadInputError
+        When a file does not exist or is of the wrong kind (it names file and place), or the
+        condition cannot be read or leaves no query.
+    """
+    if is_demo(as_text(run)):
+        made = measured_demo(DEMO_OUTPUT).sources
+        return load_search(**made, where=where, privacy=privacy, pages=pages)
+    if not (path := _file(run)):
+        raise BadInputError(
+            "no search run was given: name its file, or say demo for the built-in demonstration, "
+            "which is simulated"
+        )
+    stored, named, asked = load_search_run(path), _file(baseline), _file(gold)
+    before = load_search_run(named) if named else _recorded_baseline(stored, path)
+    if named and before is not None:
+        stored = _with_baseline(before, stored)
+    labels = load_gold_set(asked) if asked else None
+    problem = None
+    if labels is not None and labels.fingerprint != (own := stored.run.gold_set.fingerprint):
+        problem = (
+            f"The gold set at hand ({labels.fingerprint[:12]}) is not the one that was asked "
+            f"({own[:12]}), so it was not used"
+        )
+        labels = None
+    has_sides = labels is not None and before is not None
+    found = SearchRun(
+        stored,
+        path=path,
+        baseline=before,
+        backlog=load_backlog(backlog) if as_text(backlog) else None,
+        gold=labels,
+        gold_problem=problem,
+        corpus=_read(read_corpus, corpus),
+        noise=_read(read_noise, noise),
+        thresholds=_read(read_thresholds, thresholds),
+        justifications=_read(read_justifications, justification) or (),
+        relabelled=_relabelled(_file(mapping), _file(old_gold), has_sides=has_sides),
+        privacy=privacy,
+        places=Places.of(*shown_names(stored, before, labels)) if pages else None,
+    )
+    found.label_effects  # noqa: B018  a mapping that does not fit is named now, not in a cell
+    return found.filter(where) if where else found
+
+
+def load_diff(
+    a: str | Path,
+    b: str | Path = "",
+    *,
+    data: str | Path = DATA,
+    accept: str | Sequence[str] = "",
+    flag_points: float = DEFAULT_FLAG_POINTS,
+    queries: str | Path = "",
+    noise: str | Path = "",
+    seed: int = DEFAULT_SEED,
+    where: str = "",
+    privacy: bool = False,
+    pages: bool = False,
+) -> SearchDiff:
+    """Return what changed from one search run to another, as data frames.
+
+    Parameters
+    ----------
+    a, b
+        Files of search runs, or labels of runs in ``data``. ``demo`` for ``a`` alone is the
+        built-in demonstration, which is written to ``reports/search-demo/data`` and measured
+        twice; beside a ``b`` it is a label as any other.
+    data
+        The folder whose reports are known by their labels.
+    accept
+        Fingerprints that may differ, by name (see `retrieval_eval.search.comparability`), as a
+        sequence or separated by commas.
+    flag_points
+        Metrics that moved by more are flagged.
+    queries
+        A pinned list, shown as a slice of its own.
+    noise
+        A noise file, to show changes beside what mere repetition does.
+    seed
+        Seed of resampling.
+    where, privacy, pages
+        As for :func:`load_search`; the condition is over the columns of ``diff.queries``.
+
+    Raises
+    ------
+    BadInputError
+        When a file or label does not exist or is of the wrong kind.
+    NothingToEvaluateError
+        When the runs did not measure the same thing, and that was not accepted.
+    """
+    chosen = {"a": as_text(a), "b": as_text(b), "noise": as_text(noise)}
+    if is_demo_diff(chosen["a"], chosen["b"]):
+        chosen = of_demo(measured_demo(DEMO_OUTPUT), chosen)
+    names = [name for name in (chosen["a"], chosen["b"]) if name]
+    if len(names) < 2:
+        raise BadInputError(
+            f"name two search runs, a and b; {'only one was' if names else 'none was'} given (a = "
+            "demo alone is the built-in demonstration, which is simulated)"
+        )
+    first, second = (named_run(name, Path(data)) for name in names)
+    accepted = accept.split(",") if isinstance(accept, str) else accept
+    floor, listed = _file(chosen["noise"]), _file(queries)
+    pinned = read_pinned(listed).ids if listed else None
+    document = diff(
+        first.run,
+        second.run,
+        accept=[code for code in map(str.strip, accepted) if code],
+        flag_points=flag_points,
+        seed=seed,
+        pinned=pinned,
+    )
+    found = SearchDiff(
+        document,
+        first.run,
+        second.run,
+        noise=read_noise(floor) if floor else None,
+        notices=(*first.notices, *second.notices),
+        guard=guard_of(first.path, second.path, floor),
+        pinned=pinned,
+        privacy=privacy,
+        places=Places.of(*shown_names(second.run, first.run, None)) if pages else None,
+    )
+    return found.filter(where) if where else found
+
+
+def is_demo_diff(a: str, b: str) -> bool:
+    """Whether the built-in demonstration is meant, which has both runs."""
+    return a == DEMO and not b
+
+
+def of_demo(made: MeasuredDemo, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is compared with the runs of the measured demonstration, and its noise."""
+    found = made.sources
+    noise = values.get("noise") or found["noise"]
+    return {**values, "a": found["baseline"], "b": found["run"], "noise": noise}
+
+
+def as_text(value: Any) -> str:
+    """Return the name of a file as text; raises ``BadInputError`` for anything else."""
+    if not isinstance(value, str | Path):
+        raise BadInputError(f"a file is given as text, not as {value!r}")
+    return str(value)
+
+
+def _file(value: Any) -> Path | None:
+    return Path(text) if (text := as_text(value)) else None
+
+
+def _read(read: Callable[[Path], T], value: Any) -> T | None:
+    """Return what a file holds; None where none is given."""
+    path = _file(value)
+    return None if path is None else read(path)
+
+
+def _relabelled(
+    mapping: Path | None, old_gold: Path | None, *, has_sides: bool
+) -> Relabelled | None:
+    if not (mapping or old_gold):
+        return None
+    if not (mapping and old_gold and has_sides):
+        raise BadInputError(
+            "to tell labels that moved from retrieval that did, name both gold sets, the mapping "
+            "between them, and the baseline"
+        )
+    old = load_gold_set(old_gold)
+    return old, read_mapping(mapping, old)
+
+
+def load_backlog(source: str) -> Mapping[str, Any]:
+    """Return the counts of a review queue.
+
+    Parameters
+    ----------
+    source
+        A database URL or JSONL file of items, which are counted, or a ``.json`` file that holds
+        what ``retrieval-eval gold backlog --json`` printed.
+
+    Raises
+    ------
+    BadInputError
+        When the source cannot be read, or the counts of a file do not sum to its total.
+    """
+    if "://" in source or not source.endswith(".json"):
+        return to_builtins(read_backlog(source))
+    path = Path(source)
+    found = read_json(path, path.parent)
+    if found.problem is not None:
+        raise BadInputError(found.problem)
+    block = found.value if isinstance(found.value, Mapping) else {}
+    wanted = (*BACKLOG, "total")
+    counts = {key: n for key in wanted if type(n := block.get(key)) is int and n >= 0}
+    absent = [key for key in wanted if key not in counts]
+    if absent:
+        raise BadInputError(
+            f"{path.name}: /{absent[0]}: expected a count; `retrieval-eval gold backlog --json` "
+            "writes such a file"
+        )
+    if sum(counts[key] for key in BACKLOG) != counts["total"]:
+        raise BadInputError(f"{path.name}: /total: the counts by status do not sum to it")
+    return dict(block)
+
+
+def _recorded_baseline(run: StoredRun, path: Path) -> StoredRun | None:
+    """Return the baseline that a run was compared with.
+
+    It is looked for beside the run, and where the guard takes it from.
+    """
+    if run.delta is None:
+        return None
+    wanted = run.delta.baseline
+    for place in (path.parent / DEFAULT_BASELINE.name, DEFAULT_BASELINE):
+        if not probe(place.is_file):
+            continue
+        try:
+            found = load_search_run(place)
+        except BadInputError:
+            continue  # the file was not named, so it may be anything
+        if (
+            found.label == wanted.label
+            and found.generated_at == wanted.generated_at
+            and found.run.gold_set.fingerprint == wanted.gold_fingerprint
+        ):
+            return found
+    return None
+
+
+def _with_baseline(baseline: StoredRun, run: StoredRun) -> StoredRun:
+    try:
+        return compare_with_baseline(baseline, run, seed=run.run.settings.seed)
+    except ValueError as error:  # settings of a run that were changed by hand
+        raise BadInputError(f"the run cannot be compared with its baseline: {error}") from error

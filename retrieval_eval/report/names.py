@@ -1,12 +1,16 @@
-"""What metrics, labels and reasons are called in print."""
+"""What metrics, labels, problems and reasons of runs and of search runs are called in print."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.metrics.ranking.measures import DEFINITIONS
 from retrieval_eval.report.numbers import rate, signed
+from retrieval_eval.search.named_metrics import BLOCK_OF, FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
+from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.values import REASONS
 
 
@@ -85,3 +89,84 @@ def reason_sentence(reason: str | None) -> str:
     """
     known = REASONS | EXCLUSIONS
     return known.get(reason or "", reason or "no reason was recorded")
+
+
+# --- search ---
+
+SHOWN: Final = (*HEADLINE, "RR", "nDCG@10")
+"""The measures of the first screen; the verdict rests on the first two."""
+
+WORDS: Final[dict[str, str]] = {
+    FALSE_REFUSAL_RATE: "refusals of answerable queries",
+    TRUE_POSITIVE_RATE: "refusals of unanswerable queries",
+    "claim_coverage": "claim coverage",
+    "claim_faithfulness": "claim faithfulness",
+}
+"""Metrics whose name in files is no word, as a sentence says them."""
+
+DIMENSIONS: Final[dict[str, str]] = {
+    "corpus": "Corpus",
+    "area": "Area",
+    "origin": "Origin",
+    "source": "Label source",
+}
+
+SOURCES: Final[dict[str, str]] = {
+    "chair": "reviewed by people",
+    "bootstrap": "taken from feedback",
+}
+
+CODES: Final[dict[str, str]] = {
+    **SOURCES,
+    "document_gone": "the corpus has no such document",
+    "text_changed": "the document's text is not the one that was labelled",
+    "reverses": "REVERSES",
+    "no_change": "others unchanged",
+    "not_computable": "not computable",
+    "pinned": "Pinned",
+}
+"""Codes of frames in words; one that is no code here is shown as it is."""
+
+PROBLEMS: Final[dict[str, str]] = {
+    "failed": "no usable answer: the run has no verdict",
+    "empty": "answered without any document; scores 0 where something is relevant",
+    "refused": "everything found lay below the floor; counted among the empty",
+    "fewer_than_k": "fewer documents than requested",
+    "unsorted": "not in the order of the scores; ranked by score",
+    "more_than_k": "more documents than requested; the rest was dropped",
+}
+"""What can happen to a query, with what it means for the measures."""
+
+_REASONS: Final[dict[str, str]] = {
+    "no_ground_truth": "nothing is labelled relevant, or no document answers the query",
+    "nothing_retrieved": "nothing was returned",
+    "query_failed": "the retriever failed on the query",
+    "no_computable_values": "no query has a value",
+}
+
+_CUTOFF: Final = re.compile(r"(.+)@(\d{1,9})$")
+
+
+def cutoff(measure: str) -> tuple[str, int | None]:
+    """Return a measure's name without its cut-off, and the cut-off.
+
+    Examples
+    --------
+    >>> cutoff("nDCG@10"), cutoff("RR")
+    (('nDCG', 10), ('RR', None))
+    """
+    found = _CUTOFF.match(measure)
+    return (found[1], int(found[2])) if found else (measure, None)
+
+
+def definition(measure: str) -> str:
+    """Return the definition of a measure; nothing for one that is not ours."""
+    name, k = cutoff(measure)
+    other = BLOCK_OF.get(measure)
+    text = DEFINITIONS[name].meaning if name in DEFINITIONS else other.meaning if other else ""
+    return text if k is None else text.replace("first k", f"first {k}").replace("/ k", f"/ {k}")
+
+
+def reason(code: str | None) -> str:
+    """Return the sentence of a reason code, in the words of search."""
+    return _REASONS.get(code or "") or reason_sentence(code)

@@ -32,10 +32,8 @@ from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.io.yaml_text import read_yaml
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
-from retrieval_eval.report.building import build, build_trial
+from retrieval_eval.report.building import build, build_diff, build_search, build_trial
 from retrieval_eval.report.history import build_history
-from retrieval_eval.report.search.building import build_diff, build_search
-from retrieval_eval.report.search.loading import DiffSources
 
 _PAGE: Final[Mapping[str, Any]] = {
     **dict(zip(parameters.OF_PAGE, ("run_report", "auto", False), strict=True)),
@@ -229,8 +227,7 @@ def _search(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path: 
 
 def _diff(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:  # noqa: ARG001
     values.pop("pages", None)
-    shown = {"privacy": values.pop("privacy", False), "where": values.pop("where", "")}
-    return build_diff(DiffSources(**values), **shown, **more)
+    return build_diff(values.pop("a"), values.pop("b", ""), **more, **values)
 
 
 def _history(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:  # noqa: ARG001

@@ -14,11 +14,11 @@ import retrieval_eval
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
-from retrieval_eval.report import SearchDiff, SearchRun, assets
+from retrieval_eval.report import SearchDiff, SearchRun, assets, loading
+from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report.exhibits import Block, Empty, Table
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.registered import Exhibit
-from retrieval_eval.report.search import loading, opening
 from retrieval_eval.search.diff import diff
 from tests.plain_runs import stored
 from tests.report.conftest import HOSTILE
@@ -38,6 +38,16 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any], **options: Any) -> Sear
     before, after = stored(a), stored(b)
     found: StoredDiff = diff(before, after, seed=1, **options)
     return SearchDiff(found, before, after, pinned=options.get("pinned"), **own)
+
+
+def exhibit(frame: Any) -> Exhibit:
+    """The table of a frame that carries what its table says."""
+    return retrieval_eval.table.show(frame)
+
+
+def notes(frame: Any) -> tuple[str, ...]:
+    found: tuple[str, ...] = only(exhibit(frame).block(), Table).notes
+    return found
 
 
 class Shown:

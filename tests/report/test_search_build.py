@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError, RenderError
-from retrieval_eval.report import build_search
+from retrieval_eval.report import build_search, building
 from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.execute import check_outputs
-from retrieval_eval.report.search import building
 from tests.report.search_made import artefact, delta, ordinary, unanswerable, write
 
 pytestmark = pytest.mark.slow

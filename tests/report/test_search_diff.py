@@ -9,13 +9,13 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import SearchDiff, assets, build_diff, load_diff, render
+from retrieval_eval.report import SearchDiff, assets, build_diff, load_diff, loading, render
+from retrieval_eval.report import search_opening as opening
+from retrieval_eval.report import search_tables as tables
+from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.search import loading, opening, words
-from retrieval_eval.report.search.building import write_tables
-from retrieval_eval.report.search.loading import DiffSources
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
 from tests.report.conftest import (
@@ -31,6 +31,7 @@ from tests.report.search_made import (
     compared,
     failed,
     hostile,
+    notes,
     only,
     ordinary,
     query,
@@ -207,7 +208,7 @@ def test_what_was_accepted_is_a_banner_on_the_first_screen():
     assert answer.finding.startswith("Not the same measurement: ")
     assert answer.sentences[0].startswith("Accepted by name: the gold set changed")
     assert answer.tone == "worse"
-    assert any("Accepted although it differs" in note for note in words.both_setups(found)["notes"])
+    assert any("Accepted although it differs" in note for note in notes(tables.both_setups(found)))
     plain = dict(opening.header(made()).badges)["Accepted differences"]
     assert plain == "none: they measured the same"
 
@@ -330,9 +331,9 @@ def test_hostile_texts_are_shown_as_text(page_of):
 
 
 def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
-    write_tables(made(), tmp_path)
+    write_search_tables(made(), tmp_path)
     assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
-    write_tables(made(privacy=True), tmp_path)
+    write_search_tables(made(privacy=True), tmp_path)
     for path in tmp_path.iterdir():
         assert "text of" not in path.read_text(encoding="utf-8")
 
@@ -341,14 +342,13 @@ def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
 def test_the_whole_way_with_a_kernel(tmp_path):
     first = write(tmp_path, run(label="before"), "a.json")
     second = write(tmp_path, run({"q1": "x"}, label="after/1"), "b.json")
-    sources = DiffSources(str(first), str(second))
-    page = build_diff(sources, reports_dir=tmp_path / "reports", renderer="embedded")
+    page = build_diff(first, second, reports_dir=tmp_path / "reports", renderer="embedded")
     assert page.parts[-4:] == ("search", "diff", "before-after_1", "index.html")
     names = {p.name for p in page.parent.iterdir()}
     tables = {f"{name}.csv" for name in DIFF_FRAMES}
     pages = {"index.html", "queries.html", "documents.html"}
     assert {"search_diff.ipynb", "diff.json", *pages, *tables} <= names
-    private = build_diff(sources, reports_dir=tmp_path / "private", privacy=True)
+    private = build_diff(first, second, reports_dir=tmp_path / "private", privacy=True)
     for path in filter(Path.is_file, private.parent.rglob("*")):
         assert "text of" not in path.read_text(encoding="utf-8")
 

@@ -7,8 +7,9 @@ import pytest
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import load_search
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
-from retrieval_eval.report.search.loading import latest_run, load_backlog
+from retrieval_eval.report.loading import load_backlog
 from retrieval_eval.schema import faults
+from retrieval_eval.search.run_names import latest_run
 from tests.report.search_made import (
     BACKLOG,
     MEASURES,

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import SearchRun, assets, render
+from retrieval_eval.report import SearchRun, assets, loading, render
 from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.search import loading
-from retrieval_eval.report.search.pages import Places, key, shown_names, write_pages
+from retrieval_eval.report.query_pages import Places, key, shown_names, write_pages
 from tests.report.conftest import HOSTILE, check_in_browser, check_width, run_cells
 from tests.report.search_made import (
     BACKLOG,

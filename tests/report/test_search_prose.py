@@ -5,8 +5,8 @@ import copy
 import pytest
 from msgspec.structs import replace
 
-from retrieval_eval.report.search import opening
-from retrieval_eval.report.search.names import definition
+from retrieval_eval.report import search_opening as opening
+from retrieval_eval.report.names import definition
 from retrieval_eval.report.words import MAX_WORDS
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import compare_with_baseline, without_untrusted

@@ -56,7 +56,7 @@ def built(monkeypatch):
 
     def builder(kind):
         def build(*names, reports_dir, keep, progress=None, **given):
-            subject = getattr(names[0], "a", names[0])
+            subject = names[0]
             calls.append((kind, names, reports_dir, given))
             if progress is not None:
                 progress(1, 9, "a cell")
@@ -101,8 +101,8 @@ def test_every_set_reaches_the_builder_of_its_notebook(file, built, tmp_path):
     assert (trial[0], trial[1]) == ("build_trial", ("nightly", "task-one"))
     assert (search[0], search[2], search[3]["pdf"]) == ("build_search", Path("elsewhere"), True)
     assert "runs_root" not in search[3], "it has no such parameter"
-    assert (diff[1][0].a, diff[1][0].flag_points) == ("one", 1)
-    assert (diff[3]["renderer"], diff[3]["privacy"]) == ("quarto", False)
+    assert (diff[0], diff[1][0], diff[3]["flag_points"]) == ("build_diff", "one", 1)
+    assert (diff[3]["renderer"], diff[3]["pdf"]) == ("quarto", False)
 
 
 def test_the_parameters_beside_a_report_are_a_set(file):

@@ -14,10 +14,9 @@ import pytest
 from retrieval_eval.cli.main import run as command
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.report import build, build_search, load_run
+from retrieval_eval.report.building import build_diff
 from retrieval_eval.report.displays import run_header
 from retrieval_eval.report.publishing import write_frame
-from retrieval_eval.report.search.building import build_diff
-from retrieval_eval.report.search.loading import DiffSources
 from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
 from tests.plain_runs import diff
@@ -166,11 +165,7 @@ def test_pages_of_searches_say_it(tmp_path, is_simulated):
     assert (SAID in diff_markdown(found)) == is_simulated
     pages = [
         build_search(runs[0], reports_dir=tmp_path / "pages", renderer="embedded"),
-        build_diff(
-            DiffSources(str(runs[0]), str(runs[1])),
-            reports_dir=tmp_path / "pages",
-            renderer="embedded",
-        ),
+        build_diff(*runs[:2], reports_dir=tmp_path / "pages", renderer="embedded"),
     ]
     for page in pages:
         if is_simulated:

@@ -156,7 +156,7 @@ TRAPS = (
         files=_anthropic(
             _BASH,
             {"command": "cd /workspace/lib && cat src/b.py; cd /workspace && cat src/a.py"},
-            "x = 1\n",
+            "x = 1\ny = 2\n",
         ),
         expected={"src/a.py": "certain"},
         reason="The second command lies in the checkout of the task.",

@@ -123,10 +123,21 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     is_hidden = plan.hides_errors and not all(plan.path(o.written) in known for o in files)
     is_silent_failure = is_hidden or not evidence.is_certain or evidence.is_background
     is_ambiguous = not evidence.is_sole or len(files) > 1
-    is_open = is_silent_failure or (plan.is_selective and not evidence.is_sole)
+    is_silent = plan.is_selective and not (plan.is_joint and evidence.is_sole)
+    is_open = is_silent_failure or is_silent or evidence.is_crowded
     if is_ambiguous and is_open and not (evidence.has_printed and len(files) == 1):
         return _unresolved(plan, output, _SHARED)
+    if plan.end is not None and len(files) > 1 and not _is_all(plan, evidence):
+        passed = files[:1] if plan.end == "first" else files[-1:]
+        rest = replace(plan, operands=tuple(o for o in files if o not in passed))
+        left = _unresolved(rest, output, "shows only some lines of several files")
+        return Verdict((*_targets(plan, passed, None), *left.targets), left.reason)
     return Verdict(_targets(plan, files, evidence.n_lines))
+
+
+def _is_all(plan: Plan, evidence: Evidence) -> bool:
+    """Return whether fewer lines were shown than could pass, so that all of them were."""
+    return plan.most is not None and evidence.n_lines is not None and evidence.n_lines < plan.most
 
 
 def _unserved(plan: Plan, lines: Sequence[str], output: Output) -> Verdict | None:
@@ -260,6 +271,7 @@ class Evidence:
     describe what other commands may have printed among them: the style of their names, or their
     kind of evidence. ``contested`` lines can come from the searches of more than one file.
     ``has_printed``: there are more lines than all other commands can have printed.
+    ``is_crowded``: there are fewer lines than files that were to be shown, one line each at least.
     """
 
     lines: Sequence[str]
@@ -270,6 +282,7 @@ class Evidence:
     contested: frozenset[str] = frozenset()
     has_printed: bool = False
     is_background: bool = False
+    is_crowded: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -305,6 +318,7 @@ def shared_evidence(
     kinds = {key: Counter(_kind(planned) for planned in group) for key, group in printers.items()}
     one_file = {key: _show_one_file(group) for key, group in printers.items()}
     contested = {key: _contested(group, lines_of[key]) for key, group in printers.items()}
+    crowded = {key: _is_crowded(group, lines_of[key], output) for key, group in printers.items()}
     own: dict[int, list[str]] = {}
     surplus: dict[int, bool] = {}
     for key, found_counts in counts.items():
@@ -329,9 +343,28 @@ def shared_evidence(
                 contested.get(id(segment), frozenset()),
                 surplus.get(id(step), False) or id(step) in own,
                 step.is_background,
+                crowded.get(id(segment), False) and id(step) not in own,
             )
         )
     return found
+
+
+def _is_crowded(group: Sequence[Plans], lines: Sequence[str], output: Output) -> bool:
+    """Return whether lines are fewer than the files that were to be shown whole or in part.
+
+    A line that a search with numbers prints is not counted as one of a file that was shown.
+    """
+    plans = [planned.shown for planned in group if planned.shown is not None]
+    searches = [p for p in plans if p.evidence == "numbers" and p.has_numbers]
+    n_files = 0
+    for plan in plans:
+        if plan.evidence == "text" and not plan.is_selective:
+            n_shown = sum(not output.failed(o.written, plan.cwd) for o in plan.files)
+            n_files += n_shown if plan.end is None else min(n_shown, 1)
+    if n_files + bool(searches) < 2:
+        return False
+    shown = (line for line in lines if not any(could_print(plan, line) for plan in searches))
+    return sum(1 for _ in zip(shown, range(n_files), strict=False)) < n_files
 
 
 # How many lines a pipeline prints, where that is known: commands whose outputs follow each other

@@ -9,7 +9,13 @@ from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
 from retrieval_eval.traces.shell.programs import plans_of
 from retrieval_eval.traces.shell.programs.feeds import exec_command, xargs_command
-from retrieval_eval.traces.shell.programs.readers import head_spans, plan_awk, plan_sed, tail_spans
+from retrieval_eval.traces.shell.programs.readers import (
+    head_spans,
+    limited,
+    plan_awk,
+    plan_sed,
+    tail_spans,
+)
 from retrieval_eval.traces.shell.programs.scripts import INTERPRETERS
 from retrieval_eval.traces.shell.programs.search import SEARCHERS, plan_search, required_words
 from retrieval_eval.traces.shell.programs.writers import written
@@ -85,12 +91,19 @@ def _next(
             return opaque(stage, "runs a program that another command prints", is_open=True)
         stage = replace(stage, script=before.script)
     plans = plans_of(stage)
-    if before is None or shown is None or (plans[0].files and plans[0].evidence == "text"):
+    last = plans[-1]
+    has_own = bool(last.operands) and not last.is_loose and last.evidence in _SHOWS
+    if has_own and shown is not None and last.evidence == "opaque" and shown.evidence != "nothing":
+        return replace(last, operands=(*shown.operands, *last.operands))
+    if before is None or shown is None or (plans[0].files and has_own):
         if before is not None and shown is None and not plans[-1].operands:
             return None
         writes += plans[:-1]
         return plans[-1]
     return reshape(shown, stage)
+
+
+_SHOWS: Final = ("text", "numbers", "names", "opaque")
 
 
 def _runs_its_input(stage: Invocation) -> bool:
@@ -119,7 +132,8 @@ def _through_xargs(shown: Plan | None, stage: Invocation, before: Invocation | N
         args = [literal(name) for name in names]
     else:
         roots: tuple[str, ...] = ()
-        if shown is not None and all(o.kind == "file" for o in shown.operands):
+        is_named = shown is not None and shown.evidence == "names"
+        if shown is not None and is_named and all(o.kind == "file" for o in shown.operands):
             roots = tuple(o.written for o in shown.operands)
         args = [Arg((None,), is_feed=True, roots=roots)]
     if holes is None:
@@ -177,7 +191,9 @@ def reshape(plan: Plan, stage: Invocation) -> Plan:
     if program in ("head", "tail"):
         options = scan(stage.args, "nc", "lines bytes")
         wanted = head_spans(options) if program == "head" else tail_spans(options)
-        return replace(plan, spans=take(plan.spans, wanted) if len(plan.operands) == 1 else None)
+        if len(plan.operands) == 1 or plan.evidence != "text":
+            return replace(plan, spans=take(plan.spans, wanted))
+        return limited(plan, "first" if program == "head" else "last", wanted)
     if program in _REORDERS:
         counts = program == "uniq" and scan(stage.args, "fsw").has("c", "count")
         return _transformed(plan) if counts else replace(plan, spans=None)
@@ -185,8 +201,10 @@ def reshape(plan: Plan, stage: Invocation) -> Plan:
         return plan
     if program in ("sed", "gsed", "awk", "gawk") and plan.evidence == "text":
         inner = plan_sed(stage) if "sed" in program else plan_awk(stage)
-        spans = take(plan.spans, inner.spans)
-        return replace(plan, spans=spans, is_selective=plan.is_selective or inner.is_selective)
+        plan = replace(plan, is_selective=plan.is_selective or inner.is_selective)
+        if len(plan.operands) == 1 or inner.spans == WHOLE or inner.is_selective:
+            return replace(plan, spans=take(plan.spans, inner.spans))
+        return limited(plan, "first", inner.spans)
     return _transformed(plan)
 
 
@@ -231,6 +249,6 @@ def _transformed(plan: Plan) -> Plan:
         return replace(plan, spans=None, is_selective=True)
     if plan.evidence == "numbers":
         return replace(plan, has_numbers=False, words=())
-    if plan.style in ("match", "count"):
+    if plan.style in ("match", "heading", "records", "count"):
         return replace(plan, style="path", has_numbers=False)
     return plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 from retrieval_eval.traces.shell.options import Options, scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operands_of, reader
@@ -23,6 +23,7 @@ class _Reader:
     skip: int = 0
     is_whole: bool = True
     is_selective: bool = False
+    is_joint: bool = False
 
 
 READERS: Final[dict[str, _Reader]] = {
@@ -49,9 +50,11 @@ READERS: Final[dict[str, _Reader]] = {
     "jq": _Reader("fL", "indent", skip=1, is_whole=False, is_selective=True),
     "yq": _Reader("", skip=1, is_whole=False, is_selective=True),
     "xmllint": _Reader("", "xpath", is_whole=False, is_selective=True),
-    "diff": _Reader("UCIxLWF", "context unified label exclude", is_whole=False, is_selective=True),
-    "comm": _Reader(is_whole=False, is_selective=True),
-    "join": _Reader("12ajot", is_whole=False, is_selective=True),
+    "diff": _Reader(
+        "UCIxLWF", "context unified label exclude", is_whole=False, is_selective=True, is_joint=True
+    ),
+    "comm": _Reader(is_whole=False, is_selective=True, is_joint=True),
+    "join": _Reader("12ajot", is_whole=False, is_selective=True, is_joint=True),
     "zcat": _Reader(),
     "base64": _Reader("w"),
 }
@@ -72,7 +75,8 @@ def plan_reader(stage: Invocation) -> Plan:
     if stage.program in ("bat", "batcat") and options.has("r", "line-range"):
         bounds = re.fullmatch(r"(\d+):(\d+)", options.text("r", "line-range") or "")
         spans = ((int(bounds[1]), int(bounds[2])),) if bounds else None
-    return replace(reader(stage, operands, spans), is_selective=row.is_selective)
+    plan = reader(stage, operands, spans)
+    return replace(plan, is_selective=row.is_selective, is_joint=row.is_joint)
 
 
 def _from_filter(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
@@ -136,9 +140,29 @@ def plan_sed(stage: Invocation) -> Plan:
     if len(known) == len(scripts) and known:
         spans = sed_spans(";".join(known)) if is_quiet else _unquiet(known)
     is_selective = is_quiet and spans is None
-    if len(files) > 1 and spans != WHOLE and not options.has("s", "separate"):
-        spans = None  # lines are counted over all files
-    return replace(reader(stage, files, spans), is_selective=is_selective)
+    plan = replace(reader(stage, files, spans), is_selective=is_selective)
+    if spans is None or len(files) < 2 or options.has("s", "separate"):
+        return plan
+    # Lines are counted over all files.
+    return limited(replace(plan, spans=WHOLE), "first", spans)
+
+
+def limited(plan: Plan, end: Literal["first", "last"], wanted: Spans | None) -> Plan:
+    """Return the plan of several files of which only some lines pass: those at one ``end``.
+
+    Which files lines in the middle belong to is not known, nor whose are the first of lines that
+    were sorted.
+    """
+    if wanted == WHOLE:
+        return plan
+    is_in_order = plan.spans == WHOLE or plan.end == end
+    is_at_end = end == "last" or wanted is None or (len(wanted) == 1 and wanted[0][0] == 1)
+    if not (is_in_order and is_at_end):
+        return replace(plan, spans=None, end=None, most=None, is_selective=True)
+    most = wanted[0][1] if wanted is not None and end == "first" else None
+    if plan.end is not None and plan.most is not None:
+        most = plan.most if most is None else min(most, plan.most)
+    return replace(plan, spans=None, end=end, most=most)
 
 
 def _unquiet(scripts: list[str]) -> Spans | None:
@@ -159,4 +183,7 @@ def plan_awk(stage: Invocation) -> Plan:
     operands = [a for a in operands if not re.match(r"[A-Za-z_]\w*=", a.raw)]
     spans = awk_spans(program) if program is not None else None
     plan = reader(stage, operands_of(operands, stage), spans)
-    return replace(plan, is_selective=spans is None)
+    plan = replace(plan, is_selective=spans is None)
+    if spans is None or len(plan.operands) < 2 or "FNR" in (program or ""):
+        return plan
+    return limited(replace(plan, spans=WHOLE), "first", spans)

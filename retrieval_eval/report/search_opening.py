@@ -10,17 +10,17 @@ from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRow, GuardRuling
 from retrieval_eval.model.search_run import GoldSetFacts, MetricMean, RunStatus
 from retrieval_eval.report.exhibits import Block, Table, strip, within
+from retrieval_eval.report.names import SHOWN, SOURCES, WORDS, reason
 from retrieval_eval.report.numbers import MISSING, count, finite, interval, of, rate, signed
-from retrieval_eval.report.search.diff import SearchDiff
-from retrieval_eval.report.search.names import SHOWN, SOURCES, WORDS, reason
-from retrieval_eval.report.search.noise import noise_notes
-from retrieval_eval.report.search.run import SearchRun
-from retrieval_eval.report.search.searched import (
+from retrieval_eval.report.search_diff import SearchDiff
+from retrieval_eval.report.search_run import SearchRun
+from retrieval_eval.report.searched import (
     PART_ONLY,
     SIDES,
     Change,
     Searched,
     brackets,
+    noise_notes,
     values_of,
 )
 from retrieval_eval.report.simulated import notice

@@ -23,8 +23,8 @@ from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
-from retrieval_eval.report.search.pages import Places, shown_names
-from retrieval_eval.report.search.searched import Filter, Searched, no_verdict
+from retrieval_eval.report.query_pages import Places, shown_names
+from retrieval_eval.report.searched import Filter, Searched, no_verdict
 from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification

@@ -13,8 +13,8 @@ from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.frames import Row, make_frame, read_row
-from retrieval_eval.report.search.pages import Places, shown_names
-from retrieval_eval.report.search.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
+from retrieval_eval.report.query_pages import Places, shown_names
+from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
 from retrieval_eval.search.diff import diff
 from retrieval_eval.search.part import part_of
 

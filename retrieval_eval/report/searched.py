@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from retrieval_eval.errors import BadInputError
@@ -28,10 +30,9 @@ from retrieval_eval.report import frames
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.headings import is_missing
-from retrieval_eval.report.numbers import interval, rate
-from retrieval_eval.report.search.names import CODES, DIMENSIONS
-from retrieval_eval.report.search.noise import Noise
-from retrieval_eval.report.search.pages import Places
+from retrieval_eval.report.names import CODES, DIMENSIONS
+from retrieval_eval.report.numbers import band, finite, interval, rate
+from retrieval_eval.report.query_pages import Places
 from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.noise import staleness
 from retrieval_eval.search.settings import HEADLINE
@@ -47,6 +48,65 @@ Change = MetricChange | MetricDifference
 
 SIDES: Final = ("A", "B")
 PART_ONLY: Final = "the guard is about whole runs, and this page shows some of the queries"
+
+
+STILL: Final = "Noise level 0: repeated runs of the system gave the same documents."
+STALE: Final = "The noise file is stale; see Noise."
+SHARE: Final = 0.95
+"""The share of differences between two runs of one system that the band holds."""
+
+MEANING: Final = (
+    "Noise level: 95 % of the differences between two runs of one and the same system lie within ± "
+    "this many points (normal, from the noise file)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The noise of a system, and in sentences why it may hold no longer."""
+
+    document: NoiseFloor
+    stale: tuple[str, ...] = ()
+
+    def band(self, metric: str, n: int | None = None) -> float | None:
+        """Return how far from 0 a difference of two runs of one system lies at most, in points.
+
+        At most in 95 % of cases: a normal quantile times sqrt(2) times the standard deviation of
+        a run (`retrieval_eval.search.noise_level.noise_band`). 0 for a deterministic system, None
+        for a metric whose noise was not measured.
+
+        Parameters
+        ----------
+        metric
+            Its name.
+        n
+            Queries of the part looked at; the band of fewer queries is wider, by the root of
+            their number, as if queries varied independently. None: of all.
+        """
+        found = self.document.metrics.get(metric)
+        deviation = None if found is None else finite(found.band_points)
+        if found is None or deviation is None or n == 0:
+            return None
+        quantile = NormalDist().inv_cdf((1 + SHARE) / 2)
+        wider = 1.0 if n is None else math.sqrt(max(found.n_queries, n) / n)
+        return quantile * math.sqrt(2) * deviation * wider
+
+    def words(self, metric: str, n: int | None = None) -> str:
+        """Return the band of a metric for a cell, such as ``±0.25``."""
+        return band(self.band(metric, n))
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every query got the same documents in every run."""
+        return self.document.is_deterministic
+
+
+def noise_notes(level: Noise | None) -> tuple[str, ...]:
+    """Return the notes under a table with a column of noise levels; none where it has none."""
+    if level is None:
+        return ()
+    stale = f" {STALE}" if level.stale else ""
+    return (f"{STILL if level.is_deterministic else MEANING}{stale}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +386,7 @@ class Searched(frames.Measured):
     @property
     def answer(self) -> Block:
         """The verdict, what changed and how sure that is, with the headline metrics."""
-        from retrieval_eval.report.search.opening import answer
+        from retrieval_eval.report.search_opening import answer
 
         return answer(self)
 
@@ -335,7 +395,7 @@ class Searched(frames.Measured):
         include: Any = None,  # noqa: ARG002 - the notebook protocol passes it
         exclude: Any = None,  # noqa: ARG002
     ) -> dict[str, Any]:
-        from retrieval_eval.report.search.opening import header
+        from retrieval_eval.report.search_opening import header
 
         return header(self)._repr_mimebundle_()
 

@@ -38,30 +38,15 @@ REPEATS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """Where the parts of a report come from; an empty text means none."""
-
-    run: str
-    baseline: str = ""
-    backlog: str = ""
-    gold: str = ""
-    corpus: str = ""
-    noise: str = ""
-    thresholds: str = ""
-    justification: str = ""
-    mapping: str = ""
-    old_gold: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class MeasuredDemo:
     """Where the parts of the measured demo lie.
 
+    ``sources`` are the files of its report, by the names that ``load_search`` gives them.
     ``commands`` do by hand what was done: measure, judge the drafts, make that the baseline,
     measure again, repeat for the noise, guard, compare, report.
     """
 
-    sources: Sources
+    sources: Mapping[str, str]
     commands: tuple[str, ...]
 
 
@@ -113,14 +98,14 @@ def measured_demo(root: Path, *, progress: Progress | None = None) -> MeasuredDe
     write_update(plan_update(place.baseline, _claims_file(first)))
     second = _measured(place, "changed", CHANGED, place.baseline, progress=progress)
     _write_noise(place, (place.baseline, second), progress)
-    sources = Sources(
-        run=str(_claims_file(second)),
-        baseline=str(place.baseline),
-        backlog=place.queue,
-        gold=str(place.demo.gold),
-        corpus=str(place.demo.corpus),
-        noise=str(place.noise),
-    )
+    sources = {
+        "run": str(_claims_file(second)),
+        "baseline": str(place.baseline),
+        "backlog": place.queue,
+        "gold": str(place.demo.gold),
+        "corpus": str(place.demo.corpus),
+        "noise": str(place.noise),
+    }
     return MeasuredDemo(sources, _commands(place, first, second))
 
 

@@ -21,13 +21,13 @@ from retrieval_eval.model.search_run import QueryResult, RankedDocument
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import render, simulated
 from retrieval_eval.report.exhibits import Block, Link, Table
+from retrieval_eval.report.names import SHOWN, SOURCES
 from retrieval_eval.report.notebook_files import markdown_cell
 from retrieval_eval.report.numbers import MISSING, rate
-from retrieval_eval.report.search.names import SHOWN, SOURCES
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.report.search.searched import Searched
+    from retrieval_eval.report.searched import Searched
 
 QUERIES_A_PAGE: Final = 200
 DOCUMENTS_A_PAGE: Final = 300

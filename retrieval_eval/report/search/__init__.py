@@ -1,1 +1,0 @@
-"""The search report: a search run as frames, sections, notebook and page."""
