@@ -219,6 +219,9 @@ difference | number | of the metric | Mean of comparison minus baseline | pairs
 n_pairs | integer | tasks | Matched tasks with the metric on both sides | pairs
 n_trials | integer | trials | Trials of the task, under all configurations | trials
 failed | text | | Printed names of the rules that withhold a verdict | gate/failed
+field | text | | Part of the design; baseline and comparison are the arms | design
+value | text | | What it is, in words | design
+source | text | | Where that comes from | design/sources
 unit | text | | seconds, tokens or calls | computed
 time | number | of the unit | When a relevant file was found first; missing if never | trials
 end | number | of the unit | When a trial without one ended | trials
@@ -336,8 +339,12 @@ FRAMES: Final[Frames] = {
         _fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
         _fields(
             TrialMetrics,
-            "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque",
+            "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque tools:list "
+            "mcp_servers:list",
             prefix="ledger",
+            tools="Every tool as it is named in the trace, with its calls and how many of them "
+            "had a result without error",
+            mcp_servers="The same by MCP server",
         ),
     ),
     "events": _frame(

@@ -35,7 +35,8 @@ from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import reason_label, rule_title
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.verdict import ALPHA, is_fragile
+from retrieval_eval.study.stated import ALPHA
+from retrieval_eval.study.verdict import is_fragile
 from retrieval_eval.values import as_number, counted
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ class Measure:
         rows = [(pair, a, b) for pair, a, b in sides if a is not None and b is not None]
         is_pooled = metric.name != "reward" or are_poolable(_trials(p for p, _, _ in rows))
         rows = rows if is_pooled else []
-        clusters = clusters_of([pair for pair, _, _ in rows])
+        clusters = clusters_of([pair for pair, _, _ in rows], self.settings.stated.cluster)
         result = compare_paired(
             [a for _, a, _ in rows],
             [b for _, _, b in rows],

@@ -265,6 +265,7 @@ DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
     "estimates": _ESTIMATES,
     "gate": (*ARMS, "rule", "title", "outcome", GateRule, "trials"),
     "threats": (*ARMS, "title", Threat),
+    "design": ("field", "value", "source"),
     "found": (*ARMS, "rule", "title", "config_name", "task_name", "trial_name"),
     "ledger": (*ARMS, "arm", "status", "reason", "label", "n:Int64"),
     "views": (*ARMS, "view", "metric", "verdict", "flip", PairedEstimate),

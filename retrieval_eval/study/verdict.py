@@ -8,11 +8,10 @@ from typing import Final
 from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.model.impact import PairedEstimate, VerdictState
 from retrieval_eval.study.gate import RULES, Valid
+from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.values import signed
 
 Conclusion = VerdictState
-
-ALPHA: Final = 0.05
 
 OUTCOMES: Final = ("reward",)
 """Outcomes that retrieval should improve; one that moves against the verdict is named with it."""
