@@ -119,7 +119,7 @@ demo-data: $(STAMPS)/dev ## Record the data of the demo from the simulators in t
 lock: $(STAMPS)/dev ## Update the lock files to pyproject.toml and the newest releases
 	$(COMPILE) --upgrade --group build -o requirements.lock >/dev/null
 	$(COMPILE) --upgrade --group dev --extra fast --extra pdf --extra search \
-		--extra postgres --extra serve --extra mcp --extra pytest -c requirements.lock \
+		--extra postgres --extra serve --extra mcp --extra pytest --extra zstd -c requirements.lock \
 		-o requirements-dev.lock >/dev/null
 
 .PHONY: clean

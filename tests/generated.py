@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -22,6 +24,7 @@ from retrieval_eval.report.columns import (
     STUDY_FRAMES,
     TRIAL_FRAMES,
 )
+from retrieval_eval.study.threats import THREATS
 from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.formats import (
     FORMATS,
@@ -29,6 +32,7 @@ from retrieval_eval.traces.formats import (
     Format,
     Kept,
     LineFormat,
+    StoreFormat,
     read_file,
 )
 from retrieval_eval.traces.reading import Reading
@@ -60,6 +64,40 @@ the trace proves to have been found and two that it rules out. An empty cell has
 and `shell` are no harnesses: their traps are about where the checkout lies, and about commands.
 """
 
+THREATS_HEAD = """# Threats: what could overturn a comparison
+
+Generated from the registry of threats by `make schemas`. A threat is a number, a sentence and an
+effect. `none` leaves the verdict as it is. `lowers` makes a clear difference `fragile`, and leaves
+equivalence not shown. `withholds` leaves no verdict. Every comparison lists its threats
+(`comparison.threats`, and `threats` in `run_impact_analysis.json`) and leads with those that matter
+most: those that change the verdict, then in the order of this table.
+
+| threat | name | what it is about |
+|---|---|---|"""
+
+THREATS_TAIL = """
+Another distribution adds its own with an entry point:
+
+```toml
+[project.entry-points."retrieval_eval.threats"]
+friday = "their_package.threats:friday"
+```
+
+```python
+from retrieval_eval.model.impact import Threat
+from retrieval_eval.study.threats import kind
+
+
+@kind(title="Friday", meaning="an arm ran on a Friday", gravity=95)
+def friday(study):
+    for arm in study.arms:
+        n = sum(trial.batch_timestamp == "2026-01-02" for trial in arm.trials)
+        if n:
+            text = f"{n} trials of {arm.config} ran on a Friday"
+            yield Threat(name="friday", value=n, unit="trials", effect="none", sentence=text)
+```
+"""
+
 FORMATS_HEAD = """# Trace formats that are read
 
 Generated from the registries of formats and dialects by `make schemas`. A format is recognised by
@@ -69,9 +107,11 @@ what a file holds, never by its name:
 retrieval-eval trace FILE
 ```
 
-reads any of them. Calls and results are in all; *keeps* lists what else is there. The version is
-the harness's. Without times there is no time to first relevant in seconds. Trajectories (ATIF) of
-any of these harnesses are read with the dialect of the harness that they name.
+reads any of them, also packed with gzip or zstd (before Python 3.14 zstd needs the extra `zstd`).
+A database is read with the write-ahead log beside it. Calls and results are in all; *keeps* lists
+what else is there. The version is the harness's. Without times there is no time to first relevant
+in seconds. Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness
+that they name.
 """
 
 FORMATS_SOURCES = """
@@ -85,10 +125,6 @@ FORMATS_TAIL = """
 ## Not read
 
 - **aider**: its chat history is prose without tool calls; its analytics log has tokens and cost.
-- **SQLite databases**, in which goose keeps sessions since 1.10 and OpenCode since 1.2: a database
-  is not opened. Export the session as JSON (`opencode export`), or keep what the run prints.
-- **Files packed with gzip or zstd**, such as old sessions of Codex: unpack them first. Members of
-  `.eval` archives are the exception.
 - **Cline's `ui_messages.json`**: it keeps what was displayed, not what the agent saw. Take the
   history beside it.
 
@@ -111,6 +147,7 @@ def generated() -> dict[Path, str]:
         **schemas,
         docs / "columns.md": "\n".join(_columns_page()),
         docs / "formats.md": "\n".join(_formats_page()),
+        docs / "threats.md": "\n".join(_threats_page()),
         docs / "traps.md": "\n".join(_traps_page()),
     }
 
@@ -171,8 +208,18 @@ def example_bytes(entry: Format) -> bytes:
     """Return the example of a format as a file."""
     if isinstance(entry, FileFormat):
         return entry.example
+    if isinstance(entry, StoreFormat):
+        with TemporaryDirectory() as folder:
+            return database(Path(folder) / "store.db", entry.example).read_bytes()
     values = entry.example if isinstance(entry, LineFormat) else [entry.example]
     return "\n".join(map(json.dumps, values)).encode()
+
+
+def database(path: Path, script: str) -> Path:
+    """Return the path of a database that a script makes."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return path
 
 
 def all_traps() -> dict[str, tuple[Trap, ...]]:
@@ -183,6 +230,13 @@ def all_traps() -> dict[str, tuple[Trap, ...]]:
         for name in sorted(names)
         if not name.startswith("test_")
     }
+
+
+def _threats_page() -> Iterator[str]:
+    yield THREATS_HEAD
+    for name, entry in sorted(THREATS.items(), key=lambda item: item[1].gravity):
+        yield f"| {entry.title} | `{name}` | {entry.meaning} |"
+    yield THREATS_TAIL.rstrip("\n") + "\n"
 
 
 def _traps_page() -> Iterator[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
@@ -13,7 +15,6 @@ from retrieval_eval.cli.common import (
     EXIT_REGRESSED,
     echo,
     json_option,
-    number,
     page_options,
     parse_k,
     print_json,
@@ -23,6 +24,7 @@ from retrieval_eval.cli.common import (
     work_options,
 )
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import made_visible
 from retrieval_eval.io.files import probe, write_text
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.design import DESIGN_FILE, Clustering
@@ -232,21 +234,31 @@ def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
 
 
 def _print(comparison: ComparisonDocument) -> None:
+    """Print a comparison as its page does: verdict, estimate, threats, other metrics, design."""
+    from retrieval_eval.report import words
     from retrieval_eval.study.design import design_sentences
+    from retrieval_eval.study.threats import leading_threats
 
+    said = words.answer_to(comparison)
     echo("")
     echo(f"{comparison.comparison_config} against {comparison.baseline_config}")
-    echo(f"  verdict: {comparison.verdict.replace('_', ' ')}")
-    echo(f"  {comparison.verdict_reason}")
-    if comparison.design is not None:
-        for sentence in design_sentences(comparison.design):
-            echo(f"  design: {sentence}")
-    for sentence in comparison.cautions:
-        echo(f"  but: {sentence}")
+    verdict = comparison.verdict.replace("_", " ")
+    echo(f"  verdict: {verdict}")
+    # The title begins with the verdict, which stands alone for scripts.
+    _print_text(said.title.removeprefix(f"{verdict.capitalize()}: "), 2)
+    for text in said.sentences:
+        _print_text(text, 2)
+    for label, text in said.points:
+        if str(label) != "Design":
+            _print_point(label.lower(), text)
+    shown = leading_threats(comparison, words.MAX_THREATS)
     for threat in comparison.threats:
-        if threat.effect != "withholds":
-            head = "but" if threat.effect == "lowers" else "note"
-            echo(f"  {head}: {threat.sentence}")
+        if threat not in shown:
+            _print_point("also", words.sentence(threat.sentence))
+    if comparison.design is not None:
+        for label, text in zip_longest(["design"], design_sentences(comparison.design)):
+            _print_point(label or "", text)
+    echo("")
     for rule in comparison.gate.rules:
         if rule.count:
             state = "FAILED" if rule.failed else "noted"
@@ -260,6 +272,27 @@ def _print(comparison: ComparisonDocument) -> None:
     if comparison.computable and comparison.gate.passed:
         by_suite = {f"reward, {row.benchmark}": row for row in comparison.reward_by_suite}
         _print_metrics({**comparison.metrics, **by_suite})
+
+
+_LABEL: Final = 14
+"""Columns that the word before a sentence takes."""
+
+_WIDTH: Final = 100
+"""Columns of a sentence with its word."""
+
+
+def _print_text(text: str, indent: int) -> None:
+    """Print a sentence in lines of so many columns."""
+    text = made_visible(f"{text[:1].upper()}{text[1:]}")
+    for line in textwrap.wrap(text, _WIDTH - indent):
+        echo(f"{' ' * indent}{line}")
+
+
+def _print_point(label: str, text: str) -> None:
+    """Print a sentence after a word that says what it is about, its lines below each other."""
+    lines = textwrap.wrap(made_visible(text), _WIDTH - _LABEL - 3) or [""]
+    for head, line in zip_longest([label], lines, fillvalue=""):
+        echo(f"    {head:{_LABEL}} {line}")
 
 
 def _print_arm(side: str, row: ArmLedger) -> None:
@@ -276,32 +309,20 @@ def _print_arm(side: str, row: ArmLedger) -> None:
     )
 
 
-def _never(block: PairedEstimate) -> str:
-    """Return, for times, on how many tasks each arm never found a file."""
-    if block.n_never_baseline is None:
-        return ""
-    return (
-        f" (never: {block.n_never_baseline} of {block.n_watched_baseline} | "
-        f"{block.n_never_comparison} of {block.n_watched_comparison})"
-    )
-
-
 def _print_metrics(metrics: Mapping[str, PairedEstimate]) -> None:
-    rows = [["  metric", "A", "B", "B - A", "95 % interval", "p", "p (Holm)", "n", "w/t/l"]]
+    from retrieval_eval.report.numbers import p_value
+    from retrieval_eval.report.table.estimates import estimate_notes, metric_cells
+    from retrieval_eval.study.headline import headline_estimate
+
+    known = {name.partition(",")[0]: block for name, block in metrics.items()}
+    rows = [["  metric", "estimate", "95 % interval", "n", "A", "B", "w/t/l", "p", "p (Holm)"]]
     for name, block in metrics.items():
-        digits = 0 if block.unit == "tokens" else 2
-        low, high = number(block.ci_low, digits), number(block.ci_high, digits)
-        rows.append(
-            [
-                f"  {name}{_never(block)}",
-                number(block.mean_baseline, digits),
-                number(block.mean_comparison, digits),
-                number(block.mean_difference, digits),
-                f"[{low}, {high}]" if block.ci_low is not None else "—",
-                number(block.p_value, 3),
-                number(block.p_holm if isinstance(block, PairedStatistics) else None, 3),
-                str(block.n_pairs),
-                f"{block.wins}/{block.ties}/{block.losses}",
-            ]
-        )
+        first, *more = metric_cells(name.partition(",")[0], block)
+        holm = block.p_holm if isinstance(block, PairedStatistics) else None
+        tests = [p_value(headline_estimate(block).p), p_value(holm)]
+        rows.append([f"  {name}", *first[1:], *tests])
+        rows += [[f"    {label}", *cells, "", ""] for label, *cells in more]
+    echo("")
     print_table(rows)
+    for note in estimate_notes(known):
+        _print_text(note, 2)

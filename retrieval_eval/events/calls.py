@@ -16,6 +16,8 @@ from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argu
 from retrieval_eval.traces.results.local_files import without_numbers
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
+from retrieval_eval.traces.shell.copies import Copies
+from retrieval_eval.traces.shell.session import WENT_ON
 from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret, with_plain_output
 
 _MOST_OPAQUE_REASONS = 50
@@ -101,6 +103,7 @@ class CallReducer:
         self.exposure = Exposure(fix_lines)
         self._keeps_shell = dialect is None or dialect.keeps_shell
         self._cwd = cwd
+        self._copies = Copies()
         self._shells: dict[str, ShellSession] = {}
         self._saved = SavedResults()
         self._definitions = {symbol: Definition(symbol.symbol) for symbol in symbols}
@@ -115,10 +118,11 @@ class CallReducer:
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
         session = self._shells.get(agent)
         if session is None:
-            session = self._shells[agent] = ShellSession(self._cwd)
+            session = self._shells[agent] = ShellSession(self._cwd, self._copies)
         if not self._keeps_shell:
             session.restart(joined(self._cwd, call.cwd or self._cwd or ""))
         before = session.cwd
+        use = self._of_copies(use)
         shell = _shell(session, call, use)
         folder = use.command_cwd or call.cwd or self._cwd
         again = self._saved.reread(call, use)
@@ -134,7 +138,7 @@ class CallReducer:
         elif shell is not None and self._saved.is_read_by(use):
             shell = replace(shell, opaque=(*shell.opaque, "reads a saved result in its own way"))
         kept = replace(call, result=None) if call.result is not None else call
-        self._saved.remember(kept, call.result, before)
+        self._saved.remember(index, kept, call.result, before)
         return ReadCall(
             index,
             kept,
@@ -146,6 +150,25 @@ class CallReducer:
             defined=self._defined(call, use),
         )
 
+    def take_all(self, calls: Iterable[ToolCall]) -> list[ReadCall]:
+        """Return all calls with what they did.
+
+        A command in the background has shown nothing itself once its whole output was fetched.
+        """
+        reads = [self.take(call) for call in calls]
+        for index in self._saved.fetched:
+            shell = reads[index].shell
+            if shell is not None:
+                reads[index] = replace(reads[index], shell=_without_background(shell))
+        return reads
+
+    def _of_copies(self, use: ToolUse) -> ToolUse:
+        """Return what a tool did, with the files whose copies it showed."""
+        for target in use.targets:
+            if target.access == "written" and target.doubt is None:
+                self._copies.overwrite(target.path, is_edit=True)
+        return replace(use, targets=self._copies.with_origins(use.targets))
+
     def _defined(self, call: ToolCall, use: ToolUse) -> tuple[Symbol, ...]:
         if call.result is None or not use.is_retrieval:
             return ()
@@ -156,7 +179,17 @@ class CallReducer:
 def read_calls(trace: Trace) -> list[ReadCall]:
     """Interpret every call of a trace, as :class:`CallReducer` does."""
     reducer = CallReducer(trace.harness, trace.cwd)
-    return [reducer.take(call) for call in trace.calls]
+    return reducer.take_all(trace.calls)
+
+
+def _without_background(shell: ShellAnalysis) -> ShellAnalysis:
+    """Return what a command did without the files that its output may have shown later."""
+    events = []
+    for event in shell.events:
+        kept = tuple(target for target in event.targets if target.doubt != "background")
+        events += [replace(event, targets=kept)] if kept else []
+    opaque = tuple(reason for reason in shell.opaque if reason != WENT_ON)
+    return replace(shell, events=tuple(events), opaque=opaque)
 
 
 def _is_refused(call: ToolCall, use: ToolUse) -> bool:
@@ -275,6 +308,7 @@ _BACKGROUND: Final = re.compile(
     r"Command running in background with ID: ([\w-]{1,100})"
     r"(?:\.? Output is being written to: (/[^\s]{1,1000}))?"
 )
+_IS_OVER: Final = re.compile(r"<status>(?:completed|failed|killed)</status>")
 _TASK_ARGUMENTS: Final = ("bash_id", "task_id", "shell_id")
 _PLAIN: Final = re.compile(r"\s*(?:cat|head|tail|sed|grep|egrep|fgrep)\s[^|;&<>`$\n]{1,2000}")
 _PATH: Final = re.compile(r"/[^\s'\"|;&<>()`$]{1,1000}")
@@ -289,6 +323,7 @@ _HEAD: Final = 1400
 class _SavedResult:
     """The call, without its result, whose result was saved to a file."""
 
+    index: int
     call: ToolCall
     cwd: str | None
 
@@ -312,23 +347,32 @@ def _fetched(text: str) -> str:
 
 
 class SavedResults:
-    """The saved results of a trial, by the path of their file."""
+    """The saved results of a trial, by the path of their file.
+
+    Attributes
+    ----------
+    fetched
+        The calls in the background whose output was fetched to its end.
+    """
 
     def __init__(self) -> None:
+        self.fetched: set[int] = set()
         self._by_path: dict[str, _SavedResult] = {}
         self._by_task: dict[str, _SavedResult] = {}
 
-    def remember(self, call: ToolCall, result: ToolResult | None, cwd: str | None) -> None:
+    def remember(
+        self, index: int, call: ToolCall, result: ToolResult | None, cwd: str | None
+    ) -> None:
         """Note the file a result was saved to; ``cwd`` is where a shell was before the call."""
         text = result.text[:_HEAD] if result is not None else ""
         found = _NOTICE.match(text.lstrip())
         if found is not None:
-            self._by_path[found[1]] = _SavedResult(call, cwd)
+            self._by_path[found[1]] = _SavedResult(index, call, cwd)
         started = _BACKGROUND.search(text)
         if started is not None:
-            self._by_task[started[1]] = _SavedResult(call, cwd)
+            self._by_task[started[1]] = _SavedResult(index, call, cwd)
             if started[2]:
-                self._by_path[started[2].rstrip(".")] = _SavedResult(call, cwd)
+                self._by_path[started[2].rstrip(".")] = _SavedResult(index, call, cwd)
 
     def is_read_by(self, use: ToolUse) -> bool:
         """Return whether a shell command names a saved result."""
@@ -345,6 +389,8 @@ class SavedResults:
             return None
         text = call.result.text if use.command else without_numbers(call.result.text)
         if not use.is_retrieval:
+            if _IS_OVER.search(text[:_HEAD]) and not call.result.is_truncated:
+                self.fetched.add(saved.index)
             text = _fetched(text)
         shown = ToolResult(text, is_truncated=call.result.is_truncated)
         again = interpret(replace(saved.call, result=shown))

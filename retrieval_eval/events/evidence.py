@@ -17,7 +17,7 @@ from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import Ranking, accesses, enters
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.records import Doubt, Event, FileRef, Target, Trace
-from retrieval_eval.traces.reading import HISTORY_COMPACTED
+from retrieval_eval.traces.reading import HISTORY_COMPACTED, NEWEST_UNREAD
 from retrieval_eval.values import Value
 
 Certainty = Literal["certain", "possible", "none"]
@@ -60,6 +60,10 @@ INCOMPLETE: Final[dict[str, Incomplete]] = {
     ),
     "no_result_event": Incomplete(
         "the transcript ends without a final result: the run was cut off", gap="end"
+    ),
+    NEWEST_UNREAD: Incomplete(
+        "the newest steps lie in a write-ahead log beside the database that cannot be read",
+        gap="end",
     ),
 }
 """Quality flags that make the events incomplete."""

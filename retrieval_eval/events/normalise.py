@@ -85,7 +85,7 @@ def extract_events(
     reducer = CallReducer(
         trace.harness, trace.cwd, symbols=ground_truth.symbols, fix_lines=ground_truth.fix_lines
     )
-    reads = [reducer.take(call) for call in trace.calls]
+    reads = reducer.take_all(trace.calls)
     remote = [t.repository for read in reads for t, _ in read.raw_targets() if t.repository]
     layout = find_layout(reads, trace.cwd, ground_truth)
     workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)

@@ -14,7 +14,7 @@ import stat
 import tempfile
 import tomllib
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -207,7 +207,7 @@ def read_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
         return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
 
 
-_HEAD_BYTES = 65_536
+HEAD_BYTES = 65_536
 
 _OPENINGS: tuple[tuple[bytes, str], ...] = (
     (b"PK\x03\x04", "a zip archive"),
@@ -226,7 +226,7 @@ def first_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
         return b"", f"{label(path, root)}: a link that leads out of the tree is not followed"
     try:
         with opened(path) as stream:
-            return stream.read(_HEAD_BYTES), None
+            return stream.read(HEAD_BYTES), None
     except OSError as error:
         return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
 
@@ -293,20 +293,25 @@ def iter_jsonl(path: Path, root: Path) -> Iterator[Line]:
         return
     try:
         with opened(path) as stream:
-            for number, raw in enumerate(stream, start=1):
-                if number == 1:
-                    raw = raw.removeprefix(BOM_UTF8)
-                if not raw.strip():
-                    continue
-                try:
-                    text = raw.decode("utf-8")
-                except UnicodeDecodeError:
-                    yield Line(number, None, f"{name}: line {number} is not UTF-8")
-                    continue
-                value, problem = decode(text)
-                yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
+            yield from json_lines(stream, name)
     except OSError as error:
         yield Line(0, None, f"{name}: cannot be read ({error.strerror or error})")
+
+
+def json_lines(stream: Iterable[bytes], name: str) -> Iterator[Line]:
+    """Yield the non-blank lines of JSON in an open file; ``name`` is its name in messages."""
+    for number, raw in enumerate(stream, start=1):
+        if number == 1:
+            raw = raw.removeprefix(BOM_UTF8)
+        if not raw.strip():
+            continue
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            yield Line(number, None, f"{name}: line {number} is not UTF-8")
+            continue
+        value, problem = decode(text)
+        yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
 
 
 def decode(text: str) -> tuple[Any, str | None]:

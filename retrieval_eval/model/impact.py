@@ -273,7 +273,15 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     until: Annotated[
         float | None,
         about(
-            "End of the restricted means: of the longest observation of each arm the shorter",
+            "End of the restricted means: the latest time at which a trial of either arm found one",
+            unit="of the metric",
+        ),
+    ] = None
+    until_tipping: Annotated[
+        float | None,
+        about(
+            "The later end at which the restricted means would be equal, where the arm with the "
+            "smaller one more often never found a file; null where no end does that",
             unit="of the metric",
         ),
     ] = None
@@ -292,7 +300,9 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     ] = None
     share_better: Annotated[
         Share | None,
-        about("Share of the pairs on which the comparison did better; of times, within until"),
+        about(
+            "Share of the pairs on which the comparison did better; of times, never is the latest"
+        ),
     ] = None
     share_better_low: Annotated[
         Share | None,
@@ -670,6 +680,45 @@ class Association(Record, frozen=True, kw_only=True):
     interpretation: Annotated[str | None, about("An associational sentence")] = None
     clusters: Annotated[Count | None, about("Distinct tasks they come from", unit="tasks")] = None
     sign_change: Annotated[bool | None, about("Every large enough group has the other sign")] = None
+    partial_r: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        about("The same within tasks: what the configurations of a task share is removed"),
+    ] = NULL
+    partial_low: Annotated[
+        float | None, about("Lower end of its interval, tasks resampled", unit="−1–1")
+    ] = NULL
+    partial_high: Annotated[float | None, about("Upper end of its interval", unit="−1–1")] = NULL
+    partial_n: Annotated[
+        Count | None,
+        about("Those of n whose task has values under several configs", unit="observations"),
+    ] = NULL
+    partial_reason: Annotated[str | None, about("Why there is no association within tasks")] = NULL
+    partial_config_r: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        about("The same within tasks, the average difference of configs removed too"),
+    ] = NULL
+    partial_config_low: Annotated[float | None, about("Lower end of its interval", unit="−1–1")] = (
+        NULL
+    )
+    partial_config_high: Annotated[
+        float | None, about("Upper end of its interval", unit="−1–1")
+    ] = NULL
+    e_value: Annotated[
+        float | None,
+        about(
+            "Smallest risk ratio that an unmeasured factor would need with both sides to "
+            "explain spearman_r away, approximately",
+            unit="risk ratio",
+        ),
+    ] = NULL
+    e_value_limit: Annotated[
+        float | None,
+        about(
+            "The same for the end of the interval that is nearest to 0; 1 where it holds 0",
+            unit="risk ratio",
+        ),
+    ] = NULL
+    e_value_reason: Annotated[str | None, about("Why there is no E-value")] = NULL
 
 
 class AssociationFamily(Record, frozen=True, kw_only=True):

@@ -203,6 +203,9 @@ metric | text | | Metric | metrics key
 verdict | text | | Verdict of the comparison, or under the view | verdict
 is_verdict_metric | boolean | | The verdict is about it | verdict_metric
 rule | text | | Rule of the validity gate | gate/rules[]/name
+field | text | | Part of the design; baseline and comparison are the arms | design
+value | text | | What was meant | design
+source | text | | Stated, or what it was inferred from | design/sources
 title | text | | Printed name of the rule, threat or metric | rule, name or metric
 outcome | text | | passed or failed | failed
 trials | list | trials | Config, task and trial of every one found | gate/rules[]/trials
@@ -219,9 +222,6 @@ difference | number | of the metric | Mean of comparison minus baseline | pairs
 n_pairs | integer | tasks | Matched tasks with the metric on both sides | pairs
 n_trials | integer | trials | Trials of the task, under all configurations | trials
 failed | text | | Printed names of the rules that withhold a verdict | gate/failed
-field | text | | Part of the design; baseline and comparison are the arms | design
-value | text | | What it is, in words | design
-source | text | | Where that comes from | design/sources
 unit | text | | seconds, tokens or calls | computed
 time | number | of the unit | When a relevant file was found first; missing if never | trials
 end | number | of the unit | When a trial without one ended | trials

@@ -259,6 +259,7 @@ def _numeric(show: Format) -> Format:
 NAMED: Final[Mapping[str, Format]] = {
     "rate": _numeric(numbers.rate),
     "signed": _numeric(numbers.signed),
+    "times": _numeric(numbers.times),
     "points": _numeric(numbers.contribution),
     "band": _numeric(numbers.band),
     "count": _numeric(numbers.count),

@@ -27,7 +27,7 @@ from retrieval_eval.study.trials import (
     average,
     some_trials,
 )
-from retrieval_eval.values import DEFAULT_SEED, counted, signed
+from retrieval_eval.values import DEFAULT_SEED, Value, counted, signed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +66,11 @@ class Associations:
         return frame_of("associations", rows)
 
     def sentences(self) -> list[str]:
-        """Return a sentence about every pooled association."""
-        return [str(row.interpretation) for row in self._pooled]
+        """Return what every pooled association is, and how far something else could make it."""
+        return [
+            " ".join(filter(None, (row.interpretation, sensitivity_sentence(row))))
+            for row in self._pooled
+        ]
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the entries of ``associations`` in a ``run_impact_analysis.json``."""
@@ -91,6 +94,34 @@ def association_label(row: Association | DifferenceAssociation) -> str:
     sides = (row.retrieval_metric, row.outcome_metric)
     first, second = (BY_NAME[m].title if m in BY_NAME else m for m in sides)
     return f"{first} ~ {second.lower()}"
+
+
+def sensitivity_sentence(row: Association) -> str:
+    """Return how far an association holds within tasks, and what would explain it away.
+
+    The empty text where neither is known.
+    """
+    parts = []
+    if row.partial_r is not None:
+        within = f"Between configurations on the same task it is {signed(row.partial_r)}"
+        if row.partial_low is not None and row.partial_high is not None:
+            within += f" [{signed(row.partial_low)}, {signed(row.partial_high)}]"
+        parts.append(f"{within} (n={row.partial_n}).")
+    if row.e_value_limit is not None and row.e_value_limit <= 1:
+        parts.append("Its interval holds 0, so that it takes nothing else to explain it away.")
+    elif row.e_value is not None:
+        text = (
+            "An unmeasured factor would have to be associated with both by a risk ratio of at "
+            f"least about {_ratio(row.e_value)} each to explain it away"
+        )
+        if row.e_value_limit is not None:
+            text += f", and of {_ratio(row.e_value_limit)} for its interval to reach 0"
+        parts.append(f"{text}.")
+    return " ".join(parts)
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
 def associate(
@@ -211,7 +242,8 @@ def associations(
         # With one configuration, or one suite, the units are those of the pooled scope.
         same = tuple(map(id, rows))
         if same not in known:
-            known[same] = _associate(rows, settings, family)
+            made = _associate(rows, settings, family)
+            known[same] = _with_sensitivity(made, rows, settings, family)
         results += [found | {"scope": scope, "group": group} for found in known[same]]
     pooled = [found for found in results if found["scope"] == "pooled"]
     m, method = _adjust(pooled)
@@ -284,10 +316,7 @@ def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> lis
     from retrieval_eval.stats.correlation import spearman_of
 
     found = spearman_of(
-        {
-            metric.name: [math.nan if (v := u.values[metric.name]) is None else v for u in units]
-            for metric in _both_sides(family)
-        },
+        _columns(units, family),
         [(metric.name, outcome.name) for metric, outcome in family],
         seed=settings.seed,
         n_resamples=settings.n_resamples,
@@ -316,6 +345,61 @@ def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> lis
         }
         for (metric, outcome), result in zip(family, found, strict=True)
     ]
+
+
+def _with_sensitivity(
+    rows: Sequence[Found], units: Sequence[Unit], settings: Settings, family: Family
+) -> list[Found]:
+    """Return associations with those within tasks, and with their E-values."""
+    from retrieval_eval.stats.sensitivity import e_value, nearest_to_zero, partial_spearman_of
+
+    columns = _columns(units, family)
+    pairs = [(metric.name, outcome.name) for metric, outcome in family]
+    tasks = [unit.task for unit in units]
+    drawn: dict[str, Any] = {
+        "seed": settings.seed,
+        "n_resamples": settings.n_resamples,
+        "confidence": settings.confidence,
+    }
+    within = partial_spearman_of(columns, pairs, tasks, **drawn)
+    configs = [unit.config for unit in units]
+    given = partial_spearman_of(columns, pairs, tasks, given=configs, **drawn)
+    found = []
+    for row, inner, beside in zip(rows, within, given, strict=True):
+        if row["reason"] == SCALES_DIFFER:
+            found.append(row | {"partial_reason": SCALES_DIFFER, "e_value_reason": SCALES_DIFFER})
+            continue
+        n, r, low, high = (row[name] for name in ("n", "spearman_r", "ci_low", "ci_high"))
+        point = Value.missing(row["reason"], n) if r is None else e_value(r, n)
+        limit = (
+            Value.missing("too_few_values", n)
+            if low is None
+            else e_value(nearest_to_zero(low, high), n)
+        )
+        found.append(
+            row
+            | {
+                "partial_r": inner.r.value,
+                "partial_low": inner.interval.low.value,
+                "partial_high": inner.interval.high.value,
+                "partial_n": inner.n,
+                "partial_reason": inner.r.reason or inner.interval.low.reason,
+                "partial_config_r": beside.r.value,
+                "partial_config_low": beside.interval.low.value,
+                "partial_config_high": beside.interval.high.value,
+                "e_value": point.value,
+                "e_value_limit": limit.value,
+                "e_value_reason": point.reason or limit.reason,
+            }
+        )
+    return found
+
+
+def _columns(units: Sequence[Unit], family: Family) -> dict[str, list[float]]:
+    return {
+        metric.name: [math.nan if (v := u.values[metric.name]) is None else v for u in units]
+        for metric in _both_sides(family)
+    }
 
 
 def _not_computable(metric: str, outcome: str, reason: str) -> Found:

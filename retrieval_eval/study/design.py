@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from retrieval_eval.metrics.catalog import BY_NAME
-from retrieval_eval.model.design import ArmDesign, Design
-from retrieval_eval.study.arms import Arm, arm, roles_of, tool_label
+from retrieval_eval.model.design import Design
+from retrieval_eval.study.arms import Arm, arm, roles_of
+from retrieval_eval.study.frames import meant_of
 from retrieval_eval.study.pairs import Pair, clusters_of
 from retrieval_eval.study.stated import ARGUMENT, Given, Stated, checked, stated_from
 from retrieval_eval.study.trials import Task, Trial
@@ -149,6 +150,7 @@ def design_sentences(design: Design) -> Iterator[str]:
 
     Examples
     --------
+    >>> from retrieval_eval.model.design import ArmDesign
     >>> control, user = ArmDesign(config_name="old"), ArmDesign(config_name="new")
     >>> design = Design(
     ...     arms=(control, user),
@@ -164,7 +166,7 @@ def design_sentences(design: Design) -> Iterator[str]:
     'old: no tool is required or forbidden'
     """
     for side, own in zip(("baseline", "comparison"), design.arms, strict=True):
-        yield f"{own.config_name}: {_tools_of(own)}{_source(design, side)}"
+        yield f"{own.config_name}: {meant_of(own) or NO_TOOL}{_source(design, side)}"
     counting = {
         "task": "each task counts by itself",
         "suite": "tasks of one suite count together",
@@ -182,7 +184,7 @@ def design_sentences(design: Design) -> Iterator[str]:
         f"{_source(design, 'headline', 'alpha', 'margin')}"
     )
     scales = [f"{suite}: {_ends(ends)}" for suite, ends in design.reward_scale.items()]
-    if len(scales) > 1 or any(ends != (0, 1) for ends in design.reward_scale.values()):
+    if any(ends != (0, 1) for ends in design.reward_scale.values()):
         shown = "; ".join(scales[:_MOST_SUITES])
         more = len(scales) - _MOST_SUITES
         rest = f"; {counted(more, 'further suite')}" if more > 0 else ""
@@ -190,6 +192,8 @@ def design_sentences(design: Design) -> Iterator[str]:
 
 
 _MOST_SUITES: Final = 4
+
+NO_TOOL: Final = "no tool is required or forbidden"
 
 
 def _label(metric: str) -> str:
@@ -200,42 +204,8 @@ def _ends(ends: tuple[float, float] | None) -> str:
     return "scale not known" if ends is None else f"from {ends[0]:g} to {ends[1]:g}"
 
 
-def _tools_of(own: ArmDesign) -> str:
-    verbs = (
-        ("must use", own.must_use),
-        ("may use", own.may_use),
-        ("must not use", own.must_not_use),
-    )
-    said = [f"{verb} {_joined(tools)}" for verb, tools in verbs if tools]
-    return ", ".join(said) or "no tool is required or forbidden"
-
-
-def _joined(tools: Sequence[str]) -> str:
-    return " and ".join(map(tool_label, tools))
-
-
 def _source(design: Design, *names: str) -> str:
     """Return the sources of some parts in brackets; defaults are left out."""
     known = dict.fromkeys(design.sources.get(name, "default") for name in names)
     said = [source for source in known if not source.startswith("default")]
     return f" ({'; '.join(said)})" if said else ""
-
-
-def design_rows(design: Design) -> Iterator[dict[str, str]]:
-    """Yield one row a part of a design: the field, its value as text, and its source."""
-    for side, own in zip(("baseline", "comparison"), design.arms, strict=True):
-        value = f"{own.config_name} ({own.role}): {_tools_of(own)}"
-        yield {"field": side, "value": value, "source": design.sources.get(side, "")}
-    for name in FIELDS:
-        value = getattr(design, name)
-        if name == "reward_scale":
-            text = "; ".join(f"{suite}: {_ends(ends)}" for suite, ends in value.items())
-        elif isinstance(value, bool):
-            text = "yes" if value else "no"
-        else:
-            text = "" if value is None else f"{value:g}" if isinstance(value, float) else value
-        yield {"field": name, "value": text, "source": design.sources.get(name, "")}
-
-
-FIELDS: Final = tuple(f for f in Design.__struct_fields__ if f not in ("arms", "sources"))
-"""The fields of a design that are not about one arm."""

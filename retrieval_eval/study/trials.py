@@ -61,6 +61,7 @@ _TEXT: Final = {
 }
 _LISTS: Final = {
     "degraded_sources": "coverage/degraded_sources",
+    "quality_flags": "coverage/quality_flags",
     "repositories": "coverage/repositories",
 }
 _COUNTS: Final = {
@@ -94,6 +95,7 @@ NUMBERS: Final = {
     **{f"{name}:{view}": in_view(BY_NAME[name], view).path for name in VIEWED for view in VIEWS},
     "file_recall_low": ("file_level_metrics", "file_recall_bounds", "0"),
     "file_recall_high": ("file_level_metrics", "file_recall_bounds", "1"),
+    "answer_exposed_at": ("coverage", "answer_exposed_at"),
     **{
         name: ("file_level_metrics", name)
         for name in ("ttfr_calls", *(f"censored_at_{u}" for u in ("seconds", "tokens", "calls")))
@@ -129,6 +131,7 @@ class Trial:
     harness_version: str | None
     degraded_reason: str | None
     degraded_sources: tuple[str, ...]
+    quality_flags: tuple[str, ...]
     repositories: tuple[str, ...]
     ground_truth_confidence: str | None
     ground_truth_digest: str | None
@@ -304,6 +307,30 @@ def average(trials: Iterable[Trial], column: str) -> float | None:
 def known_values(trials: Iterable[Trial], column: str) -> list[float]:
     """Return a number of every trial that has it."""
     return [trial.numbers[column] for trial in trials if column in trial.numbers]
+
+
+_WHOLE: Final = {"censored_at_seconds": "elapsed_seconds", "censored_at_tokens": "total_tokens"}
+"""End of observation to the outcome that measures the length of a trial without events."""
+
+
+def observed(trial: Trial, hit: str, end: str) -> tuple[float, bool] | None:
+    """Return the time of an event with True, or that of the end of observation with False.
+
+    A trial without events never hit; its length is known from its outcome only. A time that is
+    not known, or negative, is None.
+
+    Parameters
+    ----------
+    trial
+        The trial.
+    hit, end
+        The columns of the time of the event, and of the end of observation without one.
+    """
+    has_hit = not trial.never_hit
+    time = trial.numbers.get(hit if has_hit else end)
+    if time is None and not has_hit and trial.total_events == 0:
+        time = trial.numbers.get(_WHOLE.get(end, ""))
+    return None if time is None or time < 0 else (time, has_hit)
 
 
 # The scale of rewards

@@ -69,6 +69,30 @@ def join_parts(parts: Sequence[Reading]) -> Reading:
     return base
 
 
+def join_sub_agents(agent: Reading, sub_agents: Sequence[Reading]) -> Reading:
+    """Return the sessions of an agent and its sub-agents, of one file, as one reading.
+
+    Totals of a session do not count those of the others.
+    """
+    whole = agent
+    for part in sub_agents:
+        whole = replace(
+            whole,
+            items=merge_calls(whole.items, part.items).items,
+            session_ids=whole.session_ids | part.session_ids,
+            finished_at=latest(whole.finished_at, part.finished_at),
+            declared_tokens=_sum(whole.declared_tokens, part.declared_tokens),
+            declared_cost_usd=_sum(whole.declared_cost_usd, part.declared_cost_usd),
+            flags=tuple(dict.fromkeys((*whole.flags, *part.flags))),
+            problems=(*whole.problems, *part.problems),
+        )
+    return whole
+
+
+def _sum(mine: _Number | None, more: _Number | None) -> _Number | None:
+    return mine if more is None else more if mine is None else mine + more
+
+
 def join_trace(
     trajectory: Reading | None,
     transcript: Reading | None,

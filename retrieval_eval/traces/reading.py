@@ -20,6 +20,9 @@ SUBAGENT_ELSEWHERE = "subagent_elsewhere"
 HISTORY_COMPACTED = "history_compacted"
 """The flag of a file that begins with a summary of calls that it does not hold."""
 
+NEWEST_UNREAD = "newest_steps_unread"
+"""The flag of a database whose newest rows lie in a log that cannot be read."""
+
 _CONTINUED = "This session is being continued from a previous conversation"
 _CLEARED = "[Old tool result content cleared]"
 _SHOWN = 3

@@ -399,6 +399,19 @@ DOORS = (
         is_forbidden_call=_writes_to_file,
     ),
     Door(
+        "SQLite files",
+        "`reading_database` bounds the work, and runs nothing of what an untrusted database holds:",
+        ("io/sqlite.py",),
+        imports=frozenset({"sqlite3"}),
+    ),
+    Door(
+        "unpacking",
+        "A small packed file may hold more than memory does; `io.packed` bounds it:",
+        ("io/packed.py",),
+        imports=frozenset({"gzip", "bz2", "lzma", "zipfile", "zstandard", "compression"}),
+        allowed={"traces/formats/inspect_log.py": "makes the example of its format"},
+    ),
+    Door(
         "text to a terminal",
         "`echo` escapes control characters in names and texts; a library prints nothing at all:",
         ("cli/common.py",),
@@ -545,6 +558,16 @@ BREACHES = {
             *("figure.savefig('a.png')", "frame.to_csv('a.csv')"),
         ],
         ["open('a')", "path.open()", "text.replace('a', 'b')", "figure.savefig(buffer)"],
+    ),
+    "SQLite files": (
+        [],
+        ["import sqlite3", "from sqlite3 import connect"],
+        ["from retrieval_eval.io.sqlite import reading_database"],
+    ),
+    "unpacking": (
+        [],
+        ["import zipfile", "from gzip import GzipFile", "import zstandard", "import lzma"],
+        ["from retrieval_eval.io.packed import unpacked"],
     ),
     "text to a terminal": (
         ["import click, sys", "from click import secho as say"],

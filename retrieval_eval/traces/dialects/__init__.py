@@ -127,6 +127,13 @@ DIALECTS = _Dialects(
 )
 
 
+CUT_HERE: Final = "[... output truncated ...]"
+"""The line that a dialect puts where the harness left out a part of an output.
+
+The agent did not see that part either, so that the trace is not cut.
+"""
+
+
 def read_nothing(_seen: Seen) -> Found:
     """Return no file, for tools whose result is not about files."""
     return Found()

@@ -8,7 +8,7 @@ from typing import Final
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.results.base import Found, Seen, distinct, joined, text_argument
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.grep import read_grep
@@ -38,7 +38,6 @@ _CUT: Final = re.compile(
     r"(?m:^)[^\n]{0,4000}?(?:\u2026\d{1,12} (?:tokens|chars) truncated\u2026"
     r"|\[\.\.\. omitted \d{1,12} of \d{1,12} lines \.\.\.\])[^\n]*"
 )
-_CUT_HERE: Final = "[... output truncated ...]"
 _TIMED_OUT: Final = re.compile(r"command timed out after \d{1,12} milliseconds(?:\n|\Z)")
 _STATUS_OF_TIMEOUT: Final = 124
 _ABORTED: Final = re.compile(
@@ -114,7 +113,7 @@ def seen_part(output: str) -> tuple[str, bool]:
         return output, False
     half = _LONGEST_SHOWN // 2
     head, tail = output[:half].rpartition("\n")[0], output[-half:].partition("\n")[2]
-    return f"{head}\n{_CUT_HERE}\n{tail}", True
+    return f"{head}\n{CUT_HERE}\n{tail}", True
 
 
 def session_of(text: str) -> str | None:
@@ -156,7 +155,7 @@ def _uncut(text: str) -> str:
     text = text[notice.end() :] if notice is not None else text
     if " truncated\u2026" not in text and "[... omitted " not in text:
         return text
-    return _CUT.sub(_CUT_HERE, text, count=1)
+    return _CUT.sub(CUT_HERE, text, count=1)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -200,7 +199,7 @@ DIALECTS.add(
         delegating=frozenset({"spawn_agent", "spawn_agents_on_csv"}),
         keeps_shell=False,
         refusals=_REFUSALS,
-        failures=(r"apply_patch verification failed",),
+        failures=(r"apply_patch verification failed", r"tool call (?:error: |failed for `)"),
         answer=answer,
         source=(
             "openai/codex: core/tools 7f589e4, protocol 001cb8e and 01baf68 (items), "

@@ -8,6 +8,8 @@ from typing import Final
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_unknown
+from retrieval_eval.traces.results.base import Found, Seen, joined, text_argument
+from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS, INDENTED, list_tree
 
 HARNESS: Final = "goose"
 
@@ -41,6 +43,20 @@ def answer(call: ToolCall) -> ToolResult:
     )
 
 
+_ENTRY: Final = re.compile(r"(?P<name>\s*\S.{0,4000}?)(?:/|\s+\[[\d.,]{1,12}[KkMm]?\])\s*")
+
+
+def read_tree(seen: Seen) -> Found:
+    """Return the files of a tree in which folders end in a slash and files in their line count."""
+    entries = [_ENTRY.fullmatch(line) for line in seen.text.split("\n") if line.strip()]
+    known = [entry for entry in entries if entry is not None]
+    if not known or len(known) < len(entries):
+        return read_unknown(seen)
+    folder = joined(seen.cwd, text_argument(seen.arguments, FOLDER_ARGUMENTS) or ".")
+    names = (entry["name"] + "/" * entry[0].rstrip().endswith("/") for entry in known)
+    return list_tree(replace(seen, text="\n".join([f"{INDENTED}{folder}", *names])))
+
+
 DIALECTS.add(
     HARNESS,
     Dialect(
@@ -63,10 +79,13 @@ DIALECTS.add(
             r"The user has declined to run this tool",
         ),
         answer=answer,
-        source="goose: message 6416fe7, shell 2f4773c, developer bc55f68, read in its source",
+        source=(
+            "goose: message 6416fe7, shell 2f4773c, developer bc55f68, session_manager dbec165 "
+            "(schema 9), read in its source"
+        ),
         tools=(
             Tool(("analyze",), "symbol_navigation", read_unknown),
-            Tool(("tree",), "file_search", read_unknown),
+            Tool(("tree",), "file_search", read_tree),
         ),
     ),
 )

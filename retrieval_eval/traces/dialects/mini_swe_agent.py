@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect
+from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect
 
 HARNESS: Final = "mini-swe-agent"
 
@@ -34,7 +34,10 @@ def answer(call: ToolCall) -> ToolResult:
     shown = [part for name in _PARTS if (part := _inside(text, name)) is not None]
     if status is None and not shown and "<exception>" not in head:
         return replace(result, is_error=True, is_unfinished=True) if _is_killed(text) else result
-    output = "\n".join(shown)
+    is_cut = "<elided_chars>" in text
+    output = (
+        f"\n{CUT_HERE}\n".join(part.rstrip("\n") for part in shown) if is_cut else "".join(shown)
+    )
     code = int(status[1]) if status is not None else None
     is_exception = "<exception>" in head.split("<output", 1)[0] or _is_killed(text)
     is_error = result.is_error or is_exception or bool(code)
@@ -44,7 +47,6 @@ def answer(call: ToolCall) -> ToolResult:
         structured=result.structured if code is None else {"exit_code": code},
         is_error=is_error,
         is_unfinished=is_exception and (not output.strip() or _NOT_EXECUTED in head),
-        is_truncated=result.is_truncated or "<elided_chars>" in text,
     )
 
 
@@ -71,6 +73,9 @@ DIALECTS.add(
         keeps_shell=False,
         refusals=(r"<exception>[^\n<]{0,300}action was not executed",),
         answer=answer,
-        source="mini-swe-agent 1.14 and 2.4.6 at a83fcae8, read in its source",
+        source=(
+            "mini-swe-agent 1.14 and 2.4.6 at a83fcae8, read in its source; two "
+            "trajectories of 1.x seen"
+        ),
     ),
 )

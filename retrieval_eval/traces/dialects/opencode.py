@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.untrusted import dict_of, status_of
 
 _NOTE: Final = re.compile(
@@ -23,7 +23,6 @@ _SAVED: Final = re.compile(
     r"(?:\n(?:Use |Next: )[^\n]*)?\n?",
     re.MULTILINE,
 )
-_CUT_HERE: Final = "[... output truncated ...]"
 _SILENT: Final = "(no output)"
 _LONGEST_NOTE: Final = 5000
 
@@ -43,7 +42,7 @@ def answer(call: ToolCall) -> ToolResult:
         return result
     text = result.text
     if " truncated..." in text:
-        text = _SAVED.sub("", _CUT.sub(_CUT_HERE, text))
+        text = _SAVED.sub("", _CUT.sub(CUT_HERE, text))
     if call.name != "bash":
         return result if text == result.text else replace(result, text=text)
     start = max(0, len(text) - _LONGEST_NOTE)
@@ -76,7 +75,8 @@ DIALECTS.add(
         answer=answer,
         source=(
             "anomalyco/opencode: message-v2 007a940, run 00f9806, read 00937b9, grep 082eeb9, "
-            "truncate 0a3427d; no trace seen"
+            "truncate 0a3427d, session.sql 063e830, session/message 08e3e1f, export 07fa810; "
+            "no trace seen"
         ),
         tools=(Tool(("call_omo_agent",), "other", read_nothing),),
     ),

@@ -10,13 +10,13 @@ from itertools import accumulate
 from typing import Final
 
 from retrieval_eval.records import Doubt, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect, Tool, read_nothing
 
 HARNESS: Final = "terminus-2"
 TOOL: Final = "bash_command"
 
 _HEADER: Final = re.compile(r"^(New Terminal Output|Current Terminal Screen):[ \t]*$", re.MULTILINE)
-_LIMITED: Final = "[... output limited to "
+_LIMITED: Final = re.compile(r"^\[\.\.\. output limited to [^\n]{0,200}\]$", re.MULTILINE)
 _KEYS: Final = re.compile(r"\s*(?:[CM]-\S{1,6}|Escape|Tab|BSpace|Up|Down|Left|Right|q|:q!?)\s*")
 _PROMPT: Final = re.compile(r"(?:[^\n]{0,300}?[\w~/\])])?\s?[#$%>]\s?")
 _PLACE: Final = re.compile(r":(/[^\s#$%]{0,4000})[#$%]\s?$")
@@ -70,35 +70,35 @@ class Terminal:
             return [Typed(command) for command in commands]
         header = _HEADER.search(screen)
         body = screen[header.end() :] if header is not None else screen
-        is_cut = _LIMITED in screen
+        body = _LIMITED.sub(CUT_HERE, body)
         ran = [command for command in commands if command is not None]
         is_new = header is not None and header[1].startswith("New")
         if not ran and self._running is not None and is_new:
             has_keys = any(_KEYS.fullmatch(keys) for keys in keystrokes)
-            return self._waited(len(commands), body, is_cut, has_keys)
+            return self._waited(len(commands), body, has_keys)
         shares = _shares(ran, body)
         if ran:
             has_ended = shares is not None and _has_prompt(body)
             self._running = None if has_ended else ran[-1]
         if shares is None:
-            joint = ToolResult(body.strip("\n"), is_truncated=is_cut, doubt="unlinked_result")
+            joint = ToolResult(body.strip("\n"), doubt="unlinked_result")
             return [Typed(command, None, joint) for command in commands]
         parts = iter(shares)
         typed = []
         for command in commands:
             if command is None:
                 # Nothing ran: what the screen shows belongs to a command of an earlier step.
-                later = ToolResult(body.strip("\n") if not shares else "", is_truncated=is_cut)
+                later = ToolResult(body.strip("\n") if not shares else "")
                 typed.append(Typed(None, None, later))
                 continue
             cwd, text = next(parts)
             # A command that goes on may not have reached its last part.
             goes_on = command == self._running and command is ran[-1]
-            result = ToolResult(text or "", is_error=goes_on, is_truncated=is_cut)
+            result = ToolResult(text or "", is_error=goes_on)
             typed.append(Typed(command, cwd, None if text is None else result))
         return typed
 
-    def _waited(self, n_calls: int, body: str, is_cut: bool, has_keys: bool) -> list[Typed]:
+    def _waited(self, n_calls: int, body: str, has_keys: bool) -> list[Typed]:
         """Return what calls that ran nothing show: more of the command that is running.
 
         After a key such as an interruption that is not certain.
@@ -110,7 +110,7 @@ class Terminal:
             self._running = None
         text = "\n".join(lines)
         doubt: Doubt | None = "unlinked_result" if has_keys and text.strip() else None
-        shown = Typed(command, None, ToolResult(text, is_truncated=is_cut, doubt=doubt))
+        shown = Typed(command, None, ToolResult(text, doubt=doubt))
         return [*(Typed(None, None, ToolResult("")) for _ in range(n_calls - 1)), shown]
 
     def _command(self, keys: str) -> str | None:

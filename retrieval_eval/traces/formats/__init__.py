@@ -1,34 +1,40 @@
 """Trace formats: each module of this folder declares how its format is recognised and read.
 
 A format is recognised by content and never by its file's name. Another distribution adds one
-with an entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat`
-or a :class:`DocumentFormat`.
+with an entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat`,
+a :class:`DocumentFormat`, a :class:`FileFormat` or a :class:`StoreFormat`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeVar
 
 from retrieval_eval.io.files import (
+    HEAD_BYTES,
     Line,
     content_kind,
+    decode,
     entries,
     first_bytes,
     is_inside,
     iter_jsonl,
+    json_lines,
     label,
     probe,
     read_json,
 )
+from retrieval_eval.io.packed import PackedError, unpacked
+from retrieval_eval.io.sqlite import Database, DatabaseError, reading_database
 from retrieval_eval.registry import Registry
-from retrieval_eval.traces.reading import Reading, Several, Unreadable
+from retrieval_eval.traces.reading import NEWEST_UNREAD, Reading, Several, Unreadable
 from retrieval_eval.traces.untrusted import dict_of, text_of
 
 _HEAD = 200
@@ -139,13 +145,72 @@ class FileFormat:
     source: str = ""
 
 
-Format = LineFormat | DocumentFormat | FileFormat
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """An SQLite database below ``trial_dir`` in which a harness keeps its sessions."""
+
+    path: Path
+    trial_dir: Path
+
+    @property
+    def name(self) -> str:
+        """The file's name in messages."""
+        return label(self.path, self.trial_dir)
+
+    def reading(self, read: Callable[[Database], Reading | Unreadable]) -> Reading | Unreadable:
+        """Return what ``read`` finds in the open database, with what is missing from it."""
+        try:
+            with reading_database(self.path, self.trial_dir) as database:
+                found = read(database)
+        except DatabaseError as error:
+            return Unreadable(str(error))
+        if not isinstance(found, Reading):
+            return found
+        flags, problems = list(found.flags), [*found.problems, *database.problems]
+        if database.problems:
+            flags.append("malformed_step")
+        if database.is_log_unread:
+            flags.append(NEWEST_UNREAD)
+            log = "the write-ahead log beside it cannot be read: its last steps are missing"
+            problems.append(f"{self.name}: {log}")
+        return replace(found, flags=tuple(dict.fromkeys(flags)), problems=tuple(problems))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFormat:
+    """A format of an SQLite database; the fields that others have too are those of FileFormat.
+
+    ``tables`` names the tables that prove the format, and of each the columns it has to have.
+    ``read`` takes the database, and must not raise on what its rows hold. ``example`` is a script
+    that makes a database with one session.
+    """
+
+    tables: Mapping[str, tuple[str, ...]]
+    read: Callable[[Store], Reading | Unreadable]
+    example: str
+    priority: int = 0
+    file_names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    keeps: tuple[Kept, ...] = ()
+    source: str = ""
+
+    def recognises(self, database: Database) -> bool:
+        """Return whether a database has the tables."""
+        return all(
+            set(columns) <= database.tables.get(table, frozenset())
+            for table, columns in self.tables.items()
+        )
+
+
+Format = LineFormat | DocumentFormat | FileFormat | StoreFormat
 
 
 class _Formats(Registry[Format]):
     def add(self, name: str, entry: Format) -> Format:
         if not isinstance(entry, Format):
-            raise TypeError(f"{entry!r} is no LineFormat, DocumentFormat or FileFormat")
+            raise TypeError(
+                f"{entry!r} is no LineFormat, DocumentFormat, FileFormat or StoreFormat"
+            )
         return super().add(name, entry)
 
 
@@ -208,6 +273,10 @@ def read_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
         if isinstance(entry, FileFormat) and entry.recognises(head):
             return entry.read(path, name)
     kind = content_kind(head)
+    if kind == "an SQLite database":
+        return _read_store(Store(path=path, trial_dir=trial_dir))
+    if kind in ("a gzip file", "a zstd file"):
+        return _read_packed(path, trial_dir)
     if kind in _NO_JSON:
         return _unknown(name, f"{kind}{_ADVICE.get(kind, '')}")
     if head.lstrip().startswith(_AIDER):
@@ -221,19 +290,46 @@ def read_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
     return lines if isinstance(lines, Reading | Several) else document
 
 
+def _read_store(store: Store) -> Reading | Unreadable:
+    formats: list[StoreFormat] = []
+
+    def recognise(database: Database) -> Unreadable:
+        entries = (entry for entry in FORMATS.values() if isinstance(entry, StoreFormat))
+        formats.extend(entry for entry in entries if entry.recognises(database))
+        tables = ", ".join(table[:40] for table in sorted(database.tables)[:_SHOWN_FIELDS])
+        return _unknown(store.name, f"an SQLite database with the tables {tables}")
+
+    found = store.reading(recognise)
+    return formats[0].read(store) if formats else found
+
+
+def _read_packed(path: Path, trial_dir: Path) -> Reading | Unreadable:
+    """Read a packed file of lines or of one document."""
+    name = label(path, trial_dir)
+    try:
+        data = unpacked(path, trial_dir)
+    except PackedError as error:
+        return Unreadable(f"{name}: {error}")
+    kind = content_kind(data[:HEAD_BYTES])
+    if kind in _NO_JSON or "file" in kind or "database" in kind:
+        return _unknown(name, f"{kind} that is packed")
+    if kind not in ("JSON lines", "text"):
+        try:
+            value, problem = decode(data.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            return Unreadable(f"{name}: not UTF-8")
+        if problem is None:
+            return read_document(value, name)
+    return read_lines(json_lines(BytesIO(data), name), name)
+
+
 _AIDER = b"# aider chat started at"
 _NO_JSON = frozenset(
-    {"a zip archive", "an SQLite database", "a gzip file", "a zstd file", "UTF-16 text"}
-    | {"binary data", "an empty file", "a page of HTML"}
+    {"a zip archive", "UTF-16 text", "binary data", "an empty file", "a page of HTML"}
 )
 
 
-_ADVICE = {
-    "a gzip file": ", which has to be unpacked first",
-    "a zstd file": ", which has to be unpacked first",
-    "an SQLite database": ", of which the session has to be exported as JSON",
-    "UTF-16 text": ", which has to be saved as UTF-8",
-}
+_ADVICE = {"UTF-16 text": ", which has to be saved as UTF-8"}
 
 
 def _unknown(name: str, found: str) -> Unreadable:

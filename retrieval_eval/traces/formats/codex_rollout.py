@@ -432,6 +432,7 @@ FORMATS.add(
         read=read_codex_rollout,
         keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=3,
+        file_names=("*.jsonl.zst", "*.jsonl.gz"),
         example=(
             {
                 "timestamp": "2026-01-01T00:00:00Z",

@@ -1,4 +1,4 @@
-"""Goose: the messages of a session file before 1.10, and of the stream it prints.
+"""Goose: a session file before 1.10, the stream it prints, an exported session, and its database.
 
 A message's content holds requests of tools and, in the next user message, their responses, joined
 by id. The chunks of one message share its id.
@@ -10,12 +10,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from retrieval_eval.io.files import Line
+from retrieval_eval.io.files import Line, decode
+from retrieval_eval.io.sqlite import Database, Row
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, from_seconds, latest
 from retrieval_eval.traces.dialects.goose import HARNESS, answer
-from retrieval_eval.traces.formats import FORMATS, LineFormat
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of
+from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat, Store, StoreFormat
+from retrieval_eval.traces.merge import join_sub_agents
+from retrieval_eval.traces.reading import (
+    CallLog,
+    Complaints,
+    Reading,
+    Unreadable,
+    arguments_of,
+    chosen,
+)
 from retrieval_eval.traces.untrusted import (
     amount_of,
     blocks_text,
@@ -27,6 +36,8 @@ from retrieval_eval.traces.untrusted import (
 )
 
 FORMAT = "goose"
+EXPORT = "goose-export"
+STORE = "goose-store"
 _CONTENTS = ("toolRequest", "toolResponse")
 
 
@@ -39,6 +50,7 @@ class _State:
     end: Mapping[str, Any] | None = None
     is_stream: bool = False
     has_agent: bool = False
+    agent: str | None = None
     started_at: float | None = None
     finished_at: float | None = None
 
@@ -49,11 +61,36 @@ def read_goose(lines: Iterable[Line], name: str) -> Reading:
     state = _State(name, CallLog(complaints))
     for entry, where in complaints.objects(lines):
         _take(state, entry, where)
+    return _reading(state, FORMAT)
+
+
+def read_goose_export(document: Mapping[str, Any], name: str) -> Reading:
+    """Return the reading of an exported session."""
+    return _reading(_exported(document, name), EXPORT)
+
+
+def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) -> _State:
+    """Return what a session holds; ``agent`` is the sub-agent whose session it is."""
+    state = _State(name, CallLog(Complaints(name, "step")), head=document, agent=agent)
+    conversation = document.get("conversation")
+    wrapped = dict_of(conversation).get("messages")
+    for index, message in enumerate(list_of(wrapped if wrapped is not None else conversation)):
+        where = f"{name}#/conversation/{index}"
+        if not isinstance(message, dict):
+            state.log.complaints.note(where, "a message that is no object")
+        _message(state, dict_of(message), where)
+    return state
+
+
+def _reading(state: _State, name: str) -> Reading:
+    complaints = state.log.complaints
     # A session file has no end of its own.
     is_cut = state.is_stream and state.end is None
+    session = text_of(state.head.get("id"))
     return Reading(
-        format=FORMAT,
+        format=name,
         items=state.log.items(),
+        session_ids=frozenset({session} if session else ()),
         harness=HARNESS,
         model=text_of(clean(dict_of(state.head.get("model_config")).get("model_name"))),
         started_at=state.started_at,
@@ -133,7 +170,18 @@ def _request(
     own = call_id or where
     state.names[own] = name
     arguments = arguments_of(value.get("arguments"))
-    state.log.add(ToolCall(own, name, arguments, None, timestamp, where=where))
+    state.log.add(
+        ToolCall(
+            own,
+            name,
+            arguments,
+            None,
+            timestamp,
+            is_subagent=state.agent is not None,
+            where=where,
+            parent_id=state.agent,
+        )
+    )
 
 
 def _result(stated: Mapping[str, Any]) -> ToolResult:
@@ -158,6 +206,84 @@ def _is_for_agent(block: Any) -> bool:
     return not isinstance(audience, list) or not audience or "assistant" in audience
 
 
+# --------------------------------------------------------------------------------------------------
+# The database. It does not state which session started a sub-agent's.
+
+_SESSION = (
+    *("id", "session_type", "working_dir", "created_at", "model_config_json"),
+    *("accumulated_total_tokens", "total_tokens"),
+)
+_MESSAGE = (
+    *("id", "message_id", "session_id", "role", "content_json", "created_timestamp", "timestamp"),
+)
+
+
+def read_goose_store(store: Store) -> Reading | Unreadable:
+    """Return the only session of a database with its sub-agents', or those among which to choose.
+
+    Sessions without a message are left out where others have some.
+    """
+
+    def find(database: Database) -> Reading | Unreadable:
+        sessions = _sessions(database)
+        used = {row.get("session_id") for row in database.rows("messages", ("session_id",))}
+        roots = [name for name, row in sessions.items() if not _is_inner(row)] or list(sessions)
+        names = [name for name in roots if name in used] or roots
+        return chosen(store.name, names, lambda name: read(name, is_only=len(names) == 1))
+
+    def read(session: str, *, is_only: bool) -> Reading | Unreadable:
+        return store.reading(lambda database: _stored(database, session, is_only=is_only))
+
+    return store.reading(find)
+
+
+def _is_inner(row: Row) -> bool:
+    return row.get("session_type") in ("sub_agent", "hidden")
+
+
+def _sessions(database: Database) -> dict[str, Row]:
+    rows = database.rows("sessions", _SESSION)
+    rows.sort(key=lambda row: (str(row.get("created_at")), str(row.get("id"))))
+    return {name: row for row in rows if (name := text_of(row.get("id"))) is not None}
+
+
+def _stored(database: Database, session: str, *, is_only: bool) -> Reading:
+    """Return a session; its sub-agents are those of the database where it is the only one."""
+    sessions = _sessions(database)
+    inner = [
+        name
+        for name, row in sessions.items()
+        if row.get("session_type") == "sub_agent" and name != session
+    ]
+    family = [session, *(inner if is_only else ())]
+    complaints = Complaints(database.name, "row")
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    rows = database.rows("messages", _MESSAGE, where=("session_id", family))
+    rows.sort(key=lambda row: (str(row.get("timestamp")), count_of(row.get("id"))))
+    for row in rows:
+        content, problem = decode(str(row.get("content_json")))
+        if problem is not None:
+            complaints.note(f"{database.name}: the message {str(row.get('id'))[:80]}", problem)
+        message = {"id": row.get("message_id"), "role": row.get("role"), "content": content}
+        message["created"] = row.get("created_timestamp")
+        found.setdefault(str(row.get("session_id")), []).append(message)
+    database.problems.extend(complaints.sentences())
+    readings = []
+    for member in family:
+        row = sessions.get(member, {})
+        model = decode(str(row.get("model_config_json") or "{}"))[0]
+        document = {**row, "model_config": model, "conversation": found.get(member, [])}
+        agent = None if member == session else member
+        readings.append(_reading(_exported(document, f"{database.name}/{member}", agent), STORE))
+    return join_sub_agents(readings[0], readings[1:])
+
+
+def _is_export(document: Mapping[str, Any]) -> bool:
+    conversation = document.get("conversation")
+    messages = dict_of(conversation).get("messages", conversation)
+    return isinstance(document.get("working_dir"), str) and isinstance(messages, list)
+
+
 def _is_goose(line: Mapping[str, Any]) -> bool:
     message = line.get("message") if line.get("type") == "message" else line
     contents = list_of(dict_of(message).get("content"))
@@ -172,6 +298,32 @@ def _may_be_goose(line: Mapping[str, Any]) -> bool:
     return line.get("type") == "message" and "role" in message and "created" in message
 
 
+_REQUEST: Mapping[str, Any] = {
+    "role": "assistant",
+    "created": 1_700_000_000,
+    "content": [
+        {
+            "type": "toolRequest",
+            "id": "c",
+            "toolCall": {
+                "status": "success",
+                "value": {"name": "developer__shell", "arguments": {"command": "ls"}},
+            },
+        }
+    ],
+}
+_RESPONSE: Mapping[str, Any] = {
+    "role": "user",
+    "created": 1_700_000_001,
+    "content": [
+        {
+            "type": "toolResponse",
+            "id": "c",
+            "toolResult": {"status": "success", "value": [{"type": "text", "text": "a.py"}]},
+        }
+    ],
+}
+
 FORMATS.add(
     FORMAT,
     LineFormat(
@@ -181,34 +333,54 @@ FORMATS.add(
         may_be=_may_be_goose,
         example=(
             {"working_dir": "/w", "message_count": 2, "accumulated_total_tokens": 12},
-            {
-                "role": "assistant",
-                "created": 1_700_000_000,
-                "content": [
-                    {
-                        "type": "toolRequest",
-                        "id": "c",
-                        "toolCall": {
-                            "status": "success",
-                            "value": {"name": "developer__shell", "arguments": {"command": "ls"}},
-                        },
-                    }
-                ],
-            },
-            {
-                "role": "user",
-                "created": 1_700_000_001,
-                "content": [
-                    {
-                        "type": "toolResponse",
-                        "id": "c",
-                        "toolResult": {
-                            "status": "success",
-                            "value": [{"type": "text", "text": "a.py"}],
-                        },
-                    }
-                ],
-            },
+            _REQUEST,
+            _RESPONSE,
         ),
+    ),
+)
+FORMATS.add(
+    EXPORT,
+    DocumentFormat(
+        recognises=_is_export,
+        read=read_goose_export,
+        keeps=("times", "tokens", "model"),
+        example={
+            "id": "20260105_1",
+            "working_dir": "/w",
+            "accumulated_total_tokens": 12,
+            "conversation": [_REQUEST, _RESPONSE],
+        },
+        priority=1,
+        file_names=("goose*.json",),
+    ),
+)
+
+_SCRIPT = """
+CREATE TABLE sessions (id TEXT PRIMARY KEY, session_type TEXT, working_dir TEXT,
+  created_at TIMESTAMP, accumulated_total_tokens INTEGER, model_config_json TEXT);
+CREATE TABLE messages (id INTEGER PRIMARY KEY, message_id TEXT, session_id TEXT, role TEXT,
+  content_json TEXT, created_timestamp INTEGER, timestamp TIMESTAMP);
+INSERT INTO sessions VALUES ('20260105_1', 'user', '/w', '2026-01-05 10:00:00', 12,
+  '{"model_name": "m"}');
+INSERT INTO messages VALUES (1, 'a', '20260105_1', 'assistant', '[{"type": "toolRequest",
+  "id": "c", "toolCall": {"status": "success", "value": {"name": "developer__shell",
+  "arguments": {"command": "ls"}}}}]', 1700000000, '2026-01-05 10:00:01');
+INSERT INTO messages VALUES (2, 'b', '20260105_1', 'user', '[{"type": "toolResponse", "id": "c",
+  "toolResult": {"status": "success", "value": [{"type": "text", "text": "a.py"}]}}]', 1700000001,
+  '2026-01-05 10:00:02');
+"""
+
+FORMATS.add(
+    STORE,
+    StoreFormat(
+        tables={
+            "sessions": ("id", "working_dir"),
+            "messages": ("session_id", "role", "content_json"),
+        },
+        read=read_goose_store,
+        keeps=("times", "tokens", "model", "sub-agents"),
+        example=_SCRIPT,
+        file_names=("sessions.db", "goose*.db"),
+        folders=("goose",),
     ),
 )

@@ -4,23 +4,20 @@ A log holds many samples, each of which is a trace. The tool events of a sample 
 order, also those of sub-agents; where there are none, its messages do. Events about the sandbox are
 an execution log, which the model did not see. Long texts lie under ``attachments``.
 
-Members of newer archives are compressed with zstd, which Python reads from 3.14 on, and before that
-with the package ``zstandard``. An archive is untrusted: sizes are bounded, nothing is unpacked.
+Members of newer archives are compressed with zstd. An archive is untrusted: sizes are bounded, and
+nothing is unpacked to the disk.
 """
 
 from __future__ import annotations
 
 import re
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.io.files import Line, decode
+from retrieval_eval.io.packed import PackedError, member, members
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects import dialect_of
@@ -52,8 +49,6 @@ _NOT_RUN: Final = ("approval", "parsing", "timeout", "cancelled")
 """Kinds of error of a call that was refused or did not finish."""
 
 _MOST_MEMBERS: Final = 100_000
-_LARGEST_MEMBER: Final = 512 * 1024 * 1024
-_ZSTD: Final = 93
 
 
 @dataclass(slots=True)
@@ -264,7 +259,9 @@ def _join(state: _State, call: ToolCall, text: str, error: Any, moment: float | 
     """Join a result to its call; the model saw the message of an error in its place."""
     stated = dict_of(error)
     kind = text_of(stated.get("type"))
-    is_cut = kind == "limit" and bool(text)  # the output that was printed up to its limit
+    is_cut = kind in ("limit", "output_limit") and bool(
+        text
+    )  # the output that was printed up to its limit
     if stated:
         text = text or blocks_text(_resolved(state, stated.get("message")))
     is_error = bool(stated) and not is_cut
@@ -324,28 +321,26 @@ def _sub_agent(state: _State, span: str | None, *, is_tool: bool = False) -> str
 def read_archive(path: Path, name: str) -> Reading | Unreadable:
     """Return the reading of an archive with one sample, or the samples among which to choose."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = [member.filename for member in archive.infolist()]
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        return Unreadable(f"{name}: the archive cannot be read ({error})")
-    if len(members) > _MOST_MEMBERS:
+        found = members(path)
+    except PackedError as error:
+        return Unreadable(f"{name}: {error}")
+    if len(found) > _MOST_MEMBERS:
         return Unreadable(f"{name}: the archive holds more than {_MOST_MEMBERS:,} files")
-    kept = [member for member in members if member.startswith("samples/")]
     samples = {
-        member.removeprefix("samples/").removesuffix(".json"): member
-        for member in kept
-        if member.endswith(".json")
+        entry.removeprefix("samples/").removesuffix(".json"): entry
+        for entry in found
+        if entry.startswith("samples/") and entry.endswith(".json")
     }
     if not samples:
-        found = ", ".join(sorted(members)[:5])
-        what = f"found a zip archive with {found}" if members else "found an empty zip archive"
+        shown = ", ".join(sorted(found)[:5])
+        what = f"found a zip archive with {shown}" if found else "found an empty zip archive"
         return Unreadable(f"{name}: not a known trace format ({what})", is_unknown=True)
-    headers = [member for member in ("header.json", "_journal/start.json") if member in members]
+    headers = [entry for entry in ("header.json", "_journal/start.json") if entry in found]
 
     def read(sample: str) -> Reading | Unreadable:
         header: Any = {}
-        for member in headers[:1]:
-            header = _document(path, member, name)
+        for entry in headers[:1]:
+            header = _document(path, entry, name)
         body = _document(path, samples[sample], name)
         if isinstance(body, Unreadable):
             return body
@@ -363,69 +358,17 @@ def _natural(name: str) -> tuple[tuple[int, str], ...]:
     )
 
 
-def _document(path: Path, member: str, name: str) -> Any:
+def _document(path: Path, entry: str, name: str) -> Any:
     """Return a decoded member of the archive, or why it cannot be read."""
-    place = f"{name}/{member[:200]}"
+    place = f"{name}/{entry[:200]}"
     try:
-        with zipfile.ZipFile(path) as archive:
-            info = archive.getinfo(member)
-            data = _member(archive, info, path)
-    except _NoZstd:
-        return Unreadable(
-            f"{place}: compressed with zstd, which this Python cannot read; use Python 3.14 or "
-            "newer, install the package zstandard, or convert the log to JSON "
-            "(inspect log convert --to json)"
-        )
-    except _TooLargeError:
-        return Unreadable(f"{place}: larger than {_LARGEST_MEMBER // 2**20} MiB")
-    except Exception as error:  # noqa: BLE001  any library may be the one that decompresses
-        return Unreadable(f"{place}: cannot be read ({str(error)[:200]})")
-    try:
-        text = data.decode("utf-8")
+        text = member(path, entry).decode("utf-8")
+    except PackedError as error:
+        return Unreadable(f"{place}: {error}")
     except UnicodeDecodeError:
         return Unreadable(f"{place}: not UTF-8")
     value, problem = decode(text)
     return Unreadable(f"{place}: {problem}") if problem is not None else value
-
-
-class _NoZstd(Exception):  # noqa: N818  a state of this installation
-    """Nothing that is installed reads zstd."""
-
-
-class _TooLargeError(Exception):
-    """A member is larger than any sample."""
-
-
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
-    """Return the bytes of a member, no more than the largest sample may have."""
-    try:
-        with archive.open(info) as stream:
-            data = stream.read(_LARGEST_MEMBER + 1)
-    except NotImplementedError:
-        if info.compress_type != _ZSTD:
-            raise
-        data = _zstd(path, info)
-    if len(data) > _LARGEST_MEMBER:
-        raise _TooLargeError
-    return data
-
-
-def _zstd(path: Path, info: zipfile.ZipInfo) -> bytes:
-    try:
-        library: Any = import_module("zstandard")
-    except ImportError:
-        raise _NoZstd from None
-    with path.open("rb") as stream:
-        stream.seek(info.header_offset)
-        head = stream.read(30)
-        n_name, n_extra = struct.unpack("<HH", head[26:30])
-        stream.seek(info.header_offset + 30 + n_name + n_extra)
-        packed = stream.read(min(info.compress_size, _LARGEST_MEMBER))
-    reader = library.ZstdDecompressor().stream_reader(packed)
-    data: bytes = reader.read(_LARGEST_MEMBER + 1)
-    if len(data) <= _LARGEST_MEMBER and zlib.crc32(data) != info.CRC:
-        raise zipfile.BadZipFile("the checksum does not fit")
-    return data
 
 
 def _is_log(document: Mapping[str, Any]) -> bool:
@@ -463,6 +406,7 @@ _EXAMPLE: Final[Mapping[str, Any]] = {
 
 def _example_archive() -> bytes:
     """Return an archive with one sample."""
+    import zipfile
     from io import BytesIO
     from json import dumps
 

@@ -1,8 +1,8 @@
-"""OpenCode: the stream of ``run --format json`` and the document of ``export``.
+"""OpenCode: the stream of ``run --format json``, the document of ``export``, and its database.
 
-Both consist of parts, and a part of type ``tool`` is a call with its result. A step's tokens and
-cost follow its calls. The calls of a sub-agent are in a session of their own, which neither holds.
-The sessions themselves are in a database that is not read: ``export`` gives one as a document.
+All consist of parts, and a part of type ``tool`` is a call with its result. A step's tokens and
+cost follow its calls. The calls of a sub-agent are in a session of their own, which only the
+database holds. Its newest form keeps whole messages in one table, with their calls in ``content``.
 """
 
 from __future__ import annotations
@@ -11,15 +11,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from retrieval_eval.io.files import Line
+from retrieval_eval.io.files import Line, decode
+from retrieval_eval.io.sqlite import Database, Row
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
 from retrieval_eval.traces.dialects.opencode import answer
-from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, Unreadable, arguments_of
+from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat, Store, StoreFormat
+from retrieval_eval.traces.merge import join_sub_agents
+from retrieval_eval.traces.reading import (
+    CallLog,
+    Complaints,
+    Reading,
+    Unreadable,
+    arguments_of,
+    chosen,
+)
 from retrieval_eval.traces.tokens import Usage, is_misstated
 from retrieval_eval.traces.untrusted import (
     amount_of,
+    blocks_text,
     clean,
     count_of,
     dict_of,
@@ -29,6 +39,7 @@ from retrieval_eval.traces.untrusted import (
 
 STREAM = "opencode-run-json"
 EXPORT = "opencode-export"
+STORE = "opencode-store"
 _KINDS = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish"})
 _COUNTS = ("input", "output", "reasoning")
 
@@ -46,6 +57,8 @@ class _State:
     finished_at: float | None = None
     ending: str | None = None
     has_agent: bool = False
+    agent: str | None = None
+    delegated: dict[str, str] = field(default_factory=dict)
 
 
 def read_opencode_stream(lines: Iterable[Line], name: str) -> Reading:
@@ -85,14 +98,20 @@ def read_opencode_export(document: Mapping[str, Any], name: str) -> Reading | Un
     """Return the reading of an exported session."""
     if not isinstance(document.get("messages"), list):
         return Unreadable(f"{name}: an exported OpenCode session without a list of messages")
-    state = _State(name, CallLog(Complaints(name, "step")))
+    state = _exported(document, name)
+    return _reading(state, EXPORT, (), dict_of(document.get("info")))
+
+
+def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) -> _State:
+    """Return what a session holds; ``agent`` is the sub-agent whose session it is."""
+    state = _State(name, CallLog(Complaints(name, "step")), agent=agent)
     info = dict_of(document.get("info"))
     state.cwd = text_of(info.get("directory"))
     session = text_of(info.get("id"))
     state.session_ids |= {session} if session else set()
-    for index, message in enumerate(document["messages"]):
+    for index, message in enumerate(list_of(document.get("messages"))):
         _take_message(state, message, f"{name}#/messages/{index}")
-    return _reading(state, EXPORT, (), info)
+    return state
 
 
 def _take_message(state: _State, message: Any, where: str) -> None:
@@ -131,9 +150,14 @@ def _take_call(state: _State, part: Mapping[str, Any], where: str, timestamp: fl
         arguments=arguments_of(stated.get("input")),
         result=None,
         timestamp=from_milliseconds(dict_of(stated.get("time")).get("start")) or timestamp,
+        is_subagent=state.agent is not None,
         cwd=state.cwd,
         where=where,
+        parent_id=state.agent,
     )
+    child = text_of(dict_of(stated.get("metadata")).get("sessionId"))
+    if child is not None:
+        state.delegated[child] = call.call_id
     state.waiting.append((call, _result(stated)))
 
 
@@ -160,7 +184,8 @@ def _take_usage(state: _State, part: Mapping[str, Any], where: str) -> None:
     prompt = sum(map(count_of, (counts.get("input"), cache.get("read"), cache.get("write"))))
     output = count_of(counts.get("output")) + count_of(counts.get("reasoning"))
     if prompt + output:
-        state.log.add_usage(Usage(text_of(part.get("id")) or where, prompt, output))
+        is_subagent = state.agent is not None
+        state.log.add_usage(Usage(text_of(part.get("id")) or where, prompt, output, is_subagent))
     cost = amount_of(part.get("cost"))
     if cost is not None:
         state.costs.append(cost)
@@ -194,6 +219,150 @@ def _reading(state: _State, name: str, flags: tuple[str, ...], info: Mapping[str
         has_agent=state.has_agent,
         is_native=True,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# The database. A row's JSON lacks what other columns hold: its own id and those it belongs to.
+
+_SESSION = ("id", "parent_id", "directory", "version", "time_created")
+
+
+def read_opencode_store(store: Store) -> Reading | Unreadable:
+    """Return the only session of a database with its sub-agents', or those among which to choose.
+
+    Sessions without a message are left out where others have some.
+    """
+
+    def find(database: Database) -> Reading | Unreadable:
+        sessions = _sessions(database)
+        used = {
+            row.get("session_id")
+            for table in ("message", "session_message")
+            for row in database.rows(table, ("session_id",))
+        }
+        roots = [name for name, row in sessions.items() if row.get("parent_id") not in sessions]
+        names = [name for name in roots if name in used] or roots
+        return chosen(store.name, names, read)
+
+    def read(session: str) -> Reading | Unreadable:
+        return store.reading(lambda database: _stored(database, session))
+
+    return store.reading(find)
+
+
+def _sessions(database: Database) -> dict[str, Row]:
+    rows = database.rows("session", _SESSION)
+    rows.sort(key=lambda row: (amount_of(row.get("time_created")) or 0, str(row.get("id"))))
+    return {name: row for row in rows if (name := text_of(row.get("id"))) is not None}
+
+
+def _stored(database: Database, session: str) -> Reading:
+    sessions = _sessions(database)
+    # Each session has one parent, so that no session comes twice.
+    family = [session]
+    for member in family:
+        family += [
+            name
+            for name, row in sessions.items()
+            if row.get("parent_id") == member and name not in family
+        ]
+    messages = _messages(database, family)
+    calls: dict[str, str] = {}
+    readings = []
+    for member in family:
+        row = sessions.get(member, {})
+        info = {"id": member, "directory": row.get("directory"), "version": row.get("version")}
+        document = {"info": info, "messages": messages.get(member, [])}
+        agent = None if member == session else calls.get(member, member)
+        state = _exported(document, f"{database.name}/{member}", agent)
+        calls |= state.delegated
+        readings.append(_reading(state, STORE, (), info))
+    return join_sub_agents(readings[0], readings[1:])
+
+
+def _messages(database: Database, sessions: list[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the messages of sessions with their parts, as they are exported."""
+    complaints = Complaints(database.name, "row")
+    of = ("session_id", sessions)
+    parts: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in _in_order(database.rows("part", ("id", "message_id", "data"), where=of)):
+        part = _data(row, f"{database.name}: the part", complaints)
+        parts.setdefault(row.get("message_id"), []).append({**part, "id": row.get("id")})
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    columns = ("id", "session_id", "time_created", "data")
+    for row in _in_order(database.rows("message", columns, where=of), by_time=True):
+        info = {**_data(row, f"{database.name}: the message", complaints), "id": row.get("id")}
+        message = {"info": info, "parts": parts.pop(row.get("id"), [])}
+        found.setdefault(str(row.get("session_id")), []).append(message)
+    for orphan in parts:
+        complaints.note(
+            f"{database.name}: the message {str(orphan)[:80]}", "missing, but it has parts"
+        )
+    newest: dict[str, list[Mapping[str, Any]]] = {}
+    whole = ("id", "session_id", "type", "seq", "time_created", "data")
+    for row in _in_order(database.rows("session_message", whole, where=of), by_time=True):
+        if (session := str(row.get("session_id"))) not in found:
+            data = _data(row, f"{database.name}: the message", complaints)
+            newest.setdefault(session, []).append(_as_exported(row, data))
+    database.problems.extend(complaints.sentences())
+    return newest | found
+
+
+def _in_order(rows: list[Row], *, by_time: bool = False) -> list[Row]:
+    """Return rows in the order of their ids, which is that in which they were made."""
+    keys = ("seq", "time_created") if by_time else ()
+
+    def order(row: Row) -> tuple[Any, ...]:
+        return (*(amount_of(row.get(key)) or 0 for key in keys), str(row.get("id")))
+
+    return sorted(rows, key=order)
+
+
+def _data(row: Row, what: str, complaints: Complaints) -> Mapping[str, Any]:
+    value, problem = decode(str(row.get("data")))
+    if problem is None and not isinstance(value, dict):
+        problem = "no JSON object"
+    if problem is not None:
+        complaints.note(f"{what} {str(row.get('id'))[:80]}", problem)
+    return dict_of(value)
+
+
+def _as_exported(row: Row, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a whole message as one with parts."""
+    kind = row.get("type")
+    if kind not in ("assistant", "compaction"):
+        return {"info": {"role": kind}, "parts": []}
+    info = {
+        "role": "assistant",
+        "time": data.get("time"),
+        "modelID": dict_of(data.get("model")).get("id"),
+        "summary": kind == "compaction",
+    }
+    parts = [_as_part(dict_of(entry)) for entry in list_of(data.get("content"))]
+    end: dict[str, Any] = {"type": "step-finish", "id": row.get("id"), "reason": data.get("finish")}
+    end |= {key: data[key] for key in ("tokens", "cost") if key in data}
+    return {"info": info, "parts": [*parts, end]}
+
+
+def _as_part(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    if entry.get("type") != "tool":
+        return entry
+    state = dict_of(entry.get("state"))
+    started = dict_of(entry.get("time"))
+    error = state.get("error")
+    return {
+        "type": "tool",
+        "callID": entry.get("id"),
+        "tool": entry.get("name"),
+        "state": {
+            "status": state.get("status"),
+            "input": state.get("input"),
+            "output": blocks_text(state.get("content")),
+            "error": dict_of(error).get("message") if isinstance(error, dict) else error,
+            "metadata": state.get("structured"),
+            "time": {"start": started.get("ran") or started.get("created")},
+        },
+    }
 
 
 def _is_event(event: Mapping[str, Any]) -> bool:
@@ -258,5 +427,35 @@ FORMATS.add(
             ],
         },
         file_names=("opencode*.json", "ses_*.json"),
+    ),
+)
+
+_SCRIPT = """
+CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, version TEXT,
+  time_created INTEGER);
+CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
+INSERT INTO session VALUES ('s', NULL, '/w', '1.2.0', 1770112800000);
+INSERT INTO message VALUES ('m', 's', 1770112800000,
+  '{"role": "assistant", "modelID": "m", "time": {"created": 1770112800000}}');
+INSERT INTO part VALUES ('p1', 'm', 's', '{"type": "tool", "callID": "c", "tool": "glob",
+  "state": {"status": "completed", "input": {"pattern": "*.py"}, "output": "/w/a.py"}}');
+INSERT INTO part VALUES ('p2', 'm', 's', '{"type": "step-finish", "reason": "stop", "cost": 0.01,
+  "tokens": {"input": 9, "output": 1}}');
+"""
+
+FORMATS.add(
+    STORE,
+    StoreFormat(
+        tables={
+            "session": ("id", "directory"),
+            "message": ("id", "session_id", "data"),
+            "part": ("id", "message_id", "session_id", "data"),
+        },
+        read=read_opencode_store,
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        example=_SCRIPT,
+        file_names=("opencode.db", "opencode-*.db"),
+        folders=("opencode",),
     ),
 )

@@ -134,7 +134,7 @@ def list_tree(seen: Seen) -> Found:
     """
     if is_empty_answer(seen.text):
         return NOTHING
-    if seen.text.startswith(_INDENTED):
+    if seen.text.startswith(INDENTED):
         return _list_indented(seen)
     if seen.text.startswith(_SIZED):
         return _list_sized(seen)
@@ -157,7 +157,9 @@ def list_tree(seen: Seen) -> Found:
     return Found(_listed(files), is_opaque=seen.is_truncated)
 
 
-_INDENTED: Final = "Absolute path: "
+INDENTED: Final = "Absolute path: "
+"""Before the folder whose names are listed below it, indented by their depth."""
+
 _INDENT: Final = 2
 _LONGEST_NAME: Final = 4096
 _ROOTED: Final = re.compile(r"(?:[A-Za-z]:[\\/]|/)[^\n]{0,4096}/\n {2}\S")
@@ -177,7 +179,7 @@ def _list_sized(seen: Seen) -> Found:
 def _list_indented(seen: Seen) -> Found:
     """Return the files of a listing of names that are indented by their depth below a folder."""
     first, *rest = seen.text.split("\n")
-    above = [first.removeprefix(_INDENTED).strip()]
+    above = [first.removeprefix(INDENTED).strip()]
     lines = [line for line in rest if not line.startswith(("More than ", "("))]
     outermost = min((len(n) - len(n.lstrip(" ")) for n in lines if n.strip()), default=0)
     files: list[str] = []

@@ -103,8 +103,14 @@ def _records(value: dict[str, Any]) -> bool:
     return any(isinstance(value.get(key), list) for key in ("blocks", "files", "items", "tree"))
 
 
+_OF_A_BLOCK: Final = frozenset({"text", "annotations", "_meta", "meta", "cache_control", "id"})
+
+
 def _block_text(block: Any) -> str | None:
+    """Return the text of a block, None for a record that has a text beside a path or a line."""
     if not isinstance(block, dict) or block.get("type", "text") != "text":
+        return None
+    if "type" not in block and not block.keys() <= _OF_A_BLOCK:
         return None
     text = block.get("text")
     if isinstance(text, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,6 +25,8 @@ Evidence = Literal["text", "numbers", "names", "write", "mentions", "nothing", "
 Style = Literal[
     "path",
     "match",
+    "heading",
+    "records",
     "count",
     "listing",
     "tree",
@@ -33,6 +36,7 @@ Style = Literal[
     "remote",
     "patching",
     "status",
+    "words",
 ]
 """The grammar of lines that name files; see :mod:`~.naming`."""
 
@@ -47,13 +51,33 @@ class Operand:
 
     def covers(self, path: str) -> bool:
         """Return whether a printed ``path`` can come from this operand."""
+        written = slashed(self.written)
         if self.kind == "pattern":
-            return fits(self.written, path) or _under_pattern(self.written, path)
+            return fits(written, path) or _under_pattern(written, path)
         if self.kind == "file":
-            return path == self.written or _under(self.written, path)
+            return path == written or _under(written, path)
         if self.kind == "feed" and self.roots:
             return any(path == root or _under(root, path) for root in self.roots)
         return True
+
+
+_BACKSLASHED = re.compile(r"(?:[A-Za-z]:|\.{1,2})?[^\s:*?\"<>|/]{0,1000}\\[^:*?\"<>|]{0,1000}")
+
+
+def slashed(text: str) -> str:
+    r"""Return a text with slashes in the path of Windows that it begins with.
+
+    Examples
+    --------
+    >>> slashed(r"C:\w\a.py:3:'\t'"), slashed(r"a.py:3:'\t'")
+    ("C:/w/a.py:3:'\\t'", "a.py:3:'\\t'")
+    """
+    if "\\" not in text:
+        return text
+    path = _BACKSLASHED.match(text)
+    if path is None:
+        return text
+    return path[0].replace("\\", "/") + text[path.end() :]
 
 
 def _under(root: str, path: str) -> bool:
@@ -77,6 +101,7 @@ class Plan:
     ``is_joint``, what they print is about all of their operands. ``end`` and ``most`` say that of
     several files, shown one after the other, only the first or the last lines pass, and how many.
     ``is_open`` marks opaque ones that may print what lies in files below their operands, or in any.
+    ``revisions`` may stand before the names that a search of git prints.
     ``words`` are texts one of which a matching line must contain (empty: not known).
     """
 
@@ -99,6 +124,7 @@ class Plan:
     hides_errors: bool = False
     ignores_case: bool = False
     words: tuple[str, ...] = ()
+    revisions: tuple[str, ...] = ()
     repository: str | None = None
     reason: str = ""
 

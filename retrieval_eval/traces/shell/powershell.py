@@ -22,7 +22,8 @@ _CMDLET: Final = re.compile(
     re.IGNORECASE,
 )
 _PROMPT: Final = re.compile(
-    r"\s{0,20}(?:type|dir|more|findstr|cd /d|cat|gc|sls|gci)\s[^\n|;&]{0,200}[\w.]\\\w",
+    r"\s{0,20}(?:(?:type|dir|more|findstr|cd /d|cat|gc|sls|gci)\s[^\n|;&]{0,200}[\w.]\\\w"
+    r"|findstr\s{1,9}/[a-z])",
     re.IGNORECASE,
 )
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -47,7 +48,8 @@ _ENDS: Final = ("||", "&&", ";", "\n", "&")
 _LISTING: Final = "get-childitem"
 _ALIASES: Final = {
     **dict.fromkeys(words("get-content gc cat type"), "get-content"),
-    **dict.fromkeys(words("select-string sls findstr"), "select-string"),
+    **dict.fromkeys(words("select-string sls"), "select-string"),
+    "findstr": "findstr",
     **dict.fromkeys(words("get-childitem gci ls dir"), "get-childitem"),
     **dict.fromkeys(words("set-location sl cd chdir"), "cd"),
     **dict.fromkeys(words("push-location pushd"), "pushd"),
@@ -171,8 +173,9 @@ def _arguments(tokens: list[str], *, is_prompt: bool = False) -> tuple[dict[str,
                 i += 1
             else:
                 options[name] = ""
-        elif is_prompt and re.fullmatch(r"/[a-z](?::\S*)?", token, re.IGNORECASE):
-            options[token.lower()] = ""
+        elif is_prompt and re.fullmatch(r"(?:/[a-z])+(?::.*)?", token, re.IGNORECASE):
+            letters, colon, value = token.partition(":")
+            options.update(dict.fromkeys((f"/{c}" for c in letters.lower() if c != "/"), value))
         else:
             operands += [part for part in token.split(",") if part]
     return options, operands
@@ -219,6 +222,21 @@ def _search(_program: str, options: dict[str, str], operands: list[str], is_firs
     return f"grep -Hn {search} {paths}"
 
 
+def _find_text(_program: str, options: dict[str, str], operands: list[str], is_first: bool) -> str:
+    """Return ``findstr``, whose words are alternatives, as a search of files or below a folder."""
+    pattern = options.get("/c") or "|".join(operands[:1]).replace(" ", "|")
+    paths = _paths({}, operands if options.get("/c") else operands[1:])
+    search = f"grep {'-n' if '/n' in options else ''} -E -e {shlex.quote(pattern)}"
+    if not paths:
+        return search if not is_first else f"{search} -"
+    if "/m" in options:
+        search += " -l"
+    if "/s" in options:
+        folders = dict.fromkeys(path.rpartition("/")[0] or "." for path in paths)
+        return f"{search} -rH {' '.join(folders)}"
+    return f"{search} {' '.join(paths)}"
+
+
 def _list(_program: str, options: dict[str, str], operands: list[str], _is_first: bool) -> str:
     paths = _paths(options, operands[:1])
     if "name" in options and "recurse" not in options:
@@ -250,6 +268,7 @@ def _plain(program: str, options: dict[str, str], operands: list[str], _is_first
 _WRITERS: Final[dict[str, Callable[[str, dict[str, str], list[str], bool], str]]] = {
     "get-content": _read,
     "select-string": _search,
+    "findstr": _find_text,
     "get-childitem": _list,
     "select-object": _select,
     "touch": _write,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
+from retrieval_eval.traces.shell.copies import EDITORS, Copies
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Evidence, Verdict, judge, shared_evidence
@@ -23,7 +25,12 @@ from retrieval_eval.traces.shell.syntax import parse
 MAX_LOGS: Final = 1000
 """Files written by pipelines that a session remembers."""
 
+WENT_ON: Final = "a command that went on in the background"
+"""Why a command whose output was not shown is opaque."""
+
 _SHOWS_LINES: Final = frozenset(["cat", "head", "tail", "sed", "less", "more", "bat"])
+
+_MOST_MOVED: Final = 500
 
 MAX_COMMAND: Final = 200_000
 """Characters of a command that are parsed; a longer one is opaque."""
@@ -31,6 +38,13 @@ MAX_COMMAND: Final = 200_000
 
 class ShellSession:
     """The working directory and variables of one shell across its calls.
+
+    Parameters
+    ----------
+    cwd
+        The folder in which the shell begins, None where it is not known.
+    copies
+        The copies of files that all shells of a trial made; its own where None.
 
     Examples
     --------
@@ -42,8 +56,10 @@ class ShellSession:
     ('/repo/a.py', 'opened', ((1, 5),), None)
     """
 
-    def __init__(self, cwd: str | None = None) -> None:
+    def __init__(self, cwd: str | None = None, copies: Copies | None = None) -> None:
         self._environment = Environment(cwd or "")
+        self._start = cwd
+        self._copies = copies if copies is not None else Copies()
         self._known: set[str] = set()
         self._logs: dict[str, tuple[Invocation, ...]] = {}
 
@@ -100,6 +116,8 @@ class ShellSession:
         if is_powershell(command):
             command = as_bash(command)
             shown = as_bash_prints(shown, command)
+        elif _WINDOWS.match(self._environment.cwd or "") is not None:
+            command = _with_slashes(command)
         printed = read_output(shown)
         printed = replace(
             printed,
@@ -127,7 +145,7 @@ class ShellSession:
         events: list[ShellEvent] = []
         opaque: list[str] = []
         if output.is_background and not output.lines:
-            opaque.append("a command that went on in the background")
+            opaque.append(WENT_ON)
         shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
         for step, planned, evidence in zip(steps, plans, shares, strict=True):
             if step.reason is not None:
@@ -140,11 +158,46 @@ class ShellSession:
                     verdict = judge(plan, evidence, output, self._known)
                     if doubt is not None:
                         verdict = _doubted(verdict, doubt)
+                    if plan.style == "diff" and plan.program == "git":
+                        verdict = replace(verdict, targets=self._from_top(plan, verdict.targets))
+                    shown = self._copies.with_origins(verdict.targets)
+                    verdict = replace(verdict, targets=shown)
                     _record(plan, verdict, events, opaque, self._known)
                     if doubt is None and plan is planned.shown:
                         self._read_logs(plan, verdict, evidence, output, events)
             self._note_logs(step, planned)
+            if not output.is_missing:
+                self._note_copies(step, planned, evidence, output)
         return ShellAnalysis(tuple(events), tuple(opaque))
+
+    def _from_top(self, plan: Plan, targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
+        """Return the files of a diff where a checkout begins that need not be this folder.
+
+        Git names them from the top of the checkout. That lies above this folder when a name begins
+        with its last part; else the folder in which the shell began may be the top, too.
+        """
+        cwd = plan.cwd or ""
+        top = self._top(cwd, targets)
+        if top is None or not is_absolute(cwd):
+            return targets
+        moved, is_sure = top
+        names = [(t, t.path.removeprefix(f"{cwd}/")) for t in targets]
+        found = [] if is_sure else list(targets)
+        for target, name in names[:_MOST_MOVED]:
+            doubt = target.doubt if is_sure else target.doubt or "unplaced_path"
+            found.append(replace(target, path=f"{moved.rstrip('/')}/{name}", doubt=doubt))
+        return tuple(found)
+
+    def _top(self, cwd: str, targets: tuple[RawTarget, ...]) -> tuple[str, bool] | None:
+        parts = cwd.strip("/").split("/")
+        names = [target.path.removeprefix(f"{cwd}/") for target in targets]
+        for start in range(1, len(parts)):
+            below = "/".join(parts[start:])
+            if any(name.startswith(f"{below}/") for name in names):
+                return cwd[: len(cwd) - len(below) - 1], True
+        start_folder = (self._start or "").rstrip("/")
+        is_below = start_folder and cwd.startswith(f"{start_folder}/")
+        return (start_folder, False) if is_below else None
 
     def _note_logs(self, step: Step, planned: Plans) -> None:
         """Remember which pipeline wrote a file, and forget it once another one writes there."""
@@ -157,6 +210,18 @@ class ShellSession:
         if name is not None and is_known and len(self._logs) < MAX_LOGS:
             shown = replace(last, writes=(), is_shown=True)
             self._logs[last.resolve(name)] = (*step.stages[:-1], shown)
+
+    def _note_copies(self, step: Step, planned: Plans, evidence: Evidence, output: Output) -> None:
+        """Remember the copies that a pipeline made, and forget those that it wrote over."""
+        is_appending = step.stages[-1].is_appending
+        for plan in planned.writes:
+            is_edit = is_appending or plan.program in EDITORS
+            for operand in plan.files:
+                self._copies.overwrite(plan.path(operand.written), is_edit=is_edit)
+        for stage in step.stages:
+            if not any(output.failed(text, stage.cwd) for text in stage.texts()):
+                is_certain = evidence.is_certain and not evidence.is_background
+                self._copies.note(stage, is_certain and not stage.hides_errors)
 
     def _read_logs(
         self,
@@ -179,6 +244,17 @@ class ShellSession:
                 printed = replace(evidence, is_certain=True, n_lines=None, is_background=False)
                 found = judge(source, printed, output, self._known)
                 _record(source, found, events, [], self._known)
+
+
+_WINDOWS: Final = re.compile(r"[A-Za-z]:\\|\\\\")
+_WORD: Final = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|(?<=[\w.:])\\(?=[\w.])")
+
+
+def _with_slashes(command: str) -> str:
+    """Return a command that ran on Windows with slashes in the paths that are not quoted."""
+    if "\\" not in command or "<<" in command:
+        return command
+    return _WORD.sub(lambda found: "/" if found[0] == "\\" else found[0], command)
 
 
 def _record(

@@ -94,6 +94,9 @@ def test_other_metrics_another_view_and_a_column_of_ones_own():
     rows = study(10)
     for row in rows[1::2]:
         row["file_level_metrics"]["views"]["opened"]["file_recall"] = 0.0
+    # Reward is better, which overturns a loss of recall by itself.
+    assert compare(rows, *ARMS, view="opened").verdict.state == "fragile"
+    rows = [row | {"outcome": row["outcome"] | {"reward": 0.5}} for row in rows]
     opened = compare(rows, *ARMS, view="opened")
     assert opened.verdict.state == "worse"
     assert opened.to_json()["views"] == compare(rows, *ARMS).to_json()["views"]
@@ -184,6 +187,34 @@ def test_one_configuration_has_associations_and_one_row_has_none():
     assert not one.frame["computable"].any()
     assert (
         repr(one) == "<Associations: 0 of 20 associations can be given; none of them shows a cause>"
+    )
+
+
+def test_associations_say_how_far_they_hold_within_tasks_and_what_would_explain_them_away():
+    rows = []
+    for i in range(24):
+        ease = (i % 6) / 12
+        recalls = (ease + (i % 5) / 20, ease + (i * 3 % 7) / 20)
+        for config, recall in zip(ARMS, recalls, strict=True):
+            reward = recall / 2 + ease / 2 + (i * 5 % 11) / 400
+            rows.append(document(f"t-{i:02}", config, recall, reward=reward))
+    found = associate(rows, ["file_recall"], ["reward"])
+    pooled, *by_config = (row for row in found.records if row.scope != "suite")
+    assert (pooled.partial_n, pooled.partial_reason, pooled.e_value_reason) == (48, None, None)
+    assert 0.5 < pooled.partial_low < pooled.partial_r < pooled.partial_high <= 1
+    assert 1 < pooled.e_value_limit < pooled.e_value
+    assert pooled.partial_config_r == pytest.approx(pooled.partial_r, abs=0.1)
+    # With one configuration there is nothing to compare within a task.
+    assert {row.partial_reason for row in by_config} == {"one_value_per_task"}
+    (text,) = found.sentences()
+    assert f"Between configurations on the same task it is +{pooled.partial_r:.2f} [" in text
+    assert "An unmeasured factor would have to be associated with both by a risk ratio of" in text
+    scattered = [
+        document(f"t{i}", c, i * 3 % 8 / 8, reward=i * 5 % 8 / 8) for i in range(8) for c in ARMS
+    ]
+    assert (
+        "takes nothing else to explain it away"
+        in associate(scattered, ["file_recall"], ["reward"]).sentences()[0]
     )
 
 

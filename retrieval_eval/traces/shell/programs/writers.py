@@ -18,7 +18,7 @@ LAST_OPERAND: Final = frozenset(["cp", "mv", "install", "ln", "rsync"])
 """Programs that write their last operand and show nothing of the others."""
 
 
-_WITH_VALUE: Final[dict[str, tuple[str, str]]] = {
+WITH_VALUE: Final[dict[str, tuple[str, str]]] = {
     "touch": ("dtr", "date reference time"),
     "truncate": ("sr", "size reference"),
     "install": ("gmotS", "group mode owner suffix target-directory"),
@@ -35,7 +35,7 @@ def written(stage: Invocation, operands: tuple[Operand, ...]) -> Plan:
 
 def plan_writer(stage: Invocation) -> Plan:
     """Return the plan of ``touch``, ``rm``, ``cp`` and their relatives."""
-    options = scan(stage.args, *_WITH_VALUE.get(stage.program, ()))
+    options = scan(stage.args, *WITH_VALUE.get(stage.program, ()))
     operands = operands_of(options.operands, stage)
     if stage.program in ALL_OPERANDS:
         plan = written(stage, operands)

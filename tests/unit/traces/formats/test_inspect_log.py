@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import struct
 import sys
@@ -12,8 +11,8 @@ import zlib
 
 import pytest
 
+from retrieval_eval.io import packed
 from retrieval_eval.traces import NoTraceError, SeveralTracesError, read_trace
-from retrieval_eval.traces.formats import inspect_log
 from retrieval_eval.traces.formats.inspect_log import read_sample
 
 START = "2026-01-05T10:00:00+00:00"
@@ -258,17 +257,19 @@ def zstd_archive(path):
 def test_zstd_is_read_with_its_package_and_named_without(tmp_path, monkeypatch):
     path = zstd_archive(tmp_path / "log.eval")
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(NoTraceError, match=r"zstd, .* install the package zstandard"):
+    with pytest.raises(NoTraceError, match=r"zstd, .* pip install '.\[zstd\]'"):
         read_trace(path)
     fake = types.ModuleType("zstandard")
-    fake.ZstdDecompressor = lambda: types.SimpleNamespace(stream_reader=io.BytesIO)
+    fake.ZstdDecompressor = lambda: types.SimpleNamespace(
+        stream_reader=lambda stream, read_across_frames: stream
+    )
     monkeypatch.setitem(sys.modules, "zstandard", fake)
     assert len(read_trace(path).calls) == 2
 
 
 def test_an_archive_is_hostile(tmp_path, monkeypatch):
     path = archive(tmp_path / "log.eval", WHOLE)
-    monkeypatch.setattr(inspect_log, "_LARGEST_MEMBER", 100)
+    monkeypatch.setattr(packed, "LARGEST", 100)
     with pytest.raises(NoTraceError, match=r"larger than"):
         read_trace(path)
     monkeypatch.undo()
@@ -295,3 +296,12 @@ def test_a_member_whose_checksum_is_wrong_is_not_used(tmp_path):
     path.write_bytes(data.replace(crc, b"\x00\x01\x02\x03"))
     with pytest.raises(NoTraceError, match="cannot be read"):
         read_trace(path)
+
+
+@pytest.mark.parametrize("kind", ["limit", "output_limit"])
+def test_an_output_over_its_limit_was_shown_up_to_it(kind):
+    note = "\nThe output of your call to bash was too long to be displayed.\n"
+    text = f"{note}Here is a truncated version:\n<START_TOOL_OUTPUT>\na.py\n<END_TOOL_OUTPUT>\n"
+    stated = tool("c", "bash", {"cmd": "ls"}, text, error={"type": kind, "message": "over"})
+    (call,) = read_sample(sample(stated), {}, "log.json").calls
+    assert (call.result.is_error, call.result.is_unfinished) == (False, False)

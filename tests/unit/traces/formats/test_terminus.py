@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from retrieval_eval.traces.dialects import CUT_HERE
 from retrieval_eval.traces.dialects.terminus import Terminal
 from retrieval_eval.traces.formats.atif import read_atif
 
@@ -82,10 +83,11 @@ def test_the_lines_of_a_document_are_echoed_too():
     assert typed.result.text == ""
 
 
-def test_an_output_that_was_limited_is_cut():
+def test_an_output_that_was_limited_is_marked_where_it_was_cut():
     shown = screen(("cat a.py", "a = 1\n[... output limited to 10000 bytes; 5 omitted ...]\nb\n"))
     (typed,) = Terminal().read(["cat a.py\n"], shown)
-    assert typed.result.is_truncated
+    assert typed.result.text == f"a = 1\n{CUT_HERE}\nb"
+    assert not typed.result.is_truncated, "the agent saw no more than the trace holds"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,274 @@
+"""How far an association could come from something else: within strata, and by E-value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from retrieval_eval.stats.clusters import Grouping, group
+from retrieval_eval.stats.intervals import Interval
+from retrieval_eval.stats.ranks import average_ranks
+from retrieval_eval.stats.resampling import Floats, as_floats, draws, mirrored_quantiles
+from retrieval_eval.values import Value
+
+METHOD: Final = "percentile_or_fisher_z"
+MIN_STRATA: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A partial rank correlation; ``n`` units in ``n_strata`` strata of two or more."""
+
+    n: int
+    n_strata: int
+    r: Value
+    interval: Interval
+
+
+def partial_spearman_of(
+    columns: Mapping[str, Sequence[float] | Floats],
+    pairs: Sequence[tuple[str, str]],
+    strata: Sequence[Hashable],
+    *,
+    given: Sequence[Hashable] | None = None,
+    seed: int,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> list[Partial]:
+    """Return the rank correlation of every pair of columns within strata.
+
+    The units that have both numbers and are in strata of two or more are ranked together. The mean
+    rank of its stratum is taken from each, and with ``given`` what differs on average between its
+    labels; the result is Pearson's correlation of what is left. So nothing that all units of a
+    stratum share, known or not, can make it: of a task, its difficulty.
+
+    Each end of the interval is the farther one of two: the percentile bootstrap over whole strata,
+    and Fisher's z with the standard error of Bonett & Wright (2000) for as many units as there are
+    degrees of freedom left.
+
+    Not computable with no stratum of two units (``one_value_per_task``), fewer than three such
+    strata (``too_few_values``), or where a side does not vary within them (``constant_input``);
+    the interval also with fewer than three degrees of freedom (``too_few_values``).
+
+    Parameters
+    ----------
+    columns
+        One number a unit in the same order; NaN where it is not known.
+    pairs
+        The names of two columns each.
+    strata
+        One label a unit, such as its task.
+    given
+        One label a unit, such as its configuration, whose average effect is removed too.
+    seed, n_resamples, confidence
+        Of the bootstrap and its interval.
+
+    Raises
+    ------
+    ValueError
+        When the columns differ in length or hold an infinite number, or there is not one label
+        for each unit.
+
+    Examples
+    --------
+    >>> rows = {"found": [1, 2, 5, 6, 8, 9], "reward": [3, 4, 1, 2, 5, 6]}
+    >>> (found,) = partial_spearman_of(rows, [("found", "reward")], list("aabbcc"), seed=1)
+    >>> round(found.r.value, 6), found.n, found.n_strata
+    (1.0, 6, 3)
+    """
+    arrays = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
+    n = len(strata)
+    if any(len(array) != n for array in arrays.values()) or (given is not None and len(given) != n):
+        raise ValueError("every unit needs one number in each column, and one label")
+    together: dict[bytes, list[int]] = {}
+    for i, (a, b) in enumerate(pairs):
+        together.setdefault((~np.isnan(arrays[a]) & ~np.isnan(arrays[b])).tobytes(), []).append(i)
+    found: dict[int, Partial] = {}
+    for key, members in together.items():
+        known = np.frombuffer(key, dtype=np.bool_)
+        own = [strata[i] for i in np.flatnonzero(known).tolist()]
+        grouping = group(own, len(own))
+        kept = np.flatnonzero(known)[grouping.sizes()[grouping.codes] > 1]
+        labels = None if given is None else [given[i] for i in kept.tolist()]
+        left = _Left(
+            group([strata[i] for i in kept.tolist()], len(kept)),
+            None if labels is None else group(labels, len(labels)),
+        )
+        names = sorted({name for i in members for name in pairs[i]})
+        rests = left.rests({name: as_floats(arrays[name][kept]) for name in names})
+        made = _of_rests(left, rests, [pairs[i] for i in members], seed, n_resamples, confidence)
+        found |= dict(zip(members, made, strict=True))
+    return [found[i] for i in range(len(pairs))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is removed from ranks: the means of strata, and the effects of labels."""
+
+    strata: Grouping
+    given: Grouping | None
+
+    def rests(self, columns: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return what is left of the ranks of every column."""
+        effects = self._effects()
+        rests = {}
+        for name, column in columns.items():
+            ranks = average_ranks(column) if len(column) else column
+            rest = self._within(ranks)
+            if effects is not None and len(rest):
+                rest = rest - effects @ (effects.T @ rest)
+            # What is rounding only is nothing: it would correlate with other rounding.
+            size = float(np.abs(ranks).max(initial=1.0))
+            rests[name] = np.where(np.abs(rest) > 1e-9 * size, rest, 0.0)
+        return rests
+
+    def degrees_of_freedom(self) -> int:
+        """Return how many numbers are left free."""
+        effects = self._effects()
+        removed = 0 if effects is None else effects.shape[1]
+        return len(self.strata.codes) - self.strata.n_clusters - removed
+
+    def _within(self, values: Floats) -> Floats:
+        means = self.strata.totals(values) / self.strata.sizes()
+        rest: Floats = values - means[self.strata.codes]
+        return rest
+
+    def _effects(self) -> Floats | None:
+        """Return an orthonormal basis of the labels' effects within strata."""
+        if self.given is None or not len(self.strata.codes):
+            return None
+        columns = np.eye(self.given.n_clusters)[self.given.codes]
+        inner = np.column_stack([self._within(column) for column in columns.T])
+        basis, sizes, _ = np.linalg.svd(inner, full_matrices=False)
+        kept: Floats = basis[:, sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
+        return kept
+
+
+def _of_rests(
+    left: _Left,
+    rests: Mapping[str, Floats],
+    pairs: Sequence[tuple[str, str]],
+    seed: int,
+    n_resamples: int,
+    confidence: float,
+) -> list[Partial]:
+    n, g = len(left.strata.codes), left.strata.n_clusters
+    freedom = left.degrees_of_freedom()
+    reasons = [_reason(g, rests[a], rests[b]) for a, b in pairs]
+    usable = [pair for pair, reason in zip(pairs, reasons, strict=True) if reason is None]
+    drawn = iter(_bootstrap(left.strata, rests, usable, seed, n_resamples))
+    rows = []
+    for (a, b), reason in zip(pairs, reasons, strict=True):
+        if reason is not None:
+            empty = Interval.missing(reason, g, confidence, METHOD)
+            rows.append(Partial(n, g, Value.missing(reason, n), empty))
+            continue
+        x, y = rests[a], rests[b]
+        r = float(x @ y) / math.sqrt(float(x @ x) * float(y @ y))
+        r = min(1.0, max(-1.0, r))
+        ends = _ends(r, freedom, next(drawn), confidence)
+        interval = (
+            Interval.missing("too_few_values", g, confidence, METHOD)
+            if ends is None
+            else Interval.of(*ends, g, confidence, METHOD)
+        )
+        rows.append(Partial(n, g, Value.of(r, n), interval))
+    return rows
+
+
+def _reason(n_strata: int, x: Floats, y: Floats) -> str | None:
+    if n_strata == 0:
+        return "one_value_per_task"
+    if n_strata < MIN_STRATA:
+        return "too_few_values"
+    return None if x.any() and y.any() else "constant_input"
+
+
+def _bootstrap(
+    strata: Grouping,
+    rests: Mapping[str, Floats],
+    pairs: Sequence[tuple[str, str]],
+    seed: int,
+    n_resamples: int,
+) -> list[Floats]:
+    """Return the correlation of resamples of whole strata, of what is left of ranks and effects."""
+    if not pairs:
+        return []
+    squares = {name: strata.totals(rest * rest) for name, rest in rests.items()}
+    names = list(squares)
+    own = np.column_stack([squares[name] for name in names])
+    cross = np.column_stack([strata.totals(rests[a] * rests[b]) for a, b in pairs])
+    parts: list[list[Floats]] = [[] for _ in pairs]
+    for rows in draws(strata.n_clusters, n_resamples, seed):
+        cells = rows + strata.n_clusters * np.arange(len(rows))[:, np.newaxis]
+        counts = np.bincount(cells.ravel(), minlength=strata.n_clusters * len(rows))
+        weights = counts.reshape(len(rows), strata.n_clusters).astype(np.float64)
+        sums = dict(zip(names, (weights @ own).T, strict=True))
+        for part, (a, b), products in zip(parts, pairs, (weights @ cross).T, strict=True):
+            scale = sums[a] * sums[b]
+            defined = scale > 0
+            part.append(np.clip(products[defined] / np.sqrt(scale[defined]), -1.0, 1.0))
+    return [np.concatenate(part) for part in parts]
+
+
+def _ends(
+    r: float, freedom: int, distribution: Floats, confidence: float
+) -> tuple[float, float] | None:
+    # Fisher's z of n units has n - 3, where n - 1 degrees of freedom are left by one mean.
+    if freedom < 3:
+        return None
+    from scipy.special import ndtri
+
+    nearest = 1 - 12 / (freedom * (freedom * freedom - 1) + 12)
+    inner = min(nearest, max(-nearest, r))
+    half = float(ndtri((1 + confidence) / 2)) * math.sqrt((1 + inner * inner / 2) / (freedom - 2))
+    z = math.atanh(inner)
+    found = mirrored_quantiles(distribution, confidence) or ()
+    ends = (math.tanh(z - half), math.tanh(z + half))
+    return min(r, *ends, *found), max(r, *ends, *found)
+
+
+# The E-value
+
+
+def e_value(r: float, n: int) -> Value:
+    """Return the E-value of a rank correlation (VanderWeele & Ding 2017), approximately.
+
+    The smallest risk ratio that an unmeasured factor would need with each of both sides, beyond
+    what they share already, to explain the association away: RR + sqrt(RR (RR - 1)) for a risk
+    ratio above 1. Of the end of an interval that is nearest to 0 (:func:`nearest_to_zero`) it is
+    what would move this end to 0; of an association of 0 it is 1.
+
+    A rank correlation has no risk ratio, so it is converted: to Pearson's r of the normal
+    distribution with these ranks, 2 sin(pi r / 6); from it to a standardised difference,
+    d = 2 r / sqrt(1 - r^2) (Borenstein et al. 2009, chapter 7); from it to a risk ratio,
+    exp(0.91 d) (VanderWeele & Ding, after Chinn 2000). Every step assumes about normal values, so
+    that the second digit means little.
+
+    Not computable where the correlation is perfect (``perfect_association``).
+
+    Examples
+    --------
+    >>> [round(e_value(r, 40).value, 1) for r in (0.0, 0.2, -0.5)]
+    [1.0, 2.3, 5.5]
+    """
+    pearson = 2 * math.sin(math.pi * abs(r) / 6)
+    if pearson >= 1 - 1e-12:
+        return Value.missing("perfect_association", n)
+    ratio = math.exp(0.91 * 2 * pearson / math.sqrt((1 - pearson) * (1 + pearson)))
+    return Value.of(ratio + math.sqrt(ratio * (ratio - 1)), n)
+
+
+def nearest_to_zero(low: float, high: float) -> float:
+    """Return the number in an interval that is nearest to 0.
+
+    Examples
+    --------
+    >>> nearest_to_zero(0.2, 0.6), nearest_to_zero(-0.6, -0.2), nearest_to_zero(-0.1, 0.6)
+    (0.2, -0.2, 0.0)
+    """
+    return 0.0 if low <= 0 <= high else min(low, high, key=abs)
