@@ -369,7 +369,7 @@ def _price(record: ComparisonDocument) -> str:
         lead = _lead(block)
         if lead.quantity == "ratio" and lead.estimate is not None and lead.estimate >= PRICEY:
             label = inside(metric_name(metric).label)
-            return f", at {times(lead.estimate)[1:]} times the {label}"
+            return f", at {lead.estimate:.1f} times the {label}"
     return ""
 
 

@@ -292,7 +292,11 @@ class Comparison:
             for pair in config_pairs(self.trials)
         ]
         rows = (
-            {**row, "failed": "; ".join(map(rule_title, record.gate.failed))}
+            {
+                **row,
+                "p_over_pairs": record.p_over_pairs,
+                "failed": "; ".join(map(rule_title, record.gate.failed)),
+            }
             for record in compared
             for row in estimate_rows(record)
             if row["is_verdict_metric"]

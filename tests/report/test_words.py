@@ -327,7 +327,7 @@ def test_what_other_metrics_pay_is_said_by_side_and_a_high_price_in_the_title():
     time = replace(COST, mean_difference=2.0, ratio=1.02, ratio_low=0.9, ratio_p=0.7)
     metrics = {"file_recall": RESULT, "cost_usd": COST, "elapsed_seconds": time}
     said = answer(replace(COMPARISON, metrics=metrics | {"total_tokens": COST}))
-    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.50 times the cost"
+    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.5 times the cost"
     assert point(said, "Other metrics") == (
         "Worse: cost ×2.50 [2.10, 3.00] (+1.50 USD a task). No clear difference: elapsed time "
         "×1.02 [0.90, 3.00] (+2 s a task)."
