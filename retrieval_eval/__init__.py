@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
     from retrieval_eval.search.measure import run_search
-    from retrieval_eval.study import associate, compare
+    from retrieval_eval.study import associate, compare, plan
     from retrieval_eval.traces import read_trace
 
 __version__ = "0.1.0"
@@ -58,6 +58,7 @@ __all__ = [
     "load_history",
     "load_run",
     "measure",
+    "plan",
     "plot",
     "read_trace",
     "run_search",
@@ -77,6 +78,7 @@ _LAZY = {
     "load_history": "retrieval_eval.report",
     "load_run": "retrieval_eval.report",
     "measure": "retrieval_eval.metrics.trial",
+    "plan": "retrieval_eval.study",
     "plot": "retrieval_eval.report.registered",
     "read_trace": "retrieval_eval.traces",
     "run_search": "retrieval_eval.search.measure",

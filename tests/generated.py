@@ -24,6 +24,7 @@ from retrieval_eval.report.columns import (
     STUDY_FRAMES,
     TRIAL_FRAMES,
 )
+from retrieval_eval.study.threats import THREATS
 from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.formats import (
     FORMATS,
@@ -63,6 +64,40 @@ the trace proves to have been found and two that it rules out. An empty cell has
 and `shell` are no harnesses: their traps are about where the checkout lies, and about commands.
 """
 
+THREATS_HEAD = """# Threats: what could overturn a comparison
+
+Generated from the registry of threats by `make schemas`. A threat is a number, a sentence and an
+effect. `none` leaves the verdict as it is. `lowers` makes a clear difference `fragile`, and leaves
+equivalence not shown. `withholds` leaves no verdict. Every comparison lists its threats
+(`comparison.threats`, and `threats` in `run_impact_analysis.json`) and leads with those that matter
+most: those that change the verdict, then in the order of this table.
+
+| threat | name | what it is about |
+|---|---|---|"""
+
+THREATS_TAIL = """
+Another distribution adds its own with an entry point:
+
+```toml
+[project.entry-points."retrieval_eval.threats"]
+friday = "their_package.threats:friday"
+```
+
+```python
+from retrieval_eval.model.impact import Threat
+from retrieval_eval.study.threats import kind
+
+
+@kind(title="Friday", meaning="an arm ran on a Friday", gravity=95)
+def friday(study):
+    for arm in study.arms:
+        n = sum(trial.batch_timestamp == "2026-01-02" for trial in arm.trials)
+        if n:
+            text = f"{n} trials of {arm.config} ran on a Friday"
+            yield Threat(name="friday", value=n, unit="trials", effect="none", sentence=text)
+```
+"""
+
 FORMATS_HEAD = """# Trace formats that are read
 
 Generated from the registries of formats and dialects by `make schemas`. A format is recognised by
@@ -74,8 +109,9 @@ retrieval-eval trace FILE
 
 reads any of them, also packed with gzip or zstd (before Python 3.14 zstd needs the extra `zstd`).
 A database is read with the write-ahead log beside it. Calls and results are in all; *keeps* lists
-what else is there. The version is the harness's. Without times there is no time to first relevant in seconds. Trajectories (ATIF) of
-any of these harnesses are read with the dialect of the harness that they name.
+what else is there. The version is the harness's. Without times there is no time to first relevant
+in seconds. Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness
+that they name.
 """
 
 FORMATS_SOURCES = """
@@ -111,6 +147,7 @@ def generated() -> dict[Path, str]:
         **schemas,
         docs / "columns.md": "\n".join(_columns_page()),
         docs / "formats.md": "\n".join(_formats_page()),
+        docs / "threats.md": "\n".join(_threats_page()),
         docs / "traps.md": "\n".join(_traps_page()),
     }
 
@@ -193,6 +230,13 @@ def all_traps() -> dict[str, tuple[Trap, ...]]:
         for name in sorted(names)
         if not name.startswith("test_")
     }
+
+
+def _threats_page() -> Iterator[str]:
+    yield THREATS_HEAD
+    for name, entry in sorted(THREATS.items(), key=lambda item: item[1].gravity):
+        yield f"| {entry.title} | `{name}` | {entry.meaning} |"
+    yield THREATS_TAIL.rstrip("\n") + "\n"
 
 
 def _traps_page() -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 A frame notes which one it is, and rows of it keep the note (see
 :func:`retrieval_eval.study.frames.named`). The finding of a frame is computed from the rows that
-are shown, so that it follows a filter.
+are shown, so that it follows a filter. A frame that was made for one table carries what that says
+(:func:`shown_as`); where rows were left out since, its finding and notes are not shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.events.evidence import CAUSES
@@ -52,17 +53,34 @@ class Defaults:
     key: str
     caption: str | Said
     columns: Mapping[str, str] = field(default_factory=dict)
-    finding: Said | None = None
+    finding: str | Said = ""
     empty: str = ""
     formats: Mapping[str, Format] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     top: int | None = None
-    notes: Callable[[pd.DataFrame], Sequence[str]] | None = None
+    notes: Sequence[str] | Callable[[pd.DataFrame], Sequence[str]] = ()
+
+    def of_no_row(self) -> str:
+        """Return the finding of a frame that has no row; by default the sentence that says why."""
+        return self.finding if isinstance(self.finding, str) else ""
+
+
+def shown_as(frame: pd.DataFrame, known: Defaults) -> pd.DataFrame:
+    """Return rows of a frame that carry how they are shown.
+
+    Of differences that are withheld no row is left, and their table says what it says of no row.
+    """
+    shown = frame.iloc[:0] if "withheld" in frame.attrs else frame.copy()
+    shown.attrs = {"shown_as": (known, len(shown)), "was_empty": not len(shown)}
+    return shown
 
 
 def defaults_of(frame: pd.DataFrame) -> Defaults | None:
     """Return how a frame is shown; None for one that is not ours or lacks some of the columns."""
     known = KNOWN.get(str(frame.attrs.get("frame", "")))
+    if "shown_as" in frame.attrs:
+        known, n = frame.attrs["shown_as"]
+        known = known if len(frame) == n else replace(known, finding="", notes=())
     return known if known is not None and {*known.columns} <= {*frame.columns} else None
 
 

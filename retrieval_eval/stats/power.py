@@ -44,22 +44,122 @@ def smallest_detectable_difference(
     if standard_deviation <= 0:
         return Value.missing("constant_input", n)
     from scipy.optimize import brentq
+
+    upper = 1.0
+    while _beyond(upper, n, alpha) < power:
+        upper *= 2
+    shift = float(brentq(lambda at: _beyond(at, n, alpha) - power, 0.0, upper, xtol=1e-12))
+    return Value.of(shift * standard_deviation / math.sqrt(n), n)
+
+
+def _beyond(shift: float, n: int, alpha: float) -> float:
+    """Return the power of the t test of ``n`` values whose mean is ``shift`` standard errors."""
     from scipy.special import nctdtr, stdtrit
 
     critical = -float(stdtrit(n - 1, alpha / 2))
+    # The opposite tail is nctdtr at -critical; by symmetry that of a mirrored shift. Where one of
+    # them is close to 0 its series may not converge, and scipy returns NaN.
+    opposite = 1 - float(nctdtr(n - 1, -shift, critical))
+    below = float(nctdtr(n - 1, shift, critical))
+    return (1.0 if math.isnan(below) else 1 - below) + (0.0 if math.isnan(opposite) else opposite)
 
-    def shortfall(shift: float) -> float:
-        # The opposite tail is nctdtr at -critical; by symmetry that of a mirrored shift. Where it
-        # is close to 0 its series may not converge, and scipy returns NaN.
-        opposite = 1 - float(nctdtr(n - 1, -shift, critical))
-        beyond = 1 - float(nctdtr(n - 1, shift, critical))
-        return beyond + (0.0 if math.isnan(opposite) else opposite) - power
 
-    upper = 1.0
-    while shortfall(upper) < 0:
-        upper *= 2
-    shift = float(brentq(shortfall, 0.0, upper, xtol=1e-12))
-    return Value.of(shift * standard_deviation / math.sqrt(n), n)
+def power_of_t(
+    difference: float, standard_deviation: float, n: int, *, alpha: float = 0.05
+) -> float:
+    """Return the power of the two-sided one-sample t test to find a true mean difference.
+
+    The inverse of :func:`smallest_detectable_difference`; 0 below two pairs.
+
+    Examples
+    --------
+    >>> round(power_of_t(0.5, 1.0, 34), 3)
+    0.808
+    """
+    if n < 2:
+        return 0.0
+    if standard_deviation <= 0:
+        return 1.0 if difference else alpha
+    # Beyond 50 standard errors the series does not converge, and nothing is left to find.
+    shift = abs(difference) / standard_deviation * math.sqrt(n)
+    return _beyond(shift, n, alpha) if shift < 50 else 1.0
+
+
+def power_by_test_and_interval(
+    difference: float,
+    standard_deviation: float,
+    n: int,
+    *,
+    alpha: float = 0.05,
+    share_zero: float = 0.0,
+) -> float:
+    """Return the power of test and interval together to find a true mean difference.
+
+    The inverse of :func:`detectable_by_test_and_interval` for normal differences. With
+    ``share_zero`` of the differences exactly 0, as of tasks on which both arms find all or nothing,
+    the sign-flip test rests on the others only: its power is averaged over how many these are.
+
+    0 below six pairs, and where no p-value of so few falls below ``alpha``.
+
+    Parameters
+    ----------
+    difference
+        The true mean difference over all units, those without a difference included.
+    standard_deviation
+        Standard deviation of the differences over all units.
+    n
+        Number of independent units.
+    alpha
+        Two-sided level.
+    share_zero
+        Share of units without a difference, from 0 to below 1.
+
+    Examples
+    --------
+    >>> round(power_by_test_and_interval(0.511, 1.0, 34), 2)
+    0.8
+    >>> round(power_by_test_and_interval(0.6, 1.0, 15, share_zero=0.7), 2)
+    0.28
+    """
+    if n < MIN_PAIRS_FOR_P:
+        return 0.0
+    by_interval = power_of_t(
+        difference / (1 + INTERVAL_EXCESS / n), standard_deviation, n, alpha=alpha
+    )
+    if share_zero <= 0:
+        return min(by_interval, _power_of_flips(difference, standard_deviation, n, alpha))
+    from scipy.special import gammaln
+
+    moved = 1 - share_zero
+    centre = difference / moved
+    # The spread over all units is that of the others and of their distance from the zeros.
+    inner = standard_deviation**2 / moved - share_zero * centre**2
+    spread = math.sqrt(max(inner, 0.01 * centre**2))
+    by_test = 0.0
+    for k in range(MIN_PAIRS_FOR_P, n + 1):
+        log_chance = (
+            gammaln(n + 1)
+            - gammaln(k + 1)
+            - gammaln(n - k + 1)
+            + k * math.log(moved)
+            + (n - k) * math.log(share_zero)
+        )
+        if log_chance > -20:
+            by_test += math.exp(log_chance) * _power_of_flips(centre, spread, k, alpha)
+    return min(by_interval, by_test)
+
+
+def _power_of_flips(difference: float, standard_deviation: float, n: int, alpha: float) -> float:
+    """Return the power of the sign-flip test of normal differences, none of them 0."""
+    level = attainable_level(n, alpha)
+    if level == 0:
+        return 0.0
+    found = power_of_t(difference, standard_deviation, n, alpha=level)
+    if level <= 2.0 ** (1 - n):
+        from scipy.special import ndtr
+
+        found = min(found, float(ndtr(abs(difference) / standard_deviation)) ** n)
+    return found
 
 
 def detectable_interval(

@@ -5,5 +5,14 @@ from __future__ import annotations
 from retrieval_eval.study.analysis import impact_analysis
 from retrieval_eval.study.associations import Associations, associate
 from retrieval_eval.study.compare import Comparison, compare
+from retrieval_eval.study.plan import Plan, plan
 
-__all__ = ["Associations", "Comparison", "associate", "compare", "impact_analysis"]
+__all__ = [
+    "Associations",
+    "Comparison",
+    "Plan",
+    "associate",
+    "compare",
+    "impact_analysis",
+    "plan",
+]

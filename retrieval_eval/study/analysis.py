@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.schema import SCHEMA_VERSION, now
 from retrieval_eval.study.arms import config_pairs
 from retrieval_eval.study.associations import associations
-from retrieval_eval.study.compare import comparison_of
+from retrieval_eval.study.compare import (
+    Comparison,
+    comparison_of,
+    draft_of,
+    finish,
+    over_pairs,
+    tested,
+)
 from retrieval_eval.study.each_config import calibration, tiers, time_to_first_relevant
 from retrieval_eval.study.gate import let_through
 from retrieval_eval.study.settings import Settings
-from retrieval_eval.study.trials import Trials, trials_of
+from retrieval_eval.study.trials import Trial, Trials, trials_of
 
 
 def impact_analysis(
@@ -40,7 +47,8 @@ def impact_analysis(
     seed
         Seed of every resampling.
     pairs
-        The (baseline, comparison) pairs of configurations to compare; by default every pair.
+        The (baseline, comparison) pairs of configurations to compare, stated in advance; by
+        default every pair, and then the p of each is adjusted over all of them.
     mcp_configs
         The configurations that are meant to use MCP; by default inferred from their trials.
     generated_at
@@ -56,7 +64,7 @@ def impact_analysis(
         generated_at=generated_at or now(),
         run_ids=tuple(sorted({trial.run_id for trial in ordered})),
         association_only=True,
-        comparisons=tuple(comparison_of(ordered, *pair, settings).record for pair in chosen),
+        comparisons=tuple(found.record for found in _comparisons(ordered, pairs, settings)),
         let_through=counts,
         associations=associated.records,
         family=associated.family,
@@ -65,3 +73,14 @@ def impact_analysis(
         time_to_first_relevant=tuple(time_to_first_relevant(valid, settings)),
         parameters=settings.to_json(),
     )
+
+
+def _comparisons(
+    trials: Sequence[Trial], stated: Sequence[tuple[str, str]] | None, settings: Settings
+) -> Iterator[Comparison]:
+    if stated is not None:
+        yield from (comparison_of(trials, *pair, settings) for pair in stated)
+        return
+    drafts = [draft_of(trials, *pair, settings) for pair in config_pairs(trials)]
+    over = over_pairs([tested(draft.study) for draft in drafts])
+    yield from (finish(draft, family) for draft, family in zip(drafts, over, strict=True))

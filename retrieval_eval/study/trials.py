@@ -51,6 +51,7 @@ _TEXT: Final = {
 }
 _LISTS: Final = {
     "degraded_sources": "coverage/degraded_sources",
+    "quality_flags": "coverage/quality_flags",
     "repositories": "coverage/repositories",
 }
 _COUNTS: Final = {
@@ -82,6 +83,7 @@ NUMBERS: Final = {
     **{f"{name}:{view}": in_view(BY_NAME[name], view).path for name in VIEWED for view in VIEWS},
     "file_recall_low": ("file_level_metrics", "file_recall_bounds", "0"),
     "file_recall_high": ("file_level_metrics", "file_recall_bounds", "1"),
+    "answer_exposed_at": ("coverage", "answer_exposed_at"),
     **{
         name: ("file_level_metrics", name)
         for name in ("ttfr_calls", *(f"censored_at_{u}" for u in ("seconds", "tokens", "calls")))
@@ -115,6 +117,7 @@ class Trial:
     harness_version: str | None
     degraded_reason: str | None
     degraded_sources: tuple[str, ...]
+    quality_flags: tuple[str, ...]
     repositories: tuple[str, ...]
     ground_truth_confidence: str | None
     ground_truth_digest: str | None

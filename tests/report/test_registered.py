@@ -13,6 +13,7 @@ import pytest
 import retrieval_eval as rev
 from retrieval_eval import registry
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.report.defaults import Defaults, shown_as
 from retrieval_eval.report.registered import (
     FIGURES,
     TABLES,
@@ -288,3 +289,21 @@ def rings(ax, frame) -> Words:
 
 
 FIGURES._entries.pop("rings")
+
+
+def test_a_frame_carries_what_its_table_says_until_rows_are_left_out():
+    frame = pd.DataFrame({"a": ["x", "y", "z"], "b": [1, 2, 3]})
+    known = Defaults("mine", "Letters", {"a": "Letter"}, "Three", "No letter.", top=2, notes=["N."])
+    whole = shown_as(frame, known)
+    found = rev.table.show(whole)
+    assert (found.key, found.finding, found.caption) == ("mine", "Three", "Letters")
+    (shown,) = found.block().exhibits
+    assert (shown.header, len(shown.rows)) == (("Letter",), 2)
+    assert shown.notes == ("N.", "The first 2 of 3 rows.")
+    part = rev.table.show(whole[whole["b"] > 1], ["b"])
+    assert (part.finding, part.caption) == ("", "Letters")
+    assert part.block().exhibits[0].notes == ()
+    assert rev.table.show(shown_as(frame[:0], known)).nothing == "No letter."
+    frame.attrs["withheld"] = "The runs cannot be compared."
+    kept_back = rev.table.show(shown_as(frame, known))
+    assert (kept_back.finding, kept_back.nothing) == ("Three", "No letter.")

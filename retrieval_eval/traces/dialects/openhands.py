@@ -84,7 +84,7 @@ DIALECTS.add(
         answer=answer,
         source=(
             "OpenHands at 156d0686 and its SDK 1.43 at 611629e6, read in their sources; "
-            "trajectories of 1.4 and 1.5 seen"
+            "trajectories of 1.4 and 1.5, and outputs of evaluations with 0.9 and 0.35 seen"
         ),
         tools=(
             Tool(("execute_bash", "execute_command"), "other", read_nothing, is_shell=True),
