@@ -156,7 +156,7 @@ def test_a_forest_of_ratios_has_a_logarithmic_axis_around_1():
         frame.assign(lo=[3.0, 0.9], hi=[5.5, 1.3]), "metric", "ratio", "lo", "hi"
     )
     assert drawn.ax.get_xscale() == "log"
-    assert [tick.get_text() for tick in drawn.ax.get_xticklabels()][0] == "×1"
+    assert next(tick.get_text() for tick in drawn.ax.get_xticklabels()) == "×1"
     assert drawn.finding == "The interval leaves out 1 in 1 of 2 metrics: Cost ×4.00"
     assert "Elapsed time ×1.10 [0.90, 1.30]" in drawn.alt
 
