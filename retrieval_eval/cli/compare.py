@@ -178,9 +178,9 @@ def _print(comparison: ComparisonDocument) -> None:
         _print_text(text, 2)
     for label, text in said.points:
         _print_point(label.lower(), text)
-    shown = leading_threats(comparison, words.MAX_THREATS)
-    for threat in comparison.threats:
-        if threat not in shown:
+    shown = words.first_threats(comparison)
+    for threat in leading_threats(comparison, len(comparison.threats)):
+        if threat not in shown and threat.name not in words.SAID_ELSEWHERE:
             _print_point("also", words.sentence(threat.sentence))
     echo("")
     for rule in comparison.gate.rules:
