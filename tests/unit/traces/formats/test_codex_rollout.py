@@ -485,3 +485,25 @@ def test_a_broken_file_says_what_is_wrong():
         "agent/sessions/r.jsonl: 1 further lines cannot be used",
     )
     assert isinstance(read_lines([Line(1, {"type": "session_meta"})], "r.jsonl"), Unreadable)
+
+
+def test_an_event_about_no_known_command_shows_what_ran_and_not_what_was_seen():
+    reading = read(
+        called(2, "exec_command", "c1", cmd="cat a.py"),
+        answered(3, "c1", "import os"),
+        item(
+            4,
+            "CommandExecution",
+            id="c2",
+            command=["/bin/zsh", "-lc", "cat b.py"],
+            exit_code=0,
+            cwd="file:///workspace/app",
+            aggregated_output="x = 1",
+            status="completed",
+        ),
+        item(5, "CommandExecution", id="c3", command=["/bin/zsh", "-lc", "cat a.py"], exit_code=0),
+    )
+    first, second = reading.calls
+    assert first.result.doubt is None
+    assert (second.result.text, second.result.doubt) == ("x = 1", "display_only")
+    assert second.arguments["workdir"] == "/workspace/app"
