@@ -22,7 +22,7 @@ from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openai_calls import Place, log_item, output_text
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading
 from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, Usage, is_misstated, openai_usage
-from retrieval_eval.traces.untrusted import clean, dict_of, list_of, status_of, text_of
+from retrieval_eval.traces.untrusted import clean, count_of, dict_of, list_of, status_of, text_of
 
 FORMAT = "codex-rollout"
 STREAM = "codex-exec-events"
@@ -52,6 +52,7 @@ class _State:
     name: str
     meta: Mapping[str, Any] | None = None
     is_subagent: bool = False
+    first_own: int = 0
     model: str | None = None
     cwd: str | None = None
     started_at: float | None = None
@@ -111,18 +112,24 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         state.model = text_of(entry.get("model"))
     elif kind in _BARE_KINDS and "payload" not in entry:
         kind, payload = "response_item", entry
+    ordinal = status_of(entry.get("ordinal"))
+    is_copied = ordinal is not None and 0 < ordinal < state.first_own
+    is_own = state.is_subagent and not is_copied
     place = Place(
         where=where,
         timestamp=timestamp,
         cwd=state.cwd,
-        is_subagent=state.is_subagent,
-        parent_id=_thread(state) if state.is_subagent else None,
+        is_subagent=is_own,
+        parent_id=_thread(state) if is_own else None,
     )
     if kind == "session_meta" and state.meta is None:
         # A copied history brings the first lines of other sessions with it.
         state.meta = payload
         is_marked = bool(dict_of(payload.get("source")).get("subagent"))
+        is_marked = is_marked or payload.get("thread_source") == "subagent"
         state.is_subagent = is_marked or _parent(payload) is not None
+        # A sub-agent's file begins with a copy of what the agent that started it did.
+        state.first_own = count_of(payload.get("subagent_history_start_ordinal"))
         state.cwd = text_of(payload.get("cwd"))
     elif kind == "turn_context":
         state.model = text_of(payload.get("model")) or state.model
@@ -131,6 +138,10 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     elif kind == "compacted":
         _flush(state)
         state.log.note_summary()
+    elif kind == "event_msg" and is_copied and payload.get("type") == "token_count":
+        # These tokens are those of the other thread.
+        state.total = openai_usage("total", dict_of(payload.get("info")).get("total_token_usage"))
+        _flush(state)
     elif kind == "event_msg":
         _take_event(state, payload, place)
     elif kind == "response_item":
