@@ -86,6 +86,15 @@ def test_a_share_beyond_0_to_1_has_no_bounds():
     assert (block.kind, block.bound_low) == ("unbounded", None)
 
 
+def test_numbers_that_cannot_be_squared_are_not_recorded():
+    rows = study()
+    for row in rows[:4]:
+        row["outcome"]["cost_usd"] = 1e308
+    block = record(rows).metrics["cost_usd"]
+    assert (block.n_pairs, block.n_not_computable) == (10, 2)
+    assert block.ratio == pytest.approx(1.5, rel=0.5)
+
+
 # Ratios
 
 
@@ -204,6 +213,22 @@ def test_repeats_tell_whether_more_of_them_would_help():
     # The log ratio of two costs that spread by 0.3, over four repeats.
     assert block.variance_within == pytest.approx(2 * 0.3**2 / 4, rel=0.3)
     assert "of the variance of the differences comes from repeats" in repeats_sentence(block)
+
+
+# Ranges
+
+
+def test_intervals_of_rewards_and_recall_stay_in_their_range():
+    rows = []
+    # The bootstrap intervals of these reach to 1.08 and 1.09.
+    for i, reward in enumerate([0.98] * 4 + [0.3, 0.9, 0.95, 0.97]):
+        rows.append(document(f"t{i}", "old", 0.02 * i + 0.01, reward=reward))
+        rows.append(document(f"t{i}", "new", 0.2 if i == 7 else 1.0, reward=reward))
+    found = rev.compare(rows, "old", "new", n_resamples=500)
+    for frame in (found.slices, found.tiers, found.calibration):
+        ends = frame[["ci_low", "ci_high"]].dropna()
+        assert len(ends)
+        assert ends.abs().max(axis=None) <= 1
 
 
 # The document
