@@ -112,13 +112,13 @@ class Measure:
         if kind == "censored":
             estimate = _with_never_hit(estimate, sides)
             return structs.replace(estimate, **self._restricted(metric))
+        if kind == "positive":
+            estimate = structs.replace(estimate, **self._ratio(rows, column, clusters))
         if not estimate.computable:
             return estimate
         more = self._moved(metric, rows, clusters) | self._largest(rows, clusters)
         if kind == "bounded":
             more |= self._exact(rows, clusters, is_by_means=is_by_means)
-        if kind == "positive":
-            more |= self._ratio(rows, column, clusters)
         more |= self._components(rows, column, kind)
         return structs.replace(estimate, **more)
 

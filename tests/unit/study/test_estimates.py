@@ -138,6 +138,12 @@ def test_tasks_that_cost_nothing_are_counted():
     assert not headline_estimate(block).excludes_null
 
 
+def test_two_tasks_have_a_reason_instead_of_a_ratio():
+    found = headline_estimate(record(study(n=2)).metrics["cost_usd"])
+    assert (found.n, found.estimate) == (2, None)
+    assert found.reason == found.ci_reason == found.p_reason == "too_few_pairs"
+
+
 def test_a_bill_that_one_task_determines_says_so():
     rows = study()
     for row in rows[-2:]:
