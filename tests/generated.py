@@ -24,6 +24,7 @@ from retrieval_eval.report.columns import (
     STUDY_FRAMES,
     TRIAL_FRAMES,
 )
+from retrieval_eval.study.threats import THREATS
 from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.formats import (
     FORMATS,
@@ -35,7 +36,7 @@ from retrieval_eval.traces.formats import (
     read_file,
 )
 from retrieval_eval.traces.reading import Reading
-from tests.traps import Certainty, Situation, Trap
+from tests.traps import Absent, Certainty, Situation, Trap
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -59,8 +60,43 @@ that its task expects, and for each of them what the trace allows to say, with t
 reads every trap as a run would. [Evidence](evidence.md) says what certain and possible mean.
 
 A cell counts expected files: **c** certain, **p** possible, **n** none. `c1 n2` is one file that
-the trace proves to have been found and two that it rules out. An empty cell has no trap. `roots`
-and `shell` are no harnesses: their traps are about where the checkout lies, and about commands.
+the trace proves to have been found and two that it rules out. A dash marks what cannot occur.
+`roots` and `shell` are no harnesses: their traps are about where the checkout lies, and about
+commands.
+"""
+
+THREATS_HEAD = """# Threats: what could overturn a comparison
+
+Generated from the registry of threats by `make schemas`. A threat is a number, a sentence and an
+effect. `none` leaves the verdict as it is. `lowers` makes a clear difference `fragile`, and leaves
+equivalence not shown. `withholds` leaves no verdict. Every comparison lists its threats
+(`comparison.threats`, and `threats` in `run_impact_analysis.json`) and leads with those that matter
+most: those that change the verdict, then in the order of this table.
+
+| threat | name | what it is about |
+|---|---|---|"""
+
+THREATS_TAIL = """
+Another distribution adds its own with an entry point:
+
+```toml
+[project.entry-points."retrieval_eval.threats"]
+friday = "their_package.threats:friday"
+```
+
+```python
+from retrieval_eval.model.impact import Threat
+from retrieval_eval.study.threats import kind
+
+
+@kind(title="Friday", meaning="an arm ran on a Friday", gravity=95)
+def friday(study):
+    for arm in study.arms:
+        n = sum(trial.batch_timestamp == "2026-01-02" for trial in arm.trials)
+        if n:
+            text = f"{n} trials of {arm.config} ran on a Friday"
+            yield Threat(name="friday", value=n, unit="trials", effect="none", sentence=text)
+```
 """
 
 FORMATS_HEAD = """# Trace formats that are read
@@ -74,8 +110,9 @@ retrieval-eval trace FILE
 
 reads any of them, also packed with gzip or zstd (before Python 3.14 zstd needs the extra `zstd`).
 A database is read with the write-ahead log beside it. Calls and results are in all; *keeps* lists
-what else is there. The version is the harness's. Without times there is no time to first relevant in seconds. Trajectories (ATIF) of
-any of these harnesses are read with the dialect of the harness that they name.
+what else is there. The version is the harness's. Without times there is no time to first relevant
+in seconds. Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness
+that they name.
 """
 
 FORMATS_SOURCES = """
@@ -111,6 +148,7 @@ def generated() -> dict[Path, str]:
         **schemas,
         docs / "columns.md": "\n".join(_columns_page()),
         docs / "formats.md": "\n".join(_formats_page()),
+        docs / "threats.md": "\n".join(_threats_page()),
         docs / "traps.md": "\n".join(_traps_page()),
     }
 
@@ -195,16 +233,39 @@ def all_traps() -> dict[str, tuple[Trap, ...]]:
     }
 
 
+def absent_traps() -> dict[str, Absent]:
+    """Return the situations that have no trap with the reason, by dialect."""
+    return {
+        name: getattr(import_module(f"tests.traps.{name.replace('-', '_')}"), "ABSENT", {})
+        for name in all_traps()
+    }
+
+
+def _threats_page() -> Iterator[str]:
+    yield THREATS_HEAD
+    for name, entry in sorted(THREATS.items(), key=lambda item: item[1].gravity):
+        yield f"| {entry.title} | `{name}` | {entry.meaning} |"
+    yield THREATS_TAIL.rstrip("\n") + "\n"
+
+
 def _traps_page() -> Iterator[str]:
     yield TRAPS_HEAD
-    traps = all_traps()
+    traps, absent = all_traps(), absent_traps()
     yield f"{sum(map(len, traps.values()))} traps."
     every = get_args(Situation)
     for situations in (every[:6], every[6:]):
         yield f"\n| | {' | '.join(situations)} |\n|---|{'---|' * len(situations)}"
         for name, rows in traps.items():
-            cells = [_cell([t for t in rows if t.situation == wanted]) for wanted in situations]
+            cells = [
+                "\u2013" if s in absent[name] else _cell([t for t in rows if t.situation == s])
+                for s in situations
+            ]
             yield f"| `{name}` | {' | '.join(cells)} |"
+    yield "\n## What cannot occur\n"
+    yield "| | situation | reason |\n|---|---|---|"
+    for name, reasons in absent.items():
+        for situation, reason in reasons.items():
+            yield f"| `{name}` | {situation} | {reason} |"
     yield "\n## What is only possible, and why\n"
     yield "| | situation | file | reason |\n|---|---|---|---|"
     for name, rows in traps.items():

@@ -273,7 +273,15 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     until: Annotated[
         float | None,
         about(
-            "End of the restricted means: of the longest observation of each arm the shorter",
+            "End of the restricted means: the latest time at which a trial of either arm found one",
+            unit="of the metric",
+        ),
+    ] = None
+    until_tipping: Annotated[
+        float | None,
+        about(
+            "The later end at which the restricted means would be equal, where the arm with the "
+            "smaller one more often never found a file; null where no end does that",
             unit="of the metric",
         ),
     ] = None
@@ -292,7 +300,9 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     ] = None
     share_better: Annotated[
         Share | None,
-        about("Share of the pairs on which the comparison did better; of times, within until"),
+        about(
+            "Share of the pairs on which the comparison did better; of times, never is the latest"
+        ),
     ] = None
     share_better_low: Annotated[
         Share | None,

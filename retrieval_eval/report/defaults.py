@@ -2,13 +2,14 @@
 
 A frame notes which one it is, and rows of it keep the note (see
 :func:`retrieval_eval.study.frames.named`). The finding of a frame is computed from the rows that
-are shown, so that it follows a filter.
+are shown, so that it follows a filter. A frame that was made for one table carries what that says
+(:func:`shown_as`); where rows were left out since, its finding and notes are not shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.events.evidence import CAUSES
@@ -52,17 +53,34 @@ class Defaults:
     key: str
     caption: str | Said
     columns: Mapping[str, str] = field(default_factory=dict)
-    finding: Said | None = None
+    finding: str | Said = ""
     empty: str = ""
     formats: Mapping[str, Format] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     top: int | None = None
-    notes: Callable[[pd.DataFrame], Sequence[str]] | None = None
+    notes: Sequence[str] | Callable[[pd.DataFrame], Sequence[str]] = ()
+
+    def of_no_row(self) -> str:
+        """Return the finding of a frame that has no row; by default the sentence that says why."""
+        return self.finding if isinstance(self.finding, str) else ""
+
+
+def shown_as(frame: pd.DataFrame, known: Defaults) -> pd.DataFrame:
+    """Return rows of a frame that carry how they are shown.
+
+    Of differences that are withheld no row is left, and their table says what it says of no row.
+    """
+    shown = frame.iloc[:0] if "withheld" in frame.attrs else frame.copy()
+    shown.attrs = {"shown_as": (known, len(shown)), "was_empty": not len(shown)}
+    return shown
 
 
 def defaults_of(frame: pd.DataFrame) -> Defaults | None:
     """Return how a frame is shown; None for one that is not ours or lacks some of the columns."""
     known = KNOWN.get(str(frame.attrs.get("frame", "")))
+    if "shown_as" in frame.attrs:
+        known, n = frame.attrs["shown_as"]
+        known = known if len(frame) == n else replace(known, finding="", notes=())
     return known if known is not None and {*known.columns} <= {*frame.columns} else None
 
 
@@ -100,6 +118,27 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         ),
         empty="No rule applies without a second configuration.",
     ),
+    "study.threats": Defaults(
+        "threats",
+        "What could overturn the result, each with its number and what it does to the verdict",
+        _columns(
+            "title: Threat, arm: Configuration, value: Number, unit: Of what, "
+            "effect: On the verdict, sentence: What it says"
+        ),
+        words.threats,
+        "Nothing that was looked for threatens the result.",
+        {
+            "effect": lambda effect: words.ON_VERDICT.get(effect, str(effect)),
+            "sentence": lambda said: words.sentence(str(said)),
+        },
+    ),
+    "study.design": Defaults(
+        "design",
+        "What the study was meant to be; what was not stated is inferred from the trials",
+        _columns("label: Part, value: Meant, source"),
+        words.designed,
+        "Without a second configuration there is no design.",
+    ),
     "study.found": Defaults(
         "gate-trials",
         "Trials that a rule found",
@@ -112,8 +151,8 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         "every-pair",
         _every_pair,
         _columns(
-            "baseline_config, comparison_config, verdict, n_pairs, mean_difference: Difference, "
-            "ci_low, ci_high, failed: Rules failed"
+            "baseline_config, comparison_config, verdict, n_pairs, mean_difference, ci_low, "
+            "ci_high, p_value, p_over_pairs, failed: Rules failed"
         ),
         words.every_pair,
         "There is one configuration only.",

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
 from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import words
 from retrieval_eval.report.exhibits import Block, Table, strip
@@ -16,7 +14,7 @@ from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
 from retrieval_eval.report.numbers import count, of
 from retrieval_eval.report.registered import Exhibit, table
 from retrieval_eval.report.simulated import notice
-from retrieval_eval.report.table.estimates import estimate_cells, estimate_notes
+from retrieval_eval.report.table.estimates import estimate_notes, header_of, metric_cells
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.study.compare import Comparison
 from retrieval_eval.study.frames import DISPLAYS
@@ -26,9 +24,8 @@ if TYPE_CHECKING:
     from retrieval_eval.report.run import Run
     from retrieval_eval.study.trials import Trial
 
-MAX_SAID = 240
-"""Characters of a sentence of the analysis that names configurations."""
-
+LEADING = (*HEADLINE_METRICS, "reward", "cost_usd", "elapsed_seconds")
+"""The metrics of the first screen."""
 
 STATUS = "standalone · non-ranking · association only"
 
@@ -105,12 +102,13 @@ def comparison(study: Comparison) -> dict[str, str]:
 
 
 def answer_box(study: Comparison) -> Block:
-    """Return the answer: at most four sentences and one table."""
+    """Return the answer: a title, a few points, and one table."""
     said = words.answer(study)
     badges = tuple(
         (k, v) for k, v in (("Completeness", words.coverage(study)), _leading(study)) if v
     )
-    return Block("answer", said.title, said.sentences, (_shown(study),), badges, said.tone)
+    table = _shown(study)
+    return Block("answer", said.title, said.sentences, (table,), badges, said.tone, said.points)
 
 
 def _leading(study: Comparison) -> tuple[str, str]:
@@ -134,40 +132,27 @@ def _shown(study: Comparison) -> Table:
     return headline(record) if result is not None and result.n_pairs >= MIN_PAIRS else _way(study)
 
 
-def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRICS) -> Table:
-    """Return one row a metric: both means, paired difference, interval, pairs, win/tie/loss.
+def headline(record: ComparisonDocument, metrics: Sequence[str] = LEADING) -> Table:
+    """Return one row a metric: leading estimate, interval, tasks, means, better/same/worse.
 
     Metrics that cannot tell the configurations apart leave the table and are named below it.
     """
     shown, left = _discriminating(record, metrics)
-    estimates = {m: structs.asdict(record.metrics[m]) for m in shown if m in record.metrics}
+    estimates = {m: record.metrics[m] for m in shown if m in record.metrics}
     out = [f"Left out, unable to tell the two apart: {', '.join(left)}."] if left else []
-    said = [
-        words.name(threat.sentence, MAX_SAID)
-        for threat in record.threats
-        if threat.name in ("mcp_role", "reward_scales")
-    ]
+    rows = [row for m in shown for row in metric_cells(m, estimates.get(m), is_short=True)]
     return Table(
         "headline",
-        "Means over matched tasks and their paired difference, in the unit of the metric",
-        ("Metric", *words.arms(record), "Difference", "95 % interval", "Pairs", OUTCOMES),
-        tuple(estimate_cells(m, estimates.get(m), has_never=True) for m in shown),
+        "Paired estimates over matched tasks; means are of a task, repeats averaged",
+        header_of(*words.arms(record)),
+        tuple(rows),
         notes=(
-            READING,
-            *out,
+            *estimate_notes(estimates, is_short=True),
             *words.grouped(record),
             *words.adjusted(record),
-            *(f"{text[:1].upper()}{text[1:]}." for text in said),
-            *estimate_notes(estimates, has_times=False),
+            *out,
         ),
     )
-
-
-OUTCOMES = "Better / same / worse"
-READING = (
-    "Better counts the tasks on which the second configuration did better. Times: lower is better, "
-    "over tasks on which both found a file; never: tasks without. Repeats are averaged in a task."
-)
 
 
 def _discriminating(

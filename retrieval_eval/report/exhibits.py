@@ -114,8 +114,9 @@ Exhibit = Figure | Table | Empty
 class Block:
     """What one notebook cell shows: a finding, its sentences and at most a few exhibits.
 
-    ``badges`` are short facts printed in a row. A block shows itself in any notebook front end as
-    HTML or Markdown; the renderers pick one of the two.
+    ``badges`` are short facts printed in a row, ``points`` sentences below each other, each after a
+    word that says what it is about. A block shows itself in any notebook front end as HTML or
+    Markdown; the renderers pick one of the two.
     """
 
     kind: Literal["header", "answer", "section"]
@@ -124,6 +125,7 @@ class Block:
     exhibits: tuple[Exhibit, ...] = ()
     badges: tuple[tuple[str, str], ...] = ()
     tone: str = ""
+    points: tuple[tuple[str, str], ...] = ()
 
     def _repr_mimebundle_(
         self,

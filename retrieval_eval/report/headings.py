@@ -56,6 +56,8 @@ HEADS: Final[Mapping[str, str]] = {
     "n_never": "Never",
     "n_hit": "Hit",
     "p_value": "p",
+    "p_over_pairs": "p over pairs (Holm)",
+    "ratio": "Ratio of geometric means",
     "p_holm": "p (Holm)",
     "p_adjusted": "p (Holm)",
     "q_value": "q",
@@ -259,6 +261,7 @@ def _numeric(show: Format) -> Format:
 NAMED: Final[Mapping[str, Format]] = {
     "rate": _numeric(numbers.rate),
     "signed": _numeric(numbers.signed),
+    "times": _numeric(numbers.times),
     "points": _numeric(numbers.contribution),
     "band": _numeric(numbers.band),
     "count": _numeric(numbers.count),

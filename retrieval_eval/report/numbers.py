@@ -77,6 +77,35 @@ def interval(low: Any, high: Any, digits: int = 2) -> str:
     return f"[{signed(low, digits)}, {signed(high, digits)}]"
 
 
+def times(value: Any) -> str:
+    """Return a ratio as a factor, with three significant digits or so, or the dash.
+
+    Examples
+    --------
+    >>> times(1.27), times(0.504), times(12.34), times(1234.5), times(0.00123), times(None)
+    ('×1.27', '×0.50', '×12.3', '×1,234', '×0.0012', '—')
+    """
+    number = finite(value)
+    if number is None:
+        return MISSING
+    if 0 < number < 0.1:
+        return f"×{number:.2g}"
+    return f"×{_grouped(number, 2 if number < 10 else 1 if number < 100 else 0)}"
+
+
+def times_interval(low: Any, high: Any) -> str:
+    """Return the interval of a ratio, or the dash when one end is unknown.
+
+    Examples
+    --------
+    >>> times_interval(1.1, 1.46), times_interval(1.1, None)
+    ('[1.10, 1.46]', '—')
+    """
+    if finite(low) is None or finite(high) is None:
+        return MISSING
+    return f"[{times(low)[1:]}, {times(high)[1:]}]"
+
+
 def count(value: Any) -> str:
     """Return a count with thousands separated, or the dash."""
     number = finite(value)

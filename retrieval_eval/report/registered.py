@@ -41,12 +41,14 @@ MAX_ROWS: Final = 500
 class NothingToShow(Exception):  # noqa: N818  no fault: the exhibit says why it is empty
     """Raised by a figure or table that has nothing to show; the text is the sentence that says why.
 
-    The sentence ends with a full stop. ``key`` is as for :class:`Words`.
+    The sentence ends with a full stop. ``key`` is as for :class:`Words`, and so is ``finding``; by
+    default it is the sentence.
     """
 
-    def __init__(self, why: str, key: str = "") -> None:
+    def __init__(self, why: str, key: str = "", finding: str = "") -> None:
         super().__init__(why)
         self.key = key
+        self.finding = finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +286,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
         except TypeError as error:
             kind = "table" if is_table else "plot"
             raise BadInputError(f"{kind}.{name}: {error}") from None
-        words, said, own_key = None, "", ""
+        words, said, found, own_key = None, "", "", ""
         try:
             refuse_withheld(frame)
             if why := str(frame.attrs.get("too_few", "")):
@@ -298,14 +300,19 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
                 with canvas(height) as ax:
                     words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
-            ax, said, own_key = None, str(nothing), nothing.key
+            ax, said, found, own_key = None, str(nothing), nothing.finding, nothing.key
             said = said if {"withheld", "too_few"} & frame.attrs.keys() else empty or said
         except KeyError as error:
             _need_column(frame, error)
             raise
+        found = words.finding if words else found
         return Exhibit(
             key or (words.key if words else own_key) or _key(name, bound.arguments),
-            finding if finding is not None else words.finding if words else said.rstrip("."),
+            finding
+            if finding is not None
+            else words.finding
+            if words
+            else found or said.rstrip("."),
             caption if caption is not None else words.caption if words else "",
             alt if alt is not None else words.alt if words else said,
             words.data if words else frame.iloc[:0],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -60,18 +61,24 @@ def to_html(block: Block) -> str:
     """Return a block as an HTML fragment without headings, scripts or outside resources."""
     parts = []
     if block.badges:
-        items = "".join(
-            f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>"
-            for name, value in block.badges
-        )
-        parts.append(f'<dl class="badges">{items}</dl>')
+        parts.append(_list_html("badges", block.badges))
     if block.finding:
         parts.append(f'<p class="finding">{html_text(block.finding)}</p>')
     parts += [f"<p>{html_text(sentence)}</p>" for sentence in block.sentences]
+    if block.points:
+        parts.append(_list_html("points", block.points))
     is_answer = block.kind == "answer"
     parts += [exhibit_html(exhibit, labelled=is_answer) for exhibit in block.exhibits]
     tone = f" tone-{block.tone}" if block.tone else ""
     return f'<div class="block {block.kind}{tone}">\n' + "\n".join(parts) + "\n</div>"
+
+
+def _list_html(kind: str, entries: Sequence[tuple[str, str]]) -> str:
+    items = "".join(
+        f"<div><dt>{_cell_html(name, words=False)}</dt><dd>{html_text(value)}</dd></div>"
+        for name, value in entries
+    )
+    return f'<dl class="{kind}">{items}</dl>'
 
 
 def to_markdown(block: Block) -> str:
@@ -84,7 +91,7 @@ def to_markdown(block: Block) -> str:
 
 def to_plain(block: Block) -> str:
     """Return the words of a block for a terminal."""
-    lines = [block.finding, *block.sentences]
+    lines = [block.finding, *block.sentences, *(f"{k}: {v}" for k, v in block.points)]
     for exhibit in block.exhibits:
         match exhibit:
             case Figure():

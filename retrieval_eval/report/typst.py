@@ -9,7 +9,8 @@ other document a block is plain and complete.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Literal
 
 from retrieval_eval.escape import typst_string, visible
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Table
@@ -41,6 +42,8 @@ def to_typst(block: Block) -> str:
     # Sentences stay with what they are about, as headings do.
     sticky = "true" if block.exhibits else "false"
     parts += [f"#block(sticky: {sticky}, par({_prose(s)})) <sentence>" for s in block.sentences]
+    if block.points:
+        parts.append(_grid(block.points, "points"))
     parts += [_exhibit(exhibit) for exhibit in block.exhibits]
     if block.kind != "answer":
         return "\n\n".join(parts)
@@ -48,12 +51,18 @@ def to_typst(block: Block) -> str:
     return "#block(width: 100%)[\n" + "\n\n".join(parts) + f"\n] <answer{tone}>"
 
 
-def _badges(block: Block) -> str:
+def _grid(entries: Sequence[tuple[str, str]], kind: Literal["badges", "points"]) -> str:
+    """Return facts, or sentences, each beside the word that says what it is."""
+    shown = "strong({})" if kind == "badges" else "{}"
     cells = "".join(
-        f"  {typst_string(visible(name))}, strong({_prose(value)}),\n"
-        for name, value in block.badges
+        f"  {typst_string(visible(name))}, {shown.format(_prose(value))},\n"
+        for name, value in entries
     )
-    grid = f"#grid(columns: (auto, 1fr), column-gutter: 10pt, row-gutter: 6pt,\n{cells}) <badges>"
+    return f"#grid(columns: (auto, 1fr), column-gutter: 10pt, row-gutter: 6pt,\n{cells}) <{kind}>"
+
+
+def _badges(block: Block) -> str:
+    grid = _grid(block.badges, "badges")
     if block.kind != "header":
         return grid
     # For the foot of every page: which run this is.

@@ -23,19 +23,31 @@ from retrieval_eval.model.impact import (
     GateRule,
     PairedEstimate,
     PairedStatistics,
+    Threat,
 )
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.exhibits import n_words
+from retrieval_eval.report.exhibits import Link, n_words
 from retrieval_eval.report.headings import inside, percent
+from retrieval_eval.report.leading import (
+    QUANTITIES,
+    detectable,
+    leading,
+    leading_interval,
+    side_of,
+    unit_of,
+)
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, interval, of, p_value, rate, signed
+from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed, times
 from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
-from retrieval_eval.study.frames import reason_label, rule_title
+from retrieval_eval.study.frames import meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.verdict import ALPHA, is_fragile
+from retrieval_eval.study.headline import Headline, headline_estimate
+from retrieval_eval.study.stated import ALPHA
+from retrieval_eval.study.threats import leading_threats, threat_title
+from retrieval_eval.study.verdict import is_fragile
 from retrieval_eval.values import as_number, counted
 
 if TYPE_CHECKING:
@@ -48,6 +60,8 @@ UNABLE: Final = ("constant", "saturated")
 """States of a metric in which no difference can show."""
 MAX_DETAIL: Final = 3
 """Reasons named on the first screen; fewer where the words would not fit."""
+PRICEY: Final = 1.5
+"""A cost or time so many times as high is part of the title of a better result."""
 MAX_RULE_DETAIL: Final = 160
 """Characters of a rule's detail in a sentence: two configs with their counts."""
 MIN_UNITS: Final = 6
@@ -90,6 +104,7 @@ VERDICTS: Final[dict[str, str]] = {
     "better": "better",
     "worse": "worse",
     "fragile": "fragile",
+    "equivalent": "equivalent",
     "no_detectable_difference": "no detectable difference",
     "too_few_pairs": "too few pairs",
     "no_verdict": "no verdict",
@@ -113,31 +128,60 @@ VIEWS: Final[dict[str, tuple[str, str]]] = {
 _THERE: Final[dict[str, str]] = {
     "better": "the difference is clear (better)",
     "worse": "the difference is clear (worse)",
-    "fragile": "missing values could overturn the difference",
+    "fragile": "a threat could overturn the difference",
+    "equivalent": "the two are equivalent",
     "no_detectable_difference": "the difference is no longer detectable",
     "too_few_pairs": "there are too few pairs for a verdict",
 }
 
 
 _LESS: Final = (
-    (3, True, 2, False),
-    (2, True, 1, False),
-    (1, True, 1, False),
-    (0, True, 1, False),
-    (0, False, 1, False),
-    (0, False, 1, True),
-    (0, False, 0, True),
+    (3, True, 1),
+    (2, True, 1),
+    (1, True, 1),
+    (1, False, 1),
+    (0, False, 1),
+    (0, False, 0),
 )
-"""Less and less detail: reasons named, the largest fall, views named, missing values in short."""
+"""Less and less detail: reasons for which trials left, the largest fall, changes with the view."""
+
+MAX_THREATS: Final = 3
+"""Threats on the first screen; all are in their section."""
+SAID_ELSEWHERE: Final = ("other_metrics", "view")
+"""Kinds of threats of which the first screen has a point of their own."""
+BOUNDED: Final = ("lacking_values", "evidence_width")
+"""Kinds that are only named where their bounds leave the result open."""
+DOUBTS: Final[dict[str, str]] = {
+    "answer_exposed": "exposed answers",
+    "history_compacted": "compacted histories",
+    "many_pairs": "the number of pairs",
+    "one_task": "one task",
+    "other_metrics": "another outcome",
+}
+"""What could overturn a result, where the title of the threat is no noun of a sentence."""
+EFFECTS: Final[dict[str, str]] = {"withholds": "Fault", "lowers": "Threat", "none": "Note"}
+"""Effect of a threat on the verdict to the word before its sentence."""
+ON_VERDICT: Final[dict[str, str]] = {
+    "withholds": "withholds it",
+    "lowers": "makes it fragile",
+    "none": "does not change it",
+}
+"""Effect of a threat on the verdict in words."""
+PAID: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
+"""Outcomes named beside the verdict, tokens only where no cost is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The headline, its sentences, and the tone in which the box is drawn."""
+    """The headline, its sentences, and the tone in which the box is drawn.
+
+    ``points`` are sentences too, each after a word that says what it is about.
+    """
 
     title: str
-    sentences: tuple[str, ...]
+    sentences: tuple[str, ...] = ()
     tone: str = "none"
+    points: tuple[tuple[str, str], ...] = ()
 
 
 def name(text: str, limit: int = NAME_LIMIT) -> str:
@@ -149,52 +193,136 @@ def name(text: str, limit: int = NAME_LIMIT) -> str:
 
 
 def answer(study: Comparison) -> Answer:
-    """Return the answer to "did it help, how much, how sure, where did it hurt, can I trust it".
+    """Return the answer to "did it help, how much, how sure, what could overturn that".
 
-    Every case has its template: one config only, no verdict (with the failed rules), too few
-    pairs, better, worse, no detectable difference, a metric in which none could show. Together
-    the sentences have at most 90 words.
+    Where nothing is compared it says what is described instead.
     """
-    record = study.record
     if not study.comparison:
         alone = (
             "All trials ran under one configuration, so this report describes how it retrieves, "
             "not whether it does so better than another."
         )
         return Answer("One configuration only: nothing to compare", (alone, scored(study)))
+    return answer_to(study.record)
+
+
+def answer_to(record: ComparisonDocument) -> Answer:
+    """Return the answer of a comparison, with a template for every verdict.
+
+    Verdict, estimate, the threats that matter most, what it would take to overturn it, what other
+    metrics pay, and the design. Besides threats and design it has at most 90 words.
+    """
     baseline, other = map(name, arms(record))
     if record.gate.failed:
         why = "A difference between them could come from that fault, so none is given."
         title = f"No verdict: {baseline} and {other} cannot be compared"
-        return Answer(title, (failed_sentence(record), why, trust(record)))
+        points = (("Trials", trust(record)), *_designed(record))
+        return Answer(title, (f"{failed_sentence(record)} {why}",), points=points)
     result = record.metrics.get(record.verdict_metric)
     if record.verdict == "too_few_pairs":
         return _too_few(record, result)
-    if record.verdict == "no_verdict" or result is None or result.mean_difference is None:
+    if record.verdict == "no_verdict" or result is None or _lead(result).estimate is None:
         reason = name(record.verdict_reason, 200)
         sentence = f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
-        return Answer("No verdict", (sentence, trust(record)))
+        points = (*_threatened(record), ("Trials", trust(record)), *_designed(record))
+        return Answer("No verdict", (sentence,), points=points)
     is_doubtful = depends_on_view(record) or contrary_reward(record)
     is_plain = record.verdict in ("better", "worse") and not is_doubtful
     return Answer(
-        verdict_title(record), _measured(record, result), record.verdict if is_plain else "none"
+        verdict_title(record),
+        tone=record.verdict if is_plain else "none",
+        points=_measured(record, result),
     )
 
 
-def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[str, ...]:
-    """Return the sentences of a measured difference, in as much detail as the words allow."""
-    said: tuple[str, ...] = ()
-    for n_reasons, has_worst, n_named, is_short in _LESS:
-        said = (
-            _how_much(record, result),
-            lacking(record, is_short=is_short),
-            where(record, has_worst=has_worst),
-            caution(record, n_named),
-            trust(record, n_reasons),
+def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[tuple[str, str], ...]:
+    """Return the points of a measured difference, in as much detail as the words allow."""
+    first: tuple[tuple[str, str], ...] = ()
+    last: tuple[tuple[str, str], ...] = ()
+    for n_reasons, has_worst, n_named in _LESS:
+        first = (
+            ("Estimate", how_much(record, result)),
+            ("Tasks", where(record, has_worst=has_worst)),
         )
-        if n_words(said) <= MAX_WORDS:
+        last = (
+            ("Other metrics", others(record)),
+            ("Views", caution(record, n_named)),
+            ("Trials", trust(record, n_reasons)),
+        )
+        if n_words(text for _, text in (*first, *last)) <= MAX_WORDS:
             break
-    return tuple(filter(None, said))
+    points = (*first, *_threatened(record), *last, *_designed(record))
+    return tuple(point for point in points if point[1])
+
+
+def _threatened(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
+    """Return the threats that matter most, and what it would take to overturn the verdict."""
+    found = [
+        (EFFECTS[threat.effect], sentence(threat.sentence)) for threat in first_threats(record)
+    ]
+    if record.overturn:
+        is_clear = record.verdict in CLEAR or record.verdict == "equivalent"
+        label = "To overturn it" if is_clear else "What it takes"
+        found.append((label, sentence(record.overturn)))
+    return tuple(found)
+
+
+def first_threats(record: ComparisonDocument) -> tuple[Threat, ...]:
+    """Return the threats of the first screen, those that matter most."""
+    found = [
+        threat
+        for threat in leading_threats(record, len(record.threats))
+        if threat.name not in SAID_ELSEWHERE
+        and (threat.effect != "none" or threat.name not in BOUNDED)
+    ]
+    return tuple(found[:MAX_THREATS])
+
+
+def sentence(text: str, limit: int = 400) -> str:
+    """Return a clause of the analysis as a full sentence; names in it are untrusted."""
+    text = name(text, limit)
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _designed(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
+    """Return the design in a line, after a link to its table."""
+    line = design_line(record)
+    return ((Link("Design", "#tbl-design"), line),) if line else ()
+
+
+def design_line(record: ComparisonDocument) -> str:
+    """Return what the study was meant to be, in a line; nothing where that is not known."""
+    design = record.design
+    if design is None:
+        return ""
+    meant = [(one.config_name, name(meant_of(one), 80)) for one in design.arms]
+    parts = [f"{name(config)} {text}" for config, text in meant if text]
+    parts = parts or ["no tool is required or forbidden"]
+    by = design.cluster
+    parts.append("each task counts by itself" if by == "task" else f"tasks clustered by {by}")
+    missing = {"unknown": "a missing value is unknown", "failure": "a missing value counts as 0"}
+    parts.append(missing[design.missing])
+    if design.margin is not None:
+        known = metric_name(design.headline)
+        parts.append(f"differences up to {known.value(design.margin)} count as none")
+    if design.is_sequential:
+        parts.append("read while trials are added")
+    parts.append(f"α = {design.alpha:g}")
+    return f"{'; '.join(parts)}."
+
+
+def alpha_of(record: ComparisonDocument) -> float:
+    """Return the level of the tests of a comparison."""
+    return ALPHA if record.design is None else record.design.alpha
+
+
+def interval_name(record: ComparisonDocument) -> str:
+    """Return how the intervals of a comparison are called, with the share they cover."""
+    return f"{percent(round(1 - alpha_of(record), 4))} interval"
+
+
+def _lead(result: PairedEstimate) -> Headline:
+    return headline_estimate(result)
 
 
 def verdict_title(record: ComparisonDocument) -> str:
@@ -207,47 +335,122 @@ def verdict_title(record: ComparisonDocument) -> str:
     if record.verdict == "too_few_pairs":
         tasks = counted(result.n_pairs, "matched task")
         return f"{tasks}: enough to show the differences, too few for a verdict"
-    if result.mean_difference is None:
-        return f"No paired statistic: {reason_sentence(result.reason)}"
+    lead = _lead(result)
+    if lead.estimate is None:
+        return f"No paired statistic: {reason_sentence(lead.reason)}"
     found = discrimination_of(record, record.verdict_metric)
+    label = inside(metric.label)
     if found is not None and found.status in UNABLE and record.verdict not in CLEAR:
         return f"{metric.label} cannot tell the two configurations apart: {found.status}"
     if record.verdict == "no_detectable_difference":
-        tasks = counted(result.n_pairs, "matched task")
-        return f"No detectable difference in {metric.label.lower()} over {tasks}"
-    word = "higher" if result.mean_difference > 0 else "lower"
-    amount = metric.value(abs(result.mean_difference))
-    text = f"{metric.label} is {amount} {word} with {name(record.comparison_config)}"
+        text = f"No detectable difference in {label} over {counted(lead.n, 'matched task')}"
+        return text + _contrary(record)
+    if record.verdict == "equivalent":
+        margin = record.design.margin if record.design is not None else None
+        within = "the stated margin" if margin is None else metric.value(margin)
+        other = name(record.comparison_config)
+        return f"Equivalent: {label} with {other} differs by less than {within}"
+    word = VERDICTS.get(record.verdict, record.verdict).capitalize()
+    text = f"{word}: {label} is {_by_how_much(record.verdict_metric, result)}"
+    text += f" with {name(record.comparison_config)}"
+    if contrary := _contrary(record):
+        return text + contrary
     if record.verdict == "fragile":
-        return f"{text} where it was measured, but the tasks that lack a value could overturn this"
-    if (reward := contrary_reward(record)) is not None:
-        return f"{text}, while reward is {'higher' if is_gain(reward) else 'lower'}"
-    is_unsure = depends_on_view(record)
-    return f"{text}, but this depends on what counts as retrieved" if is_unsure else text
+        return f"{text}, but {_doubt(record)} could overturn this"
+    if depends_on_view(record):
+        return f"{text}, but this depends on what counts as retrieved"
+    return text + _price(record)
 
 
-def _how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
-    metric = metric_name(record.verdict_metric)
-    baseline, other = map(name, arms(record))
-    a, b = metric.value(result.mean_baseline), metric.value(result.mean_comparison)
-    tasks = counted(result.n_pairs, "matched task")
-    # With few groups every one counts the same, however many tasks it holds.
-    groups = f"{result.n_clusters} {result.cluster_by} means of " if is_by_means(result) else ""
-    text = (
-        f"On {groups}{tasks}, mean {metric.label.lower()} was {a} with {baseline} and {b} with "
-        f"{other}: difference {metric.difference(result.mean_difference)}"
+def _by_how_much(metric: str, result: PairedEstimate) -> str:
+    """Return the leading estimate as ``0.05 higher``, or as ``1.27 times as high``."""
+    lead = _lead(result)
+    if lead.quantity == "ratio":
+        return f"{times(lead.estimate)[1:]} times as high"
+    known, unit = metric_name(metric), unit_of(metric)
+    amount = f"{known.value(abs(lead.estimate or 0.0))} {unit}".strip()
+    return f"{amount} {'higher' if lead.is_larger else 'lower'}"
+
+
+def _contrary(record: ComparisonDocument) -> str:
+    reward = contrary_reward(record)
+    return "" if reward is None else f", while reward is {'higher' if is_gain(reward) else 'lower'}"
+
+
+def _doubt(record: ComparisonDocument) -> str:
+    """Return the names of the gravest threats that lower the verdict."""
+    lowering = [t for t in leading_threats(record, len(record.threats)) if t.effect == "lowers"]
+    named = list(
+        dict.fromkeys(DOUBTS.get(t.name) or inside(threat_title(t.name)) for t in lowering)
     )
-    if result.ci_low is not None and result.ci_high is not None:
-        text += f", 95 % interval {interval(result.ci_low, result.ci_high, metric.digits)}"
-    if result.p_value is not None:
-        text += f", p {p_value(result.p_value)}"
-    if record.verdict != "no_detectable_difference":
-        return f"{text}."
-    if excludes_zero(result):
-        text += "; interval and test disagree"
-    if (smallest := result.smallest_detectable_difference) is not None:
-        text += f"; differences below {metric.value(smallest)} would go unnoticed"
+    return " and ".join(named[:2]) or "a threat"
+
+
+def _price(record: ComparisonDocument) -> str:
+    """Return what a better result costs, where that is clearly and much more."""
+    if record.verdict != "better":
+        return ""
+    for metric in ("cost_usd", "total_tokens", "elapsed_seconds"):
+        block = record.metrics.get(metric)
+        if block is None or side_of(block, alpha_of(record)) != "worse":
+            continue
+        lead = _lead(block)
+        if lead.quantity == "ratio" and lead.estimate is not None and lead.estimate >= PRICEY:
+            label = inside(metric_name(metric).label)
+            return f", at {lead.estimate:.1f} times the {label}"
+    return ""
+
+
+def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
+    """Return the leading estimate of the verdict's metric with its interval, p and means."""
+    metric, lead = record.verdict_metric, _lead(result)
+    known, unit = metric_name(metric), unit_of(metric)
+    text = leading(metric, result, has_unit=True)
+    if lead.quantity != "mean_difference":
+        text += f" ({QUANTITIES[lead.quantity]})"
+    if lead.ends is not None and lead.low is not None:
+        text += f", {interval_name(record)} {leading_interval(metric, result)}"
+    if lead.p is not None:
+        text += f", p {p_value(lead.p)}"
+    text += f", over {counted(lead.n, 'matched task')}"
+    by, n = result.cluster_by, result.n_clusters or 0
+    if by is not None and n > 1:
+        groups = counted(n, by, {"repository": "repositories"}.get(by))
+        text += f" as the mean of {groups}" if is_by_means(result) else f" in {groups}"
+    baseline, other = map(name, arms(record))
+    means = (result.mean_baseline, result.mean_comparison)
+    if lead.quantity == "restricted_mean":
+        means = (result.restricted_mean_baseline, result.restricted_mean_comparison)
+    a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
+    text += f". Mean {inside(known.label)} was {a} with {baseline} and {b} with {other}"
+    if record.verdict == "no_detectable_difference":
+        if lead.excludes_null:
+            text += "; interval and test disagree"
+        if lead.detectable is not None and not record.overturn:
+            what = "ratios" if lead.quantity == "ratio" else "differences"
+            text += f"; {what} below {detectable(metric, lead)} would go unnoticed"
     return f"{text}."
+
+
+def others(record: ComparisonDocument) -> str:
+    """Return how outcomes and cost differ beside the verdict's metric, by side."""
+    alpha = alpha_of(record)
+    by_side: dict[str, list[str]] = {"worse": [], "better": [], "unclear": []}
+    for metric in PAID:
+        block = record.metrics.get(metric)
+        if block is None or metric == record.verdict_metric or _lead(block).estimate is None:
+            continue
+        if metric == "total_tokens" and any("cost" in t for ts in by_side.values() for t in ts):
+            continue
+        ends = leading_interval(metric, block)
+        text = f"{inside(metric_name(metric).label)} {leading(metric, block, has_unit=True)}"
+        text += f" {ends}" if ends != MISSING else ""
+        if _lead(block).quantity == "ratio" and block.mean_difference is not None:
+            known = metric_name(metric)
+            text += f" ({known.difference(block.mean_difference)} {unit_of(metric)} a task)"
+        by_side[side_of(block, alpha)].append(text)
+    heads = {"worse": "Worse", "better": "Better", "unclear": "No clear difference"}
+    return " ".join(f"{heads[side]}: {', '.join(own)}." for side, own in by_side.items() if own)
 
 
 def where(record: ComparisonDocument, *, has_worst: bool = True) -> str:
@@ -271,15 +474,15 @@ def where(record: ComparisonDocument, *, has_worst: bool = True) -> str:
         and (change := sides.difference) is not None
         and change < 0
     ]
-    if has_worst and falls:
-        fall, task = min(falls)
+    fall, task = min(falls, default=(0.0, ""))
+    if has_worst and round(fall, known.digits):
         text += f"; the largest fall was {name(task)} ({known.difference(fall)})"
     return f"{text}."
 
 
 def _too_few(record: ComparisonDocument, result: PairedStatistics | None) -> Answer:
     n = result.n_pairs if result else 0
-    label = metric_name(record.verdict_metric).label.lower()
+    label = inside(metric_name(record.verdict_metric).label)
     baseline, other = map(name, arms(record))
     few = f"{baseline} and {other} share {counted(n, 'task')} with computable {label}"
     if n < MIN_PAIRS:
@@ -287,7 +490,7 @@ def _too_few(record: ComparisonDocument, result: PairedStatistics | None) -> Ans
     else:
         few += f"; below {MIN_PAIRS_FOR_P} no test can decide, and the intervals below are rough."
     title = f"Too few matched tasks for a verdict: {n} of at least {MIN_PAIRS_FOR_P}"
-    return Answer(title, (few, trust(record)))
+    return Answer(title, (few,), points=(("Trials", trust(record)), *_designed(record)))
 
 
 def scored(study: Comparison) -> str:
@@ -321,49 +524,18 @@ def trust(record: ComparisonDocument, detail: int = MAX_DETAIL) -> str:
     return f"{text}; left out: {left}." if left else f"{text}; no trial was left out."
 
 
-def lacking(record: ComparisonDocument, *, is_short: bool = False) -> str:
-    """Return the sentence on what values that an arm lacks could do to a fragile verdict."""
-    result = record.metrics.get(record.verdict_metric)
-    if record.verdict != "fragile" or result is None:
-        return ""
-    if is_short:
-        return "Missing values could change its sign."
-    known, names = metric_name(record.verdict_metric), arms(record)
-    gaps = (result.n_lacking_baseline, result.n_lacking_comparison)
-    whole = counted(result.n_planned or 0, "task")
-    parts = [f"{n} with {name(arm)}" for n, arm in zip(gaps, names, strict=True) if n]
-    ends = interval(result.bound_low, result.bound_high, known.digits)
-    text = f"Of {whole}, {' and '.join(parts)} lack a value; over all, the difference is in {ends}"
-    is_up = (result.mean_difference or 0) > 0
-    tips = zip(names, (result.tipping_baseline, result.tipping_comparison), strict=True)
-    # What the second arm lacks overturns a gain when it is low, what the first lacks when high.
-    said = [
-        f"{'above' if is_up == (arm == names[0]) else 'below'} {known.value(tip)} with {name(arm)}"
-        for arm, tip in tips
-        if tip is not None
-    ]
-    tipping = f", and changes sign if those lacking average {' or '.join(said)}" if said else ""
-    return f"{text}{tipping}."
+def caution(record: ComparisonDocument, n_named: int = 1) -> str:
+    """Return what changes with the definition of what is retrieved, or nothing.
 
-
-def caution(record: ComparisonDocument, n_named: int = 2) -> str:
-    """Return one sentence of cautions for the first screen, or nothing when there is none.
-
-    A reward that goes the other way comes first. Changes of the verdict's metric under another
-    definition of what is retrieved are named, at most ``n_named``; the rest is counted.
+    Changes of the verdict's metric are named, at most ``n_named``; the rest is counted.
     """
-    parts = []
-    if (reward := contrary_reward(record)) is not None:
-        word = "higher" if (reward.mean_difference or 0) > 0 else "lower"
-        ends = interval(reward.ci_low, reward.ci_high)
-        parts.append(f"reward is {word}, {signed(reward.mean_difference)} {ends}")
     own = [f for f in record.flips if f.metric == record.verdict_metric][:n_named]
-    parts += [flip_clause(flip, record) for flip in own]
+    parts = [flip_clause(flip, record) for flip in own]
     if rest := len(record.flips) - len(own):
         further = "more result" if own else "result"
         verb = "changes" if rest == 1 else "change"
-        parts.append(f"{counted(rest, further)} {verb} with what counts as retrieved (see Views)")
-    return f"Caution: {'; '.join(parts)}." if parts else ""
+        parts.append(f"{counted(rest, further)} {verb} with what counts as retrieved")
+    return sentence("; ".join(parts)) if parts else ""
 
 
 def flip_clause(flip: Flip, record: ComparisonDocument) -> str:
@@ -392,9 +564,9 @@ def contrary_reward(record: ComparisonDocument) -> PairedStatistics | None:
     A reader who sees that more was found must not take for granted that more was solved.
     """
     reward = record.metrics.get("reward")
-    if reward is None or record.verdict_metric == "reward" or not excludes_zero(reward):
+    if reward is None or record.verdict_metric == "reward":
         return None
-    is_sure = reward.p_value is not None and reward.p_value < ALPHA
+    is_sure = side_of(reward, alpha_of(record)) != "unclear"
     found = record.metrics.get(record.verdict_metric)
     agrees = record.verdict in CLEAR and found is not None and is_gain(found) == is_gain(reward)
     return reward if is_sure and not agrees else None
@@ -424,18 +596,19 @@ def adjusted(record: ComparisonDocument) -> list[str]:
     family = {m: r for m, r in record.metrics.items() if r.p_holm is not None}
     if not family:
         return []
-    clear = {
-        metric: f"{metric_name(metric).label} ({'better' if is_gain(r) else 'worse'}"
-        f"{', fragile' if is_fragile(r) else ''})"
-        for metric, r in family.items()
-        if (r.p_holm or 0) < ALPHA
-    }
-    found = (
-        f"the difference is significant only for {', '.join(clear.values())}"
-        if clear
-        else "no difference is significant"
-    )
-    text = f"After correcting for {len(family)} metrics (Holm), {found}"
+    alpha = alpha_of(record)
+    clear = {metric: block for metric, block in family.items() if (block.p_holm or 0) < alpha}
+    sides = []
+    for side in ("better", "worse"):
+        own = [
+            f"{inside(metric_name(metric).label)}{' (fragile)' if is_fragile(block) else ''}"
+            for metric, block in clear.items()
+            if is_gain(block) == (side == "better")
+        ]
+        if own:
+            sides.append(f"{side} {listed(own, 6)}")
+    found = "; ".join(sides) or "no difference is significant"
+    text = f"After correcting for {counted(len(family), 'metric')} (Holm): {found}"
     lead = record.verdict_metric
     if record.verdict in CLEAR and lead in family and lead not in clear:
         text += (
@@ -483,14 +656,8 @@ def is_by_means(result: PairedEstimate) -> bool:
 
 
 def is_gain(result: PairedEstimate) -> bool:
-    """Return whether the mean difference points to the better side."""
-    return ((result.mean_difference or 0) > 0) == (result.direction == "higher_is_better")
-
-
-def excludes_zero(result: PairedEstimate) -> bool:
-    """Return whether there is an interval and it lies on one side of 0."""
-    low, high = result.ci_low, result.ci_high
-    return low is not None and high is not None and not low <= 0 <= high
+    """Return whether the leading estimate points to the better side."""
+    return _lead(result).is_larger == (result.direction == "higher_is_better")
 
 
 # Why trials are not compared
@@ -621,6 +788,43 @@ def gate(study: Comparison) -> str:
     return (
         f"The configurations cannot be compared: {len(record.gate.failed)} of {rules} failed, "
         f"{removed}. {sentence.rstrip('.')}"
+    )
+
+
+def threats(found: pd.DataFrame) -> str:
+    """Return how many threats there are, and which of them change the verdict.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> threats(pd.DataFrame({"title": ["Missing values", "Views"], "effect": ["lowers", "none"]}))
+    'Of 2 threats, 1 changes the verdict: missing values'
+    """
+    strong = found[found["effect"] != "none"]["title"]
+    text = f"Of {counted(len(found), 'threat')}, {len(strong) or 'none'} "
+    text += "changes the verdict" if len(strong) < 2 else "change the verdict"
+    named = dict.fromkeys(inside(str(title)) for title in strong)
+    return f"{text}: {listed(list(named))}" if named else text
+
+
+def designed(found: pd.DataFrame) -> str:
+    """Return how many parts of a design were stated, and how many inferred.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> designed(pd.DataFrame({"source": ["inferred: 3 tasks", "default", "study.toml"]}))
+    'Of 3 parts of the design, 1 was stated, 1 inferred from the trials, 1 left at its default'
+    """
+    sources = found["source"].fillna("").astype(str)
+    is_inferred = sources.str.startswith(("inferred", "unclear"))
+    is_default = sources.str.startswith("default")
+    n, n_default = int(is_inferred.sum()), int(is_default.sum())
+    stated = len(found) - n - n_default
+    return (
+        f"Of {counted(len(found), 'part')} of the design, {stated or 'none'} "
+        f"{'was' if stated < 2 else 'were'} stated, {n} inferred from the trials, {n_default} left "
+        f"at {'its default' if n_default == 1 else 'their defaults'}"
     )
 
 

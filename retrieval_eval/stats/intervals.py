@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -22,6 +22,7 @@ MIN_MOVED: Final = 3
 Requiring more would select studies by their outcome, and cover worse (``docs/simulation.md``).
 """
 BOOTSTRAP_T: Final = "bootstrap_t"
+STUDENT_T: Final = "student_t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +128,10 @@ def _mean_interval(
     data: Floats, grouping: Grouping, seed: int, n_resamples: int, confidence: float
 ) -> Interval:
     g = grouping.n_clusters
-    largest = np.abs(data).max(initial=0.0)
-    moved = int(np.sum(np.abs(grouping.totals(data)) > 1e-12 * largest))
-    reason = "too_few_values" if g < MIN_VALUES or not grouping.is_usable else None
-    if reason is None:
-        error, deviations = standard_error(data, grouping)
-        if error <= 1e-12 * largest:
-            reason = "constant_input"
-        elif moved < MIN_MOVED:
-            reason = "too_few_values"
-    if reason is not None:
-        return Interval.missing(reason, g, confidence, BOOTSTRAP_T)
+    spread = _spread(data, grouping)
+    if isinstance(spread, str):
+        return Interval.missing(spread, g, confidence, BOOTSTRAP_T)
+    error, deviations = spread
     from scipy.special import stdtrit
 
     student = float(stdtrit(grouping.degrees_of_freedom(), (1 + confidence) / 2))
@@ -154,10 +148,22 @@ def _mean_interval(
     )
     low, high = found if found is not None else (-student, student)
     centre = math.fsum(data) / len(data)
-    weight = _share_that_differ(deviations, 1e-12 * largest)
+    weight = _share_that_differ(deviations, 1e-12 * np.abs(data).max())
     below, above = (student + weight * max(0.0, end - student) for end in (high, -low))
     ends = centre - below * error, centre + above * error
     return Interval.of(*ends, g, confidence, BOOTSTRAP_T)
+
+
+def _spread(data: Floats, grouping: Grouping) -> tuple[float, Floats] | str:
+    """Return :func:`standard_error`, or the reason why there is no interval of the mean."""
+    largest = np.abs(data).max(initial=0.0)
+    if grouping.n_clusters < MIN_VALUES or not grouping.is_usable:
+        return "too_few_values"
+    error, deviations = standard_error(data, grouping)
+    if error <= 1e-12 * largest:
+        return "constant_input"
+    moved = int(np.sum(np.abs(grouping.totals(data)) > 1e-12 * largest))
+    return "too_few_values" if moved < MIN_MOVED else (error, deviations)
 
 
 def _share_that_differ(values: Floats, tolerance: float) -> float:
@@ -178,6 +184,171 @@ def _studentised(deviations: Floats, sizes: Floats, error: float, floor: float) 
     has_spread: NDArray[np.bool_] = errors > 1e-12 * error
     t: Floats = shift[has_spread] / np.maximum(errors[has_spread], floor)
     return t
+
+
+def t_mean(
+    values: Sequence[float] | Floats,
+    *,
+    confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
+) -> Interval:
+    """Return Student's t interval of the mean.
+
+    For values that are about normal, such as logarithms of ratios of costs. With ``clusters``
+    standard error and degrees of freedom are those of :func:`bootstrap_mean`.
+
+    Not computable where :func:`bootstrap_mean` is not, for the same reasons.
+
+    Raises
+    ------
+    ValueError
+        When a value is not finite, or there is not one label for each value.
+
+    Examples
+    --------
+    >>> ends = t_mean([1.0, 2.0, 3.0])
+    >>> round(ends.low.value, 3), round(ends.high.value, 3)
+    (-0.484, 4.484)
+    """
+    data = as_floats(values)
+    grouping = group(clusters, len(data))
+    g = grouping.n_clusters
+    found = _spread(data, grouping)
+    if isinstance(found, str):
+        return Interval.missing(found, g, confidence, STUDENT_T)
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(grouping.degrees_of_freedom(), (1 + confidence) / 2)) * found[0]
+    centre = math.fsum(data) / len(data)
+    return Interval.of(centre - half, centre + half, g, confidence, STUDENT_T)
+
+
+BETTING: Final = "betting"
+_STAKES: Final = (np.arange(40) + 0.5) / 40
+
+
+def bounded_mean(
+    values: Sequence[float] | Floats, low: float, high: float, *, confidence: float = 0.95
+) -> Interval:
+    """Return an interval of the mean that holds for every distribution on [``low``, ``high``].
+
+    Unlike a bootstrap interval it promises its level for any number of values, however they are
+    distributed within the range, and so it is wide. A gambler bets on every value against the claim
+    that the mean is m. If the claim is true, the capital is expected to stay what it was, and
+    grows to 2 / (1 - confidence) times with half the error probability at most (Markov's
+    inequality). The claims that let it grow so far are left out, at both ends
+    (Waudby-Smith & Ramdas 2024). The capital is divided equally between stakes fixed in advance,
+    from 0 to all that a bet permits, so that the order of the values does not matter; only that
+    they are independent with one mean. On six and nine simulated differences of recall, nDCG and
+    reward it is shorter than other intervals with such a proof: on average Anderson's (1969) is
+    3 to 15 % longer, Hoeffding's (1963) 28 to 90 %.
+
+    Not computable without values (``too_few_values``).
+
+    Raises
+    ------
+    ValueError
+        When a value lies outside the range or is not finite.
+
+    Examples
+    --------
+    >>> ends = bounded_mean([0.5, 0.25, 0.75, 0.5, 0.0, 1.0, 0.5, 0.25], -1, 1)
+    >>> round(ends.low.value, 2), round(ends.high.value, 2)
+    (-0.24, 0.79)
+    """
+    data = as_floats(values)
+    if ((data < low) | (data > high)).any():
+        raise ValueError(f"a value lies outside {low:g} to {high:g}")
+    n = len(data)
+    if n == 0:
+        return Interval.missing("too_few_values", 0, confidence, BETTING)
+    shares = (data - low) / (high - low)
+    needed = 2 / (1 - confidence)
+    ends = _refuted(shares, needed), 1 - _refuted(1 - shares, needed)
+    below, above = (low + (high - low) * end for end in ends)
+    return Interval.of(max(low, below), min(high, above), n, confidence, BETTING)
+
+
+def _refuted(shares: Floats, needed: float) -> float:
+    """Return the largest mean in [0, 1] that bets on larger values refute; 0 if none."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        claim = (low + high) / 2
+        # At least 1 - stake: a bet on larger values loses no more than is staked.
+        capital = np.prod(1 + np.outer(_STAKES, shares / claim - 1), axis=1)
+        low, high = (claim, high) if float(np.mean(capital)) >= needed else (low, claim)
+    return low
+
+
+def clopper_pearson(successes: float, n: float, *, confidence: float = 0.95) -> Interval:
+    """Return the exact interval of a proportion (Clopper & Pearson 1934).
+
+    It holds its level for every share and every ``n``. Both counts may be fractions, as effective
+    sample sizes are. Not computable when ``n`` is 0 (``too_few_values``).
+
+    Raises
+    ------
+    ValueError
+        Unless ``0 <= successes <= n``.
+
+    Examples
+    --------
+    >>> ends = clopper_pearson(0, 10)
+    >>> ends.low.value, round(ends.high.value, 4)
+    (0.0, 0.3085)
+    """
+    if not 0 <= successes <= n:
+        raise ValueError("successes must lie between 0 and n")
+    if n == 0:
+        return Interval.missing("too_few_values", 0, confidence, "clopper_pearson")
+    from scipy.special import betaincinv
+
+    tail, failures = (1 - confidence) / 2, n - successes
+    low = 0.0 if successes == 0 else float(betaincinv(successes, failures + 1, tail))
+    high = 1.0 if failures == 0 else float(betaincinv(successes + 1, failures, 1 - tail))
+    return Interval.of(low, high, math.ceil(n), confidence, "clopper_pearson")
+
+
+def share_interval(
+    flags: Sequence[bool] | NDArray[np.bool_],
+    *,
+    confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
+) -> Interval:
+    """Return the interval of the share of units that are true.
+
+    Without ``clusters`` it is :func:`clopper_pearson`. With them the same interval is taken of the
+    number of independent units that would have the share's cluster-robust variance, made smaller
+    for its few degrees of freedom (Korn & Graubard 1998); where all units agree that number is the
+    number of clusters. Not computable without units (``too_few_values``).
+
+    Examples
+    --------
+    >>> ends = share_interval([True, True, False, False])
+    >>> round(ends.low.value, 3), round(ends.high.value, 3)
+    (0.068, 0.932)
+    >>> ends = share_interval([True] * 4, clusters=["a", "a", "b", "b"])
+    >>> round(ends.low.value, 3), ends.high.value
+    (0.158, 1.0)
+    """
+    true = np.asarray(flags, dtype=np.float64)
+    n, k = len(true), int(true.sum())
+    grouping = group(clusters, n)
+    if grouping.n_clusters in {0, n}:
+        return clopper_pearson(k, n, confidence=confidence)
+    method = "korn_graubard"
+    if grouping.n_clusters == 1 or k in {0, n}:
+        size = float(grouping.n_clusters)
+    else:
+        from scipy.special import stdtrit
+
+        share, error = k / n, standard_error(true, grouping)[0]
+        independent = n if error == 0 else share * (1 - share) / error**2
+        quantile = (1 + confidence) / 2
+        wider = stdtrit(n - 1, quantile) / stdtrit(grouping.degrees_of_freedom(), quantile)
+        size = min(float(n), float(independent * wider**2))
+    ends = clopper_pearson(k / n * size, size, confidence=confidence)
+    return replace(ends, method=method)
 
 
 def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:

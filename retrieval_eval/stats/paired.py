@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.intervals import BOOTSTRAP_T, Interval, bootstrap_mean, standard_error
+from retrieval_eval.stats.intervals import (
+    BOOTSTRAP_T,
+    STUDENT_T,
+    Interval,
+    bootstrap_mean,
+    standard_error,
+    t_mean,
+)
 from retrieval_eval.stats.power import (
+    INTERVAL_EXCESS,
     detectable_by_test_and_interval,
+    detectable_interval,
     smallest_detectable_difference,
 )
 from retrieval_eval.stats.ranks import average_ranks, without_rounding
@@ -35,7 +45,8 @@ class PairedComparison:
     permutation test of it (``p_method`` is ``exact`` or ``monte_carlo``), and
     ``rank_biserial`` the matched-pairs rank-biserial correlation (positive: comparison larger).
     ``smallest_detectable_difference`` is what p-value and interval would both find in 80 % of
-    studies of this size and spread.
+    studies of this size and spread, and ``smallest_detectable_interval`` says how well that spread
+    is known (:func:`~retrieval_eval.stats.power.detectable_interval`).
 
     ``n_clusters`` is the number of clusters, or None when no labels were given. ``clustering``
     is ``none``, ``by_cluster``, or ``cluster_means``: there are two to five clusters for more
@@ -58,6 +69,7 @@ class PairedComparison:
     losses: int
     rank_biserial: Value
     smallest_detectable_difference: Value
+    smallest_detectable_interval: Interval
     n_clusters: int | None
     clustering: str
 
@@ -138,6 +150,7 @@ def compare_paired(
         interval = bootstrap_mean(differences, **drawn, confidence=confidence, clusters=clusters)
         p_value, p_method = sign_flip_p(differences, **drawn, clusters=clusters)
     means = [Value.of(math.fsum(row) / len(row), n) for row in rows]
+    detectable = _detectable_by_t(rows[-1]) if has_few else _detectable(differences, grouping)
     return PairedComparison(
         n=n,
         mean_baseline=means[0],
@@ -151,9 +164,10 @@ def compare_paired(
         ties=n - wins - losses,
         losses=losses,
         rank_biserial=rank_biserial(differences),
-        smallest_detectable_difference=_detectable_by_t(rows[-1])
-        if has_few
-        else _detectable(differences, grouping),
+        smallest_detectable_difference=detectable,
+        smallest_detectable_interval=detectable_interval(
+            detectable, _degrees_of_freedom(grouping), confidence=confidence
+        ),
         n_clusters=n_clusters,
         clustering=CLUSTER_MEANS if has_few else grouping.status,
     )
@@ -203,11 +217,275 @@ def _detectable_by_t(means: Floats) -> Value:
     return smallest_detectable_difference(spread, len(means))
 
 
-def _detectable(differences: Floats, grouping: Grouping) -> Value:
+def _detectable(
+    differences: Floats, grouping: Grouping, *, excess: float = INTERVAL_EXCESS
+) -> Value:
     n = grouping.n_clusters
     is_flat = n < 2 or is_constant(differences)
     error = 0.0 if is_flat else standard_error(differences, grouping)[0]
-    return detectable_by_test_and_interval(error * math.sqrt(n), n)
+    return detectable_by_test_and_interval(error * math.sqrt(n), n, excess=excess)
+
+
+def _degrees_of_freedom(grouping: Grouping) -> float:
+    """Return those of the spread: of the clusters' means where they are too few to be resampled."""
+    g = grouping.n_clusters
+    return grouping.degrees_of_freedom() if grouping.is_usable and g > 1 else g - 1.0
+
+
+# Ratios
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRatio:
+    """The ratio of the geometric means of two rows of positive numbers, comparison over baseline.
+
+    ``n`` counts the pairs with both sides above 0, ``n_not_positive`` the others, which have no
+    ratio and are left out. ``interval`` is Student's t interval of the mean log ratio, and
+    ``p_value`` the two-sided sign-flip test of the log ratios; of two to five clusters both are
+    those of the clusters' means. ``smallest_detectable_ratio`` is the ratio above 1 that p-value
+    and interval would both find in 80 % of studies of this size and spread.
+    """
+
+    n: int
+    n_not_positive: int
+    ratio: Value
+    interval: Interval
+    p_value: Value
+    p_method: str | None
+    smallest_detectable_ratio: Value
+    smallest_detectable_interval: Interval
+
+
+MAX_NOT_POSITIVE: Final = 1 / 3
+"""With a larger share of pairs that have no logarithm there is no ratio."""
+
+
+def compare_ratio(
+    baseline: Sequence[float] | Floats,
+    comparison: Sequence[float] | Floats,
+    *,
+    seed: int,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
+) -> PairedRatio:
+    """Compare two rows of positive numbers pair by pair, by the ratio of their geometric means.
+
+    Costs and times have no largest value, and no interval of their *mean* keeps its level for
+    ten skewed values (Bahadur & Savage 1956). Their logarithms are about normal, and the mean log
+    ratio is the log of the ratio of geometric means: 1.27 means that a typical task takes 1.27
+    times as much. It says nothing about the sum over tasks, which a few large ones determine.
+
+    Swapping the rows gives one over the ratio, with one over the ends of the interval.
+
+    Not computable below three pairs (``too_few_pairs``), or where more than a third of the pairs
+    have a side of 0 or below (``not_positive``); otherwise as :func:`compare_paired` of the
+    logarithms.
+
+    Parameters
+    ----------
+    baseline, comparison
+        One number a unit in the same order; repeats of a unit as their :func:`geometric_mean`.
+    seed, n_resamples
+        Seed of the Monte-Carlo test, and its sign flips when there are too many to enumerate.
+    confidence
+        Coverage of the interval.
+    clusters
+        One label a pair, as for :func:`compare_paired`.
+
+    Raises
+    ------
+    ValueError
+        When the rows differ in length or hold a number that is not finite, or there is not one
+        label for each pair.
+
+    Examples
+    --------
+    >>> found = compare_ratio([1, 2, 4, 1, 3, 5], [2, 4, 6, 1, 9, 10], seed=1)
+    >>> round(found.ratio.value, 2), found.p_value.value
+    (1.82, 0.0625)
+    >>> round(found.interval.low.value, 2), round(found.interval.high.value, 2)
+    (1.24, 2.67)
+    """
+    before, after = as_floats(baseline), as_floats(comparison)
+    if len(before) != len(after):
+        raise ValueError("both rows need one number for each unit")
+    if clusters is not None and len(clusters) != len(before):
+        raise ValueError("clusters need one label for each unit")
+    is_positive = (before > 0) & (after > 0)
+    n, lost = int(is_positive.sum()), int((~is_positive).sum())
+    logs = np.log(after[is_positive]) - np.log(before[is_positive])
+    labels = None
+    if clusters is not None:
+        labels = [label for label, kept in zip(clusters, is_positive, strict=True) if kept]
+    if lost > MAX_NOT_POSITIVE * len(before) or n < MIN_PAIRS:
+        reason = "not_positive" if lost > MAX_NOT_POSITIVE * len(before) else "too_few_pairs"
+        gap, empty = Value.missing(reason, n), Interval.missing(reason, n, confidence, STUDENT_T)
+        return PairedRatio(n, lost, gap, empty, gap, None, gap, empty)
+    grouping = group(labels, n)
+    if not grouping.is_usable and grouping.n_clusters > 1:
+        logs = cluster_means(logs, grouping)
+        interval, p_value = t_of_cluster_means(logs, confidence)
+        if n < MIN_PAIRS_FOR_P:
+            p_value = Value.missing("too_few_values", grouping.n_clusters)
+        p_method = T_OF_CLUSTER_MEANS if p_value.computable else None
+        detectable = _detectable_by_t(logs)
+    else:
+        interval = t_mean(logs, confidence=confidence, clusters=labels)
+        p_value, p_method = sign_flip_p(logs, seed=seed, n_resamples=n_resamples, clusters=labels)
+        detectable = _detectable(logs, grouping, excess=0.0)
+    spread = detectable_interval(detectable, _degrees_of_freedom(grouping), confidence=confidence)
+    return PairedRatio(
+        n,
+        lost,
+        _exp(Value.of(math.fsum(logs) / len(logs), n)),
+        _exp_interval(interval),
+        p_value,
+        p_method,
+        _exp(detectable),
+        _exp_interval(spread),
+    )
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean; 0 where a value is 0 or below, because it has no logarithm.
+
+    Examples
+    --------
+    >>> geometric_mean([1.0, 4.0]), geometric_mean([1.0, 0.0])
+    (2.0, 0.0)
+    """
+    least = min(values)
+    if least <= 0 or least == max(values):
+        return max(0.0, least)
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+_MAX_LOG: Final = math.log(sys.float_info.max)
+
+
+def _exp(value: Value) -> Value:
+    if value.value is None:
+        return value
+    if abs(value.value) > _MAX_LOG:
+        return Value.missing("not_a_number", value.n)
+    return Value.of(math.exp(value.value), value.n)
+
+
+def _exp_interval(interval: Interval) -> Interval:
+    ends = [_exp(interval.low), _exp(interval.high)]
+    gap = next((end for end in ends if not end.computable), None)
+    return replace(interval, low=gap or ends[0], high=gap or ends[1])
+
+
+# What one unit, and the repeats of units, contribute
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """The unit with the largest difference: its share of all, and the mean without it.
+
+    ``share`` is of the sum of the absolute differences.
+    """
+
+    share: Value
+    mean_without: Value
+
+
+def without_largest(
+    differences: Sequence[float] | Floats, clusters: Sequence[Hashable] | None = None
+) -> Largest:
+    """Return how much of the differences one unit carries, and their mean without it.
+
+    With two to five ``clusters`` for more units than that, it is the mean of the clusters' means,
+    as in :func:`compare_paired`. Of equally large differences the first is left out of those
+    that point where the mean does. Not computable below three units (``too_few_pairs``), or where
+    all differences are 0 (``constant_input``).
+
+    Examples
+    --------
+    >>> found = without_largest([1.0, -1.0, 6.0])
+    >>> found.share.value, found.mean_without.value
+    (0.75, 0.0)
+    """
+    data = as_floats(differences)
+    n, sizes = len(data), np.abs(data)
+    if n < MIN_PAIRS or not sizes.any():
+        gap = Value.missing("too_few_pairs" if n < MIN_PAIRS else "constant_input", n)
+        return Largest(gap, gap)
+    is_largest = sizes == sizes.max()
+    with_the_mean = is_largest & (data * math.fsum(data) > 0)
+    place = int(np.argmax(with_the_mean if with_the_mean.any() else is_largest))
+    rest = np.delete(data, place)
+    labels = None if clusters is None else [c for i, c in enumerate(clusters) if i != place]
+    grouping = group(labels, n - 1)
+    if clusters is not None and not group(clusters, n).is_usable:
+        rest = cluster_means(rest, grouping)
+    share = float(sizes[place] / math.fsum(sizes))
+    return Largest(Value.of(share, n), Value.of(math.fsum(rest) / len(rest), n - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The variance of a pair's difference, apart: what repeats explain, and the rest.
+
+    ``within`` is the variance that the mean over a pair's repeats has because they spread, and
+    ``between`` what is left of the variance of the differences, the spread of tasks; 0 where
+    nothing is left.
+    """
+
+    between: Value
+    within: Value
+
+
+MIN_REPEATS: Final = 3
+"""Fewer repeats beyond the first, over all tasks of an arm, do not show its spread."""
+
+
+def variance_components(
+    baseline: Sequence[Sequence[float]], comparison: Sequence[Sequence[float]]
+) -> Components:
+    """Return the parts of the variance of the pairs' differences, from repeats in both arms.
+
+    The spread of repeats is pooled over the tasks of an arm. Of a task with k and m repeats the
+    mean difference then has the variance s²/k + t²/m, of which ``within`` is the mean over tasks;
+    without repeats it would be s² + t².
+
+    Not computable (``no_repeats``) where an arm repeats no task, and (``too_few_values``) where it
+    has fewer than three repeats beyond the first of each task, or there are fewer than three pairs.
+
+    Parameters
+    ----------
+    baseline, comparison
+        The numbers of every pair's trials, at least one a side.
+
+    Examples
+    --------
+    >>> before, after = [[0, 1], [2, 3], [4, 5]], [[1, 2], [5, 6], [9, 10]]
+    >>> found = variance_components(before, after)
+    >>> found.between.value, found.within.value
+    (3.5, 0.5)
+    """
+    n = len(baseline)
+    if len(comparison) != n:
+        raise ValueError("both rows need the trials of each unit")
+    extra = [sum(len(own) - 1 for own in arm) for arm in (baseline, comparison)]
+    if n < MIN_PAIRS or min(extra) < MIN_REPEATS:
+        gap = Value.missing("no_repeats" if n and min(extra) == 0 else "too_few_values", n)
+        return Components(gap, gap)
+    means, within = [], 0.0
+    for arm, degrees in zip((baseline, comparison), extra, strict=True):
+        own = [math.fsum(values) / len(values) for values in arm]
+        squares = math.fsum(
+            (value - mean) ** 2 for values, mean in zip(arm, own, strict=True) for value in values
+        )
+        within += squares / degrees * math.fsum(1 / len(values) for values in arm) / n
+        means.append(np.array(own))
+    total = float(np.var(means[1] - means[0], ddof=1))
+    return Components(Value.of(max(0.0, total - within), n), Value.of(within, n))
+
+
+# Parts
 
 
 def _too_few(
@@ -228,6 +506,7 @@ def _too_few(
         losses=losses,
         rank_biserial=gap,
         smallest_detectable_difference=gap,
+        smallest_detectable_interval=detectable_interval(gap, 0.0, confidence=confidence),
         n_clusters=n_clusters,
         clustering=clustering,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from retrieval_eval.stats.intervals import Interval
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, attainable_level
 from retrieval_eval.values import Value
 
@@ -161,8 +162,43 @@ def _power_of_flips(difference: float, standard_deviation: float, n: int, alpha:
     return found
 
 
+def detectable_interval(
+    detectable: Value, degrees_of_freedom: float, *, confidence: float = 0.95
+) -> Interval:
+    """Return how sure a smallest detectable difference is.
+
+    It is proportional to the standard deviation of the differences, which is estimated too. The
+    interval is the chi-square interval of that standard deviation, and takes the differences as
+    about normal. Not computable where the smallest detectable difference is not, for its reason.
+
+    Examples
+    --------
+    >>> ends = detectable_interval(smallest_detectable_difference(1.0, 10), 9)
+    >>> round(ends.low.value, 2), round(ends.high.value, 2)
+    (0.69, 1.82)
+    """
+    method = "chi_square"
+    if detectable.value is None or degrees_of_freedom <= 0:
+        reason = detectable.reason or "too_few_values"
+        return Interval.missing(reason, detectable.n, confidence, method)
+    from scipy.special import gammaincinv
+
+    tail, half = (1 - confidence) / 2, degrees_of_freedom / 2
+    # The quantile of chi-square over its mean is that of a gamma over its shape.
+    low, high = (
+        detectable.value * math.sqrt(half / float(gammaincinv(half, share)))
+        for share in (1 - tail, tail)
+    )
+    return Interval.of(low, high, detectable.n, confidence, method)
+
+
 def detectable_by_test_and_interval(
-    standard_deviation: float, n: int, *, alpha: float = 0.05, power: float = 0.8
+    standard_deviation: float,
+    n: int,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    excess: float = INTERVAL_EXCESS,
 ) -> Value:
     """Return the smallest true mean difference that both test and interval would detect.
 
@@ -189,6 +225,8 @@ def detectable_by_test_and_interval(
         Number of independent units: pairs, or clusters of them.
     alpha, power
         Two-sided significance level, of which the interval is the complement, and wanted power.
+    excess
+        What the interval needs more than Student's, times n; 0 for Student's own.
 
     Examples
     --------
@@ -206,7 +244,7 @@ def detectable_by_test_and_interval(
     )
     if by_t.value is None or by_test.value is None:
         return by_t
-    needed = max(by_t.value * (1 + INTERVAL_EXCESS / n), by_test.value)
+    needed = max(by_t.value * (1 + excess / n), by_test.value)
     if level <= 2.0 ** (1 - n):
         from scipy.special import ndtri
 

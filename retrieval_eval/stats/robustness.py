@@ -181,7 +181,7 @@ class Heterogeneity:
 
     ``p_value`` is that of the interaction, ``spread`` the standard deviation of the true group
     means (DerSimonian & Laird 1986), 0 where they vary no more than chance would. ``low`` and
-    ``high`` are the 95 % prediction interval of the mean of a further group, from three groups on.
+    ``high`` are the 95 % prediction interval of the mean of a further group, from four groups on.
     """
 
     n_groups: int
@@ -288,7 +288,7 @@ def _random_effects(centres: Floats, variances: Floats) -> tuple[float, float | 
     k = len(centres)
     scale = float(np.sum(weights) - np.sum(weights**2) / np.sum(weights))
     between = max(0.0, (q - (k - 1)) / scale)
-    if k < 3:
+    if k < 4:
         return math.sqrt(between), None, None
     from scipy.special import stdtrit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from msgspec import structs
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.escape import visible
+from retrieval_eval.escape import encodable, visible
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.model.design import Clustering, Design, Family
 from retrieval_eval.model.impact import (
     ComparisonDocument,
     Flip,
     LetThrough,
     MatchedPair,
     PairedEstimate,
+    PairedStatistics,
     PairValues,
     Threat,
 )
 from retrieval_eval.study.arms import arm, config_named, config_pairs, configs_stated
 from retrieval_eval.study.associations import association_label, difference_associations
-from retrieval_eval.study.design import design_of
+from retrieval_eval.study.design import HEADLINE, design_of
 from retrieval_eval.study.each_config import (
     calibration,
     first_times,
@@ -44,6 +46,7 @@ from retrieval_eval.study.frames import (
     DISPLAYS,
     Row,
     arms_of,
+    design_rows,
     discrimination_rows,
     estimate_rows,
     found_rows,
@@ -55,12 +58,20 @@ from retrieval_eval.study.frames import (
     rule_title,
     view_rows,
 )
-from retrieval_eval.study.gate import Valid, by_task, let_through, screen
+from retrieval_eval.study.gate import by_task, let_through, screen
 from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
-from retrieval_eval.study.threats import Study, leading_threats, threat_rows, threats_of
+from retrieval_eval.study.stated import Given, Stated, checked, stated_from
+from retrieval_eval.study.threats import (
+    OverPairs,
+    Study,
+    leading_threats,
+    lowers,
+    threat_rows,
+    threats_of,
+)
 from retrieval_eval.study.trials import VIEWED, Trial, Trials, some_trials
-from retrieval_eval.study.verdict import cautions, permitted, verdict_of
+from retrieval_eval.study.verdict import Conclusion, cautions, overturn_of, permitted, verdict_of
 from retrieval_eval.values import DEFAULT_SEED, signed
 
 if TYPE_CHECKING:
@@ -71,7 +82,7 @@ COMPARED: Final = tuple(name for name, metric in BY_NAME.items() if metric.is_co
 
 FAMILY: Final = metrics_named(COMPARED)
 
-PRIMARY: Final = "file_recall"
+PRIMARY: Final = HEADLINE
 """The metric the verdict is about."""
 
 _TABLE_COLUMNS: Final = {
@@ -104,11 +115,12 @@ TASK_STATUSES: Final[tuple[TaskStatus, ...]] = get_args(TaskStatus)
 class Verdict:
     """The conclusion of a comparison about its primary metric.
 
-    ``state`` is ``better`` or ``worse`` where the difference is clear, ``fragile`` where values
-    that an arm lacks could overturn it, ``no_detectable_difference``, ``too_few_pairs``, or
-    ``no_verdict`` where the arms cannot be compared. ``reason`` explains it in a sentence.
-    ``cautions`` are outcomes that clearly move the other way, and ``threats`` are sentences about
-    what lowers or withholds the verdict.
+    ``state`` is ``better`` or ``worse`` where the difference is clear, ``fragile`` where a threat
+    could overturn it, ``equivalent`` where it lies within the stated margin,
+    ``no_detectable_difference``, ``too_few_pairs``, or ``no_verdict`` where the arms cannot be
+    compared. ``reason`` explains it in a sentence, and ``overturn`` says what it would take to
+    overturn it. ``threats`` are sentences about the two or three threats that matter most, and
+    ``cautions`` outcomes that clearly move the other way.
     """
 
     state: str
@@ -116,6 +128,7 @@ class Verdict:
     reason: str
     cautions: tuple[str, ...] = ()
     threats: tuple[str, ...] = ()
+    overturn: str = ""
 
     def __str__(self) -> str:
         return self.state.replace("_", " ")
@@ -146,7 +159,8 @@ class Comparison:
             found.verdict_metric,
             found.verdict_reason,
             found.cautions,
-            tuple(threat.sentence for threat in found.threats if threat.effect != "none"),
+            tuple(threat.sentence for threat in self.leading_threats),
+            found.overturn,
         )
 
     @property
@@ -230,6 +244,11 @@ class Comparison:
         return frame_of("threats", threat_rows(self.record))
 
     @property
+    def design(self) -> pd.DataFrame:
+        """One row a part of the design: what the study was meant to be, and the source of that."""
+        return frame_of("design", design_rows(self.record) if self.comparison else ())
+
+    @property
     def leading_threats(self) -> tuple[Threat, ...]:
         """The two or three threats that matter most."""
         return leading_threats(self.record)
@@ -281,22 +300,28 @@ class Comparison:
 
         ``failed`` names the rules of the gate that withhold a verdict.
         """
+        pairs = tuple(config_pairs(self.trials))
+        drafts = [self._draft(*pair) for pair in pairs]
+        over = over_pairs([tested(draft.study) for draft in drafts])
         compared = [
-            (self if pair == (self.baseline, self.comparison) else self._other(*pair)).record
-            for pair in config_pairs(self.trials)
+            finish(draft, family).record for draft, family in zip(drafts, over, strict=True)
         ]
         rows = (
-            {**row, "failed": "; ".join(map(rule_title, record.gate.failed))}
+            {
+                **row,
+                "p_over_pairs": record.p_over_pairs,
+                "failed": "; ".join(map(rule_title, record.gate.failed)),
+            }
             for record in compared
             for row in estimate_rows(record)
             if row["is_verdict_metric"]
         )
         return frame_of("every_pair", rows)
 
-    def _other(self, baseline: str, comparison: str) -> Comparison:
+    def _draft(self, baseline: str, comparison: str) -> Draft:
         metrics = metrics_named([m for m in self.record.metrics if m in BY_NAME])
         primary = BY_NAME.get(self.record.verdict_metric, BY_NAME[PRIMARY])
-        return comparison_of(
+        return draft_of(
             self.trials, baseline, comparison, self.settings, metrics=metrics, primary=primary
         )
 
@@ -335,7 +360,7 @@ class Comparison:
     @cached_property
     def _valid(self) -> tuple[tuple[Trial, ...], tuple[LetThrough, ...]]:
         pairs = tuple(config_pairs(self.trials))
-        return let_through(self.trials, pairs, self.settings.mcp_configs)
+        return let_through(self.trials, pairs, self.settings.stated)
 
     def _differences(self, name: str, rows: Iterable[Row]) -> pd.DataFrame:
         """Return a frame of differences that says where none may be read, for those who draw it."""
@@ -377,9 +402,13 @@ class Comparison:
         return found.rename(columns=_TABLE_COLUMNS).set_axis(index, axis="index")
 
     def sentence(self) -> str:
-        """Return the comparison in one sentence: verdict, reason, and cautions."""
+        """Return the comparison in one sentence: verdict, reason, and what matters most to it.
+
+        Threats that do not change the verdict are left out, but for metrics that pay for it.
+        """
         verdict = self.verdict
-        against = "".join(f"; {remark}" for remark in (*verdict.cautions, *verdict.threats))
+        shown = (t for t in self.leading_threats if t.effect != "none" or t.name == "other_metrics")
+        against = "".join(f"; {threat.sentence}" for threat in shown)
         text = f"{self.comparison} compared with {self.baseline}: {verdict}, {verdict.reason}"
         return visible(f"{text}{against}.")
 
@@ -403,12 +432,16 @@ def compare(
     comparison: str = "",
     *,
     seed: int = DEFAULT_SEED,
-    primary: str | Metric = PRIMARY,
+    design: Given = None,
+    primary: str | Metric | None = None,
     metrics: Sequence[str | Metric] = COMPARED,
     view: str | None = None,
     mcp_configs: Sequence[str] | None = None,
+    alpha: float | None = None,
+    margin: float | None = None,
+    cluster: Clustering | None = None,
     n_resamples: int = 10_000,
-    confidence: float = 0.95,
+    confidence: float | None = None,
 ) -> Comparison:
     """Compare two configurations on the tasks that both ran.
 
@@ -429,8 +462,12 @@ def compare(
         are of one configuration nothing is compared, and the result states it.
     seed
         Seed of every resampling.
+    design
+        What was meant: the path of a ``study.toml``, the same as a mapping, or a
+        :class:`~retrieval_eval.model.design.Design`. What it leaves out is inferred from the
+        trials; the arguments below override it. ``record.design`` has all of it with its sources.
     primary
-        The metric the verdict is about.
+        The metric the verdict is about; by default the headline of the design, else file recall.
     metrics
         The family of metrics to compare, over which p is adjusted (Holm). For a column of
         numbers of your own give a :class:`~retrieval_eval.metrics.catalog.Metric` of its name.
@@ -438,9 +475,14 @@ def compare(
         What counts as retrieved in the metrics that depend on it, such as ``opened``; by default
         any access.
     mcp_configs
-        The configurations that are meant to use MCP; by default inferred from their trials.
+        The configurations that must use MCP, the others being meant not to; by default inferred
+        from their trials.
+    alpha, margin
+        The level of the test, below 0.5, and the largest difference that counts as none.
+    cluster
+        What tasks share that count together: ``repository``, ``suite``, or ``task`` for none.
     n_resamples, confidence
-        Number of resamples, and coverage of every interval.
+        Number of resamples, and coverage of every interval, by default 1 − alpha.
 
     Returns
     -------
@@ -479,17 +521,29 @@ def compare(
     """
     if view is not None and view not in VIEWS:
         raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")
-    first = metrics_named([primary])[0]
-    family = metrics_named(metrics)
-    family = family if first in family else (first, *family)
-    settings = Settings(seed, n_resamples, confidence, view=view)
-    ordered = some_trials(trials, needed=[settings.column(metric) for metric in family])
+    stated = stated_from(design).overridden(alpha=alpha, margin=margin, cluster=cluster)
+    first = metrics_named([primary or stated.headline or PRIMARY])[0]
+    if primary is not None:
+        stated = stated.with_headline(first.name)
+    family = family_with(first, metrics_named(metrics))
+    coverage = 1 - stated.level if confidence is None else confidence
+    needed = [Settings(seed, view=view).column(metric) for metric in family]
+    ordered = some_trials(trials, needed=needed, scales=stated.reward_scale)
     configs = sorted({trial.config_name for trial in ordered})
     if baseline and baseline == comparison:
         raise BadInputError(f"both sides are {visible(baseline)}")
-    settings = settings.with_roles(configs_stated(mcp_configs, configs))
+    stated = checked(stated, ordered).with_mcp(configs_stated(mcp_configs, configs), configs)
+    settings = Settings(seed, n_resamples, coverage, stated, view)
     sides = chosen_pair(ordered, baseline, comparison, settings) or (configs[0], "")
-    return comparison_of(ordered, *sides, settings, metrics=family, primary=first)
+    is_stated = bool(baseline and comparison) or sides == pair_meant(stated, configs)
+    return comparison_of(
+        ordered, *sides, settings, metrics=family, primary=first, is_stated=is_stated
+    )
+
+
+def family_with(first: Metric, family: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return the family of compared metrics with that of the verdict."""
+    return tuple(family) if first in family else (first, *family)
 
 
 def chosen_pair(
@@ -508,6 +562,9 @@ def chosen_pair(
     baseline = baseline and config_named(baseline, configs)
     comparison = comparison and config_named(comparison, configs)
     pairs = list(config_pairs(trials))
+    meant = pair_meant(settings.stated, configs)
+    if meant is not None and baseline in ("", meant[0]) and comparison in ("", meant[1]):
+        return meant
     if baseline or comparison:
         pairs += [(b, a) for a, b in pairs]
     fitting = [p for p in pairs if baseline in ("", p[0]) and comparison in ("", p[1])]
@@ -515,10 +572,19 @@ def chosen_pair(
         return fitting[0] if fitting else None
 
     def n_shared(pair: tuple[str, str]) -> tuple[int, int]:
-        matched = match(screen(arm(trials, pair[0]), arm(trials, pair[1]), settings.mcp_configs))
+        matched = match(screen(arm(trials, pair[0]), arm(trials, pair[1]), settings.stated))
         return sum(None not in found.values(PRIMARY) for found in matched), len(matched)
 
     return max(fitting, key=n_shared)
+
+
+def pair_meant(stated: Stated, configs: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two configurations that a design is about, the baseline first."""
+    if stated.pair is None:
+        return None
+    by_name = {encodable(config): config for config in configs}
+    first, second = map(by_name.get, stated.pair)
+    return None if first is None or second is None else (first, second)
 
 
 def comparison_of(
@@ -529,56 +595,170 @@ def comparison_of(
     *,
     metrics: Sequence[Metric] = FAMILY,
     primary: Metric = BY_NAME[PRIMARY],
+    is_stated: bool = True,
 ) -> Comparison:
     """Return the comparison over trials that :func:`~retrieval_eval.study.trials.trials_of` gave.
 
-    This is the only way a comparison is computed.
+    Where the pair was not stated in advance (``is_stated``) it is one of all pairs of the trials'
+    configurations, and its p is adjusted over them.
+    """
+    draft = draft_of(trials, baseline, comparison, settings, metrics=metrics, primary=primary)
+    if (settings.stated.family or ("stated_pair" if is_stated else "all_pairs")) == "stated_pair":
+        return finish(draft)
+    own = {(baseline, comparison), (comparison, baseline)}
+    others = [pair for pair in config_pairs(trials) if pair not in own]
+    if not others:
+        return finish(draft)
+    p_values = [tested(draft.study)]
+    p_values += [tested(study_of(trials, *pair, settings, [primary], primary)) for pair in others]
+    return finish(draft, over_pairs(p_values)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A comparison before its verdict, which may depend on those of other pairs."""
+
+    study: Study
+    trials: Sequence[Trial]
+    metrics: Sequence[Metric]
+
+
+def draft_of(
+    trials: Sequence[Trial],
+    baseline: str,
+    comparison: str,
+    settings: Settings,
+    *,
+    metrics: Sequence[Metric] = FAMILY,
+    primary: Metric = BY_NAME[PRIMARY],
+) -> Draft:
+    """Return a comparison with all its estimates, which :func:`finish` gives a verdict."""
+    study = study_of(trials, baseline, comparison, settings, metrics, primary)
+    return Draft(study, trials, metrics)
+
+
+def study_of(
+    trials: Sequence[Trial],
+    baseline: str,
+    comparison: str,
+    settings: Settings,
+    metrics: Sequence[Metric],
+    primary: Metric,
+) -> Study:
+    """Return design, valid trials, matched pairs and estimates of two configurations."""
+    arms = (arm(trials, baseline), arm(trials, comparison))
+    design = design_of(trials, baseline, comparison, settings.stated, headline=primary.name)
+    valid = screen(*arms, settings.stated)
+    measure = Measure(match(valid), planned_tasks(arms, valid), settings)
+    blocks = with_holm({metric.name: measure(metric) for metric in metrics})
+    return Study(arms, valid, measure, blocks, primary, design)
+
+
+def tested(study: Study) -> float | None:
+    """Return the p of the verdict's metric; None where the pair can have no verdict."""
+    return None if study.valid.failed else study.headline.p
+
+
+def over_pairs(p_values: Sequence[float | None]) -> list[OverPairs | None]:
+    """Return for every pair of configurations its p adjusted over all pairs that have one.
+
+    Of two configurations there is one pair, which needs no adjustment.
+    """
+    from retrieval_eval.stats.multiplicity import holm
+
+    if len(p_values) < 2:
+        return [None] * len(p_values)
+    adjusted = holm(p_values)
+    return [OverPairs(adjusted.m, p_value) for p_value in adjusted.values]
+
+
+def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
+    """Return the comparison with its threats and verdict.
+
+    ``over`` is the family of pairs that it is one of; None where the pair was stated in advance.
     """
     from retrieval_eval.stats.paired import MIN_PAIRS
+    from retrieval_eval.stats.robustness import n_to_overturn
 
-    arms = (arm(trials, baseline), arm(trials, comparison))
-    design = design_of(
-        trials, baseline, comparison, headline=primary.name, mcp_configs=settings.mcp_configs
-    )
-    valid = screen(*arms, settings.mcp_configs)
-    pairs = match(valid)
-    measure = Measure(pairs, planned_tasks(arms, valid), settings)
-    blocks = with_holm({metric.name: measure(metric) for metric in metrics})
-    lead = blocks[primary.name]
-    by_suite = reward_by_suite(measure, blocks.get("reward"))
+    study = draft.study
+    measure, blocks, primary = study.measure, study.blocks, study.primary
+    pairs, settings = study.pairs, study.settings
     views = {view: _view(measure, view) for view in VIEWS}
-    verdict, reason = verdict_of(primary, lead, valid, len(pairs))
+    study = replace(
+        study,
+        design=study.design
+        if settings.stated.family is not None
+        else _with_family(study.design, "stated_pair" if over is None else "all_pairs"),
+        reward_by_suite=reward_by_suite(measure, blocks.get("reward")),
+        views={view: found[primary.name] for view, found in views.items() if primary.name in found},
+        over=over,
+    )
+    threats = threats_of(study)
+    verdict, reason = verdict_of(study, threats)
+    is_decided = verdict in _CLEAR
+    n_tasks = None
+    if is_decided:
+        sample = study.sample
+        n_tasks = n_to_overturn(sample.values, sample.clusters, alpha=study.design.alpha)
     is_computable = len(pairs) >= MIN_PAIRS
+    concluded = {
+        (name, view): _under_view(study, BY_NAME[name], view, found[name])
+        for view, found in views.items()
+        for name in found
+    }
+    if primary.name in VIEWED:
+        concluded[primary.name, settings.view or VIEWS[0]] = verdict
     record = ComparisonDocument(
-        baseline_config=baseline,
-        comparison_config=comparison,
+        baseline_config=study.arms[0].config,
+        comparison_config=study.arms[1].config,
         computable=is_computable,
         reason=None if is_computable else "too_few_pairs",
         verdict=verdict,
         verdict_metric=primary.name,
         verdict_reason=reason,
-        cautions=cautions(primary, metrics, blocks) if verdict in _CLEAR else (),
-        threats=threats_of(Study(arms, valid, measure, blocks, primary, by_suite)),
-        gate=valid.gate,
-        ledger=ledger(arms, valid, pairs),
-        n_tasks_baseline=len({trial.task for trial in arms[0].trials}),
-        n_tasks_comparison=len({trial.task for trial in arms[1].trials}),
+        cautions=cautions(primary, draft.metrics, blocks) if is_decided else (),
+        threats=threats,
+        overturn=overturn_of(study, verdict, threats, n_tasks),
+        n_tasks_to_overturn=n_tasks,
+        p_over_pairs=None if over is None else over.p_value,
+        n_family=None if over is None else over.n,
+        gate=study.valid.gate,
+        ledger=ledger(study.arms, study.valid, pairs),
+        n_tasks_baseline=len({trial.task for trial in study.arms[0].trials}),
+        n_tasks_comparison=len({trial.task for trial in study.arms[1].trials}),
         n_pairs=len(pairs),
-        excluded=excluded_tasks(arms, valid, pairs),
-        metrics=blocks,
-        reward_by_suite=by_suite,
+        excluded=excluded_tasks(study.arms, study.valid, pairs),
+        metrics={metric.name: blocks[metric.name] for metric in draft.metrics},
+        reward_by_suite=tuple(study.reward_by_suite),
         views={
-            view: {**found, "verdict": permitted(found[PRIMARY], valid)}
-            for view, found in views.items()
+            view: {**found, "verdict": concluded[PRIMARY, view]} for view, found in views.items()
         },
-        flips=_flips(views, valid) if is_computable else (),
-        discrimination=discrimination(pairs, metrics, settings),
+        flips=_flips(views, concluded) if is_computable else (),
+        discrimination=discrimination(pairs, draft.metrics, settings),
         difference_associations=difference_associations(pairs, settings),
         slices=slices(pairs, settings),
-        pairs=tuple(_pair_row(pair, metrics, settings) for pair in pairs),
-        design=design,
+        pairs=tuple(_pair_row(pair, draft.metrics, settings) for pair in pairs),
+        design=study.design,
     )
-    return Comparison(baseline, comparison, record, tuple(trials), settings)
+    names = (record.baseline_config, record.comparison_config)
+    return Comparison(*names, record, tuple(draft.trials), settings)
+
+
+def _with_family(design: Design, family: Family) -> Design:
+    if design.family == family:
+        return design
+    how = "both were named" if family == "stated_pair" else "no pair was named"
+    sources = design.sources | {"family": f"inferred: {how}"}
+    return structs.replace(design, family=family, sources=sources)
+
+
+def _under_view(study: Study, metric: Metric, view: str, found: PairedEstimate) -> Conclusion:
+    """Return the conclusion about a metric under a view, which the same threats lower."""
+    blocks = {**study.blocks, metric.name: PairedStatistics(**structs.asdict(found))}
+    views = study.views if metric == study.primary else {}
+    there = replace(study, blocks=blocks, primary=metric, view=view, views=views)
+    is_lowered = not study.valid.failed and there.is_clear and lowers(there)
+    return permitted(there, is_lowered=is_lowered)
 
 
 View = dict[str, PairedEstimate]
@@ -588,14 +768,16 @@ def _view(measure: Measure, view: str) -> View:
     return {name: measure(BY_NAME[name], view) for name in VIEWED}
 
 
-def _flips(views: Mapping[str, View], valid: Valid) -> tuple[Flip, ...]:
+def _flips(
+    views: Mapping[str, View], concluded: Mapping[tuple[str, str], Conclusion]
+) -> tuple[Flip, ...]:
     """Return every headline whose sign or conclusion changes under another view."""
     rows = []
     for name in VIEWED:
         default = views[VIEWS[0]][name]
         for view in VIEWS[1:]:
             there = views[view][name]
-            shown = (permitted(default, valid), permitted(there, valid))
+            shown = (concluded[name, VIEWS[0]], concluded[name, view])
             kind = _flip(default, there, has_same_conclusion=shown[0] == shown[1])
             if kind is not None:
                 parts = (

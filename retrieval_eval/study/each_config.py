@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retrieval_eval.model.impact import CalibrationBin, FirstHitCurve, RewardTier
 from retrieval_eval.study.gate import by_task
 from retrieval_eval.study.settings import Settings
-from retrieval_eval.study.trials import SCALES_DIFFER, Trial, are_poolable, average
+from retrieval_eval.study.trials import SCALES_DIFFER, Trial, are_poolable, average, observed
 
 if TYPE_CHECKING:
     from retrieval_eval.stats.calibration import Cell
@@ -25,9 +25,6 @@ UNITS: Final[dict[Unit, tuple[str, str]]] = {
     "calls": ("ttfr_calls", "censored_at_calls"),
 }
 """Unit to the columns of the time of the hit, and of the end of observation without one."""
-
-_WHOLE: Final = {"seconds": "elapsed_seconds", "tokens": "total_tokens"}
-"""Unit to the outcome that measures the length of a trial."""
 
 
 # Rewards by how much was retrieved
@@ -167,17 +164,8 @@ def _first_trials(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
 
 
 def _times(trials: Sequence[Trial], unit: Unit) -> list[tuple[float, bool]]:
-    hit, end = UNITS[unit]
-    times = []
-    for trial in trials:
-        has_hit = not trial.never_hit
-        time = trial.numbers.get(hit if has_hit else end)
-        if time is None and trial.total_events == 0:
-            # A trial without events never hit; its length is known from its outcome only.
-            time = trial.numbers.get(_WHOLE.get(unit, ""))
-        if time is not None:
-            times.append((time, has_hit))
-    return times
+    found = (observed(trial, *UNITS[unit]) for trial in trials)
+    return [time for time in found if time is not None]
 
 
 def _curve(

@@ -7,7 +7,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import structs
 
@@ -20,10 +20,21 @@ from retrieval_eval.model.impact import (
     PairSlice,
     RewardBySuite,
 )
+from retrieval_eval.study.headline import headline_estimate
 from retrieval_eval.study.pairs import Clusters, Pair, Planned, Side, clusters_of, labels_by
 from retrieval_eval.study.settings import Settings
-from retrieval_eval.study.trials import SCALES_DIFFER, Trial, are_poolable, known_values
+from retrieval_eval.study.trials import (
+    SCALES_DIFFER,
+    Trial,
+    are_poolable,
+    known_values,
+    observed,
+)
 from retrieval_eval.values import signed
+
+if TYPE_CHECKING:
+    from retrieval_eval.stats.intervals import Interval
+    from retrieval_eval.stats.paired import PairedComparison
 
 HEADLINES: Final[Mapping[Kind, Literal["mean_difference", "ratio", "restricted_mean"]]] = {
     "bounded": "mean_difference",
@@ -32,6 +43,13 @@ HEADLINES: Final[Mapping[Kind, Literal["mean_difference", "ratio", "restricted_m
     "unbounded": "mean_difference",
 }
 """The kind of a metric to the estimate that leads."""
+
+FEW_UNITS: Final = 10
+"""Below so many independent units a bounded metric has an interval for any distribution too."""
+
+
+Row = tuple[Pair, float, float]
+"""A pair with a number of both sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +62,17 @@ class Measure:
 
     def __call__(self, metric: Metric, view: str | None = None) -> PairedEstimate:
         """Return the estimate of a metric, under a view of what counts as retrieved."""
-        from retrieval_eval.stats.paired import CLUSTER_MEANS, compare_paired
-
         column = self.settings.column(metric, view)
         sides = [(pair, *pair.values(column)) for pair in self.pairs]
         rows = [(pair, a, b) for pair, a, b in sides if a is not None and b is not None]
         is_pooled = metric.name != "reward" or are_poolable(_trials(p for p, _, _ in rows))
         rows = rows if is_pooled else []
-        clusters = clusters_of([pair for pair, _, _ in rows])
-        result = compare_paired(
-            [a for _, a, _ in rows],
-            [b for _, _, b in rows],
-            seed=self.settings.seed,
-            is_higher_better=metric.direction == "higher_is_better",
-            n_resamples=self.settings.n_resamples,
-            confidence=self.settings.confidence,
-            clusters=clusters.labels,
-        )
-        is_by_means = result.clustering == CLUSTER_MEANS
-        is_reward_open = any(t.is_reward_open for t in _trials(self.pairs))
-        kind: Kind = "unbounded" if metric.name == "reward" and is_reward_open else metric.kind
-        has_range = kind == "bounded"
-        is_bounded = has_range and result.mean_difference.computable
-        low, high = result.interval.low.value, result.interval.high.value
-        if has_range and low is not None and high is not None:
-            # With few clusters the t interval exceeds the range of a difference of two shares.
-            low, high = max(low, -1.0), min(high, 1.0)
+        kind = self._kind(metric, rows)
+        clusters = clusters_of([pair for pair, _, _ in rows], self.settings.stated.cluster)
+        result = self._compared(metric, rows, clusters)
+        is_by_means = _is_by_means(result)
+        is_bounded = kind == "bounded" and result.mean_difference.computable
+        low, high = _within(result.interval, 1.0 if kind == "bounded" else math.inf)
         estimate = PairedEstimate(
             direction=metric.direction,
             unit=metric.unit,
@@ -96,6 +99,8 @@ class Measure:
             losses=result.losses,
             rank_biserial=result.rank_biserial.value,
             smallest_detectable_difference=result.smallest_detectable_difference.value,
+            smallest_detectable_low=result.smallest_detectable_interval.low.value,
+            smallest_detectable_high=result.smallest_detectable_interval.high.value,
             cluster_by=clusters.by,
             n_clusters=clusters.n,
             **(
@@ -104,7 +109,278 @@ class Measure:
                 else {}
             ),
         )
-        return _with_never_hit(estimate, sides) if metric.censored_at else estimate
+        if kind == "censored":
+            estimate = _with_never_hit(estimate, sides)
+            return structs.replace(estimate, **self._restricted(metric))
+        if not estimate.computable:
+            return estimate
+        more = self._moved(metric, rows, clusters) | self._largest(rows, clusters)
+        if kind == "bounded":
+            more |= self._exact(rows, clusters, is_by_means=is_by_means)
+        if kind == "positive":
+            more |= self._ratio(rows, column, clusters)
+        more |= self._components(rows, column, kind)
+        return structs.replace(estimate, **more)
+
+    def _kind(self, metric: Metric, rows: Sequence[Row]) -> Kind:
+        """Return the kind of a metric; one whose values exceed 0 to 1 has no bounds."""
+        if metric.kind != "bounded":
+            return metric.kind
+        if metric.name == "reward":
+            is_open = any(trial.is_reward_open for trial in _trials(self.pairs))
+        else:
+            is_open = any(not 0 <= value <= 1 for _, *values in rows for value in values)
+        return "unbounded" if is_open else "bounded"
+
+    def _compared(
+        self, metric: Metric, rows: Sequence[Row], clusters: Clusters
+    ) -> PairedComparison:
+        from retrieval_eval.stats.paired import compare_paired
+
+        return compare_paired(
+            [a for _, a, _ in rows],
+            [b for _, _, b in rows],
+            seed=self.settings.seed,
+            is_higher_better=metric.direction == "higher_is_better",
+            n_resamples=self.settings.n_resamples,
+            confidence=self.settings.confidence,
+            clusters=clusters.labels,
+        )
+
+    def _moved(self, metric: Metric, rows: Sequence[Row], clusters: Clusters) -> dict[str, Any]:
+        """Return the shares of the tasks that did better and worse, and where the moved lie."""
+        from retrieval_eval.stats.moved import moved
+
+        found = moved(
+            [b - a for _, a, b in rows],
+            confidence=self.settings.confidence,
+            clusters=clusters.labels,
+        )
+        names = ("better", "worse") if metric.better == "higher" else ("worse", "better")
+        shares = (
+            (found.share_larger, found.share_larger_interval),
+            (found.share_smaller, found.share_smaller_interval),
+        )
+        location, interval = found.location, found.location_interval
+        more: dict[str, Any] = {
+            "n_moved": found.n_moved,
+            "hodges_lehmann": location.value,
+            "hodges_lehmann_low": interval.low.value,
+            "hodges_lehmann_high": interval.high.value,
+            "hodges_lehmann_reason": interval.low.reason,
+        }
+        for name, (share, ends) in zip(names, shares, strict=True):
+            more[f"share_{name}"] = share.value
+            more[f"share_{name}_low"] = ends.low.value
+            more[f"share_{name}_high"] = ends.high.value
+        return more
+
+    def _largest(self, rows: Sequence[Row], clusters: Clusters) -> dict[str, Any]:
+        from retrieval_eval.stats.paired import without_largest
+
+        found = without_largest([b - a for _, a, b in rows], clusters.labels)
+        return {
+            "largest_share": found.share.value,
+            "mean_difference_without_largest": found.mean_without.value,
+        }
+
+    def _exact(
+        self, rows: Sequence[Row], clusters: Clusters, *, is_by_means: bool
+    ) -> dict[str, Any]:
+        """Return the interval for any distribution, where there are few independent units."""
+        import numpy as np
+
+        from retrieval_eval.stats.clusters import group
+        from retrieval_eval.stats.intervals import bounded_mean
+        from retrieval_eval.stats.paired import cluster_means
+
+        n = clusters.n if clusters.labels is not None and clusters.n else len(rows)
+        if n >= FEW_UNITS:
+            return {}
+        differences = np.array([b - a for _, a, b in rows])
+        if is_by_means:
+            differences = cluster_means(differences, group(clusters.labels, len(rows)))
+        elif n < len(rows):
+            return {"exact_reason": "tasks_in_clusters"}
+        found = bounded_mean(differences, -1.0, 1.0, confidence=self.settings.confidence)
+        return {"exact_low": found.low.value, "exact_high": found.high.value}
+
+    def _ratio(self, rows: Sequence[Row], column: str, clusters: Clusters) -> dict[str, Any]:
+        """Return the ratio of geometric means, over tasks and inside each over its repeats."""
+        from retrieval_eval.stats.paired import compare_ratio, geometric_mean
+
+        sides = [
+            [geometric_mean(known_values(own, column)) for own in (pair.baseline, pair.comparison)]
+            for pair, _, _ in rows
+        ]
+        found = compare_ratio(
+            [a for a, _ in sides],
+            [b for _, b in sides],
+            seed=self.settings.seed,
+            n_resamples=self.settings.n_resamples,
+            confidence=self.settings.confidence,
+            clusters=clusters.labels,
+        )
+        detectable = found.smallest_detectable_interval
+        return {
+            "ratio": found.ratio.value,
+            "ratio_low": found.interval.low.value,
+            "ratio_high": found.interval.high.value,
+            "ratio_p": found.p_value.value,
+            "ratio_p_method": found.p_method,
+            "ratio_reason": found.ratio.reason,
+            "ratio_ci_reason": found.interval.low.reason,
+            "ratio_p_reason": found.p_value.reason,
+            "n_ratio": found.n,
+            "n_not_positive": found.n_not_positive,
+            "smallest_detectable_ratio": found.smallest_detectable_ratio.value,
+            "smallest_detectable_ratio_low": detectable.low.value,
+            "smallest_detectable_ratio_high": detectable.high.value,
+        }
+
+    def _components(self, rows: Sequence[Row], column: str, kind: Kind) -> dict[str, Any]:
+        """Return what repeats and what tasks contribute to the spread of the differences."""
+        sides = [
+            [known_values(own, column) for own in (pair.baseline, pair.comparison)]
+            for pair, _, _ in rows
+        ]
+        if kind == "positive":
+            sides = [
+                [list(map(math.log, own)) for own in side]
+                for side in sides
+                if min(map(min, side)) > 0
+            ]
+        return _repeats(sides)
+
+    def _restricted(self, metric: Metric) -> dict[str, Any]:
+        """Return the difference of restricted mean times, tasks without a hit included."""
+        from retrieval_eval.stats.time_to_event import compare_times
+
+        times = _observed(self.pairs, metric)
+        clusters = clusters_of([pair for pair, _, _ in times], self.settings.stated.cluster)
+        found = compare_times(
+            [before for _, before, _ in times],
+            [after for _, _, after in times],
+            seed=self.settings.seed,
+            is_higher_better=metric.better == "higher",
+            n_resamples=self.settings.n_resamples,
+            confidence=self.settings.confidence,
+            clusters=clusters.labels,
+        )
+        if found is None:
+            return {"n_restricted": len(times), "restricted_mean_reason": "never_hit"}
+        result, until = found.compared, found.until
+        low, high = _within(result.interval, until)
+        detectable = result.smallest_detectable_interval
+        more = {
+            "restricted_mean_baseline": result.mean_baseline.value,
+            "restricted_mean_comparison": result.mean_comparison.value,
+            "restricted_mean_difference": result.mean_difference.value,
+            "restricted_mean_low": low,
+            "restricted_mean_high": high,
+            "restricted_mean_p": result.p_value.value,
+            "restricted_mean_p_method": result.p_method,
+            "restricted_mean_reason": result.mean_difference.reason,
+            "restricted_mean_ci_reason": result.interval.low.reason,
+            "restricted_mean_p_reason": result.p_value.reason,
+            "restricted_mean_detectable": result.smallest_detectable_difference.value,
+            "restricted_mean_detectable_low": detectable.low.value,
+            "restricted_mean_detectable_high": detectable.high.value,
+            "until": until,
+            "until_tipping": found.until_tipping,
+            "n_restricted": len(times),
+            "never_share_baseline": found.never_baseline.value,
+            "never_share_comparison": found.never_comparison.value,
+        }
+        if not result.mean_difference.computable:
+            return more
+        sides = [
+            [[until if time is None else time for time in own] for own in (before, after)]
+            for _, before, after in times
+        ]
+        rows = [
+            (pair, statistics.fmean(before), statistics.fmean(after))
+            for (pair, _, _), (before, after) in zip(times, sides, strict=True)
+        ]
+        return (
+            more
+            | self._moved(metric, rows, clusters)
+            | self._largest(rows, clusters)
+            | _repeats(sides)
+            | {
+                "cluster_by": clusters.by,
+                "n_clusters": clusters.n,
+                "averaged_over": "clusters" if _is_by_means(result) else "tasks",
+            }
+        )
+
+
+def _is_by_means(result: PairedComparison) -> bool:
+    from retrieval_eval.stats.paired import CLUSTER_MEANS
+
+    return result.clustering == CLUSTER_MEANS
+
+
+def _within(interval: Interval, largest: float) -> tuple[float | None, float | None]:
+    """Return the ends of an interval, cut at the largest difference that the metric can have."""
+    low, high = interval.low.value, interval.high.value
+    if low is None or high is None:
+        return low, high
+    return max(low, -largest), min(high, largest)
+
+
+def _repeats(sides: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
+    from retrieval_eval.stats.paired import variance_components
+
+    found = variance_components([before for before, _ in sides], [after for _, after in sides])
+    return {
+        "variance_between": found.between.value,
+        "variance_within": found.within.value,
+        "variance_reason": found.between.reason,
+        "n_repeats_baseline": _mean_number([before for before, _ in sides]),
+        "n_repeats_comparison": _mean_number([after for _, after in sides]),
+    }
+
+
+def _mean_number(groups: Sequence[Sequence[float]]) -> float | None:
+    return statistics.fmean(map(len, groups)) if groups else None
+
+
+Times = list[float | None]
+"""Of trials, the time of each one's hit, or None for one that never hit."""
+
+
+def _observed(pairs: Sequence[Pair], metric: Metric) -> list[tuple[Pair, Times, Times]]:
+    """Return the pairs in which some trial of each side is known to have hit or not, with times.
+
+    Where a hit has no known time its trial is left out. Then so are trials that never hit and have
+    no known end, since what left out the times of some took them from both.
+    """
+    own = [
+        [
+            [(trial, observed(trial, metric.name, metric.censored_at)) for trial in side]
+            for side in (
+                [trial for trial in pair.baseline if trial.computable],
+                [trial for trial in pair.comparison if trial.computable],
+            )
+        ]
+        for pair in pairs
+    ]
+    trials = [known for sides in own for side in sides for known in side]
+    has_gap = any(time is None and not trial.never_hit for trial, time in trials)
+    found = []
+    for pair, sides in zip(pairs, own, strict=True):
+        before, after = (
+            [
+                time[0] if time is not None and time[1] else None
+                for trial, time in side
+                if time is not None or (trial.never_hit and not has_gap)
+            ]
+            for side in sides
+        )
+        if before and after:
+            found.append((pair, before, after))
+    return found
 
 
 def _trials(pairs: Iterable[Pair]) -> Iterator[Trial]:
@@ -166,10 +442,10 @@ def reward_by_suite(measure: Measure, pooled: PairedEstimate | None) -> tuple[Re
 
 
 def with_holm(estimates: Mapping[str, PairedEstimate]) -> dict[str, PairedStatistics]:
-    """Add Holm's adjusted p-value over the family of metrics."""
+    """Add Holm's adjusted p-value of the headline over the family of metrics."""
     from retrieval_eval.stats.multiplicity import holm
 
-    adjusted = holm([estimate.p_value for estimate in estimates.values()])
+    adjusted = holm([headline_estimate(estimate).p for estimate in estimates.values()])
     return {
         name: PairedStatistics(**structs.asdict(estimate), p_holm=value)
         for (name, estimate), value in zip(estimates.items(), adjusted.values, strict=True)

@@ -17,6 +17,7 @@ from msgspec import structs
 
 from retrieval_eval.escape import html_text
 from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.model.design import ArmDesign
 from retrieval_eval.model.impact import (
     Association,
     CalibrationBin,
@@ -226,6 +227,87 @@ def discrimination_rows(record: ComparisonDocument) -> Iterator[Row]:
         yield arms_of(record) | structs.asdict(found) | {"title": title, "label": label}
 
 
+_DESIGN: Final[dict[str, str]] = {
+    "unit": "One observation",
+    "cluster": "Tasks that count together",
+    "missing": "A missing value",
+    "reward_scale": "Scale of rewards",
+    "headline": "Metric of the verdict",
+    "margin": "Margin of equivalence",
+    "alpha": "Level of the tests",
+    "family": "Pairs of configurations",
+    "is_sequential": "Read while trials are added",
+}
+"""Parts of a design, and how they are printed."""
+
+_MEANT: Final[dict[str, str]] = {
+    "repository": "share a repository",
+    "suite": "share a suite",
+    "unknown": "is unknown, so bounds are given",
+    "failure": "counts as 0",
+    "stated_pair": "this pair was chosen in advance",
+    "all_pairs": "every pair is compared",
+}
+"""Values of a design whose name does not tell."""
+
+
+def design_rows(record: ComparisonDocument) -> Iterator[Row]:
+    """Yield one row a part of the design: what was meant, and where that comes from."""
+    design = record.design
+    if design is None:
+        return
+    for side, one in zip(("baseline", "comparison"), design.arms, strict=True):
+        yield arms_of(record) | {
+            "field": side,
+            "label": f"{side.capitalize()}: {one.config_name}",
+            "value": meant_of(one),
+            "source": design.sources.get(side),
+        }
+    for name, label in _DESIGN.items():
+        value: Any = getattr(design, name)
+        yield arms_of(record) | {
+            "field": name,
+            "label": label,
+            "value": _value_of(name, value),
+            "source": design.sources.get(name),
+        }
+
+
+def meant_of(one: ArmDesign) -> str:
+    """Return which tools an arm is meant to use and which not.
+
+    Examples
+    --------
+    >>> meant_of(ArmDesign(config_name="new", must_use=("mcp",)))
+    'must use MCP'
+    """
+    uses = (
+        ("must use", one.must_use),
+        ("may use", one.may_use),
+        ("must not use", one.must_not_use),
+    )
+    return "; ".join(
+        f"{verb} {', '.join('MCP' if tool == 'mcp' else tool for tool in tools)}"
+        for verb, tools in uses
+        if tools
+    )
+
+
+def _value_of(name: str, value: Any) -> str | None:
+    if name == "reward_scale":
+        return "; ".join(
+            f"{suite}: {'unknown' if ends is None else f'{ends[0]:g} to {ends[1]:g}'}"
+            for suite, ends in value.items()
+        )
+    if name == "headline":
+        return BY_NAME[value].title if value in BY_NAME else str(value)
+    if name == "cluster" and value == "task":
+        return "none: each task counts by itself"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return None if value is None else _MEANT.get(str(value), str(value))
+
+
 def member_rows(record: ComparisonDocument, member: str) -> Iterator[Row]:
     """Yield one row an entry of a list of the comparison, such as ``slices``."""
     for entry in getattr(record, member):
@@ -265,6 +347,7 @@ DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
     "estimates": _ESTIMATES,
     "gate": (*ARMS, "rule", "title", "outcome", GateRule, "trials"),
     "threats": (*ARMS, "title", Threat),
+    "design": (*ARMS, "field", "label", "value", "source"),
     "found": (*ARMS, "rule", "title", "config_name", "task_name", "trial_name"),
     "ledger": (*ARMS, "arm", "status", "reason", "label", "n:Int64"),
     "views": (*ARMS, "view", "metric", "verdict", "flip", PairedEstimate),
@@ -275,7 +358,7 @@ DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
     "difference_associations": (*ARMS, "label", DifferenceAssociation),
     "associations": ("label", Association),
     "tasks": ("benchmark", "task_name", "status", "n_trials:Int64"),
-    "every_pair": (*_ESTIMATES, "failed"),
+    "every_pair": (*_ESTIMATES, "p_over_pairs:float64", "failed"),
     "first_hits": (FirstHitCurve,),
     "times": ("config_name", "unit", "time:float64", "end:float64"),
     "tiers": (RewardTier,),

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Final
 
 from retrieval_eval.model.impact import PairedEstimate
+
+MOSTLY_REPEATS: Final = 0.8
+"""From this share of variance on, repeats are nearly as good as tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +134,37 @@ def headline_estimate(block: PairedEstimate) -> Headline:
         block.smallest_detectable_low,
         block.smallest_detectable_high,
     )
+
+
+def repeats_sentence(block: PairedEstimate) -> str | None:
+    """Return whether more tasks or more repeats would make the headline surer, in a sentence.
+
+    From the variance of the differences between tasks and that of repeats inside them. Twice as
+    many tasks halve both, twice as many repeats the second only; both double the trials. None where
+    the two are not known (``variance_reason``).
+
+    Examples
+    --------
+    >>> block = PairedEstimate(
+    ...     direction="higher_is_better",
+    ...     n_pairs=9,
+    ...     computable=True,
+    ...     reason=None,
+    ...     variance_between=0.03,
+    ...     variance_within=0.01,
+    ... )
+    >>> print(repeats_sentence(block))
+    25 % of the variance of the differences comes from repeats: twice as many repeats would shorten
+    the interval by 6 %, twice as many tasks by 29 %; more tasks help
+    """
+    between, within = block.variance_between, block.variance_within
+    if between is None or within is None or between + within <= 0:
+        return None
+    share = within / (between + within)
+    by_repeats, by_tasks = 1 - math.sqrt(1 - share / 2), 1 - math.sqrt(0.5)
+    advice = "more repeats help about as much" if share >= MOSTLY_REPEATS else "more tasks help"
+    return (
+        f"{share:.0%} of the variance of the differences comes from repeats: twice as many repeats "
+        f"would shorten the interval by {by_repeats:.0%}, twice as many tasks by {by_tasks:.0%}; "
+        f"{advice}"
+    ).replace("%", " %")

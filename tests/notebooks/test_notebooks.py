@@ -186,14 +186,17 @@ def test_the_answer_comes_first_on_search_pages(stem):
 @pytest.mark.parametrize(
     ("stem", "order"),
     [
-        ("search_report", ("guard", "measures", "contributions", "changes", "slice-changes")),
-        ("search_diff", ("contributions", "documents-5", "top1", "changes", "diff-slices")),
+        ("search_report", ("guard", "means", "moves", "changes", "slice_changes")),
+        (
+            "search_diff",
+            ("moves", "moved_documents", "first_documents", "changes", "slice_changes"),
+        ),
     ],
 )
 def test_search_notebooks_show_what_may_be_trusted_and_queries_before_means(stem, order):
     path = next(p for p in REPORTS if p.stem == stem)
     text = "\n".join(cell.source for cell in code(path))
-    places = [text.index(f'"{key}"') for key in order]
+    places = [text.index(f"tables.{name}(") for name in order]
     assert places == sorted(places)
 
 

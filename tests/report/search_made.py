@@ -40,6 +40,16 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any], **options: Any) -> Sear
     return SearchDiff(found, before, after, pinned=options.get("pinned"), **own)
 
 
+def exhibit(frame: Any) -> Exhibit:
+    """The table of a frame that carries what its table says."""
+    return retrieval_eval.table.show(frame)
+
+
+def notes(frame: Any) -> tuple[str, ...]:
+    found: tuple[str, ...] = only(exhibit(frame).block(), Table).notes
+    return found
+
+
 class Shown:
     """What the cells of a notebook show on a run or difference, by the key of the exhibit.
 

@@ -57,8 +57,11 @@ def test_metrics_that_cannot_discriminate_leave_the_headline_by_name(tmp_path):
         "File recall",
         "Time to first relevant (s)",
         "Read overlap",
+        "Reward",
+        "Cost (USD)",
+        "Elapsed time (s)",
     ]
-    assert table.notes[1] == (
+    assert table.notes[-1] == (
         "Left out, unable to tell the two apart: MRR (saturated), nDCG@10 (repeats File recall), "
         "Context efficiency (constant)."
     )
@@ -76,23 +79,20 @@ def test_the_verdict_s_metric_never_leaves_the_headline(tmp_path):
 
 def test_the_headline_says_what_stands_after_adjustment_and_on_which_side(stored):
     # The made run has p (Holm) 0.04 where more is better and 0.3 elsewhere.
-    note = displays.headline(stored).notes[2]
-    assert note.startswith(
-        "After correcting for 11 metrics (Holm), the difference is significant only for File recall"
-    )
-    assert "File recall (better)" in note
-    assert "Cost" not in note
+    note = displays.headline(stored).notes[1]
+    assert note.startswith("After correcting for 11 metrics (Holm): better file recall, MRR")
+    assert "cost" not in note
 
 
 def test_the_headline_says_how_many_groups_its_p_rests_on(stored):
     # Twelve tasks in two suites: the signs of two groups allow p = 1/2 and 1 only.
     comparison = stored
-    assert displays.headline(comparison).notes[1] == (
+    assert displays.headline(comparison).notes[0] == (
         "Tasks that share a suite are resampled together: 12 tasks in 2 groups, so that p is at "
         "least 0.500."
     )
     many = replace(comparison.metrics["file_recall"], n_clusters=12, cluster_by="repository")
-    note = displays.headline(replace(comparison, metrics={"file_recall": many})).notes[1]
+    note = displays.headline(replace(comparison, metrics={"file_recall": many})).notes[0]
     assert note.endswith("12 tasks in 12 groups.")
     alone = replace(many, n_clusters=None, cluster_by=None)
     notes = displays.headline(replace(comparison, metrics={"file_recall": alone})).notes
@@ -103,48 +103,125 @@ def test_the_headline_says_what_few_groups_and_one_group_mean(stored):
     comparison = stored
     recall = comparison.metrics["file_recall"]
     few = replace(recall, n_clusters=5, cluster_by="repository", averaged_over="clusters")
-    note = displays.headline(replace(comparison, metrics={"file_recall": few})).notes[1]
+    note = displays.headline(replace(comparison, metrics={"file_recall": few})).notes[0]
     assert note == (
         "12 tasks in 5 groups by repository: the means, difference and interval are those of the "
         "repository means (t with 4 degrees of freedom), each counting the same."
     )
     one = replace(recall, n_clusters=1, cluster_by="repository")
-    note = displays.headline(replace(comparison, metrics={"file_recall": one})).notes[1]
+    note = displays.headline(replace(comparison, metrics={"file_recall": one})).notes[0]
     assert (
         note == "All 12 tasks are of one repository, so the result is about this repository only."
     )
 
 
-def test_a_time_in_the_headline_has_its_share_without_a_hit(stored):
-    comparison = stored
+def test_a_time_is_led_by_restricted_means_and_says_on_how_many_tasks_it_never_hit(stored):
     time = replace(
-        comparison.metrics["ttfr_seconds"],
+        stored.metrics["ttfr_seconds"],
+        headline="restricted_mean",
         n_never_baseline=6,
         n_watched_baseline=12,
         n_never_comparison=0,
         n_watched_comparison=12,
-        ci_low=None,
-        ci_high=None,
-        p_holm=None,
-        ci_reason="never_hit_differs",
+        restricted_mean_baseline=80.0,
+        restricted_mean_comparison=50.0,
+        restricted_mean_difference=-30.0,
+        restricted_mean_low=-45.0,
+        restricted_mean_high=-14.0,
+        n_restricted=12,
+        until=200.0,
     )
-    metrics = {**comparison.metrics, "ttfr_seconds": time}
-    table = displays.headline(replace(comparison, metrics=metrics))
-    (row,) = [row for row in table.rows if row[0] == "Time to first relevant (s)"]
-    assert row[4] == "never: 6 | 0 of 12"
-    uneven = replace(time, n_watched_baseline=11, ci_low=-9.0, ci_high=-1.0)
-    uneven = replace(comparison, metrics={**metrics, "ttfr_seconds": uneven})
-    (row,) = [r for r in displays.headline(uneven).rows if r[0] == "Time to first relevant (s)"]
-    assert row[4] == "[−9.0, −1.0], never: 6 of 11 | 0 of 12"
-    whole = table_of(
-        rev.table.estimates(
-            study_of(replace(comparison, metrics=metrics)).estimates, ["ttfr_seconds"]
-        )
+    metrics = {"file_recall": stored.metrics["file_recall"], "ttfr_seconds": time}
+    table = displays.headline(replace(stored, metrics=metrics))
+    place = [row[0] for row in table.rows].index("Time to first relevant (s)")
+    assert table.rows[place][1:6] == ("−30.0 s", "[−45.0, −14.0]", "12", "80.0", "50.0")
+    assert table.rows[place + 1] == (
+        "Time to first relevant: never found (tasks)",
+        *("", "", "", "6 of 12", "0 of 12", ""),
     )
-    assert whole.rows[1] == (tables.NEVER, "6 of 12", "0 of 12", "", "", "", "")
-    assert tables.TIMES in whole.notes
-    assert tables.UNTIMED.format(metrics="Time to first relevant") in whole.notes
-    assert not any("Time to first relevant (better)" in note for note in table.notes)
+    assert tables.TIMES.format(metrics="Time to first relevant within 200.0 s") in table.notes
+
+
+def test_a_cost_is_led_by_its_ratio_and_has_a_row_for_the_total_bill(stored):
+    cost = replace(
+        stored.metrics["cost_usd"],
+        headline="ratio",
+        ratio=1.27,
+        ratio_low=1.1,
+        ratio_high=1.46,
+        n_ratio=12,
+        mean_difference=0.5,
+        ci_low=0.1,
+        ci_high=1.5,
+        largest_share=0.6,
+        mean_difference_without_largest=0.2,
+    )
+    record = replace(stored, metrics={"cost_usd": cost})
+    shown = table_of(rev.table.estimates(study_of(record).estimates))
+    assert shown.rows[0][:4] == ("Cost (USD)", "×1.27", "[1.10, 1.46]", "12")
+    assert shown.rows[1] == (
+        "Cost: total bill (USD a task)",
+        *("+0.50 USD", "[+0.10, +1.50]", "12", "", "", ""),
+    )
+    assert tables.RATIOS in shown.notes
+    assert tables.FEW_FOR_TAILS in shown.notes
+    assert shown.notes[-1] == (
+        "Cost: one task has 60 % of the total bill; without it the mean difference is +0.20 USD."
+    )
+    first = displays.headline(record)
+    assert not any("total bill" in row[0] for row in first.rows)
+    assert tables.FEW_FOR_TAILS not in first.notes
+
+
+def test_few_tasks_have_an_interval_for_any_distribution(stored):
+    recall = replace(stored.metrics["file_recall"], n_pairs=7, exact_low=-0.3, exact_high=0.6)
+    record = replace(stored, metrics={"file_recall": recall})
+    shown = table_of(rev.table.estimates(study_of(record).estimates))
+    assert shown.rows[1] == (
+        "File recall: interval for any distribution",
+        *("", "[−0.30, +0.60]", "7", "", "", ""),
+    )
+
+
+def test_an_estimate_without_interval_says_why(stored):
+    recall = replace(stored.metrics["file_recall"], ci_low=None, ci_high=None)
+    recall = replace(recall, ci_reason="too_few_values")
+    record = replace(stored, metrics={"file_recall": recall})
+    shown = table_of(rev.table.estimates(study_of(record).estimates))
+    assert shown.notes == ("— File recall: fewer values than the statistic needs.",)
+
+
+def test_shares_of_tasks_and_variances_are_shown_with_what_they_mean(stored):
+    recall = replace(
+        stored.metrics["file_recall"],
+        share_better=0.5,
+        share_better_low=0.21,
+        share_better_high=0.79,
+        share_worse=0.25,
+        n_moved=9,
+        hodges_lehmann=0.1,
+        hodges_lehmann_low=0.05,
+        hodges_lehmann_high=0.2,
+        variance_between=0.01,
+        variance_within=0.03,
+        n_repeats_baseline=3.0,
+        n_repeats_comparison=3.0,
+    )
+    frame = study_of(replace(stored, metrics={"file_recall": recall})).estimates
+    moved = rev.table.moved(frame)
+    assert moved.finding == "File recall: better on 50 % of tasks, worse on 25 %"
+    assert table_of(moved).rows == (
+        ("File recall", "50 % [21, 79]", "25 %", "9", "+0.10 [+0.05, +0.20]"),
+    )
+    repeats = rev.table.repeats(frame)
+    assert repeats.finding == (
+        "More repeats of the same tasks would help most: 75 % of the variance of file recall is "
+        "between repeats of a task"
+    )
+    assert table_of(repeats).rows == (("File recall", "3", "0.0100", "0.0300", "25 %"),)
+    unknown = replace(recall, variance_within=None, variance_reason="no_repeats")
+    none = study_of(replace(stored, metrics={"file_recall": unknown})).estimates
+    assert rev.table.repeats(none).nothing.startswith("Whether more repeats or more tasks would")
 
 
 def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile(stored):
@@ -152,7 +229,7 @@ def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile
     gaps = {"bound_low": -0.1, "bound_high": 0.3, "n_lacking_comparison": 16}
     recall = replace(comparison.metrics["file_recall"], mean_difference=0.1, p_holm=0.01, **gaps)
     note = displays.headline(replace(comparison, metrics={"file_recall": recall})).notes[-1]
-    assert note.endswith("only for File recall (better, fragile).")
+    assert note.endswith("better file recall (fragile).")
     assert not is_fragile(replace(recall, bound_low=0.01))
     assert not is_fragile(replace(recall, bound_low=1e-8))
     assert is_fragile(replace(recall, bound_low=1e-17))
@@ -162,8 +239,8 @@ def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile
 def test_a_worse_metric_is_not_listed_as_if_it_were_better(stored):
     cost = replace(stored.metrics["cost_usd"], mean_difference=0.1, p_holm=0.01)
     metrics = {"cost_usd": cost}
-    (note,) = displays.headline(replace(stored, metrics=metrics)).notes[1:]
-    assert note.endswith("only for Cost (worse).")
+    (note,) = displays.headline(replace(stored, metrics=metrics)).notes
+    assert note == "After correcting for 1 metric (Holm): worse cost."
 
 
 @pytest.mark.parametrize(("n_tasks", "is_told"), [(12, True), (60, False)])
@@ -200,9 +277,12 @@ def test_run_integrity_adds_up_and_counts_what_is_wrong(tmp_path):
 def test_the_answer_of_a_failed_gate_shows_the_failed_rules_and_no_means(withheld_run):
     box = displays.answer_box(withheld_run.study)
     assert box.finding == f"No verdict: {BASELINE} and {MCP} cannot be compared"
-    assert box.sentences[0] == f"12 of 12 trials of {MCP} made no MCP call that succeeded."
+    why = (
+        f"12 of 12 trials of {MCP} made no successful call of a required tool. A difference between"
+    )
+    assert box.sentences[0].startswith(why)
     (table,) = box.exhibits
-    assert [row[0] for row in table.rows] == ["Dead MCP server"]
+    assert [row[0] for row in table.rows] == ["Required tool not used"]
     assert dict(box.badges)["Completeness"].endswith("their comparison withheld")
 
 

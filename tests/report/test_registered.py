@@ -13,6 +13,7 @@ import pytest
 import retrieval_eval as rev
 from retrieval_eval import registry
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.report.defaults import Defaults, shown_as
 from retrieval_eval.report.registered import (
     FIGURES,
     TABLES,
@@ -42,11 +43,13 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "heatmap": (("config_name", "status", "file_recall"), {"n": "n"}),
     "lines": ((["recall@1", "file_recall"],), {}),
     "means": ((["file_recall", "cost_usd"],), {}),
+    "moved": ((), {}),
     "over_time": (
         ("file_recall", "task_name"),
         {"by": "config_name", "low": "baseline", "high": "comparison", "line": "n"},
     ),
     "paired": (("file_recall",), {}),
+    "repeats": ((), {}),
     "sensitivity": ((), {}),
     "show": ((["task_name", "file_recall", "cost_usd"],), {}),
     "significance": ((), {}),
@@ -70,6 +73,7 @@ NUMBERS = (
     *("hits_ground_truth", "step_index", "file_recall", "recall@1", "cost_usd"),
     *("baseline", "comparison", "difference", "n", "n_pairs", "mean_difference"),
     *("ci_low", "ci_high", "p_value", "q_value", "spearman_r", "sign_change"),
+    *("share_better", "share_worse", "variance_between", "variance_within"),
 )
 
 
@@ -106,6 +110,10 @@ def rows(n_groups: int, n_each: int = 5, *, has_values: bool = True) -> pd.DataF
             "group": None,
             "spearman_r": 0.25 * g if has_values else None,
             "sign_change": 0.0,
+            "share_better": 0.25 + g / 16 if has_values else None,
+            "share_worse": 0.25 if has_values else None,
+            "variance_between": 0.25 + g / 4 if has_values else None,
+            "variance_within": 0.5 if has_values else None,
             "view": NAMES[g],
             "verdict": "better",
         }
@@ -204,10 +212,11 @@ def needed(name: str) -> set[str]:
     """Return the columns that an entry names or takes for granted."""
     arguments, more = ARGUMENTS[name]
     values = [*arguments, *more.values()]
-    if name in ("associations", "estimates", "sensitivity", "significance", "views"):
-        own = {"associations": "label scope spearman_r", "views": "view verdict"}
-        own["sensitivity"] = own["associations"]
-        return set(own.get(name, "metric").split())
+    own = ("associations", "estimates", "moved", "repeats", "sensitivity", "significance", "views")
+    if name in own:
+        columns = {"associations": "label scope spearman_r", "views": "view verdict"}
+        columns["sensitivity"] = columns["associations"]
+        return set(columns.get(name, "metric").split())
     named = {n for v in values for n in ([v] if isinstance(v, str) else v) if isinstance(n, str)}
     if name == "tasks":
         return {"task_name", "config_name"}
@@ -280,3 +289,21 @@ def rings(ax, frame) -> Words:
 
 
 FIGURES._entries.pop("rings")
+
+
+def test_a_frame_carries_what_its_table_says_until_rows_are_left_out():
+    frame = pd.DataFrame({"a": ["x", "y", "z"], "b": [1, 2, 3]})
+    known = Defaults("mine", "Letters", {"a": "Letter"}, "Three", "No letter.", top=2, notes=["N."])
+    whole = shown_as(frame, known)
+    found = rev.table.show(whole)
+    assert (found.key, found.finding, found.caption) == ("mine", "Three", "Letters")
+    (shown,) = found.block().exhibits
+    assert (shown.header, len(shown.rows)) == (("Letter",), 2)
+    assert shown.notes == ("N.", "The first 2 of 3 rows.")
+    part = rev.table.show(whole[whole["b"] > 1], ["b"])
+    assert (part.finding, part.caption) == ("", "Letters")
+    assert part.block().exhibits[0].notes == ()
+    assert rev.table.show(shown_as(frame[:0], known)).nothing == "No letter."
+    frame.attrs["withheld"] = "The runs cannot be compared."
+    kept_back = rev.table.show(shown_as(frame, known))
+    assert (kept_back.finding, kept_back.nothing) == ("Three", "No letter.")

@@ -15,8 +15,7 @@ from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.model.gold import Label
 from retrieval_eval.report import load_search
 from retrieval_eval.report import search_opening as opening
-from retrieval_eval.report import search_tables as summaries
-from retrieval_eval.report import search_words as words
+from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.searched import Noise
@@ -31,7 +30,9 @@ from tests.report.search_made import (
     Shown,
     artefact,
     delta,
+    exhibit,
     failed,
+    notes,
     only,
     ordinary,
     searched,
@@ -191,9 +192,9 @@ def test_the_composite_names_its_worst_component(report):
 
 def test_a_missing_component_leaves_no_composite():
     nothing = gold_set(gold_query("q", {"a": 1}))
-    found = words.composite(searched(run_of(nothing, [answer("q", ["a"])])))
-    assert found["finding"] == "The composite is not computable: a component is missing"
-    assert "before there was one" in words.composite(searched(artefact()))["empty"]
+    found = exhibit(tables.components(searched(run_of(nothing, [answer("q", ["a"])]))))
+    assert found.finding == "The composite is not computable: a component is missing"
+    assert "before there was one" in exhibit(tables.components(searched(artefact()))).nothing
 
 
 def test_kappa_and_where_labels_come_from(report):
@@ -223,7 +224,7 @@ def test_label_provenance_counts_pairs_by_how_many_people_labelled_them():
     rows = made.labels.set_index("source")
     assert rows.loc["chair", "n_pairs"] == 18
     assert rows.loc["bootstrap", ["n_pairs", "n_by_one", "n_by_more"]].tolist() == [4, 1, 0]
-    assert "No two people" in words.agreement(made)["empty"]
+    assert "No two people" in exhibit(tables.agreement(made)).nothing
 
 
 def test_private_reports_number_the_labellers():
@@ -240,18 +241,18 @@ def test_labels_are_stale_when_the_document_is_gone_or_has_another_text():
     assert found["reason"].value_counts().to_dict() == {"document_gone": 10, "text_changed": 1}
     assert found[["id", "doc", "grade"]].to_numpy().tolist()[:2] == [["q0", "a", 2], ["q0", "b", 1]]
     assert whole().stale_labels.empty
-    said = words.stale_labels(made)
-    assert said["finding"] == "11 of 22 labels are stale: 10 gone and 1 of another text"
-    assert "gold relabel" in said["notes"][0]
-    assert any("21 of 22 labels have no anchor" in note for note in said["notes"])
+    stale = tables.stale_labels(made)
+    assert exhibit(stale).finding == "11 of 22 labels are stale: 10 gone and 1 of another text"
+    assert "gold relabel" in notes(stale)[0]
+    assert any("21 of 22 labels have no anchor" in note for note in notes(stale))
 
 
 def test_no_stale_label_and_no_corpus_are_told_apart():
-    said = words.stale_labels(whole())
-    assert said["finding"] == "No label is stale"
-    assert "1 of 22 were checked by their text" in said["empty"]
-    assert "the documents were not read" in words.stale_labels(whole(corpus=None))["empty"]
-    assert "the gold set was not read" in words.stale_labels(whole(gold=None))["empty"]
+    said = exhibit(tables.stale_labels(whole()))
+    assert said.finding == "No label is stale"
+    assert "1 of 22 were checked by their text" in said.nothing
+    assert "the documents were not read" in exhibit(tables.stale_labels(whole(corpus=None))).nothing
+    assert "the gold set was not read" in exhibit(tables.stale_labels(whole(gold=None))).nothing
 
 
 def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
@@ -283,23 +284,23 @@ def test_every_difference_has_its_noise_level_beside_it():
 def test_stale_noise_is_said_where_it_is_shown():
     old = noise_of(run(), run({"q2": "b"}), generated_at="2025-01-05T09:00:00Z")
     made = whole(noise=old, changes={"delta": delta()})
-    said = words.noise(made)
-    assert said["finding"].startswith("Stale noise: ")
-    assert "365 days before the run" in said["notes"][0]
+    said = tables.noise(made)
+    assert exhibit(said).finding.startswith("Stale noise: ")
+    assert "365 days before the run" in notes(said)[0]
     assert "The noise file is stale" in only(opening.answer(made), Table).notes[-1]
-    assert any("noise file is stale" in note for note in words.guard(made)["notes"])
-    hidden = words.noise(whole(noise=old, privacy=True))
-    assert hidden["notes"][0] == "There is 1 reason for that."
+    assert any("noise file is stale" in note for note in notes(tables.guard(made)))
+    hidden = tables.noise(whole(noise=old, privacy=True))
+    assert notes(hidden)[0] == "There is 1 reason for that."
 
 
 def test_noise_is_deterministic_or_says_how_much_varied(report):
     assert report["noise"].finding == "1 query of 13 varied between 2 runs of the system"
     assert "Noise level" in report.table("guard").header
     still = whole(noise=noise_of(run(), run()))
-    assert "deterministic" in words.noise(still)["finding"]
-    assert "Noise level" not in summaries.thresholds(still)
-    assert any(note.startswith("Noise level 0") for note in words.guard(still)["notes"])
-    assert "`retrieval-eval search noise`" in words.noise(whole(noise=None))["empty"]
+    assert "deterministic" in exhibit(tables.noise(still)).finding
+    assert "Noise level" not in tables.guard(still)
+    assert any(note.startswith("Noise level 0") for note in notes(tables.guard(still)))
+    assert "`retrieval-eval search noise`" in exhibit(tables.noise(whole(noise=None))).nothing
 
 
 def test_one_corpus_left_out(report):
@@ -348,10 +349,10 @@ def test_refusals_on_one_chart_with_both_controls():
 def test_refusals_that_are_not_computable_have_no_curve():
     made = gold_set(gold_query("q", {"a": 1}), gold_query("u", answerable=False))
     run = searched(run_of(made, [failure("q"), answer("u", ["x"])]))
-    assert "not computable: the retriever failed on the query" in words.roc(run)["finding"]
-    assert "failed on queries" in words.roc(run)["empty"]
+    assert "not computable: the retriever failed on the query" in tables.roc(run)["finding"]
+    assert "failed on queries" in tables.roc(run)["empty"]
     assert run.roc.empty
-    assert "nothing to refuse rightly" in words.refusals(searched(artefact()))["empty"]
+    assert "nothing to refuse rightly" in exhibit(tables.refusals(searched(artefact()))).nothing
 
 
 def test_claim_coverage_stands_beside_faithfulness_and_the_worst_draft_first(report):
@@ -365,7 +366,7 @@ def test_claim_coverage_stands_beside_faithfulness_and_the_worst_draft_first(rep
     assert report.table("worst-drafts").rows == (
         ("text of q1", "0 of 2", "1 of 2", "It is other.", "too little overlap"),
     )
-    assert "search claims" in words.claims(searched(run()))["empty"]
+    assert "search claims" in exhibit(tables.claims(searched(run()))).nothing
 
 
 def test_agreement_of_the_judge_with_people_is_shown():
@@ -379,16 +380,16 @@ def test_agreement_of_the_judge_with_people_is_shown():
         "accuracy": {**found, "value": 0.9},
         "confusion": counts,
     }
-    shares = summaries.claim_shares(searched(document)).set_index("Metric")
+    shares = tables.claims(searched(document)).set_index("Metric")
     assert shares.loc["Judge and people: κ"].tolist() == [0.8, "[0.50, 0.95]", 20]
     assert shares.loc["Judge and people: same verdict", "Share"] == 0.9
 
 
 def test_the_judge_stands_beside_the_coverage_with_what_it_is_known_for():
     document = with_drafts(run(), CLAIMS)
-    assert "Judge: offline 1." in words.claims(searched(document))["notes"]
+    assert "Judge: offline 1." in notes(tables.claims(searched(document)))
     document["claims"]["judge"] = written(RulesJudge().facts)
-    assert f"Judge: rules 2; {RULES_ERRORS}." in words.claims(searched(document))["notes"]
+    assert f"Judge: rules 2; {RULES_ERRORS}." in notes(tables.claims(searched(document)))
 
 
 def test_private_claims_hold_no_text():
@@ -409,7 +410,7 @@ def test_private_guards_repeat_no_message_of_the_retriever():
     broken = artefact([*ordinary(), failed("f")], status={"reasons": [reason]})
     for privacy in (False, True):
         made = searched(broken, baseline=artefact(), privacy=privacy)
-        told = " ".join(words.guard(made)["notes"])
+        told = " ".join(notes(tables.guard(made)))
         assert ("secret words" in told) is not privacy
         assert "1 of 13 queries failed" in told
 

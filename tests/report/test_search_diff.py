@@ -11,7 +11,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
 from retrieval_eval.report import SearchDiff, assets, build_diff, load_diff, loading, render
 from retrieval_eval.report import search_opening as opening
-from retrieval_eval.report import search_words as words
+from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Figure, Table
@@ -31,6 +31,7 @@ from tests.report.search_made import (
     compared,
     failed,
     hostile,
+    notes,
     only,
     ordinary,
     query,
@@ -207,7 +208,7 @@ def test_what_was_accepted_is_a_banner_on_the_first_screen():
     assert answer.finding.startswith("Not the same measurement: ")
     assert answer.sentences[0].startswith("Accepted by name: the gold set changed")
     assert answer.tone == "worse"
-    assert any("Accepted although it differs" in note for note in words.both_setups(found)["notes"])
+    assert any("Accepted although it differs" in note for note in notes(tables.both_setups(found)))
     plain = dict(opening.header(made()).badges)["Accepted differences"]
     assert plain == "none: they measured the same"
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report import search_tables as summaries
-from retrieval_eval.report import search_words as words
+from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.exhibits import Figure
 from retrieval_eval.search.part import part_of
 from tests.plain_runs import stored
@@ -21,6 +20,7 @@ from tests.report.search_made import (
     gold_of,
     hostile,
     mean,
+    notes,
     only,
     ordinary,
     query,
@@ -58,19 +58,19 @@ FIGURES = ("plain", "no queries", "unknown delta", "not comparable", "hostile")
 
 def test_composition_adds_up_and_counts_grades_of_the_gold_set():
     document = artefact([*ordinary(9), unanswerable("u")])
-    frame = summaries.composition(searched(document, gold=gold_of(document, {"m": 2})))
+    frame = tables.composition(searched(document, gold=gold_of(document, {"m": 2})))
     for _, part in frame.groupby("Part"):
         assert part["n"].sum() == part["Of"].iloc[0]
     # Nine queries with one relevant, one judged as not relevant, and one that was missed.
     of = frame.groupby("Part")["Of"].first()
     assert of["Grade of judged pairs"] == 27
     assert ["Answerable", "yes", 9, 10, 0.9] in frame.to_numpy().tolist()
-    assert "Grade of judged pairs" not in set(summaries.composition(searched(document))["Part"])
+    assert "Grade of judged pairs" not in set(tables.composition(searched(document))["Part"])
 
 
 def test_a_gold_set_that_was_not_used_is_said():
-    notes = words.composition(searched(artefact(), gold_problem="It is another one"))["notes"]
-    assert notes == ("It is another one.",)
+    made = searched(artefact(), gold_problem="It is another one")
+    assert notes(tables.composition(made)) == ("It is another one.",)
 
 
 def test_ties_and_unjudged_documents_stand_beside_the_mean():
@@ -211,7 +211,7 @@ def test_unanswerable_queries_show_what_came_back_and_no_metric():
     made = Shown(searched(artefact(asked)))
     assert made["scores"].finding == "2 of 3 unanswerable queries got documents all the same"
     # The first of n documents scores n in these runs.
-    frame = summaries.first_scores(searched(artefact(asked)))
+    frame = tables.first_scores(searched(artefact(asked)))
     assert frame.to_numpy().tolist() == [
         ["Unanswerable", 3, 0, 1, 1.0, 2.0, 3.0],
         ["Answerable", 1, 0, 0, 2.0, 2.0, 2.0],
@@ -245,8 +245,13 @@ def test_a_setting_for_the_intervals_is_not_called_ninety_five():
     document = artefact(delta=delta())
     document["run"]["settings"]["confidence"] = 0.9
     made = searched(document)
-    said = (words.judged, words.differences, words.definitions)
-    texts = [str(tell(made)) for tell in said] + [Shown(made).answer.exhibits[0].header[2]]
+    shown = Shown(made)
+    texts = [
+        str(tables.differences(made)),
+        str(shown["measures"]),
+        str(shown["search-definitions"]),
+    ]
+    texts.append(shown.answer.exhibits[0].header[2])
     assert "90 % interval" in texts[-1]
     assert not any("95 % interval" in text for text in texts)
 

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 import retrieval_eval as rev
+from retrieval_eval.model.design import ArmDesign, Design
 from retrieval_eval.model.impact import (
     ComparisonDocument,
     Discrimination,
@@ -14,6 +15,7 @@ from retrieval_eval.model.impact import (
     MatchedPair,
     PairSlice,
     PairValues,
+    Threat,
 )
 from retrieval_eval.report import words
 from retrieval_eval.report.words import VERDICTS
@@ -28,6 +30,17 @@ FALL = PairValues(baseline=0.5, comparison=0.0, difference=-0.5)
 WORST = MatchedPair(benchmark="s", task_name="fix-017", metrics={"file_recall": FALL})
 COMPARISON = replace(comparison(), pairs=(WORST,))
 LEDGER = COMPARISON.ledger
+DESIGN = Design(
+    arms=(ArmDesign(config_name="base"), ArmDesign(config_name="mcp", must_use=("mcp",))),
+    unit="task",
+    cluster="suite",
+    missing="unknown",
+    headline="file_recall",
+    margin=None,
+    alpha=0.05,
+    family="stated_pair",
+    is_sequential=False,
+)
 
 
 def study_of(record: ComparisonDocument, trials=()) -> Comparison:
@@ -51,17 +64,23 @@ def failing(name: str, *configs: str, count: int | None = None, **given) -> Comp
 
 
 def length(said: words.Answer) -> int:
-    return len(" ".join(said.sentences).split())
+    own = [text for label, text in said.points if label not in ("Threat", "Note", "Design")]
+    return len(" ".join([*said.sentences, *own]).split())
+
+
+def point(said: words.Answer, label: str) -> str:
+    (text,) = [text for name, text in said.points if name == label]
+    return text
 
 
 def test_better_says_how_much_how_sure_where_it_hurt_and_what_was_left_out():
     said = said_of("better")
     assert said.tone == "better"
-    assert said.title == "File recall is 0.05 higher with mcp"
-    how_much, where, trust = said.sentences
+    assert said.title == "Better: file recall is 0.05 higher with mcp"
+    (_, how_much), (_, where), (_, trust) = said.points
     assert how_much == (
-        "On 142 matched tasks, mean file recall was 0.53 with base and 0.58 with mcp: difference "
-        "+0.05, 95 % interval [+0.02, +0.08], p 0.010."
+        "+0.05, 95 % interval [+0.02, +0.08], p 0.010, over 142 matched tasks. Mean file recall "
+        "was 0.53 with base and 0.58 with mcp."
     )
     assert where == (
         "File recall rose on 87 tasks, stayed on 11 and fell on 44; the largest fall was fix-017 "
@@ -111,19 +130,25 @@ def test_trust_when_no_trial_is_left():
 def test_worse():
     said = said_of("worse", mean_difference=-0.05, ci_low=-0.08, ci_high=-0.02)
     assert said.tone == "worse"
-    assert said.title == "File recall is 0.05 lower with mcp"
+    assert said.title == "Worse: file recall is 0.05 lower with mcp"
 
 
 def test_no_detectable_difference_names_the_smallest_that_could_be_shown():
     said = said_of("no_detectable_difference", ci_low=-0.01)
     assert said.tone == "none"
     assert said.title == "No detectable difference in file recall over 142 matched tasks"
-    assert said.sentences[0].endswith("p 0.010; differences below 0.06 would go unnoticed.")
+    assert point(said, "Estimate").endswith("; differences below 0.06 would go unnoticed.")
+
+
+def test_the_smallest_that_could_be_shown_has_its_own_interval():
+    ends = {"smallest_detectable_low": 0.05, "smallest_detectable_high": 0.09}
+    said = said_of("no_detectable_difference", ci_low=-0.01, **ends)
+    assert "differences below 0.06 (0.05 to 0.09) would" in point(said, "Estimate")
 
 
 def test_an_interval_without_zero_beside_no_difference_is_explained():
     said = said_of("no_detectable_difference", p_value=0.051)
-    assert "[+0.02, +0.08], p 0.051; interval and test disagree; differences" in said.sentences[0]
+    assert "interval and test disagree; differences below 0.06" in point(said, "Estimate")
 
 
 def test_the_verdict_is_the_analysis_s_and_never_the_report_s():
@@ -147,7 +172,8 @@ def test_below_six_pairs_there_is_no_verdict():
 
 
 def test_pairs_without_the_metric_are_told_apart_from_matched_tasks():
-    assert "form 142 matched tasks (141 with file recall);" in said_of(n_pairs=141).sentences[-1]
+    trials = point(said_of(n_pairs=141), "Trials")
+    assert "form 142 matched tasks (141 with file recall);" in trials
 
 
 def test_one_configuration_only():
@@ -171,8 +197,8 @@ RULES = {
     "crashed_before_start": "2 of 150 trials of base crashed before the agent ran.",
     "degraded_trace": "2 of 150 trials of base left no complete trace.",
     "no_ground_truth": "2 of 150 trials of base had no ground truth.",
-    "mcp_in_baseline": "2 of 150 trials of base called MCP tools in the control arm.",
-    "dead_mcp_server": "2 of 150 trials of base made no MCP call that succeeded.",
+    "mcp_in_baseline": "2 of 150 trials of base used a tool that the arm is meant to do without.",
+    "dead_mcp_server": "2 of 150 trials of base made no successful call of a required tool.",
     "missing_verifier_result": "2 of 150 trials of base had no valid reward.",
     "model_differs": "The arms ran 2 tasks with different models.",
     "harness_version_differs": "The arms ran 2 tasks with different harness versions.",
@@ -190,9 +216,9 @@ RULES = {
 def test_a_failed_gate_withholds_the_difference_and_says_why(rule):
     said = answer(failing(rule, "base", "base"))
     assert said.title == "No verdict: base and mcp cannot be compared"
-    assert said.sentences[0] == RULES[rule]
-    assert said.sentences[1].endswith("so none is given.")
-    assert "0.05" not in " ".join((said.title, *said.sentences))
+    assert said.sentences[0].startswith(f"{RULES[rule]} ")
+    assert said.sentences[0].endswith("so none is given.")
+    assert "0.05" not in " ".join((said.title, *said.sentences, point(said, "Trials")))
     assert said.tone == "none"
 
 
@@ -227,46 +253,108 @@ def test_the_gravest_rules_come_first_and_the_rest_is_counted():
         COMPARISON, verdict="no_verdict", gate=gate(*(rule(name, "base") for name in rules))
     )
     assert words.failed_sentence(comparison) == (
-        "1 of 150 trials of base made no MCP call that succeeded; 1 of 150 trials of base called "
-        "MCP tools in the control arm; 2 further rules failed."
+        "1 of 150 trials of base made no successful call of a required tool; 1 of 150 trials of "
+        "base used a tool that the arm is meant to do without; 2 further rules failed."
     )
 
 
-FRAGILE = replace(
-    COMPARISON,
-    verdict="fragile",
-    metrics={
-        "file_recall": replace(
-            RESULT,
-            bound_low=-0.12,
-            bound_high=0.28,
-            n_planned=158,
-            n_lacking_baseline=0,
-            n_lacking_comparison=16,
-            tipping_comparison=0.21,
-        )
-    },
+LACKING = Threat(
+    name="lacking_values",
+    value=-0.12,
+    unit="mean difference, worst case",
+    effect="lowers",
+    sentence="values are missing on 16 of 158 tasks with mcp",
 )
+OTHER = Threat(name="few_clusters", value=3, unit="suites", effect="none", sentence="3 suites")
 
 
-def test_a_fragile_difference_says_what_could_overturn_it():
-    said = answer(FRAGILE)
+def test_a_fragile_difference_names_the_threat_and_what_would_overturn_it():
+    overturn = "missing values of mcp that average below 0.21"
+    threats = (OTHER, LACKING, OTHER, OTHER)
+    said = answer(replace(COMPARISON, verdict="fragile", threats=threats, overturn=overturn))
     assert said.tone == "none"
     assert said.title == (
-        "File recall is 0.05 higher with mcp where it was measured, but the tasks that lack a "
-        "value could overturn this"
+        "Fragile: file recall is 0.05 higher with mcp, but missing values could overturn this"
     )
-    assert said.sentences[1] == (
-        "Of 158 tasks, 16 with mcp lack a value; over all, the difference is in [−0.12, +0.28], "
-        "and changes sign if those lacking average below 0.21 with mcp."
+    shown = said.points[2:6]
+    assert shown == (
+        ("Threat", "Values are missing on 16 of 158 tasks with mcp."),
+        ("Note", "3 suites."),
+        ("Note", "3 suites."),
+        ("To overturn it", "Missing values of mcp that average below 0.21."),
     )
-    assert length(said) <= 90
+
+
+def test_threats_with_a_point_of_their_own_or_without_a_bearing_are_left_to_their_section():
+    harmless = replace(LACKING, effect="none")
+    named = tuple(replace(OTHER, name=name) for name in ("other_metrics", "view"))
+    said = answer(replace(COMPARISON, threats=(harmless, *named, OTHER)))
+    assert [label for label, _ in said.points if label in ("Threat", "Note")] == ["Note"]
+    assert point(said, "Note") == "3 suites."
+
+
+def test_where_nothing_is_clear_it_says_what_it_would_take():
+    record = replace(COMPARISON, verdict="no_detectable_difference", overturn="more tasks")
+    assert point(answer(record), "What it takes") == "More tasks."
+    assert "unnoticed" not in point(answer(record), "Estimate")
+
+
+def test_an_equivalent_result_names_its_margin():
+    design = replace(DESIGN, margin=0.1)
+    said = answer(replace(COMPARISON, verdict="equivalent", design=design))
+    assert said.title == "Equivalent: file recall with mcp differs by less than 0.10"
+    assert said.tone == "none"
+
+
+def test_the_design_is_a_line_that_leads_to_its_table():
+    design = replace(DESIGN, margin=0.1, alpha=0.1)
+    said = answer(replace(COMPARISON, design=design))
+    label, line = said.points[-1]
+    assert (label, label.href) == ("Design", "#tbl-design")
+    assert line == (
+        "mcp must use MCP; tasks clustered by suite; a missing value is unknown; differences up to "
+        "0.10 count as none; α = 0.1."
+    )
+    assert "90 % interval" in point(said, "Estimate")
 
 
 def test_few_groups_are_named_where_their_means_are_given():
     few = replace(RESULT, averaged_over="clusters", n_clusters=5, cluster_by="repository")
     said = answer(replace(COMPARISON, metrics={"file_recall": few}))
-    assert said.sentences[0].startswith("On 5 repository means of 142 matched tasks, mean file")
+    assert "over 142 matched tasks as the mean of 5 repositories." in point(said, "Estimate")
+
+
+COST = replace(
+    RESULT,
+    direction="lower_is_better",
+    headline="ratio",
+    mean_difference=1.5,
+    ratio=2.5,
+    ratio_low=2.1,
+    ratio_high=3.0,
+    ratio_p=0.001,
+    n_ratio=142,
+)
+
+
+def test_what_other_metrics_pay_is_said_by_side_and_a_high_price_in_the_title():
+    time = replace(COST, mean_difference=2.0, ratio=1.02, ratio_low=0.9, ratio_p=0.7)
+    metrics = {"file_recall": RESULT, "cost_usd": COST, "elapsed_seconds": time}
+    said = answer(replace(COMPARISON, metrics=metrics | {"total_tokens": COST}))
+    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.5 times the cost"
+    assert point(said, "Other metrics") == (
+        "Worse: cost ×2.50 [2.10, 3.00] (+1.50 USD a task). No clear difference: elapsed time "
+        "×1.02 [0.90, 3.00] (+2 s a task)."
+    )
+
+
+def test_a_ratio_leads_where_the_verdict_is_about_a_cost():
+    metrics = {"cost_usd": COST}
+    said = answer(replace(COMPARISON, verdict="worse", verdict_metric="cost_usd", metrics=metrics))
+    assert said.title == "Worse: cost is 2.50 times as high with mcp"
+    assert point(said, "Estimate").startswith(
+        "×2.50 (ratio of geometric means), 95 % interval [2.10, 3.00], p 0.001, over 142"
+    )
 
 
 def test_a_view_that_turns_the_verdict_is_in_the_title_and_takes_the_colour():
@@ -274,30 +362,26 @@ def test_a_view_that_turns_the_verdict_is_in_the_title_and_takes_the_colour():
     comparison = replace(COMPARISON, flips=(changed,), views={"opened": {"verdict": "worse"}})
     said = answer(comparison)
     assert said.title == (
-        "File recall is 0.05 higher with mcp, but this depends on what counts as retrieved"
+        "Better: file recall is 0.05 higher with mcp, but this depends on what counts as retrieved"
     )
     assert said.tone == "none"
-    assert said.sentences[2] == (
-        "Caution: if only opened files count, the difference is clear (worse)."
-    )
+    assert point(said, "Views") == "If only opened files count, the difference is clear (worse)."
 
 
 def test_a_sign_that_turns_is_said_with_its_number():
     changed = flip("file_recall", "listing_discounted", "sign", 0.05, -0.02)
     said = answer(replace(COMPARISON, flips=(changed,)))
-    assert said.sentences[2] == (
-        "Caution: if names only seen in listings come last, the difference changes sign (−0.02)."
+    assert point(said, "Views") == (
+        "If names only seen in listings come last, the difference changes sign (−0.02)."
     )
 
 
 def test_flips_of_other_metrics_are_counted():
     flips = tuple(flip(m, "opened", "sign", 0.1, -0.1) for m in ("mrr", "ndcg@10"))
     said = answer(replace(COMPARISON, flips=flips))
-    assert said.title == "File recall is 0.05 higher with mcp"
+    assert said.title == "Better: file recall is 0.05 higher with mcp"
     assert said.tone == "better"
-    assert said.sentences[2] == (
-        "Caution: 2 results change with what counts as retrieved (see Views)."
-    )
+    assert point(said, "Views") == "2 results change with what counts as retrieved."
 
 
 LOST = replace(RESULT, mean_difference=-0.2, ci_low=-0.3, ci_high=-0.1, p_value=0.002)
@@ -308,9 +392,8 @@ def test_a_reward_that_goes_the_other_way_is_said_at_once(verdict):
     metrics = {"file_recall": RESULT, "reward": LOST}
     said = answer(replace(COMPARISON, verdict=verdict, metrics=metrics))
     assert said.tone == "none"
-    assert said.sentences[2] == "Caution: reward is lower, −0.20 [−0.30, −0.10]."
-    if verdict == "better":
-        assert said.title == "File recall is 0.05 higher with mcp, while reward is lower"
+    assert point(said, "Other metrics") == "Worse: reward −0.20 [−0.30, −0.10]."
+    assert said.title.endswith(", while reward is lower")
 
 
 @pytest.mark.parametrize(
@@ -321,7 +404,7 @@ def test_a_reward_that_agrees_or_is_unclear_is_no_caution(changes):
     metrics = {"file_recall": RESULT, "reward": replace(LOST, **changes)}
     said = answer(replace(COMPARISON, metrics=metrics))
     assert said.tone == "better"
-    assert "Caution" not in " ".join(said.sentences)
+    assert "while" not in said.title
 
 
 @pytest.mark.parametrize("status", ["constant", "saturated"])
@@ -335,7 +418,7 @@ def test_a_metric_that_cannot_discriminate_is_no_evidence_of_no_difference(statu
 def test_lower_is_better_keeps_higher_and_lower_apart():
     said = said_of("better", direction="lower_is_better", mean_difference=-0.05)
     # 87 tasks did better, which for this metric is lower.
-    assert said.sentences[1].startswith("File recall rose on 44 tasks, stayed on 11 and fell on 87")
+    assert point(said, "Tasks").startswith("File recall rose on 44 tasks, stayed on 11 and fell")
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
@@ -362,7 +445,7 @@ def test_at_most_ninety_words_whatever_the_input(verdict, n_pairs):
         gate=failed if verdict == "no_verdict" else gate(),
     )
     said = answer(comparison)
-    assert length(said) <= 90, " ".join(said.sentences)
+    assert length(said) <= 90, said.points
     failed = failing("model_differs", "x", ledger=ledger(one, one))
     assert length(answer(failed)) <= 90
 
@@ -375,7 +458,7 @@ def test_nothing_claims_a_cause():
         answer(replace(COMPARISON, flips=(changed,))),
     ]
     for said in cases:
-        text = " ".join((said.title, *said.sentences)).lower()
+        text = " ".join((said.title, *said.sentences, *(t for _, t in said.points))).lower()
         assert not any(w in text for w in ("because", "cause", "improve", "thanks to", "due to"))
 
 
@@ -389,7 +472,7 @@ def test_counts_agree_with_their_nouns():
 @pytest.mark.parametrize(
     ("verdict", "n", "finding"),
     [
-        ("better", 142, "File recall is 0.05 higher with mcp"),
+        ("better", 142, "Better: file recall is 0.05 higher with mcp"),
         ("too_few_pairs", 2, "Only 2 matched tasks: too few for a statistic"),
         (
             "too_few_pairs",
@@ -435,8 +518,7 @@ def test_findings_of_sections():
     )
     both = {"file_recall": RESULT, "mrr": replace(RESULT, p_holm=0.05)}
     assert words.every_metric(study_of(replace(COMPARISON, metrics=both))) == (
-        "After correcting for 2 metrics (Holm), the difference is significant only for File recall "
-        "(better)"
+        "After correcting for 2 metrics (Holm): better file recall"
     )
 
 

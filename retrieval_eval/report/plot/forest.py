@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import hatched, height, legend, light_grid, name, row_labels
-from retrieval_eval.report.headings import NAMED, heading, inside
+from retrieval_eval.report.headings import NAMED, declared, heading, inside
+from retrieval_eval.report.leading import unit_of
+from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import p_value
 from retrieval_eval.report.registered import (
     NothingToShow,
@@ -49,8 +52,12 @@ def forest(
     least: int = 5,
     limit: str | None = None,
     xlabel: str = "",
+    is_log: bool | None = None,
 ) -> Words:
     """Draw an estimate with its interval on each row.
+
+    Metrics of several units share no axis, so that their differences are not drawn together; their
+    ratios are, on a logarithmic axis around 1.
 
     Parameters
     ----------
@@ -73,6 +80,9 @@ def forest(
     xlabel
         What is on the axis; by default the heading of ``estimate``, and the metric that the
         frame's rows are about.
+    is_log
+        Whether the axis is logarithmic and no difference is 1; by default where ``estimate`` is a
+        ratio.
 
     Returns
     -------
@@ -87,14 +97,23 @@ def forest(
     >>> rev.plot.forest(found.assign(high=0.3), "metric", "d", "low", "high").finding
     'The interval leaves out 0 in 1 of 2 metrics: MRR +0.20'
     """
+    is_ratio = estimate == "ratio" if is_log is None else is_log
+    null = 1.0 if is_ratio else 0.0
+    if rows == "metric" and not is_ratio:
+        _refuse_mixed_units(frame, estimate)
     metric = "" if rows == "metric" else metric_of(frame)
     what = xlabel or heading(estimate) + (f" of {inside(metric)}" if metric else "")
     found = _estimates(frame, rows, (estimate, low, high), (p, n, limit), by, least)
+    if is_ratio and rows == "metric":
+        found = [
+            replace(e, title=metric_name(str(m)).label)
+            for e, m in zip(found, frame["metric"], strict=True)
+        ]
     need_rows(frame)
     known = _known(found, estimate, least)
     ends = [v for e in known for v in (e.value, e.low, e.high, e.limit) if v is not None]
     is_signed = min(ends) < 0 or "differ" in estimate or "point" in estimate
-    show = NAMED["signed" if is_signed else "rate"]
+    show = NAMED["times" if is_ratio else "signed" if is_signed else "rate"]
     heads = dict.fromkeys(e.head for e in found)
     drawn = [e for head in heads for e in found if e.head == head][:MAX_ROWS]
     lines: list[Estimate | str] = []
@@ -102,13 +121,15 @@ def forest(
         if e.head and e.head not in lines:
             lines.append(e.head)
         lines.append(e)
-    edges = min(0.0, *ends), max(0.0, *ends)
+    edges = min(null, *ends), max(null, *ends)
     notes = ["" if isinstance(e, str) else _note(e, show, _letter(p)) for e in lines]
     for y, line in enumerate(lines):
         if not isinstance(line, str):
-            _draw(ax, y, line, edges, has_p=p is not None)
+            _draw(ax, y, line, edges, is_strong=_is_strong(line, null, has_p=p is not None))
     height(ax, 0.85 + 0.27 * len(lines))
-    ax.axvline(0, color=style.GREY, linewidth=0.8)
+    ax.axvline(null, color=style.GREY, linewidth=0.8)
+    if is_ratio:
+        _log_axis(ax, edges)
     light_grid(ax)
     row_labels(ax, [e if isinstance(e, str) else e.title for e in lines], notes)
     for tick, line in zip(ax.get_yticklabels(), lines, strict=True):
@@ -118,9 +139,9 @@ def forest(
         color = style.MARKS[1].color
         handle = ax.plot([], [], color=color, marker="|", linestyle="", markeredgewidth=2.2)
         legend(ax, handle, [heading(limit)])
-    strong = [e for e in known if _is_strong(e, has_p=p is not None)]
+    strong = [e for e in known if _is_strong(e, null, has_p=p is not None)]
     clear = listed([f"{name(e.whole, 60)} {show(e.value)}" for e in strong])
-    test = f"{_letter(p)} is below 0.05" if p else "The interval leaves out 0"
+    test = f"{_letter(p)} is below 0.05" if p else f"The interval leaves out {null:g}"
     parts = [f"{name(e.whole, 60)} {show(e.value)} {_ends(e, show)}" for e in known]
     noun = inside(heading(rows)) if isinstance(rows, str) else "row"
     more = len(found) - len(drawn)
@@ -215,7 +236,45 @@ def _data(
     return as_frame(data)
 
 
-def _draw(ax: Axes, y: int, e: Estimate, edges: tuple[float, float], *, has_p: bool) -> None:
+def _refuse_mixed_units(frame: pd.DataFrame, estimate: str) -> None:
+    """Raise where the estimates are differences of metrics in several units."""
+    known = declared(estimate)
+    if known is None or known.unit != "of the metric":
+        return
+    units = sorted({unit_of(name) or "a share" for name in texts(frame, "metric")})
+    if len(units) > 1:
+        raise NothingToShow(
+            f"The metrics are in several units ({', '.join(units)}), which share no axis; choose "
+            "rows of one unit."
+        )
+
+
+_STEPS: Final = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1,))
+"""Parts of a power of ten that are ticks, the fewer the wider the axis."""
+
+_MOST_TICKS: Final = 7
+
+
+def _log_axis(ax: Axes, edges: tuple[float, float]) -> None:
+    """Show ratios on a logarithmic axis, with few ticks that are easily read."""
+    from matplotlib.ticker import NullFormatter
+
+    low, high = edges[0] / 1.05, edges[1] * 1.05
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks: list[float] = []
+    for steps in _STEPS:
+        ticks = [step * 10.0**power for power in powers for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) <= _MOST_TICKS:
+            break
+    ax.set_xscale("log")
+    ax.set_xlim(low, high)
+    ax.set_xticks(ticks, [f"×{tick:g}" for tick in ticks])
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.tick_params(axis="x", which="minor", length=0)
+
+
+def _draw(ax: Axes, y: int, e: Estimate, edges: tuple[float, float], *, is_strong: bool) -> None:
     mark = style.MARKS[0]
     if e.is_small:
         hatched(ax, y, edges[0], (edges[1] - edges[0]) or 1.0)
@@ -231,7 +290,7 @@ def _draw(ax: Axes, y: int, e: Estimate, edges: tuple[float, float], *, has_p: b
         color=mark.color,
         markersize=6.5,
         linestyle="",
-        markerfacecolor=mark.color if _is_strong(e, has_p=has_p) else style.PAPER,
+        markerfacecolor=mark.color if is_strong else style.PAPER,
         zorder=3,
     )
     if e.limit is not None:
@@ -250,14 +309,20 @@ def _note(e: Estimate, show: Format, letter: str) -> str:
 
 
 def _ends(e: Estimate, show: Format) -> str:
-    return "" if e.low is None or e.high is None else f"[{show(e.low)}, {show(e.high)}]"
+    if e.low is None or e.high is None:
+        return ""
+    # One sign of a factor is enough.
+    return f"[{show(e.low).lstrip('×')}, {show(e.high).lstrip('×')}]"
 
 
-def _is_strong(e: Estimate, *, has_p: bool) -> bool:
+def _is_strong(e: Estimate, null: float, *, has_p: bool) -> bool:
     if has_p:
         return e.p is not None and e.p < 0.05
-    return e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
+    return e.low is not None and e.high is not None and (e.low > null or e.high < null)
 
 
 def _letter(p: str | None) -> str:
-    return "q" if p and p.startswith("q") else "p"
+    """Return what the column of p or q values is called, adjusted ones by their method."""
+    if p and p.startswith("q"):
+        return "q"
+    return "p (Holm)" if p and p.endswith("holm") else "p"

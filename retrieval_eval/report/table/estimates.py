@@ -9,35 +9,65 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.model.impact import PairedEstimate
+from retrieval_eval.report.headings import inside, percent
+from retrieval_eval.report.leading import (
+    detectable,
+    estimate_of,
+    leading,
+    leading_interval,
+    unit_of,
+)
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, count, finite, interval, of, p_value, signed
+from retrieval_eval.report.numbers import (
+    MISSING,
+    count,
+    finite,
+    interval,
+    of,
+    p_value,
+    rate,
+    signed,
+)
 from retrieval_eval.report.registered import NothingToShow, Words, column, tabular
+from retrieval_eval.study.headline import headline_estimate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NEVER: Final = "… never found one (tasks)"
-TIMES: Final = (
-    "A mean time is over the tasks on which both found a relevant file; “never” counts those on "
-    "which a trial found none. A task on which one alone found a file counts as better or worse."
+NEVER: Final = "{}: never found (tasks)"
+BILL: Final = "{}: total bill ({} a task)"
+EXACT: Final = "{}: interval for any distribution"
+OUTCOMES: Final = "Better / same / worse"
+
+RATIOS: Final = (
+    "× is the ratio of the geometric means, in which every task weighs the same; a few costly "
+    "tasks can decide the means beside it."
 )
-UNTIMED: Final = (
-    "{metrics}: the two never found a file on different numbers of tasks, so the tasks on which "
-    "both did cannot tell which is faster, and there is neither interval nor test."
+TIMES: Final = (
+    "{metrics}: means over all tasks; a task without a relevant file counts as that limit."
 )
 ENOUGH_FOR_TAILS: Final = 30
 FEW_FOR_TAILS: Final = (
-    "Times, tokens and costs have no upper bound. Fewer than "
-    f"{ENOUGH_FOR_TAILS} tasks may not show the rare large ones, and their intervals can then be "
-    "too short: over 10 tasks they missed the true mean in up to 9 % of simulated studies, not 5 %."
+    "Mean differences of costs, times and tokens: fewer than "
+    f"{ENOUGH_FOR_TAILS} tasks may not show the rare large ones, so the interval can be too short. "
+    "No method avoids this for a mean without upper bound; the ratio leads for that reason."
 )
+POWER: Final = (
+    "Smallest detectable: the difference, or ratio, that so many tasks show with 80 % power. It "
+    "rests on an estimated spread and is itself uncertain."
+)
+SPLIT: Final = 1 / 3
+"""A task with a larger share of a total bill is named below the table."""
 
 
 @tabular("estimates")
 def estimates(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
-    """Show one row a metric: both means, paired difference, interval, pairs, better/same/worse.
+    """Show a row a metric: leading estimate, interval, tasks, both means, better/same/worse.
 
-    Every metric is printed in its own unit and decimals.
+    What leads is the mean difference of shares and rewards, the ratio of the geometric means of
+    costs, times and tokens, and the difference of restricted means of times to a relevant file. The
+    mean difference of a cost or time, its total bill, has a row of its own.
 
     Parameters
     ----------
@@ -54,30 +84,249 @@ def estimates(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Word
     >>> row |= {"baseline_config": "old", "comparison_config": "new", "mean_difference": 0.25}
     >>> shown = rev.table.estimates(pd.DataFrame([row]))
     >>> shown.block().exhibits[0].rows
-    (('MRR', '0.50', '0.75', '+0.25', '—', '8', '0 / 0 / 0'),)
+    (('MRR', '+0.25', '—', '8', '0.50', '0.75', '0 / 0 / 0'),)
     """
     rows = metric_rows(frame, metrics)
     sides = {(str(row["baseline_config"]), str(row["comparison_config"])) for row in rows}
     if len(sides) > 1:
         raise NothingToShow("The frame holds several comparisons; choose the rows of one.")
-    known = {str(row["metric"]): row for row in rows}
-    body = []
-    for metric, found in known.items():
-        body.append(estimate_cells(metric, found))
-        if found.get("n_never_baseline") is not None:
-            never = (
-                of(found["n_never_baseline"], found["n_watched_baseline"]),
-                of(found["n_never_comparison"], found["n_watched_comparison"]),
-            )
-            body.append((NEVER, *never, "", "", "", ""))
-    header = ("Metric", *sides.pop(), "Difference", "95 % interval", "Pairs")
+    known = {str(row["metric"]): estimate_of(row) for row in rows}
+    body = tuple(cells for metric, found in known.items() for cells in metric_cells(metric, found))
     return Words(
         "",
-        "Paired differences, in the unit of the metric",
+        "Paired estimates; the second configuration compared with the first",
         frame[frame["metric"].isin(list(known))],
-        cells=((*header, "Better / same / worse"), tuple(body)),
+        cells=(header_of(*sides.pop()), body),
         notes=estimate_notes(known),
     )
+
+
+def header_of(baseline: str, comparison: str) -> tuple[str, ...]:
+    """Return the head of a table of estimates."""
+    return ("Metric", "Estimate", "95 % interval", "Tasks", baseline, comparison, OUTCOMES)
+
+
+def metric_cells(
+    metric: str, found: PairedEstimate | None, *, is_short: bool = False
+) -> list[tuple[str, ...]]:
+    """Return the rows of a metric: the leading estimate, and what is read beside it.
+
+    Below a time are the tasks without a relevant file, and unless ``is_short`` below a cost the
+    mean difference, and below fewer than ten tasks an interval that holds for any distribution.
+    """
+    known = metric_name(metric)
+    if found is None:
+        return [(known.titled, *[MISSING] * 6)]
+    lead = headline_estimate(found)
+    is_timed = lead.quantity == "restricted_mean"
+    means = (found.mean_baseline, found.mean_comparison)
+    if is_timed:
+        means = (found.restricted_mean_baseline, found.restricted_mean_comparison)
+    counts = " / ".join(str(n or 0) for n in (found.wins, found.ties, found.losses))
+    rows: list[tuple[str, ...]] = [
+        (
+            known.titled,
+            leading(metric, found, has_unit=True),
+            leading_interval(metric, found),
+            str(lead.n),
+            *map(known.value, means),
+            counts if found.n_pairs else MISSING,
+        )
+    ]
+    if found.n_never_baseline or found.n_never_comparison:
+        never = (
+            of(found.n_never_baseline, found.n_watched_baseline),
+            of(found.n_never_comparison, found.n_watched_comparison),
+        )
+        rows.append((NEVER.format(known.label), "", "", "", *never, ""))
+    if is_short:
+        return rows
+    if lead.quantity == "ratio" and found.mean_difference is not None:
+        unit = unit_of(metric)
+        text = f"{known.difference(found.mean_difference)} {unit}".strip()
+        ends = interval(found.ci_low, found.ci_high, known.digits)
+        head = BILL.format(known.label, unit)
+        rows.append((head, text, ends, str(found.n_pairs), "", "", ""))
+    if found.exact_low is not None and found.exact_high is not None:
+        ends = interval(found.exact_low, found.exact_high, known.digits)
+        rows.append((EXACT.format(known.label), "", ends, str(found.n_pairs), "", "", ""))
+    return rows
+
+
+def estimate_notes(
+    found: Mapping[str, PairedEstimate | None], *, is_short: bool = False
+) -> tuple[str, ...]:
+    """Return how to read ratios, times and total bills, and why metrics have no estimate."""
+    known = {metric: block for metric, block in found.items() if block is not None}
+    leads = {metric: headline_estimate(block) for metric, block in known.items()}
+    has = {
+        quantity: [m for m, lead in leads.items() if lead.quantity == quantity]
+        for quantity in ("ratio", "restricted_mean")
+    }
+    notes = [RATIOS] if any(leads[m].estimate is not None for m in has["ratio"]) else []
+    timed = [
+        f"{metric_name(m).label} within {metric_name(m).value(known[m].until)} {unit_of(m)}".strip()
+        for m in has["restricted_mean"]
+        if leads[m].estimate is not None
+    ]
+    notes += [TIMES.format(metrics=", ".join(timed))] if timed else []
+    if not is_short:
+        endless = [m for m in known if m in BY_NAME and not BY_NAME[m].is_bounded]
+        means = [m for m in endless if leads[m].quantity == "mean_difference"]
+        notes += _bill_notes({m: known[m] for m in (*has["ratio"], *means)})
+    lost: dict[str, list[str]] = {}
+    for metric, lead in leads.items():
+        reason = lead.reason if lead.estimate is None else lead.ci_reason
+        if lead.estimate is None or (lead.ends is None and reason):
+            lost.setdefault(reason_sentence(reason), []).append(metric)
+    return (*notes, *(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items()))
+
+
+def _bill_notes(found: Mapping[str, PairedEstimate]) -> list[str]:
+    has_few = any(
+        finite(block.ci_low) is not None and block.n_pairs < ENOUGH_FOR_TAILS
+        for block in found.values()
+    )
+    notes = [FEW_FOR_TAILS] if has_few else []
+    for metric, block in found.items():
+        share, without = block.largest_share, block.mean_difference_without_largest
+        if share is not None and without is not None and share > SPLIT:
+            known = metric_name(metric)
+            text = f"{known.difference(without)} {unit_of(metric)}".strip()
+            notes.append(
+                f"{known.label}: one task has {percent(round(share, 2))} of the total bill; "
+                f"without it the mean difference is {text}."
+            )
+    return notes
+
+
+@tabular("moved")
+def moved(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
+    """Show a row a metric: on which share of the tasks it is better and worse, and by how much.
+
+    The shares have exact intervals. The typical difference is the Hodges-Lehmann estimate of the
+    tasks on which the two differ.
+
+    Parameters
+    ----------
+    frame, metrics
+        As for ``table.estimates``; metrics without these shares are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import retrieval_eval as rev
+    >>> row = {"metric": "mrr", "n_pairs": 8, "share_better": 0.75, "share_worse": 0.125}
+    >>> row |= {"share_better_low": 0.35, "share_better_high": 0.97, "hodges_lehmann": 0.2}
+    >>> rev.table.moved(pd.DataFrame([row])).block().exhibits[0].rows
+    (('MRR', '75 % [35, 97]', '12.5 %', '—', '+0.20'),)
+    """
+    found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
+    known = {m: block for m, block in found.items() if block.share_better is not None}
+    if not known:
+        raise NothingToShow("Too few tasks to say on which share of them a metric moved.")
+    rows = tuple(
+        (
+            metric_name(metric).titled,
+            _share(block.share_better, block.share_better_low, block.share_better_high),
+            _share(block.share_worse, block.share_worse_low, block.share_worse_high),
+            count(block.n_moved),
+            _typical(metric, block),
+        )
+        for metric, block in known.items()
+    )
+    lead = next(iter(known))
+    return Words(
+        f"{metric_name(lead).label}: better on {percent(known[lead].share_better)} of tasks, worse "
+        f"on {percent(known[lead].share_worse)}",
+        "Share of the tasks on which the second configuration is better and worse, with exact 95 % "
+        "intervals, and the typical difference where the two differ (Hodges-Lehmann)",
+        frame[frame["metric"].isin(list(known))],
+        cells=(("Metric", "Better", "Worse", "Tasks that differ", "Typical difference"), rows),
+    )
+
+
+def _share(share: float | None, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return percent(share)
+    return f"{percent(share)} [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def _typical(metric: str, block: PairedEstimate) -> str:
+    known = metric_name(metric)
+    text = known.difference(block.hodges_lehmann)
+    ends = interval(block.hodges_lehmann_low, block.hodges_lehmann_high, known.digits)
+    return text if ends == MISSING else f"{text} {ends}"
+
+
+@tabular("repeats")
+def repeats(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
+    """Show a row a metric: how much of its variance is between tasks, and within by repeats.
+
+    Where most of it is within, more repeats of the same tasks help; where most is between, more
+    tasks do.
+
+    Parameters
+    ----------
+    frame, metrics
+        As for ``table.estimates``; metrics without both variances are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import retrieval_eval as rev
+    >>> row = {"metric": "mrr", "n_pairs": 8, "variance_between": 0.03, "variance_within": 0.01}
+    >>> row |= {"n_repeats_baseline": 2.0, "n_repeats_comparison": 3.0}
+    >>> rev.table.repeats(pd.DataFrame([row])).block().exhibits[0].rows
+    (('MRR', '2 and 3', '0.0300', '0.0100', '75 %'),)
+    """
+    found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
+    rows, shares = [], {}
+    for metric, block in found.items():
+        between, within = block.variance_between, block.variance_within
+        if between is None or within is None:
+            continue
+        share = between / (between + within) if between + within else None
+        shares[metric] = share
+        n = [_few(block.n_repeats_baseline), _few(block.n_repeats_comparison)]
+        rows.append(
+            (
+                metric_name(metric).label,
+                " and ".join(dict.fromkeys(n)),
+                rate(between, 4),
+                rate(within, 4),
+                percent(None if share is None else round(share, 2)),
+            )
+        )
+    if not rows:
+        why = next((block.variance_reason for block in found.values()), None)
+        raise NothingToShow(
+            f"Whether more repeats or more tasks would help is not known: {reason_sentence(why)}."
+        )
+    lead = next(iter(shares))
+    return Words(
+        _more(metric_name(lead).label, shares[lead]),
+        "Variance of the differences of a task, and what repeats explain of it",
+        frame[frame["metric"].isin(list(shares))],
+        cells=(
+            ("Metric", "Trials a task", "Between tasks", "Within tasks", "Between, of both"),
+            tuple(rows),
+        ),
+        notes=("Of costs, times and tokens it is the variance of the log ratios.",),
+    )
+
+
+def _few(n: float | None) -> str:
+    return MISSING if n is None else rate(n, 1).removesuffix(".0")
+
+
+def _more(label: str, share: float | None) -> str:
+    if share is None:
+        return f"{label} never varies between trials of a task, nor between tasks"
+    what = "tasks" if share >= 1 / 2 else "repeats of the same tasks"
+    where = "between tasks" if share >= 1 / 2 else "between repeats of a task"
+    part = percent(round(max(share, 1 - share), 2))
+    return f"More {what} would help most: {part} of the variance of {inside(label)} is {where}"
 
 
 @tabular("significance")
@@ -97,36 +346,36 @@ def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> W
     >>> rev.table.significance(frame).block().exhibits[0].rows
     (('MRR', '0.030', '—', '—', '8', '—', '—'),)
     """
-    found = {str(row["metric"]): row for row in metric_rows(frame, metrics)}
-    named = {
-        (r.get("cluster_by"), r.get("averaged_over"))
-        for r in found.values()
-        if r.get("n_clusters") != 1
-    }
+    found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
+    named = {(b.cluster_by, b.averaged_over) for b in found.values() if b.n_clusters != 1}
     many = sorted({by for by, over in named if by and over != "clusters"})
     few = sorted({by for by, over in named if by and over == "clusters"})
     parts = [f"Tasks that share a {' or '.join(many)} are resampled together."] if many else []
     if few:
         parts.append(f"Of few groups the {' or '.join(few)} means are compared by a t test.")
+    leads = {metric: headline_estimate(block) for metric, block in found.items()}
     rows = tuple(
         (
             metric_name(metric).titled,
-            p_value(r.get("p_value")),
-            p_value(r.get("p_holm")),
-            signed(r.get("rank_biserial")),
-            count(r.get("n_pairs")),
-            count(r.get("n_clusters")),
-            metric_name(metric).value(r.get("smallest_detectable_difference")),
+            p_value(leads[metric].p),
+            p_value(block.p_holm),
+            signed(block.rank_biserial),
+            count(leads[metric].n),
+            count(block.n_clusters),
+            detectable(metric, leads[metric]),
         )
-        for metric, r in found.items()
+        for metric, block in found.items()
     )
-    effect = ("Rank-biserial", "Pairs", "Clusters", "Smallest detectable")
+    effect = ("Rank-biserial", "Tasks", "Clusters", "Smallest detectable (its 95 % interval)")
     return Words(
         "",
-        "p of the difference, adjusted over the family of metrics (Holm), effect and power",
+        "p of the leading estimate, adjusted over the family of metrics (Holm), effect and power",
         frame[frame["metric"].isin(list(found))],
         cells=(("Metric", "p", "p (Holm)", *effect), rows),
-        notes=(" ".join(parts) or "No clusters: every task is resampled by itself.",),
+        notes=(
+            " ".join(parts) or "No clusters: every task is resampled by itself.",
+            POWER,
+        ),
     )
 
 
@@ -156,65 +405,6 @@ def metric_rows(frame: pd.DataFrame, metrics: Sequence[str] | None) -> list[dict
             close = ", ".join(difflib.get_close_matches(metric, map(str, known), n=3) or known)
             raise BadInputError(f"the frame has no metric {visible(metric, 60)!r}; it has {close}")
     return [row for metric in metrics for row in rows if row["metric"] == metric]
-
-
-def estimate_cells(
-    metric: str, found: Mapping[str, Any] | None, *, has_never: bool = False
-) -> tuple[str, ...]:
-    """Return the cells of a metric; with ``has_never`` the tasks without a hit are in them.
-
-    Those are printed beside the interval of a time, because it is of the other tasks only.
-    """
-    known = metric_name(metric)
-    if found is None:
-        return (known.titled, *[MISSING] * 6)
-    ends = interval(found.get("ci_low"), found.get("ci_high"), known.digits)
-    never = (found.get("n_never_baseline"), found.get("n_never_comparison"))
-    if has_never and any(never):
-        watched = (found["n_watched_baseline"], found["n_watched_comparison"])
-        first = str(never[0]) + ("" if watched[0] == watched[1] else f" of {watched[0]}")
-        text = f"never: {first} | {never[1]} of {watched[1]}"
-        ends = text if ends == MISSING else f"{ends}, {text}"
-    counts = " / ".join(str(found.get(name) or 0) for name in ("wins", "ties", "losses"))
-    return (
-        known.titled,
-        known.value(found.get("mean_baseline")),
-        known.value(found.get("mean_comparison")),
-        known.difference(found.get("mean_difference")),
-        ends,
-        str(found["n_pairs"]),
-        counts if found["n_pairs"] else MISSING,
-    )
-
-
-def estimate_notes(
-    found: Mapping[str, Mapping[str, Any] | None], *, has_times: bool = True
-) -> tuple[str, ...]:
-    """Return how to read times and costs, and why metrics have no difference."""
-    known = {metric: row for metric, row in found.items() if row is not None}
-    notes = []
-    if has_times:
-        timed = {
-            metric: row
-            for metric, row in known.items()
-            if row.get("n_never_baseline") or row.get("n_never_comparison")
-        }
-        unfair = [m for m, row in timed.items() if row.get("ci_reason") == "never_hit_differs"]
-        notes += [TIMES] if timed else []
-        notes += [UNTIMED.format(metrics=_labels(unfair))] if unfair else []
-        is_few = any(
-            metric in BY_NAME
-            and not BY_NAME[metric].is_bounded
-            and finite(row.get("ci_low")) is not None
-            and row["n_pairs"] < ENOUGH_FOR_TAILS
-            for metric, row in known.items()
-        )
-        notes += [FEW_FOR_TAILS] if is_few else []
-    lost: dict[str, list[str]] = {}
-    for metric, row in known.items():
-        if finite(row.get("mean_difference")) is None:
-            lost.setdefault(reason_sentence(row.get("reason")), []).append(metric)
-    return (*notes, *(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items()))
 
 
 def _labels(metrics: Iterable[str]) -> str:

@@ -82,8 +82,8 @@ def show(
     """
     known = defaults_of(frame)
     key = known.key if known else ""
-    if columns is None and known is not None and known.columns:
-        columns, top = known.columns, top or known.top
+    if columns is None and known is not None:
+        columns, top = known.columns or None, top or known.top
     chosen = list(columns) if columns is not None else list(frame.columns)
     own = {name: f"{name}_page" for name in chosen if f"{name}_page" in frame.columns}
     if known is not None and links is None:
@@ -105,7 +105,8 @@ def show(
     if not len(frame) or not chosen:
         why = str(frame.attrs.get("empty", "")) or (known.empty if known else "")
         nothing = "The frame has no row or no column, so there is nothing to show."
-        raise NothingToShow(why if why and frame.attrs.get("was_empty") else nothing, key)
+        is_why = why and frame.attrs.get("was_empty")
+        raise NothingToShow(why if is_why else nothing, key, known.of_no_row() if known else "")
     if top is not None and top < 1:
         raise BadInputError(f"table.show: top is {top}, and at least one row has to be shown")
     data = frame[chosen].head(top if top is not None else len(frame))
@@ -121,13 +122,14 @@ def show(
         rows = _linked(rows, chosen.index(name), list(frame[place]))
     said = [notes] if isinstance(notes, str) else list(notes)
     if known is not None and not said:
-        said = [frame.attrs.get("notes", ""), *(known.notes(frame) if known.notes else ())]
+        own_notes = known.notes(frame) if callable(known.notes) else known.notes
+        said = [frame.attrs.get("notes", ""), *own_notes]
     if len(data) < len(frame):
         said.append(f"The first {len(data):,} of {len(frame):,} rows.")
     finding, caption = "", counted(len(frame), "row")
     if known is not None:
-        finding = known.finding(frame) if known.finding else ""
-        caption = known.caption if isinstance(known.caption, str) else known.caption(frame)
+        finding = known.finding(frame) if callable(known.finding) else known.finding
+        caption = known.caption(frame) if callable(known.caption) else known.caption or caption
     return Words(
         finding,
         caption,

@@ -7,42 +7,99 @@ kind of threat, add a function here or an entry point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+import math
+import statistics
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
 from retrieval_eval.metrics.catalog import Metric
-from retrieval_eval.model.impact import ComparisonDocument, PairedEstimate, RewardBySuite, Threat
+from retrieval_eval.model.design import Design
+from retrieval_eval.model.impact import (
+    ComparisonDocument,
+    PairedEstimate,
+    PairedStatistics,
+    RewardBySuite,
+    Threat,
+)
 from retrieval_eval.registry import Registry
 from retrieval_eval.study.arms import Arm
 from retrieval_eval.study.estimates import Measure
 from retrieval_eval.study.gate import Valid
-from retrieval_eval.study.pairs import Pair, Planned
+from retrieval_eval.study.headline import Headline, headline_estimate
+from retrieval_eval.study.pairs import Pair, Planned, clusters_of
 from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.trials import Trial, average
 from retrieval_eval.study.verdict import Conclusion, apparent
+from retrieval_eval.values import signed
+
+if TYPE_CHECKING:
+    from retrieval_eval.stats.equivalence import Equivalence
+    from retrieval_eval.stats.robustness import MeanTest
 
 GRAVITY: Final = 100.0
 """The gravity of a kind of threat that states none."""
 
+Keep = Callable[[Trial], bool]
+"""Whether a trial counts."""
+
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """The differences of the matched tasks on the scale on which they are averaged.
+
+    ``values`` are comparison minus baseline; of a metric that is led by its ratio they are log
+    ratios. ``clusters`` label the tasks, where they are clustered.
+    """
+
+    pairs: tuple[Pair, ...]
+    values: tuple[float, ...]
+    clusters: tuple[Hashable, ...] | None
+    is_ratio: bool
+
+    def test(self, places: Sequence[int] | None = None) -> MeanTest | None:
+        """Return the test of the mean, of all tasks or of those at some places."""
+        from retrieval_eval.stats.robustness import mean_test
+
+        if places is None:
+            return mean_test(self.values, self.clusters)
+        labels = None if self.clusters is None else [self.clusters[i] for i in places]
+        return mean_test([self.values[i] for i in places], labels)
+
+    def on_scale(self, value: float) -> float:
+        """Return a mean as documents give it: a difference, or a ratio."""
+        # Beyond this no ratio is a number.
+        return math.exp(min(value, 700.0)) if self.is_ratio else value
+
+    def said(self, value: float, digits: int = 3) -> str:
+        """Return a mean in print: ``+0.120`` or ``1.27 times``."""
+        return f"{math.exp(min(value, 50.0)):.2f} times" if self.is_ratio else signed(value, digits)
+
+
+@dataclass(frozen=True)
 class Study:
     """The input of every kind of threat: one comparison before its verdict.
 
     ``measure`` holds the matched pairs and the planned tasks, ``blocks`` the estimates by metric.
     ``primary`` is the metric of the verdict. ``view`` is what counts as retrieved in it, where that
-    is not the settings' own. ``reward_by_suite`` is empty where rewards can be averaged.
+    is not the settings' own. ``reward_by_suite`` is empty where rewards can be averaged. ``views``
+    are the estimates of the metric under every view, where it has views; ``over`` the family of
+    pairs that the verdict is one of.
     """
 
     arms: tuple[Arm, Arm]
     valid: Valid
     measure: Measure
-    blocks: Mapping[str, PairedEstimate]
+    blocks: Mapping[str, PairedStatistics]
     primary: Metric
+    design: Design
     reward_by_suite: Sequence[RewardBySuite] = ()
     view: str | None = None
+    views: Mapping[str, PairedEstimate] = field(default_factory=dict)
+    over: OverPairs | None = None
 
     @property
     def pairs(self) -> Sequence[Pair]:
@@ -69,15 +126,128 @@ class Study:
         """The estimate of the metric of the verdict."""
         return self.blocks[self.primary.name]
 
-    @property
+    @cached_property
+    def headline(self) -> Headline:
+        """The leading estimate of the metric of the verdict."""
+        return headline_estimate(self.block)
+
+    @cached_property
     def found(self) -> Conclusion:
-        """What the measured tasks show, whatever threatens it."""
-        return apparent(self.block)
+        """What the measured tasks show, whatever threatens it.
+
+        Where a margin is stated and the difference is shown to lie within it, the arms are
+        equivalent, also when the difference is clear.
+        """
+        found = apparent(self.block, self.design.alpha)
+        same = self.equivalence
+        return "equivalent" if same is not None and same.is_equivalent else found
+
+    @cached_property
+    def equivalence(self) -> Equivalence | None:
+        """The test of the difference against the stated margin; None where none is stated."""
+        from retrieval_eval.stats.equivalence import equivalence_of_pairs, equivalence_of_ratios
+
+        margin, sample = self.design.margin, self.sample
+        if margin is None or self.headline.p is None:
+            return None
+        options: dict[str, Any] = {
+            "seed": self.settings.seed,
+            "is_higher_better": self.primary.direction == "higher_is_better",
+            "alpha": self.design.alpha,
+            "n_resamples": self.settings.n_resamples,
+            "clusters": sample.clusters,
+        }
+        if sample.is_ratio:
+            return equivalence_of_ratios(sample.values, ratio_margin(margin), **options)
+        return equivalence_of_pairs(sample.values, margin, **options)
 
     @property
     def is_clear(self) -> bool:
         """Whether the measured tasks show a difference."""
         return self.found in ("better", "worse")
+
+    @property
+    def sign(self) -> int:
+        """1 where the comparison has the larger values, else -1."""
+        return 1 if self.headline.is_larger else -1
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The differences of the matched tasks."""
+        return self.sample_of()
+
+    def sample_of(self, keep: Keep | None = None) -> Sample:
+        """Return the differences of the matched tasks, from the trials that count."""
+        rows = [(pair, self._change(pair, keep)) for pair in self.pairs]
+        known = [(pair, value) for pair, value in rows if value is not None]
+        pairs = tuple(pair for pair, _ in known)
+        labels = clusters_of(pairs, self.settings.stated.cluster).labels
+        return Sample(
+            pairs,
+            tuple(value for _, value in known),
+            None if labels is None else tuple(labels),
+            self.headline.quantity == "ratio",
+        )
+
+    def _change(self, pair: Pair, keep: Keep | None) -> float | None:
+        before, after = (
+            self._side([t for t in side if keep is None or keep(t)])
+            for side in (pair.baseline, pair.comparison)
+        )
+        if before is None or after is None:
+            return None
+        if self.headline.quantity != "ratio":
+            return after - before
+        return math.log(after / before) if before > 0 and after > 0 else None
+
+    def _side(self, trials: Sequence[Trial]) -> float | None:
+        if self.headline.quantity != "restricted_mean":
+            return average(trials, self.column)
+        until = self.block.until
+        if until is None:
+            return None
+        times = [until if t.never_hit else t.numbers.get(self.column) for t in trials]
+        known = [min(time, until) for time in times if time is not None]
+        return statistics.mean(known) if known else None
+
+    def overturns(self, estimate: float | None) -> bool:
+        """Whether a mean on the sample's scale contradicts what the measured tasks show.
+
+        A clear difference is contradicted by none and by one of the other sign, equivalence by one
+        beyond the margin.
+        """
+        if estimate is None:
+            return False
+        if self.is_clear:
+            # A sum of exactly 0 can leave a rounding error.
+            return round(self.sign * estimate, 9) <= 0
+        if self.found == "equivalent" and self.design.margin is not None:
+            margin = self.design.margin
+            is_ratio = self.sample.is_ratio
+            return abs(estimate) > (math.log(ratio_margin(margin)) if is_ratio else margin)
+        return False
+
+
+def ratio_margin(margin: float) -> float:
+    """Return a stated margin as a ratio: both 0.1 and 1.1 are ten percent.
+
+    Examples
+    --------
+    >>> ratio_margin(0.25), ratio_margin(1.25)
+    (1.25, 1.25)
+    """
+    return margin if margin > 1 else 1 + margin
+
+
+@dataclass(frozen=True, slots=True)
+class OverPairs:
+    """The family of pairs of configurations that a comparison is one of.
+
+    ``p_value`` is that of the verdict's metric, adjusted over the ``n`` pairs that have one (Holm).
+    """
+
+    n: int
+    p_value: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +294,13 @@ def threats_of(study: Study) -> tuple[Threat, ...]:
     return tuple(threat for entry in THREATS.values() for threat in entry.check(study))
 
 
+def lowers(study: Study) -> bool:
+    """Whether a threat lowers what the measured tasks show; the first that does ends the search."""
+    return any(
+        threat.effect == "lowers" for entry in THREATS.values() for threat in entry.check(study)
+    )
+
+
 def leading_threats(record: ComparisonDocument, n: int = 3) -> tuple[Threat, ...]:
     """Return the ``n`` threats to a comparison that matter most, as every page leads with them.
 
@@ -154,10 +331,10 @@ def threat_title(name: str) -> str:
 
 
 def threat_rows(record: ComparisonDocument) -> Iterator[dict[str, Any]]:
-    """Yield one row a threat."""
+    """Yield one row a threat, those that matter most first."""
     sides = {
         "baseline_config": record.baseline_config,
         "comparison_config": record.comparison_config,
     }
-    for threat in record.threats:
+    for threat in leading_threats(record, len(record.threats)):
         yield sides | {"title": threat_title(threat.name)} | structs.asdict(threat)

@@ -1,42 +1,63 @@
-"""Threats of what was not measured: values that an arm lacks."""
+"""Threats of what was not measured: values that an arm lacks, files that may have been found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
 
+from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.model.impact import Threat
+from retrieval_eval.study.pairs import Planned, Side
 from retrieval_eval.study.threats import THREATS, Study, kind
-from retrieval_eval.study.verdict import is_fragile
+from retrieval_eval.study.trials import Trial, average, known_values
 from retrieval_eval.values import counted, signed
+
+RECALL: Final = "file_recall"
+LOW: Final = "file_recall_low"
+HIGH: Final = "file_recall_high"
+
+_MIN_DOUBTED: Final = 3
+"""Tasks below which those that an arm lacks are not compared with the others."""
 
 
 @THREATS.register("lacking_values")
 @kind(
     title="Missing values",
-    meaning="values that an arm lacks could change the sign of the difference",
-    gravity=10,
+    meaning="values that an arm lacks could change the result",
+    gravity=45,
 )
 def _lacking_values(study: Study) -> Iterator[Threat]:
+    if study.headline.quantity != "mean_difference":
+        yield from _lacking_without_range(study)
+        return
     block, arms = study.block, study.arms
     low, high = block.bound_low, block.bound_high
-    if low is None or high is None:
-        return
     lacking = (block.n_lacking_baseline, block.n_lacking_comparison)
-    if not any(lacking):
+    if low is None or high is None or not any(lacking):
         return
-    has_effect = study.is_clear and is_fragile(block)
+    is_up = (block.mean_difference or 0.0) > 0
+    worst = low if is_up else high
+    if study.design.missing == "failure":
+        # A missing value is known then: it is 0.
+        worst = _as_failures(study)
+    ends = (worst,) if study.is_clear else (low, high)
+    has_effect = any(map(study.overturns, ends))
     n = block.n_planned or 0
     parts = [
         f"{k} of {counted(n, 'task')} with {arm.config}"
         for k, arm in zip(lacking, arms, strict=True)
         if k
     ]
-    text = (
-        f"values are missing on {' and '.join(parts)}: over all of them the mean "
-        f"difference lies between {signed(low, 3)} and "
-        f"{signed(high, 3)}"
-    )
-    is_up = (block.mean_difference or 0.0) > 0
+    text = f"values are missing on {' and '.join(parts)}"
+    if study.design.missing == "failure":
+        text += f": counted as 0, the mean difference is {signed(worst, 3)}"
+    else:
+        text += (
+            f": over all of them the mean difference lies between {signed(low, 3)} and "
+            f"{signed(high, 3)}"
+        )
     # A gain is overturned by low missing values of the comparison or high ones of the baseline.
     tips = [
         f"those of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} "
@@ -44,21 +65,230 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
         for arm, tip in zip(arms, (block.tipping_baseline, block.tipping_comparison), strict=True)
         if tip is not None
     ]
-    worst = low if is_up else high
-    if has_effect and not round(worst, 9):
+    if has_effect and study.found == "equivalent":
+        text += ", beyond the margin"
+    elif has_effect and not round(worst, 9):
         text += ", so there may be no difference at all"
     elif has_effect:
         text += f"; the sign changes if {' or if '.join(tips)}" if tips else "; the sign can change"
     elif is_up == (worst > 0) and worst:
         text += ", so they cannot change its sign"
-    one = [arm.config for arm, k in zip(arms, lacking, strict=True) if k]
+    text += "".join(f"; {said}" for said in _which(study))
     yield Threat(
         name="lacking_values",
         value=worst,
         unit="mean difference, worst case",
         effect="lowers" if has_effect else "none",
         sentence=text,
-        arm=one[0] if len(one) == 1 else None,
+        arm=_only([arm.config for arm, k in zip(arms, lacking, strict=True) if k]),
         estimate=worst,
-        overturn=f"missing values: {' or '.join(tips)}" if tips else None,
+        overturn=f"if of the missing values {' or '.join(tips)}" if tips else None,
     )
+
+
+def _only(configs: Sequence[str]) -> str | None:
+    return configs[0] if len(configs) == 1 else None
+
+
+def _as_failures(study: Study) -> float:
+    """Return the mean difference over all planned tasks with every missing value as 0."""
+    tasks = _with_truth(study)
+    changes = [
+        _known_part(task.comparison, study.column)[0] - _known_part(task.baseline, study.column)[0]
+        for task in tasks
+    ]
+    return math.fsum(changes) / len(changes) if changes else 0.0
+
+
+def _with_truth(study: Study) -> list[Planned]:
+    """Return the planned tasks that have the metric of the verdict."""
+    is_outcome = study.primary.path[0] == "outcome"
+    return [task for task in study.planned if is_outcome or task.has_ground_truth]
+
+
+def _known_part(side: Side, column: str) -> tuple[float, float]:
+    """Return what is known of one side of a task, and the share of it that is missing."""
+    known = known_values(side.trials, column)
+    n = len(side.trials) + side.n_lost
+    if not known:
+        return 0.0, 1.0
+    return statistics.mean(known) * len(known) / n, (n - len(known)) / n
+
+
+def _which(study: Study) -> Iterator[str]:
+    """Yield, for each arm that lacks tasks, how hard the other arm found these tasks."""
+    tasks = _with_truth(study)
+    sides: tuple[Literal["baseline", "comparison"], ...] = ("baseline", "comparison")
+    for side, other, arm, witness in zip(
+        sides, reversed(sides), study.arms, reversed(study.arms), strict=True
+    ):
+        without: list[float] = []
+        within: list[float] = []
+        for task in tasks:
+            value = average(getattr(task, other).trials, study.column)
+            if value is not None:
+                has = bool(known_values(getattr(task, side).trials, study.column))
+                (within if has else without).append(value)
+        if len(without) < _MIN_DOUBTED or len(within) < _MIN_DOUBTED:
+            continue
+        there, here = statistics.mean(without), statistics.mean(within)
+        error = math.sqrt(sum(statistics.variance(v) / len(v) for v in (without, within)))
+        if abs(there - here) <= 2 * error:
+            continue
+        is_harder = (there < here) == (study.primary.direction == "higher_is_better")
+        yield (
+            f"the tasks that {arm.config} lacks are the {'harder' if is_harder else 'easier'} "
+            f"ones: {witness.config} has {there:.2f} on them and {here:.2f} on the others"
+        )
+
+
+def _lacking_without_range(study: Study) -> Iterator[Threat]:
+    """Yield a threat where values without a largest one are missing.
+
+    They have no worst case. The difference is taken to be overturned where it would vanish if
+    every missing task were as adverse as the most adverse measured one.
+    """
+    tasks = _with_truth(study)
+    lacking = [
+        [task for task in tasks if not _has_value(study, getattr(task, side))]
+        for side in ("baseline", "comparison")
+    ]
+    test = study.sample.test()
+    n_measured = len(study.sample.values)
+    n_missing = len(tasks) - n_measured
+    if test is None or not any(lacking) or n_missing <= 0:
+        return
+    sign = 1 if test.mean > 0 else -1
+    tip = -test.mean * n_measured / n_missing
+    adverse = min(sign * value for value in study.sample.values)
+    has_effect = study.is_clear and sign * tip >= min(adverse, 0.0)
+    parts = [
+        f"{len(own)} of {counted(len(tasks), 'task')} with {arm.config}"
+        for own, arm in zip(lacking, study.arms, strict=True)
+        if own
+    ]
+    need = f"{'a ratio' if study.sample.is_ratio else 'a difference'} of {study.sample.said(tip)}"
+    over = f"{need} on {counted(n_missing, 'task')} without a pair"
+    yield Threat(
+        name="lacking_values",
+        value=study.sample.on_scale(tip),
+        unit="mean of the missing pairs",
+        effect="lowers" if has_effect else "none",
+        sentence=f"values are missing on {' and '.join(parts)}: {over} would cancel the difference",
+        arm=_only([a.config for a, own in zip(study.arms, lacking, strict=True) if own]),
+        overturn=f"if there is {over}",
+    )
+
+
+def _has_value(study: Study, side: Side) -> bool:
+    if study.headline.quantity == "restricted_mean":
+        return any(t.never_hit or study.column in t.numbers for t in side.trials)
+    return bool(known_values(side.trials, study.column))
+
+
+# Files that may have been found
+
+
+@THREATS.register("evidence_width")
+@kind(
+    title="Open evidence",
+    meaning="traces leave open whether expected files were found, which could change the result",
+    gravity=50,
+)
+def _evidence_width(study: Study) -> Iterator[Threat]:
+    if study.primary.name != RECALL or (study.view or study.settings.view or VIEWS[0]) != VIEWS[0]:
+        return
+    open_trials = [[t for t in _used(study, side) if _width(t) > 0] for side in _SIDES]
+    if not any(open_trials) or study.block.mean_difference is None:
+        return
+    low, high = _at_ends(study)
+    worst = low if study.sign > 0 else high
+    ends = (worst,) if study.is_clear else (low, high)
+    joint = _jointly(study, worst_is_low=study.sign > 0) if study.is_clear else None
+    has_effect = any(map(study.overturns, ends))
+    is_joint = not has_effect and joint is not None and study.overturns(joint)
+    # Missing values alone are a threat of their own.
+    is_joint = is_joint and not study.overturns(_missing_alone(study))
+    parts = [
+        f"{len(own)} of {counted(len(_used(study, side)), 'trial')} of {arm.config}"
+        for own, side, arm in zip(open_trials, _SIDES, study.arms, strict=True)
+        if own
+    ]
+    text = (
+        f"{' and '.join(parts)} may have found more files than is certain: the mean difference "
+        f"lies between {signed(low, 3)} and {signed(high, 3)}"
+    )
+    if is_joint and joint is not None:
+        text += f", and together with missing values it can be {signed(joint, 3)}"
+    elif has_effect:
+        text += ", beyond the margin" if study.found == "equivalent" else "; the sign can change"
+    elif study.is_clear:
+        text += ", so they cannot change its sign"
+    favoured = study.arms[study.sign < 0]
+    yield Threat(
+        name="evidence_width",
+        value=high - low,
+        unit="width of the mean difference",
+        effect="lowers" if has_effect or is_joint else "none",
+        sentence=text,
+        arm=_only([arm.config for own, arm in zip(open_trials, study.arms, strict=True) if own]),
+        estimate=worst,
+        overturn=f"if only {favoured.config} found the open files" if has_effect else None,
+    )
+
+
+Named = Literal["baseline", "comparison"]
+_SIDES: Final[tuple[Named, Named]] = ("baseline", "comparison")
+
+
+def _used(study: Study, side: Named) -> list[Trial]:
+    return [t for pair in study.sample.pairs for t in getattr(pair, side)]
+
+
+def _width(trial: Trial) -> float:
+    low, high = trial.numbers.get(LOW), trial.numbers.get(HIGH)
+    return 0.0 if low is None or high is None else high - low
+
+
+def _end(trials: Sequence[Trial], column: str) -> float | None:
+    """Return an end of file recall of one side, the stated value where a trial has no bounds."""
+    values = [t.numbers.get(column, t.numbers.get(RECALL)) for t in trials if RECALL in t.numbers]
+    known = [value for value in values if value is not None]
+    return statistics.mean(known) if known else None
+
+
+def _at_ends(study: Study) -> tuple[float, float]:
+    """Return the mean difference with every open file against the comparison, and for it."""
+    pairs, test = study.sample.pairs, study.sample.test()
+    weights = [1 / len(pairs)] * len(pairs) if test is None else test.weights.tolist()
+
+    def mean(before: str, after: str) -> float:
+        changes = (
+            (_end(pair.comparison, after) or 0.0) - (_end(pair.baseline, before) or 0.0)
+            for pair in pairs
+        )
+        return math.fsum(w * change for w, change in zip(weights, changes, strict=True))
+
+    return mean(HIGH, LOW), mean(LOW, HIGH)
+
+
+def _missing_alone(study: Study) -> float | None:
+    return study.block.bound_low if study.sign > 0 else study.block.bound_high
+
+
+def _jointly(study: Study, *, worst_is_low: bool) -> float | None:
+    """Return the mean difference over all planned tasks, missing and open values at their worst."""
+    tasks = _with_truth(study)
+    if not tasks or study.block.bound_low is None or study.block.averaged_over == "clusters":
+        return None
+    first, second = (HIGH, LOW) if worst_is_low else (LOW, HIGH)
+    changes = [_worst(task.comparison, second) - _worst(task.baseline, first) for task in tasks]
+    return math.fsum(changes) / len(changes)
+
+
+def _worst(side: Side, column: str) -> float:
+    """Return the end of one side of a task; what is missing is 0 or 1, unless bounds are known."""
+    at_end = 1.0 if column == HIGH else 0.0
+    values = [t.numbers.get(column, t.numbers.get(RECALL, at_end)) for t in side.trials]
+    n_gone = side.n_lost if values or side.n_lost else 1
+    return statistics.mean([*values, *[at_end] * n_gone])

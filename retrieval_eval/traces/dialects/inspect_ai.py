@@ -52,6 +52,9 @@ DIALECTS.add(
             # Keystrokes may have shown any file.
             Tool(("bash_session",), "other", read_unknown),
         ),
-        source="UKGovernmentBEIS/inspect_ai 499e6152 (0.3.260), read; no file was seen",
+        source=(
+            "UKGovernmentBEIS/inspect_ai 499e6152 (0.3.260), read in its source; 20 logs of 0.3.41 "
+            "to 0.3.154 seen, two of them with calls of tools"
+        ),
     ),
 )

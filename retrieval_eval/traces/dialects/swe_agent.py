@@ -29,7 +29,7 @@ ACTION: Final = "swe_agent_action"
 
 _LONGEST: Final = 20_000
 _OPERATORS: Final = frozenset("();<>|&")
-_WINDOW: Final = frozenset({"goto", "scroll_up", "scroll_down"})
+_WINDOW: Final = frozenset({"goto", "scroll_up", "scroll_down", "set_cursors"})
 _EDITS: Final = frozenset({"edit", "insert"})
 _SEARCHES: Final = {"find_file": "file_name", "search_dir": "pattern", "search_file": "pattern"}
 
@@ -135,6 +135,12 @@ _MATCHED: Final = re.compile(r"^([^\n]{1,4096}) \(\d{1,9} match(?:es)?\)$", re.M
 _MATCH: Final = re.compile(r"^Line (\d{1,9}):", re.MULTILINE)
 
 
+def shown_file(text: str) -> str | None:
+    """Return the file that an answer shows a window on."""
+    header = _FILE.search(text)
+    return None if header is None else header[1]
+
+
 def read_window(seen: Seen) -> Found:
     """Return the file in the window and the lines shown; the answer names the file."""
     header = _FILE.search(seen.text)
@@ -183,7 +189,9 @@ DIALECTS.add(
         failures=_FAILURES,
         empty=(r"More than \d{1,9} files matched for ",),
         answer=answer,
-        source="SWE-agent 1.x at 3ea751c0, read in its source",
+        source=(
+            "SWE-agent 1.x at 3ea751c0, read in its source; 22 trajectories of 0.x and 1.0 seen"
+        ),
         tools=(
             Tool(("open", *sorted(_WINDOW), "filemap"), "file_read", read_window),
             Tool(("find_file",), "file_search", read_found_files),

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, from_seconds, latest, unix_seconds
 from retrieval_eval.traces.dialects.mini_swe_agent import HARNESS, answer
-from retrieval_eval.traces.formats import FORMATS, DocumentFormat
+from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.traces.reading import Complaints, Reading, Unreadable
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 from retrieval_eval.traces.untrusted import (
@@ -187,6 +188,34 @@ def _is_mini_swe_agent(document: Mapping[str, Any]) -> bool:
     )
 
 
+def read_mini_swe_agent_messages(lines: Iterable[Line], name: str) -> Reading | Unreadable:
+    """Return the reading of a trajectory that is only its messages."""
+    messages = [line.value for line in lines]
+    return read_mini_swe_agent({"messages": messages}, name)
+
+
+def _is_message(line: Mapping[str, Any]) -> bool:
+    content = line.get("content")
+    if not isinstance(content, str):
+        return False
+    if line.get("role") == "assistant":
+        return "```mswea_bash_command" in content
+    return line.get("role") == "user" and content.startswith("<returncode>")
+
+
+FORMATS.add(
+    f"{FORMAT}-messages",
+    LineFormat(
+        recognises=_is_message,
+        read=read_mini_swe_agent_messages,
+        priority=1,
+        example=(
+            {"role": "system", "content": "You are an agent."},
+            {"role": "assistant", "content": "I look.\n\n```mswea_bash_command\ncat a.py\n```"},
+            {"role": "user", "content": "<returncode>0</returncode>\n<output>\nx = 1\n</output>"},
+        ),
+    ),
+)
 FORMATS.add(
     FORMAT,
     DocumentFormat(

@@ -1,5 +1,8 @@
 """OpenHands' own events, of version 0 (an array, or a folder of one file each) and of the SDK.
 
+The output of an evaluation holds the events of one task a line. Before 0.10 events came in pairs,
+then without ids and with their arguments beside their kind; an observation follows its action.
+
 An observation of version 0 names the action that caused it; arguments are those of the action and
 never those in the model's message, which belong to the first of several calls. The SDK joins by the
 id of the call. Costs and tokens of version 0 are running totals.
@@ -7,7 +10,7 @@ id of the call. Costs and tokens of version 0 are running totals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +20,14 @@ from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects.openhands import HARNESS, SDK, answer, is_unfinished_output
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openhands import result as unwrapped
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of
+from retrieval_eval.traces.reading import (
+    CallLog,
+    Complaints,
+    Reading,
+    Unreadable,
+    arguments_of,
+    chosen,
+)
 from retrieval_eval.traces.tokens import Usage
 from retrieval_eval.traces.untrusted import (
     amount_of,
@@ -273,6 +283,76 @@ def _is_event(line: Mapping[str, Any]) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
+# The output of an evaluation
+
+
+def read_openhands_output(lines: Iterable[Line], name: str) -> Reading | Unreadable:
+    """Return the reading of the only task, or the tasks among which to choose."""
+    tasks: dict[str, Mapping[str, Any]] = {}
+    for line in lines:
+        if isinstance(line.value, dict) and _is_output(line.value):
+            tasks.setdefault(_task_name(line), line.value)
+
+    def read(task: str) -> Reading:
+        return _read_task(tasks[task], f"{name}/{task}")
+
+    return chosen(name, tuple(tasks), read)
+
+
+def _task_name(line: Line) -> str:
+    """Return the task of a line; that of an issue on the web has the issue's number."""
+    issue = dict_of(line.value.get("issue"))
+    known = text_of(clean(line.value.get("instance_id"))) or _id(issue.get("number"))
+    return known or f"line-{line.number}"
+
+
+def _read_task(task: Mapping[str, Any], name: str) -> Reading:
+    metrics = dict_of(task.get("metrics"))
+    events = list_of(task.get("history"))
+    flat = [event for entry in events for event in (entry if isinstance(entry, list) else [entry])]
+    lines = [Line(number, event) for number, event in enumerate(_with_ids(flat), start=1)]
+    reading = read_openhands_events(lines, name)
+    usage = dict_of(metrics.get("accumulated_token_usage"))
+    tokens = count_of(usage.get("prompt_tokens")) + count_of(usage.get("completion_tokens"))
+    model = dict_of(dict_of(task.get("metadata")).get("llm_config")).get("model")
+    cost = reading.declared_cost_usd
+    return replace(
+        reading,
+        format="openhands-output",
+        model=reading.model or text_of(clean(model)),
+        declared_tokens=reading.declared_tokens or tokens or None,
+        declared_cost_usd=amount_of(metrics.get("accumulated_cost")) if cost is None else cost,
+    )
+
+
+def _with_ids(events: list[Any]) -> Iterator[Any]:
+    """Yield events in the form of today."""
+    action: int | None = None
+    for number, event in enumerate(events):
+        if not isinstance(event, dict) or "id" in event:
+            yield event
+            continue
+        rest = {k: v for k, v in event.items() if k not in ("action", "observation", "content")}
+        if isinstance(event.get("action"), str):
+            is_agent = event["action"] in _CALLS
+            action = number if is_agent else None
+            source = "agent" if is_agent else "user"
+            yield {"id": number, "source": source, "action": event["action"], "args": rest}
+            continue
+        extras = {"metadata": {k: rest[k] for k in ("exit_code",) if k in rest}}
+        yield {**event, "id": number, "cause": action, "extras": extras}
+        action = None
+
+
+def _is_output(line: Mapping[str, Any]) -> bool:
+    history = line.get("history")
+    first = history[0] if isinstance(history, list) and history else None
+    event = dict_of(first[0] if isinstance(first, list) and first else first)
+    is_event = isinstance(event.get("action"), str) or isinstance(event.get("observation"), str)
+    return is_event and any(key in line for key in ("instance_id", "git_patch", "test_result"))
+
+
+# --------------------------------------------------------------------------------------------------
 # The SDK
 
 
@@ -288,6 +368,9 @@ def _take_sdk(state: _State, event: Mapping[str, Any], where: str) -> None:
     kind = event.get("kind")
     if "workspace" in event and "agent" in event:
         _take_session(state, event)
+        return
+    if kind == "ConversationStateUpdateEvent":
+        _take_update(state, event, where)
         return
     timestamp = _see(state, event)
     call_id = text_of(event.get("tool_call_id"))
@@ -316,13 +399,38 @@ def _take_session(state: _State, session: Mapping[str, Any]) -> None:
     state.cwd = state.folder
     own = text_of(session.get("id"))
     state.session_ids |= {own} if own else set()
+    state.cost, state.tokens, *_ = _totals(session)
+    state.has_ended = session.get("execution_status", session.get("agent_status")) == "finished"
+
+
+def _take_update(state: _State, event: Mapping[str, Any], where: str) -> None:
+    """Take over what changed in a session: its totals, its end, or the whole of it."""
+    key, value = event.get("key"), event.get("value")
+    if key == "stats":
+        cost, tokens, prompt, output = _totals({"stats": value})
+        state.cost = latest(state.cost, cost)
+        state.tokens = max(state.tokens or 0, tokens or 0) or None
+        metrics = dict_of(_usages({"stats": value}))
+        names = (text_of(clean(dict_of(m).get("model_name"))) for m in metrics.values())
+        state.model = state.model or next(filter(None, names), None)
+        if prompt + output > state.prompt + state.output:
+            used = (max(0, prompt - state.prompt), max(0, output - state.output))
+            state.log.add_usage(Usage(where, *used))
+            state.prompt, state.output = prompt, output
+    elif key == "execution_status":
+        state.has_ended = value == "finished"
+    elif key == "full_state" and state.folder is None:
+        _take_session(state, dict_of(value))
+
+
+def _totals(session: Mapping[str, Any]) -> tuple[float | None, int | None, int, int]:
+    """Return cost, tokens, and the tokens of prompts and of outputs, of all models together."""
     metrics = [dict_of(m) for m in dict_of(_usages(session)).values()]
     costs = [c for m in metrics if (c := amount_of(m.get("accumulated_cost"))) is not None]
     usages = [dict_of(m.get("accumulated_token_usage")) for m in metrics]
-    names = ("prompt_tokens", "completion_tokens")
-    state.cost = sum(costs) if costs else None
-    state.tokens = sum(count_of(usage.get(name)) for usage in usages for name in names) or None
-    state.has_ended = session.get("execution_status", session.get("agent_status")) == "finished"
+    prompt = sum(count_of(usage.get("prompt_tokens")) for usage in usages)
+    output = sum(count_of(usage.get("completion_tokens")) for usage in usages)
+    return sum(costs) if costs else None, prompt + output or None, prompt, output
 
 
 def _usages(session: Mapping[str, Any]) -> Any:
@@ -406,6 +514,28 @@ FORMATS.add(
                 "extras": {"metadata": {"exit_code": 0, "working_dir": "/w"}},
             },
             {"id": 3, "source": "agent", "action": "finish", "args": {}},
+        ),
+    ),
+)
+FORMATS.add(
+    "openhands-output",
+    LineFormat(
+        recognises=_is_output,
+        read=read_openhands_output,
+        keeps=("times", "tokens", "cost", "model", "version"),
+        priority=1,
+        example=(
+            {
+                "instance_id": "acme__widgets-1",
+                "metrics": {"accumulated_cost": 0.5},
+                "metadata": {"llm_config": {"model": "m"}},
+                "history": [
+                    {"action": "message", "content": "Fix it."},
+                    {"action": "run", "command": "cat a.py"},
+                    {"observation": "run", "content": "x = 1", "exit_code": 0},
+                    {"action": "finish", "outputs": {}},
+                ],
+            },
         ),
     ),
 )

@@ -1,7 +1,8 @@
 """SWE-agent's ``.traj`` files: steps of an action, which is a line of a shell, and its observation.
 
 The state of a step is what the shell was in *after* the step, so a step starts in the folder, and
-with the open file, of the step before. Steps have no times and no ids.
+with the open file, of the step before. Before 1.0 it was what the shell was in before the step,
+written as an object in a text. Steps have no times and no ids.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.dialects.swe_agent import HARNESS, answer, call_of
+from retrieval_eval.traces.dialects.swe_agent import HARNESS, answer, call_of, shown_file
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat
 from retrieval_eval.traces.reading import Complaints, Reading, Unreadable
 from retrieval_eval.traces.tokens import Gap, Item
@@ -71,6 +72,10 @@ def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadab
 
 
 def _take(state: _State, step: Mapping[str, Any], where: str) -> None:
+    stated = step.get("state")
+    is_before = isinstance(stated, str)
+    if isinstance(stated, str):
+        _enter(state, decode(stated)[0])
     action = text_of(step.get("action"))
     if action is not None and action.strip():
         name, arguments = call_of(action, state.open_file)
@@ -80,13 +85,22 @@ def _take(state: _State, step: Mapping[str, Any], where: str) -> None:
         observed = step.get("observation")
         if isinstance(observed, str | list):
             call = replace(call, result=ToolResult(blocks_text(observed)))
-            call = replace(call, result=answer(call))
+            result = answer(call)
+            call = replace(call, result=result)
+            if name in ("edit", "insert") and (shown := shown_file(result.text)) is not None:
+                arguments["path"] = shown
         state.items.append(call)
     elif "action" in step and not isinstance(step["action"], str | None):
         state.complaints.note(where, "the action is no text")
-    after = dict_of(step.get("state"))
-    state.cwd = text_of(clean(after.get("working_dir"))) or state.cwd
-    file = text_of(clean(after.get("open_file")))
+    if not is_before:
+        _enter(state, stated)
+
+
+def _enter(state: _State, stated: Any) -> None:
+    """Take over the folder and the open file of a shell."""
+    shell = dict_of(stated)
+    state.cwd = text_of(clean(shell.get("working_dir"))) or state.cwd
+    file = text_of(clean(shell.get("open_file")))
     state.open_file = file if file and file.lower() not in ("n/a", "none") else None
 
 

@@ -222,7 +222,10 @@ class Interpreter:
                 self._captured(first.args[0].captured, more, context)
                 return
             if not more:
-                self._print(first, context)
+                if any(arg.pattern for arg in first.args):
+                    self.emit((first,), context)
+                else:
+                    self._print(first, context)
                 return
         if all(stage.program for stage in stages):
             self.emit(tuple(stages), context)
@@ -324,6 +327,8 @@ def run_while(
         return
     lines = _known_lines(shell, feed, stdin)
     if lines is None:
+        if feed and _template(shell, names[0], node.body) == ("", ""):
+            shell.emit(feed, context)
         if stdin is not None and _template(shell, names[0], node.body) == ("", ""):
             shell.add(Step(reason="a loop that prints the lines of a file"))
         _over_shown_names(shell, names[0], Arg((None,)), node.body, context)

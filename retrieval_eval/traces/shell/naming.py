@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from retrieval_eval.io.files import decode
+from retrieval_eval.paths import diff_path
 from retrieval_eval.traces.results.base import integer
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.plan import Plan, slashed
@@ -20,6 +21,7 @@ from retrieval_eval.traces.untrusted import dict_of
 Names = dict[str, list[int]]
 
 _MAX_PATH = 1000
+_LONGEST_WORDS = 100_000
 _STRICT = re.compile(r"(?:[A-Za-z]:/)?[\w@.+~/()\[\]{},=#%&$!-]+")
 _SIZES = re.compile(r"\s*(?:\d[\d.]*[KMGT]? +){1,2}(?=\S)")
 _DRIVE = re.compile(r"[A-Za-z]:/")
@@ -53,6 +55,8 @@ def _paths(plan: Plan, lines: Iterable[str]) -> Names:
     is_strict = not _is_anchored(plan)
     for line in lines:
         path = line.rstrip()
+        for revision in plan.revisions:
+            path = path.removeprefix(f"{revision}:")
         if ": " in path or (is_strict and not _STRICT.fullmatch(path)) or path.endswith("/"):
             continue
         if _covers(plan, path):
@@ -90,6 +94,8 @@ def _matches(plan: Plan, lines: Iterable[str]) -> Names:
 
 
 def _split_match(plan: Plan, line: str) -> tuple[str | None, int | None]:
+    for revision in plan.revisions:
+        line = line.removeprefix(f"{revision}:")
     if plan.has_numbers:
         for match in re.finditer(r":(\d{1,9})[:]", line):
             path = line[: match.start()]
@@ -97,7 +103,7 @@ def _split_match(plan: Plan, line: str) -> tuple[str | None, int | None]:
                 return path, int(match[1])
             break
         return None, None
-    binary = re.fullmatch(r"(?:Binary file|.*: binary file) ?(.*?) matches", line)
+    binary = re.fullmatch(r"(?:Binary file |grep: )(.{1,1000}?)(?:: binary file)? matches", line)
     drive = 2 if _DRIVE.match(line) else 0
     path = binary[1] if binary else line[:drive] + line[drive:].partition(":")[0]
     if (binary or ":" in line) and _covers(plan, path):
@@ -150,6 +156,8 @@ def _records(plan: Plan, lines: Iterable[str]) -> Names:
 def _counts(plan: Plan, lines: Iterable[str]) -> Names:
     found: Names = {}
     for line in lines:
+        for revision in plan.revisions:
+            line = line.removeprefix(f"{revision}:")
         path, _, count = line.rpartition(":")
         if count.strip().isdecimal() and int(count[:9]) > 0 and _covers(plan, path):
             found[path] = []
@@ -197,6 +205,8 @@ def _entries(line: str) -> tuple[list[str], bool]:
     is_long = len(line) > 10 and line[0] in "-dlcbps" and line[1] in "-r" and line[2] in "-w"
     if is_long:
         match = _LONG.fullmatch(line)
+        if match is not None and match[1] == "l":
+            return [match[2].partition(" -> ")[0].strip()], False
         if match is None or match[1] != "-":
             return [], False
         return [match[2].strip()], True
@@ -244,20 +254,51 @@ def _headers(plan: Plan, lines: Iterable[str]) -> Names:
     return found
 
 
+_DIFF_SIDE = re.compile(r"(?:---|\+\+\+) (\"?[abciow]/[^\t]+)\t?$")
+_DIFF_MOVE = re.compile(r"(?:rename|copy) (?:from|to) (\S[^\t]*)$")
+_DIFF_NAMES = re.compile(r"diff --git (?P<old>\"?\S.*) (?P<new>\"?\S.*)$")
+_SIDES = re.compile(r"^(\"?)[abciow]/")
+
+
+def _changed(line: str) -> str | None:
+    """Return the file that a header of a diff names, without the letter of its side."""
+    side, moved = _DIFF_SIDE.match(line), _DIFF_MOVE.match(line)
+    if side is not None:
+        return diff_path(_SIDES.sub(r"\1a/", side[1]))
+    if moved is not None:
+        return diff_path(_with_side(moved[1]))
+    if not line.startswith("diff --git "):
+        return None
+    names = line.removeprefix("diff --git ")
+    half = len(names) // 2
+    if len(names) % 2 and names[:half] == names[half + 1 :] and names[half] == " ":
+        return diff_path(_with_side(names[:half]))
+    match = _DIFF_NAMES.match(line)
+    is_sided = match is not None and _SIDES.match(match["new"]) is not None
+    return diff_path(_SIDES.sub(r"\1a/", match["new"])) if match and is_sided else None
+
+
+def _with_side(name: str) -> str:
+    """Return a name, quoted or not, with the letter of a side before it."""
+    return f'"a/{name[1:]}' if name.startswith('"') else f"a/{name}"
+
+
 def _diff(plan: Plan, lines: Iterable[str]) -> Names:
     found: Names = {}
     for line in lines:
         line = line[:4000]
-        match = re.match(r"diff --git a/\S+ b/(\S+)$", line) or re.match(r"\+\+\+ b/(\S+)", line)
-        if match is None and plan.has_numbers:
+        path = _changed(line)
+        if path is None and plan.has_numbers:
             # Without a summary these lines are content: a row of a table in the file's text.
             match = (
                 re.match(r" (\S+) +\| +(?:\d+|Bin)", line)
                 or re.match(r"[AMDRCT]\d*\t(?:\S+\t)?(\S+)$", line)
                 or re.match(r"(?:\d+|-)\t(?:\d+|-)\t(\S+)$", line)
             )
-        if match and not match[1].startswith("..."):
-            found[match[1]] = []
+            path = match[1] if match else None
+            path = diff_path(_with_side(path)) if path else None
+        if path and not path.startswith("..."):
+            found[path] = []
         elif plan.has_numbers and _STRICT.fullmatch(line) and looks_like_file(line):
             found[line] = []
     return found
@@ -280,10 +321,21 @@ def _status(plan: Plan, lines: Iterable[str]) -> Names:
         match = _LONG_STATUS.fullmatch(line) or _SHORT_STATUS.fullmatch(line)
         name = match[1] if match else line[1:] if is_untracked and line[:1] == "\t" else ""
         for path in name.strip().split(" -> "):
-            path = path.strip('"')
+            path = (diff_path(_with_side(path)) if path.startswith('"') else path) or ""
             if path and not path.endswith("/") and _covers(plan, path):
                 found[path] = []
     return found
+
+
+def _words(plan: Plan, lines: Iterable[str]) -> Names:
+    """Read lines of names as the shell prints them that fit a pattern, among known words."""
+    found: Names = {}
+    for line in lines:
+        names = line[:_LONGEST_WORDS].split()
+        rest = {name for name in names if not _covers(plan, name)}
+        if rest <= set(plan.words):
+            found.update((name, []) for name in names if name not in rest)
+    return _without_folders(plan, found)
 
 
 def _patched(_plan: Plan, lines: Iterable[str]) -> Names:
@@ -304,6 +356,7 @@ _READERS: Final[dict[str, Callable[[Plan, Iterable[str]], Names]]] = {
     "diff": _diff,
     "patching": _patched,
     "status": _status,
+    "words": _words,
 }
 
 

@@ -87,3 +87,12 @@ def _cluster(found: Options, letters: str, args: tuple[Arg, ...], i: int, short:
                 i += 1
             break
     return i
+
+
+def split(args: tuple[Arg, ...]) -> tuple[tuple[Arg, ...], list[Arg]]:
+    """Return the arguments before ``--`` and those behind it."""
+    texts = [a.raw for a in args]
+    if "--" not in texts:
+        return args, []
+    at = texts.index("--")
+    return args[:at], list(args[at + 1 :])

@@ -90,10 +90,13 @@ def is_error_line(line: str) -> bool:
         return False
     if _IN_ANY_LANGUAGE.match(line) and not line.endswith("binary file matches"):
         return True
+    if _OF_THE_SHELL.match(line):
+        return True
     return _ERROR.search(line) is not None and _LEAD.match(line) is not None
 
 
 _IN_ANY_LANGUAGE = re.compile(r"(?:cat|tac|nl|head|tail|sed|wc|ls|find|[ef]?grep): \S.*: \S")
+_OF_THE_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh: (?:-c: |eval: )?(?:line )?\d+: \S")
 _LEAD = re.compile(
     r"(?:/\S*/)?(?:ba|z|da)?sh: |[\w./+-]+: (?!\s)|fatal: |error: |[\w.]*Error: |find: "
 )

@@ -91,12 +91,19 @@ def _next(
             return opaque(stage, "runs a program that another command prints", is_open=True)
         stage = replace(stage, script=before.script)
     plans = plans_of(stage)
-    if before is None or shown is None or (plans[0].files and plans[0].evidence == "text"):
+    last = plans[-1]
+    has_own = bool(last.operands) and not last.is_loose and last.evidence in _SHOWS
+    if has_own and shown is not None and last.evidence == "opaque" and shown.evidence != "nothing":
+        return replace(last, operands=(*shown.operands, *last.operands))
+    if before is None or shown is None or (plans[0].files and has_own):
         if before is not None and shown is None and not plans[-1].operands:
             return None
         writes += plans[:-1]
         return plans[-1]
     return reshape(shown, stage)
+
+
+_SHOWS: Final = ("text", "numbers", "names", "opaque")
 
 
 def _runs_its_input(stage: Invocation) -> bool:
@@ -125,7 +132,8 @@ def _through_xargs(shown: Plan | None, stage: Invocation, before: Invocation | N
         args = [literal(name) for name in names]
     else:
         roots: tuple[str, ...] = ()
-        if shown is not None and all(o.kind == "file" for o in shown.operands):
+        is_named = shown is not None and shown.evidence == "names"
+        if shown is not None and is_named and all(o.kind == "file" for o in shown.operands):
             roots = tuple(o.written for o in shown.operands)
         args = [Arg((None,), is_feed=True, roots=roots)]
     if holes is None:

@@ -36,6 +36,7 @@ Style = Literal[
     "remote",
     "patching",
     "status",
+    "words",
 ]
 """The grammar of lines that name files; see :mod:`~.naming`."""
 
@@ -100,6 +101,7 @@ class Plan:
     ``is_joint``, what they print is about all of their operands. ``end`` and ``most`` say that of
     several files, shown one after the other, only the first or the last lines pass, and how many.
     ``is_open`` marks opaque ones that may print what lies in files below their operands, or in any.
+    ``revisions`` may stand before the names that a search of git prints.
     ``words`` are texts one of which a matching line must contain (empty: not known).
     """
 
@@ -122,6 +124,7 @@ class Plan:
     hides_errors: bool = False
     ignores_case: bool = False
     words: tuple[str, ...] = ()
+    revisions: tuple[str, ...] = ()
     repository: str | None = None
     reason: str = ""
 

@@ -41,7 +41,9 @@ def _paths(operand: Operand, is_below: bool) -> Iterator[tuple[str, bool]]:
     """Yield the paths that an operand may mean, and whether each is a pattern."""
     written = operand.written
     if operand.kind == "feed":
-        yield from ((f"{root.rstrip('/')}/*", True) for root in operand.roots)
+        for root in operand.roots:
+            is_file = looks_like_file(root)
+            yield (root, False) if is_file else (f"{root.rstrip('/')}/*", True)
         if not operand.roots:
             yield "*", True
         return

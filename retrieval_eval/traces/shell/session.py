@@ -30,6 +30,8 @@ WENT_ON: Final = "a command that went on in the background"
 
 _SHOWS_LINES: Final = frozenset(["cat", "head", "tail", "sed", "less", "more", "bat"])
 
+_MOST_MOVED: Final = 500
+
 MAX_COMMAND: Final = 200_000
 """Characters of a command that are parsed; a longer one is opaque."""
 
@@ -56,6 +58,7 @@ class ShellSession:
 
     def __init__(self, cwd: str | None = None, copies: Copies | None = None) -> None:
         self._environment = Environment(cwd or "")
+        self._start = cwd
         self._copies = copies if copies is not None else Copies()
         self._known: set[str] = set()
         self._logs: dict[str, tuple[Invocation, ...]] = {}
@@ -155,6 +158,8 @@ class ShellSession:
                     verdict = judge(plan, evidence, output, self._known)
                     if doubt is not None:
                         verdict = _doubted(verdict, doubt)
+                    if plan.style == "diff" and plan.program == "git":
+                        verdict = replace(verdict, targets=self._from_top(plan, verdict.targets))
                     shown = self._copies.with_origins(verdict.targets)
                     verdict = replace(verdict, targets=shown)
                     _record(plan, verdict, events, opaque, self._known)
@@ -164,6 +169,35 @@ class ShellSession:
             if not output.is_missing:
                 self._note_copies(step, planned, evidence, output)
         return ShellAnalysis(tuple(events), tuple(opaque))
+
+    def _from_top(self, plan: Plan, targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
+        """Return the files of a diff where a checkout begins that need not be this folder.
+
+        Git names them from the top of the checkout. That lies above this folder when a name begins
+        with its last part; else the folder in which the shell began may be the top, too.
+        """
+        cwd = plan.cwd or ""
+        top = self._top(cwd, targets)
+        if top is None or not is_absolute(cwd):
+            return targets
+        moved, is_sure = top
+        names = [(t, t.path.removeprefix(f"{cwd}/")) for t in targets]
+        found = [] if is_sure else list(targets)
+        for target, name in names[:_MOST_MOVED]:
+            doubt = target.doubt if is_sure else target.doubt or "unplaced_path"
+            found.append(replace(target, path=f"{moved.rstrip('/')}/{name}", doubt=doubt))
+        return tuple(found)
+
+    def _top(self, cwd: str, targets: tuple[RawTarget, ...]) -> tuple[str, bool] | None:
+        parts = cwd.strip("/").split("/")
+        names = [target.path.removeprefix(f"{cwd}/") for target in targets]
+        for start in range(1, len(parts)):
+            below = "/".join(parts[start:])
+            if any(name.startswith(f"{below}/") for name in names):
+                return cwd[: len(cwd) - len(below) - 1], True
+        start_folder = (self._start or "").rstrip("/")
+        is_below = start_folder and cwd.startswith(f"{start_folder}/")
+        return (start_folder, False) if is_below else None
 
     def _note_logs(self, step: Step, planned: Plans) -> None:
         """Remember which pipeline wrote a file, and forget it once another one writes there."""

@@ -94,6 +94,9 @@ def test_other_metrics_another_view_and_a_column_of_ones_own():
     rows = study(10)
     for row in rows[1::2]:
         row["file_level_metrics"]["views"]["opened"]["file_recall"] = 0.0
+    # Reward is better, which overturns a loss of recall by itself.
+    assert compare(rows, *ARMS, view="opened").verdict.state == "fragile"
+    rows = [row | {"outcome": row["outcome"] | {"reward": 0.5}} for row in rows]
     opened = compare(rows, *ARMS, view="opened")
     assert opened.verdict.state == "worse"
     assert opened.to_json()["views"] == compare(rows, *ARMS).to_json()["views"]

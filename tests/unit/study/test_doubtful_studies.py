@@ -321,7 +321,8 @@ def test_a_server_that_answered_in_one_trial_of_twelve_is_dead(names):
     found = comparison(rows)
     assert (found["verdict"], found["gate"]["failed"]) == ("no_verdict", ["dead_mcp_server"])
     detail = next(r for r in found["gate"]["rules"] if r["name"] == "dead_mcp_server")["detail"]
-    assert detail == f"11 of 12 trials of {names[1]}"
+    counts = "an MCP server was called in 12 and answered in 1"
+    assert detail == f"11 of 12 trials of {names[1]}: {counts}"
     side = found["ledger"]["comparison"]
     assert (side["ran"], side["mcp_called"], side["mcp_answered"]) == (12, 12, 1)
 
@@ -386,16 +387,18 @@ def test_what_the_user_states_overrides_use_and_names():
     assert removed["mcp_in_baseline"] == 7
 
 
-@pytest.mark.parametrize(
-    ("n_used", "failed"),
-    [(0, ["dead_mcp_server"]), (1, ["mcp_role_unclear"]), (7, ["mcp_role_unclear"]), (8, [])],
-)
-def test_an_arm_stated_to_use_mcp_has_to_call_it_in_two_thirds_of_its_trials(n_used, failed):
+@pytest.mark.parametrize("n_used", [0, 1, 7, 8, 12])
+def test_an_arm_stated_to_use_mcp_has_to_use_it_in_two_thirds_of_its_trials(n_used):
     rows = used("one", 0, 0) + used("two", n_used, n_used, gain=0.3)
     (found,) = impact_document(rows, seed=1, mcp_configs=["two"])["comparisons"]
-    assert found["gate"]["failed"] == failed
-    assert found["verdict"] == ("no_verdict" if failed else "better")
-    assert f"only {n_used} of 12 trials of two called" in threat(found, "mcp_role")["sentence"]
+    rule = next(r for r in found["gate"]["rules"] if r["name"] == "dead_mcp_server")
+    is_failed = n_used < 8
+    assert found["gate"]["failed"] == ["dead_mcp_server"] * is_failed
+    assert found["verdict"] == ("no_verdict" if is_failed else "better")
+    assert rule["n_removed"] == 12 - n_used
+    if is_failed:
+        counts = f"an MCP server was called in {n_used} and answered in {n_used}"
+        assert rule["detail"] == f"{12 - n_used} of 12 trials of two: {counts}"
 
 
 @pytest.mark.parametrize("n_used", [1, 5, 7, 11])
@@ -525,11 +528,44 @@ def test_an_arm_that_never_hits_on_half_of_its_tasks_is_not_called_faster():
     time = found["metrics"]["ttfr_seconds"]
     assert (time["n_never_baseline"], time["n_watched_baseline"]) == (0, 12)
     assert (time["n_never_comparison"], time["n_watched_comparison"]) == (6, 12)
-    assert time["p_value"] is time["p_holm"] is time["ci_low"] is time["rank_biserial"] is None
+    assert time["p_value"] is time["ci_low"] is time["rank_biserial"] is None
     assert (time["ci_reason"], time["p_reason"]) == ("never_hit_differs",) * 2
     assert (time["wins"], time["ties"], time["losses"]) == (6, 0, 6)
     said = threat(found, "never_hit")["sentence"]
     assert "0 of 12 tasks with baseline and 6 of 12 tasks with mcp" in said
+
+
+def test_the_restricted_mean_counts_the_tasks_without_a_hit():
+    time = comparison(raced())["metrics"]["ttfr_seconds"]
+    assert (time["headline"], time["n_restricted"]) == ("restricted_mean", 12)
+    # The baseline hits at 60 to 71, the other arm at 8 to 10.5 or never: then 71 counts.
+    assert time["until"] == 71
+    assert time["restricted_mean_baseline"] == 65.5
+    assert time["restricted_mean_comparison"] == (6 * 9.25 + 6 * 71) / 12
+    assert (time["never_share_baseline"], time["never_share_comparison"]) == (0, 0.5)
+    assert time["share_better"] == time["share_worse"] == 0.5
+    # One half of the tasks has no hit: every second beyond 71 adds half a second.
+    assert time["until_tipping"] == 71 + 25.375 / 0.5
+
+
+def test_without_any_hit_there_is_no_restricted_mean():
+    rows = raced()
+    for row in rows:
+        row["file_level_metrics"] |= {"never_hit": True, "ttfr_seconds": None}
+    time = comparison(rows)["metrics"]["ttfr_seconds"]
+    assert (time["n_restricted"], time["restricted_mean_reason"]) == (12, "never_hit")
+    assert "restricted_mean_difference" not in time
+
+
+def test_a_hit_of_unknown_time_takes_trials_of_unknown_end_with_it():
+    rows = raced()
+    rows[0]["file_level_metrics"] |= {"ttfr_seconds": None}
+    rows[1]["file_level_metrics"] |= {"censored_at_seconds": 90.0}
+    rows[3]["file_level_metrics"] |= {"censored_at_seconds": 90.0}
+    time = comparison(rows)["metrics"]["ttfr_seconds"]
+    # The first task has a gap in the baseline, 2 to 5 never hit and have no end.
+    assert time["n_restricted"] == 12 - 5
+    assert time["never_share_comparison"] == pytest.approx(1 / 7)
 
 
 def test_arms_that_never_hit_equally_often_on_other_tasks_are_not_timed():

@@ -12,6 +12,7 @@ from retrieval_eval.traces.shell.programs.git import plan_git
 from retrieval_eval.traces.shell.programs.listing import (
     DESCRIBERS,
     plan_describer,
+    plan_echo,
     plan_fd,
     plan_find,
     plan_ls,
@@ -38,7 +39,7 @@ from retrieval_eval.traces.shell.steps import Invocation
 
 INERT: Final = words(
     "true false : test [ [[ set unset export local shopt trap wait sleep exit return break "
-    "continue read echo printf pwd date whoami id uname hostname which type command hash "
+    "continue read pwd date whoami id uname hostname which type command hash "
     "alias ulimit umask mkdir rmdir chmod chown chgrp kill pkill pgrep ps top free df env "
     "printenv history jobs fg bg make cmake ninja bazel npm npx yarn pnpm pip pip3 uv "
     "poetry cargo rustc rustup go gofmt gcc g++ clang javac java mvn gradle dotnet tsc "
@@ -78,6 +79,7 @@ _PLANNERS: Final[dict[str, Callable[[Invocation], Plan]]] = {
     **dict.fromkeys(SEARCHERS, plan_search),
     **dict.fromkeys(DESCRIBERS, plan_describer),
     **dict.fromkeys(("ls", "dir"), plan_ls),
+    **dict.fromkeys(("echo", "printf"), plan_echo),
     "tree": plan_tree,
     "find": plan_find,
     **dict.fromkeys(("fd", "fdfind"), plan_fd),

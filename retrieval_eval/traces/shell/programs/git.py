@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from retrieval_eval.traces.shell.options import scan, words
+from retrieval_eval.traces.shell.options import scan, split, words
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
 from retrieval_eval.traces.shell.programs.search import plan_search
 from retrieval_eval.traces.shell.programs.writers import destinations, patched_files, written
@@ -23,6 +23,14 @@ def plan_git(stage: Invocation) -> Plan:
     stage, verb = _verb(stage)
     if verb == "grep":
         return plan_search(stage, is_git=True)
+    if verb == "stash" and stage.texts()[:1] == ["show"]:
+        return _history(replace(stage, args=stage.args[1:]), "diff")
+    if verb == "format-patch" and "--stdout" in stage.texts():
+        return _history(stage, "diff")
+    if verb == "archive":
+        args, after = split(stage.args)
+        files = operands_of([*scan(args, "o", "output format prefix").operands[1:], *after], stage)
+        return opaque(stage, "packs files", operands=files, is_open=True)
     if verb in _HISTORY:
         return _history(stage, verb)
     if verb in ("ls-files", "ls-tree"):
@@ -68,14 +76,14 @@ def _blob(stage: Invocation, args: list[Arg]) -> Plan:
 
 
 def _history(stage: Invocation, verb: str) -> Plan:
-    args, after = _split(stage.args)
+    args, after = split(stage.args)
     options = scan(args, _SHORT + ("s" if verb == "blame" else ""), _LONG)
     blobs = [a for a in options.operands if re.match(r"[^\s:]+:[^:]", a.raw)]
     if verb == "show" and blobs:
         return _blob(stage, blobs)
     if verb in ("blame", "annotate"):
         return _blame(stage, operands_of([*options.operands, *after], stage), options.text("L"))
-    shows = verb in ("diff", "show", "diff-tree") or options.has("p", "patch", "u")
+    shows = verb in ("diff", "show", "diff-tree") or options.has("p", "patch", "u", "L")
     names = options.has(*_SUMMARIES)
     plan = Plan("git", "commit_search", "matched", "nothing", cwd=stage.cwd, is_selective=True)
     if verb == "shortlog" or options.has("s", "no-patch"):
@@ -98,16 +106,8 @@ def _blame(stage: Invocation, operands: tuple[Operand, ...], span: str | None) -
     return replace(plan, category="commit_search", access="matched")
 
 
-def _split(args: tuple[Arg, ...]) -> tuple[tuple[Arg, ...], list[Arg]]:
-    texts = [a.raw for a in args]
-    if "--" not in texts:
-        return args, []
-    at = texts.index("--")
-    return args[:at], list(args[at + 1 :])
-
-
 def _restored(stage: Invocation, verb: str) -> Plan:
-    args, after = _split(stage.args)
+    args, after = split(stage.args)
     if verb == "restore" and not after:
         after = scan(args, "s", "source").operands
     if not after:

@@ -53,11 +53,22 @@ def plan_ls(stage: Invocation) -> Plan:
     return replace(plan, style="listing", hides_errors=stage.hides_errors, has_numbers=has_numbers)
 
 
+def plan_echo(stage: Invocation) -> Plan:
+    """Return the plan of ``echo``: the names that a pattern among its arguments fits."""
+    patterns = tuple(operand_of(arg) for arg in stage.args if arg.pattern is not None)
+    if not patterns:
+        return Plan(stage.program)
+    known = tuple(word for arg in stage.args for word in (arg.text or "").split())
+    plan = Plan(stage.program, "file_search", "listed", "names", patterns, stage.cwd)
+    return replace(plan, style="words", words=known)
+
+
 def plan_tree(stage: Invocation) -> Plan:
     """Return the plan of ``tree``."""
     options = scan(stage.args, "LPIo", "filelimit charset")
     operands = operands_of(options.operands, stage) or (Operand("."),)
-    return Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd, style="tree")
+    style: Style = "path" if options.has("i") and options.has("f") else "tree"
+    return Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd, style=style)
 
 
 _EXPRESSION = ("-", "(", "!", "\\(")

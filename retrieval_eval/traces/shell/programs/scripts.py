@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from retrieval_eval.traces.results.prose import path_texts
+from retrieval_eval.traces.results.prose import looks_like_file, path_texts
 from retrieval_eval.traces.shell.plan import (
     Operand,
     Plan,
@@ -42,11 +42,19 @@ _PATH = re.compile(
     + _NAME
     + r"""\s*\)\s*\.\s*(?P<method>read_text|read_bytes|open|write_text|write_bytes)\b"""
 )
+_METHOD = re.compile(
+    r"""\b(?P<name>[A-Za-z_]\w*)\s*\.\s*(?P<method>read_text|read_bytes|open|write_text|write_bytes)\s*\("""
+)
 _NODE = re.compile(
     r"""\b(?P<method>readFileSync|readFile|writeFileSync|appendFileSync|require)\s*\(\s*""" + _NAME
 )
 _ASSIGNED = re.compile(
     r"""^[ \t]*([A-Za-z_]\w*)\s*=\s*[rbu]{0,2}(['"])([^'"\n]{1,1000})\2[ \t]*$""", re.MULTILINE
+)
+_ASSIGNED_PATH = re.compile(
+    r"""^[ \t]*([A-Za-z_]\w*)\s*=\s*(?:pathlib\.)?Path\s*"""
+    r"""\(\s*r?(['"])([^'"\n]{1,300})\2\s*\)[ \t]*(?:;|$)""",
+    re.MULTILINE,
 )
 _ACCESS = re.compile(
     r"\bopen\s*\(|\bPath\s*\(|read_text|readFile|os\.walk|os\.listdir|glob\b|subprocess|os\.system"
@@ -102,10 +110,19 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
     writes: dict[str, None] = {}
     n_resolved = 0
     is_elsewhere = "chdir" in code
-    for match in (*_OPEN.finditer(code), *_PATH.finditer(code), *_NODE.finditer(code)):
+    paths: dict[str, list[str]] = {}
+    for match in _ASSIGNED_PATH.finditer(code):
+        paths.setdefault(match[1], []).append(match[3])
+    named = (match for match in _METHOD.finditer(code) if match["name"] in paths)
+    for match in (
+        *_OPEN.finditer(code),
+        *_PATH.finditer(code),
+        *_NODE.finditer(code),
+        *named,
+    ):
         groups = match.groupdict()
-        values = constants.get(groups["name"] or "", [])
-        name = groups["literal"] or (values[0] if len(values) == 1 else None)
+        values = constants.get(groups["name"] or "", []) or paths.get(groups["name"] or "", [])
+        name = groups.get("literal") or (values[0] if len(values) == 1 else None)
         if name is None or "{" in name or "$" in name or not _is_file_use(match, name):
             continue
         if is_elsewhere and not name.startswith("/"):
@@ -135,7 +152,8 @@ def _possible(code: str) -> tuple[Operand, ...]:
 
     A walk through a folder that is not literal, or no literal path at all, may be any file.
     """
-    folders = [match[2] for match in _WALKED.finditer(code)]
+    walked = [match[2] for match in _WALKED.finditer(code)]
+    folders = [text for text in walked if "*" in text or not looks_like_file(text)]
     files = [path for m in _TEXT.finditer(code) for path in path_texts([m[2]])]
     is_any = not files if not _WALKS.search(code) else not folders
     found = [Operand(path) for path in files if path not in folders]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from retrieval_eval.traces.results.prose import looks_like_file
-from retrieval_eval.traces.shell.options import Options, scan
+from retrieval_eval.traces.shell.options import Options, scan, split
 from retrieval_eval.traces.shell.plan import Operand, Plan, operands_of
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 
@@ -27,7 +27,8 @@ def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
     comes from the command; everywhere else the lines name the files.
     """
     family = "grep" if is_git or "grep" in stage.program else stage.program
-    options = scan(stage.args, _SHORT.get(family, "efmABC"), _LONG)
+    args, after = split(stage.args) if is_git else (stage.args, [])
+    options = scan(args, _SHORT.get(family, "efmABC"), _LONG)
     operands = list(options.operands)
     if family == "rg" and options.has("files"):
         plan = Plan(stage.program, "file_search", "listed", "names", cwd=stage.cwd, is_loose=True)
@@ -35,9 +36,10 @@ def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
     patterns = [a for name in ("e", "regexp") for a in options.values.get(name, [])]
     if not patterns and not options.has("f", "file") and operands:
         patterns = [operands.pop(0)]
-    if is_git:
-        operands = _without_revisions(operands)
-    files = operands_of(operands, stage)
+    revisions = _revisions(operands) if is_git else []
+    if revisions and not after and all(arg in revisions for arg in operands):
+        operands = []
+    files = operands_of([*(arg for arg in operands if arg not in revisions), *after], stage)
     plan = Plan(
         stage.program,
         "code_search",
@@ -49,15 +51,15 @@ def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
         ignores_case=options.has("i", "ignore-case", "smart-case", "S"),
         words=() if options.has("v", "invert-match") else required_words(patterns, options),
         is_selective=True,
+        revisions=tuple(arg.raw for arg in revisions),
     )
     is_recursive = options.has("r", "R", "recursive", "dereference-recursive")
     return _evidence(plan, options, is_recursive or is_git or family in ("rg", "ag", "ack"))
 
 
-def _without_revisions(operands: list[Arg]) -> list[Arg]:
-    texts = [a.raw for a in operands]
-    is_path = [("/" in t or "." in t) and not t.startswith(("HEAD", "origin/")) for t in texts]
-    return [a for a, keep in zip(operands, is_path, strict=True) if keep]
+def _revisions(operands: list[Arg]) -> list[Arg]:
+    """Return those words before ``--`` that may be revisions, or folders."""
+    return [arg for arg in operands if not looks_like_file(arg.raw)]
 
 
 def _evidence(plan: Plan, options: Options, is_recursive: bool) -> Plan:
@@ -83,11 +85,11 @@ def _evidence(plan: Plan, options: Options, is_recursive: bool) -> Plan:
         style = replace(plan, style="count" if is_count else "match", evidence="names")
     one = len(plan.operands) == 1 and plan.operands[0].kind == "file"
     if options.has("h", "no-filename", "I" if plan.program == "rg" else "no-filename"):
-        if one and not is_recursive:
+        if one and (not is_recursive or looks_like_file(plan.operands[0].written)):
             return replace(style, evidence="numbers")
         reason = f"{plan.program}: -h hides the file names"
         return replace(style, evidence="opaque", reason=reason, is_open=True)
-    if options.has("H", "with-filename") or not one:
+    if options.has("H", "with-filename") or not one or plan.program == "git":
         return style
     if is_recursive and not looks_like_file(plan.operands[0].written):
         return style

@@ -296,3 +296,12 @@ def test_a_member_whose_checksum_is_wrong_is_not_used(tmp_path):
     path.write_bytes(data.replace(crc, b"\x00\x01\x02\x03"))
     with pytest.raises(NoTraceError, match="cannot be read"):
         read_trace(path)
+
+
+@pytest.mark.parametrize("kind", ["limit", "output_limit"])
+def test_an_output_over_its_limit_was_shown_up_to_it(kind):
+    note = "\nThe output of your call to bash was too long to be displayed.\n"
+    text = f"{note}Here is a truncated version:\n<START_TOOL_OUTPUT>\na.py\n<END_TOOL_OUTPUT>\n"
+    stated = tool("c", "bash", {"cmd": "ls"}, text, error={"type": kind, "message": "over"})
+    (call,) = read_sample(sample(stated), {}, "log.json").calls
+    assert (call.result.is_error, call.result.is_unfinished) == (False, False)

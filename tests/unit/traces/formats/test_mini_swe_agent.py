@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.dialects import CUT_HERE
 from retrieval_eval.traces.formats import read_document
 from retrieval_eval.traces.reading import Unreadable
@@ -135,3 +138,18 @@ def test_what_cannot_be_read_is_named():
     reading = read(3, info={"mini_version": "1"})
     assert reading.problems == ("agent/m.json#/messages/2: expected an object",)
     assert reading.flags == ("no_result_event", "malformed_step")
+
+
+def test_a_trajectory_may_be_only_its_messages(tmp_path):
+    messages = [
+        {"role": "user", "content": "Fix it."},
+        {"role": "assistant", "content": "I look.\n\n```mswea_bash_command\ncat a.py\n```"},
+        {"role": "user", "content": "<returncode>1</returncode>\n<output>\ncat: no\n</output>"},
+        {"role": "assistant", "content": "Done.\n\n```mswea_bash_command\nls\n```"},
+    ]
+    path = tmp_path / "a.traj.json"
+    path.write_text(json.dumps(messages, indent=1), encoding="utf-8")
+    trace = read_trace(path)
+    assert [call.arguments["command"].strip() for call in trace.calls] == ["cat a.py", "ls"]
+    assert [call.result and call.result.is_error for call in trace.calls] == [True, None]
+    assert "no_result_event" in trace.flags

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces import read_trace
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces import SeveralTracesError, read_trace
 from retrieval_eval.traces.formats import read_document, read_lines
+from retrieval_eval.traces.merge import join_trace
 from retrieval_eval.traces.tools import interpret
 
 
@@ -261,3 +264,129 @@ def test_a_folder_of_the_sdk_is_read_with_the_state_beside_it(tmp_path):
 
 def test_an_array_without_events_is_no_trace():
     assert "found an array of entries" in read_document([1, {"a": 2}], "x.json").reason
+
+
+# The output of an evaluation: the events of one task a line, in the forms that they had.
+
+RAN = {
+    "id": 5,
+    "timestamp": "2025-01-01T00:00:01",
+    "source": "agent",
+    "action": "run",
+    "args": {"command": "cat src/a.py"},
+}
+SHOWN = {
+    "id": 6,
+    "timestamp": "2025-01-01T00:00:02",
+    "source": "agent",
+    "cause": 5,
+    "observation": "run",
+    "content": "import os",
+    "extras": {"metadata": {"exit_code": 0, "working_dir": "/workspace/widgets"}},
+}
+FLAT = [
+    {"content": "Fix it.", "action": "message", "images_urls": []},
+    {"action": "run", "command": "cat src/a.py", "thought": "I look."},
+    {"observation": "run", "content": "import os", "command": "cat src/a.py", "exit_code": 0},
+    {"action": "run", "command": "cat src/b.py"},
+    {"observation": "run", "content": "cat: no such file", "exit_code": 1},
+    {"observation": "run", "content": "of no action", "exit_code": 0},
+]
+
+
+def output(instance, history, **more):
+    metrics = {"accumulated_cost": 0.25, "accumulated_token_usage": {"prompt_tokens": 9}}
+    metadata = {"llm_config": {"model": "a-model"}}
+    return {"instance_id": instance, "metrics": metrics, "metadata": metadata} | (
+        {"history": history} | more
+    )
+
+
+@pytest.mark.parametrize(
+    ("history", "results"),
+    [
+        ([RAN, SHOWN], [("import os", False)]),
+        ([[RAN, SHOWN]], [("import os", False)]),
+        (FLAT, [("import os", False), ("cat: no such file", True)]),
+    ],
+    ids=["today", "pairs", "flat"],
+)
+def test_the_output_of_an_evaluation_holds_the_events_of_a_task(history, results):
+    reading = read_lines([Line(1, output("acme__widgets-1", history))], "output.jsonl")
+    assert (reading.format, reading.harness) == ("openhands-output", "openhands")
+    assert [(c.result.text, c.result.is_error) for c in reading.calls] == results
+    assert (reading.model, reading.declared_tokens) == ("a-model", 9)
+    assert reading.declared_cost_usd == 0.25
+    assert reading.problems == ()
+
+
+def test_a_task_of_several_is_chosen_by_its_name(tmp_path):
+    path = tmp_path / "output.jsonl"
+    issue = {"issue": {"number": 7}, "git_patch": "", "history": FLAT}
+    values = [output("a-1", [RAN, SHOWN]), {"instance_id": "none", "history": []}, issue]
+    padded = output("a-2", [{**RAN, "message": "x" * 70_000}, SHOWN])
+    path.write_text("\n".join(map(json.dumps, [padded, *values])), encoding="utf-8")
+    with pytest.raises(SeveralTracesError) as caught:
+        read_trace(path)
+    assert caught.value.names == ("a-2", "a-1", "7")
+    assert len(read_trace(path, sample="7").calls) == 2
+
+
+def test_the_sdk_states_totals_and_the_end_in_events_of_their_own():
+    def update(key, value):
+        return {
+            "kind": "ConversationStateUpdateEvent",
+            "source": "environment",
+            "key": key,
+            "value": value,
+        }
+
+    def stats(prompt, output, cost):
+        usage = {"prompt_tokens": prompt, "completion_tokens": output}
+        metrics = {"model_name": "a-model", "accumulated_cost": cost}
+        return update(
+            "stats", {"usage_to_metrics": {"agent": {**metrics, "accumulated_token_usage": usage}}}
+        )
+
+    def action(call_id, command):
+        stated = {"kind": "TerminalAction", "command": command}
+        event = {"kind": "ActionEvent", "source": "agent", "tool_name": "terminal"}
+        return {**event, "tool_call_id": call_id, "action": stated}
+
+    refused = {
+        "kind": "ObservationEvent",
+        "tool_call_id": "c1",
+        "observation": {
+            "content": [{"type": "text", "text": "Cannot execute multiple commands at once.\nx"}],
+            "is_error": True,
+        },
+    }
+    events = [
+        update("execution_status", "running"),
+        stats(90, 10, 0.1),
+        action("c1", "cat a.py\ncat b.py"),
+        refused,
+        stats(190, 30, 0.3),
+        action("c2", "cat a.py"),
+    ]
+    reading = read_lines([Line(n, event) for n, event in enumerate(events, start=1)], "e.jsonl")
+    assert (reading.model, reading.declared_tokens, reading.declared_cost_usd) == (
+        "a-model",
+        220,
+        0.3,
+    )
+    first, second = join_trace(None, reading).calls
+    assert (first.cumulative_tokens, second.cumulative_tokens) == (100, 220)
+    assert interpret(first).targets == ()
+    assert "no_result_event" in reading.flags
+    ended = [*events, update("execution_status", "finished")]
+    reading = read_lines([Line(n, event) for n, event in enumerate(ended, start=1)], "e.jsonl")
+    assert "no_result_event" not in reading.flags
+
+
+def test_an_editor_that_could_not_write_wrote_nothing():
+    text = (
+        "Ran into [Errno 2] No such file or directory: '/w/a.py' while trying to write to /w/a.py"
+    )
+    call = ToolCall("c", "str_replace_editor", {"command": "create", "path": "/w/a.py"}, None)
+    assert interpret(replace(call, result=ToolResult(text))).targets == ()

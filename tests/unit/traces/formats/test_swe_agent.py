@@ -147,3 +147,28 @@ def test_a_broken_trajectory_says_where():
 )
 def test_an_action_is_one_tool_or_a_shell_command(action, call):
     assert call_of(action, "/w/o.py") == call
+
+
+def test_before_1_0_the_state_is_a_text_and_from_before_the_step():
+    def shell(open_file):
+        return json.dumps({"open_file": open_file, "working_dir": "/acme__widgets"}) + "\n"
+
+    shown = "[File: /acme__widgets/{} (2 lines total)]\n1:import os\n2:\n"
+    steps = [
+        {"action": "open a.py\n", "observation": shown.format("a.py"), "state": shell("n/a")},
+        {"action": "create b.py\n", "observation": shown.format("b.py")},
+        {"action": "edit 1:1\nx\nend_of_edit\n", "observation": shown.format("b.py")},
+        {"action": "set_cursors 1 2\n", "observation": shown.format("b.py")},
+        {"action": "python b.py\n", "observation": "1\n", "state": shell("/acme__widgets/b.py")},
+    ]
+    steps[1]["state"] = steps[2]["state"] = shell("/acme__widgets/a.py")
+    document = {"environment": "main", "trajectory": steps, "history": [], "info": {}}
+    calls = read_document(document, "a.traj").calls
+    assert [(c.name, c.arguments.get("path"), c.cwd) for c in calls] == [
+        ("open", "a.py", "/acme__widgets"),
+        ("create", "b.py", "/acme__widgets"),
+        ("edit", "/acme__widgets/b.py", "/acme__widgets"),
+        ("set_cursors", "/acme__widgets/a.py", "/acme__widgets"),
+        ("bash", None, "/acme__widgets"),
+    ]
+    assert [t.path for t in interpret(calls[3]).targets] == ["/acme__widgets/b.py"]

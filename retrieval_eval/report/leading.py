@@ -1,0 +1,91 @@
+"""The leading estimate of a metric as it is printed: a signed difference, or a factor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from msgspec import structs
+
+from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.model.impact import PairedEstimate, PairedStatistics
+from retrieval_eval.report.names import metric_name
+from retrieval_eval.report.numbers import interval, times, times_interval
+from retrieval_eval.study.headline import Headline, headline_estimate
+
+QUANTITIES: Final[Mapping[str, str]] = {
+    "mean_difference": "mean difference",
+    "ratio": "ratio of geometric means",
+    "restricted_mean": "difference of restricted means",
+}
+"""What leads to its name in a sentence."""
+
+_FIELDS: Final = {entry.name: entry for entry in structs.fields(PairedStatistics)}
+
+
+def estimate_of(row: Mapping[str, Any]) -> PairedStatistics:
+    """Return the estimate that a row of a frame holds; fields without a column are unknown."""
+    known = {name: row.get(name) for name in _FIELDS}
+    known["n_pairs"] = known["n_pairs"] or 0
+    return PairedStatistics(**known)  # type: ignore[arg-type]
+
+
+def leading(metric: str, block: PairedEstimate, *, has_unit: bool = False) -> str:
+    """Return the leading estimate as text, with its unit where that is not in a heading.
+
+    Examples
+    --------
+    >>> leading("cost_usd", estimate_of({"headline": "ratio", "ratio": 1.27, "n_ratio": 9}))
+    '×1.27'
+    >>> leading("cost_usd", estimate_of({"mean_difference": 0.25}), has_unit=True)
+    '+0.25 USD'
+    """
+    found = headline_estimate(block)
+    if found.quantity == "ratio":
+        return times(found.estimate)
+    known = metric_name(metric)
+    text = known.difference(found.estimate)
+    unit = unit_of(metric)
+    return f"{text} {unit}" if has_unit and unit and found.estimate is not None else text
+
+
+def leading_interval(metric: str, block: PairedEstimate) -> str:
+    """Return its interval as text, or the dash."""
+    found = headline_estimate(block)
+    low, high = found.ends or (None, None)
+    if found.quantity == "ratio":
+        return times_interval(low, high)
+    return interval(low, high, metric_name(metric).digits)
+
+
+def detectable(metric: str, found: Headline) -> str:
+    """Return the smallest value that so many pairs could show, and its own interval, as text."""
+    if found.quantity == "ratio":
+        text, ends = times(found.detectable), (found.detectable_low, found.detectable_high)
+        show = [times(end)[1:] for end in ends]
+    else:
+        known = metric_name(metric)
+        text, ends = known.value(found.detectable), (found.detectable_low, found.detectable_high)
+        # No difference of two shares is larger than 1.
+        most = 1.0 if metric in BY_NAME and BY_NAME[metric].unit == "share" else math.inf
+        show = [known.value(None if end is None else min(end, most)) for end in ends]
+    return text if None in ends else f"{text} ({show[0]} to {show[1]})"
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a metric as it follows a number; none for shares and rewards."""
+    unit = BY_NAME[metric].unit if metric in BY_NAME else ""
+    return {"s": "s", "USD": "USD", "tokens": "tokens"}.get(unit, "")
+
+
+Side = Literal["better", "worse", "unclear"]
+
+
+def side_of(block: PairedEstimate, alpha: float) -> Side:
+    """Return on which side the leading estimate clearly is, interval and test agreeing."""
+    found = headline_estimate(block)
+    if not found.excludes_null or found.p is None or found.p >= alpha:
+        return "unclear"
+    is_gain = found.is_larger == (block.direction == "higher_is_better")
+    return "better" if is_gain else "worse"
