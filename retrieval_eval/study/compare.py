@@ -440,6 +440,7 @@ def compare(
     alpha: float | None = None,
     margin: float | None = None,
     cluster: Clustering | None = None,
+    sequential: bool | None = None,
     n_resamples: int = 10_000,
     confidence: float | None = None,
 ) -> Comparison:
@@ -481,6 +482,11 @@ def compare(
         The level of the test, below 0.5, and the largest difference that counts as none.
     cluster
         What tasks share that count together: ``repository``, ``suite``, or ``task`` for none.
+    sequential
+        Whether trials are still added and the comparison is read more than once: intervals and
+        p-values that hold at every look (``always_low``, ``always_high``, ``always_p`` of an
+        estimate) then stand beside the others, and decide the verdict. Tasks count in the order of
+        the batches of their trials.
     n_resamples, confidence
         Number of resamples, and coverage of every interval, by default 1 − alpha.
 
@@ -521,7 +527,9 @@ def compare(
     """
     if view is not None and view not in VIEWS:
         raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")
-    stated = stated_from(design).overridden(alpha=alpha, margin=margin, cluster=cluster)
+    stated = stated_from(design).overridden(
+        alpha=alpha, margin=margin, cluster=cluster, is_sequential=sequential
+    )
     first = metrics_named([primary or stated.headline or PRIMARY])[0]
     if primary is not None:
         stated = stated.with_headline(first.name)
