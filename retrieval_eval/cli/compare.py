@@ -251,9 +251,9 @@ def _print(comparison: ComparisonDocument) -> None:
     for label, text in said.points:
         if str(label) != "Design":
             _print_point(label.lower(), text)
-    shown = leading_threats(comparison, words.MAX_THREATS)
-    for threat in comparison.threats:
-        if threat not in shown:
+    shown = words.first_threats(comparison)
+    for threat in leading_threats(comparison, len(comparison.threats)):
+        if threat not in shown and threat.name not in words.SAID_ELSEWHERE:
             _print_point("also", words.sentence(threat.sentence))
     if comparison.design is not None:
         for label, text in zip_longest(["design"], design_sentences(comparison.design)):

@@ -221,6 +221,7 @@ comparison | number | of the metric | Mean of the comparison | pairs
 difference | number | of the metric | Mean of comparison minus baseline | pairs
 n_pairs | integer | tasks | Matched tasks with the metric on both sides | pairs
 n_trials | integer | trials | Trials of the task, under all configurations | trials
+p_over_pairs | number | 0–1 | Holm's adjusted p over the pairs of configurations | p_over_pairs
 failed | text | | Printed names of the rules that withhold a verdict | gate/failed
 unit | text | | seconds, tokens or calls | computed
 time | number | of the unit | When a relevant file was found first; missing if never | trials

@@ -314,7 +314,11 @@ class Comparison:
             finish(draft, family).record for draft, family in zip(drafts, over, strict=True)
         ]
         rows = (
-            {**row, "failed": "; ".join(map(rule_title, record.gate.failed))}
+            {
+                **row,
+                "p_over_pairs": record.p_over_pairs,
+                "failed": "; ".join(map(rule_title, record.gate.failed)),
+            }
             for record in compared
             for row in estimate_rows(record)
             if row["is_verdict_metric"]

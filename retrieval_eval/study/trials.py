@@ -301,7 +301,9 @@ def order_of(trial: Trial) -> tuple[str, ...]:
 def average(trials: Iterable[Trial], column: str) -> float | None:
     """Return the mean of a number over the trials that have it, rounded once."""
     known = known_values(trials, column)
-    return statistics.mean(known) if known else None
+    if len(known) < 2:
+        return known[0] if known else None
+    return statistics.mean(known)
 
 
 def known_values(trials: Iterable[Trial], column: str) -> list[float]:

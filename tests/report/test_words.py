@@ -285,6 +285,20 @@ def test_a_fragile_difference_names_the_threat_and_what_would_overturn_it():
     )
 
 
+def test_threats_with_a_point_of_their_own_or_without_a_bearing_are_left_to_their_section():
+    harmless = replace(LACKING, effect="none")
+    named = tuple(replace(OTHER, name=name) for name in ("other_metrics", "view"))
+    said = answer(replace(COMPARISON, threats=(harmless, *named, OTHER)))
+    assert [label for label, _ in said.points if label in ("Threat", "Note")] == ["Note"]
+    assert point(said, "Note") == "3 suites."
+
+
+def test_where_nothing_is_clear_it_says_what_it_would_take():
+    record = replace(COMPARISON, verdict="no_detectable_difference", overturn="more tasks")
+    assert point(answer(record), "What it takes") == "More tasks."
+    assert "unnoticed" not in point(answer(record), "Estimate")
+
+
 def test_an_equivalent_result_names_its_margin():
     design = replace(DESIGN, margin=0.1)
     said = answer(replace(COMPARISON, verdict="equivalent", design=design))
@@ -327,7 +341,7 @@ def test_what_other_metrics_pay_is_said_by_side_and_a_high_price_in_the_title():
     time = replace(COST, mean_difference=2.0, ratio=1.02, ratio_low=0.9, ratio_p=0.7)
     metrics = {"file_recall": RESULT, "cost_usd": COST, "elapsed_seconds": time}
     said = answer(replace(COMPARISON, metrics=metrics | {"total_tokens": COST}))
-    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.50 times the cost"
+    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.5 times the cost"
     assert point(said, "Other metrics") == (
         "Worse: cost ×2.50 [2.10, 3.00] (+1.50 USD a task). No clear difference: elapsed time "
         "×1.02 [0.90, 3.00] (+2 s a task)."
