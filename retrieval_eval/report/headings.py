@@ -56,6 +56,8 @@ HEADS: Final[Mapping[str, str]] = {
     "n_never": "Never",
     "n_hit": "Hit",
     "p_value": "p",
+    "p_over_pairs": "p over pairs (Holm)",
+    "ratio": "Ratio of geometric means",
     "p_holm": "p (Holm)",
     "p_adjusted": "p (Holm)",
     "q_value": "q",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
@@ -66,7 +67,9 @@ def detectable(metric: str, found: Headline) -> str:
     else:
         known = metric_name(metric)
         text, ends = known.value(found.detectable), (found.detectable_low, found.detectable_high)
-        show = [known.value(end) for end in ends]
+        # No difference of two shares is larger than 1.
+        most = 1.0 if metric in BY_NAME and BY_NAME[metric].unit == "share" else math.inf
+        show = [known.value(None if end is None else min(end, most)) for end in ends]
     return text if None in ends else f"{text} ({show[0]} to {show[1]})"
 
 

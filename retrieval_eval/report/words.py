@@ -23,6 +23,7 @@ from retrieval_eval.model.impact import (
     GateRule,
     PairedEstimate,
     PairedStatistics,
+    Threat,
 )
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.exhibits import Link, n_words
@@ -44,8 +45,9 @@ from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
 from retrieval_eval.study.headline import Headline, headline_estimate
+from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.threats import leading_threats, threat_title
-from retrieval_eval.study.verdict import ALPHA, is_fragile
+from retrieval_eval.study.verdict import is_fragile
 from retrieval_eval.values import as_number, counted
 
 if TYPE_CHECKING:
@@ -145,6 +147,18 @@ _LESS: Final = (
 
 MAX_THREATS: Final = 3
 """Threats on the first screen; all are in their section."""
+SAID_ELSEWHERE: Final = ("other_metrics", "view")
+"""Kinds of threats of which the first screen has a point of their own."""
+BOUNDED: Final = ("lacking_values", "evidence_width")
+"""Kinds that are only named where their bounds leave the result open."""
+DOUBTS: Final[dict[str, str]] = {
+    "answer_exposed": "exposed answers",
+    "history_compacted": "compacted histories",
+    "many_pairs": "the number of pairs",
+    "one_task": "one task",
+    "other_metrics": "another outcome",
+}
+"""What could overturn a result, where the title of the threat is no noun of a sentence."""
 EFFECTS: Final[dict[str, str]] = {"withholds": "Fault", "lowers": "Threat", "none": "Note"}
 """Effect of a threat on the verdict to the word before its sentence."""
 ON_VERDICT: Final[dict[str, str]] = {
@@ -244,12 +258,24 @@ def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[tup
 def _threatened(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
     """Return the threats that matter most, and what it would take to overturn the verdict."""
     found = [
-        (EFFECTS[threat.effect], sentence(threat.sentence))
-        for threat in leading_threats(record, MAX_THREATS)
+        (EFFECTS[threat.effect], sentence(threat.sentence)) for threat in first_threats(record)
     ]
     if record.overturn:
-        found.append(("To overturn it", sentence(record.overturn)))
+        is_clear = record.verdict in CLEAR or record.verdict == "equivalent"
+        label = "To overturn it" if is_clear else "What it takes"
+        found.append((label, sentence(record.overturn)))
     return tuple(found)
+
+
+def first_threats(record: ComparisonDocument) -> tuple[Threat, ...]:
+    """Return the threats of the first screen, those that matter most."""
+    found = [
+        threat
+        for threat in leading_threats(record, len(record.threats))
+        if threat.name not in SAID_ELSEWHERE
+        and (threat.effect != "none" or threat.name not in BOUNDED)
+    ]
+    return tuple(found[:MAX_THREATS])
 
 
 def sentence(text: str, limit: int = 400) -> str:
@@ -327,10 +353,10 @@ def verdict_title(record: ComparisonDocument) -> str:
     word = VERDICTS.get(record.verdict, record.verdict).capitalize()
     text = f"{word}: {label} is {_by_how_much(record.verdict_metric, result)}"
     text += f" with {name(record.comparison_config)}"
-    if record.verdict == "fragile":
-        return f"{text}, but {_doubt(record)} could overturn this"
     if contrary := _contrary(record):
         return text + contrary
+    if record.verdict == "fragile":
+        return f"{text}, but {_doubt(record)} could overturn this"
     if depends_on_view(record):
         return f"{text}, but this depends on what counts as retrieved"
     return text + _price(record)
@@ -354,7 +380,9 @@ def _contrary(record: ComparisonDocument) -> str:
 def _doubt(record: ComparisonDocument) -> str:
     """Return the names of the gravest threats that lower the verdict."""
     lowering = [t for t in leading_threats(record, len(record.threats)) if t.effect == "lowers"]
-    named = list(dict.fromkeys(inside(threat_title(threat.name)) for threat in lowering))
+    named = list(
+        dict.fromkeys(DOUBTS.get(t.name) or inside(threat_title(t.name)) for t in lowering)
+    )
     return " and ".join(named[:2]) or "a threat"
 
 
@@ -369,7 +397,7 @@ def _price(record: ComparisonDocument) -> str:
         lead = _lead(block)
         if lead.quantity == "ratio" and lead.estimate is not None and lead.estimate >= PRICEY:
             label = inside(metric_name(metric).label)
-            return f", at {times(lead.estimate)[1:]} times the {label}"
+            return f", at {lead.estimate:.1f} times the {label}"
     return ""
 
 
@@ -398,7 +426,7 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     if record.verdict == "no_detectable_difference":
         if lead.excludes_null:
             text += "; interval and test disagree"
-        if lead.detectable is not None:
+        if lead.detectable is not None and not record.overturn:
             what = "ratios" if lead.quantity == "ratio" else "differences"
             text += f"; {what} below {detectable(metric, lead)} would go unnoticed"
     return f"{text}."

@@ -197,8 +197,8 @@ RULES = {
     "crashed_before_start": "2 of 150 trials of base crashed before the agent ran.",
     "degraded_trace": "2 of 150 trials of base left no complete trace.",
     "no_ground_truth": "2 of 150 trials of base had no ground truth.",
-    "mcp_in_baseline": "2 of 150 trials of base called MCP tools in the control arm.",
-    "dead_mcp_server": "2 of 150 trials of base made no MCP call that succeeded.",
+    "mcp_in_baseline": "2 of 150 trials of base used a tool that the arm is meant to do without.",
+    "dead_mcp_server": "2 of 150 trials of base made no successful call of a required tool.",
     "missing_verifier_result": "2 of 150 trials of base had no valid reward.",
     "model_differs": "The arms ran 2 tasks with different models.",
     "harness_version_differs": "The arms ran 2 tasks with different harness versions.",
@@ -253,8 +253,8 @@ def test_the_gravest_rules_come_first_and_the_rest_is_counted():
         COMPARISON, verdict="no_verdict", gate=gate(*(rule(name, "base") for name in rules))
     )
     assert words.failed_sentence(comparison) == (
-        "1 of 150 trials of base made no MCP call that succeeded; 1 of 150 trials of base called "
-        "MCP tools in the control arm; 2 further rules failed."
+        "1 of 150 trials of base made no successful call of a required tool; 1 of 150 trials of "
+        "base used a tool that the arm is meant to do without; 2 further rules failed."
     )
 
 
@@ -283,6 +283,20 @@ def test_a_fragile_difference_names_the_threat_and_what_would_overturn_it():
         ("Note", "3 suites."),
         ("To overturn it", "Missing values of mcp that average below 0.21."),
     )
+
+
+def test_threats_with_a_point_of_their_own_or_without_a_bearing_are_left_to_their_section():
+    harmless = replace(LACKING, effect="none")
+    named = tuple(replace(OTHER, name=name) for name in ("other_metrics", "view"))
+    said = answer(replace(COMPARISON, threats=(harmless, *named, OTHER)))
+    assert [label for label, _ in said.points if label in ("Threat", "Note")] == ["Note"]
+    assert point(said, "Note") == "3 suites."
+
+
+def test_where_nothing_is_clear_it_says_what_it_would_take():
+    record = replace(COMPARISON, verdict="no_detectable_difference", overturn="more tasks")
+    assert point(answer(record), "What it takes") == "More tasks."
+    assert "unnoticed" not in point(answer(record), "Estimate")
 
 
 def test_an_equivalent_result_names_its_margin():
@@ -327,7 +341,7 @@ def test_what_other_metrics_pay_is_said_by_side_and_a_high_price_in_the_title():
     time = replace(COST, mean_difference=2.0, ratio=1.02, ratio_low=0.9, ratio_p=0.7)
     metrics = {"file_recall": RESULT, "cost_usd": COST, "elapsed_seconds": time}
     said = answer(replace(COMPARISON, metrics=metrics | {"total_tokens": COST}))
-    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.50 times the cost"
+    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.5 times the cost"
     assert point(said, "Other metrics") == (
         "Worse: cost ×2.50 [2.10, 3.00] (+1.50 USD a task). No clear difference: elapsed time "
         "×1.02 [0.90, 3.00] (+2 s a task)."

@@ -35,9 +35,9 @@ from retrieval_eval.study.headline import headline_estimate
 if TYPE_CHECKING:
     import pandas as pd
 
-NEVER: Final = "… never found one (tasks)"
-BILL: Final = "… total bill, mean a task"
-EXACT: Final = "… interval for any distribution"
+NEVER: Final = "{}: never found (tasks)"
+BILL: Final = "{}: total bill ({} a task)"
+EXACT: Final = "{}: interval for any distribution"
 OUTCOMES: Final = "Better / same / worse"
 
 RATIOS: Final = (
@@ -45,8 +45,7 @@ RATIOS: Final = (
     "tasks can decide the means beside it."
 )
 TIMES: Final = (
-    "{metrics}: mean within {until}, over all tasks; a task without a relevant file counts as "
-    "{until}."
+    "{metrics}: means over all tasks; a task without a relevant file counts as that limit."
 )
 ENOUGH_FOR_TAILS: Final = 30
 FEW_FOR_TAILS: Final = (
@@ -139,17 +138,18 @@ def metric_cells(
             of(found.n_never_baseline, found.n_watched_baseline),
             of(found.n_never_comparison, found.n_watched_comparison),
         )
-        rows.append((NEVER, "", "", "", *never, ""))
+        rows.append((NEVER.format(known.label), "", "", "", *never, ""))
     if is_short:
         return rows
     if lead.quantity == "ratio" and found.mean_difference is not None:
         unit = unit_of(metric)
         text = f"{known.difference(found.mean_difference)} {unit}".strip()
         ends = interval(found.ci_low, found.ci_high, known.digits)
-        rows.append((BILL, text, ends, str(found.n_pairs), "", "", ""))
+        head = BILL.format(known.label, unit)
+        rows.append((head, text, ends, str(found.n_pairs), "", "", ""))
     if found.exact_low is not None and found.exact_high is not None:
         ends = interval(found.exact_low, found.exact_high, known.digits)
-        rows.append((EXACT, "", ends, str(found.n_pairs), "", "", ""))
+        rows.append((EXACT.format(known.label), "", ends, str(found.n_pairs), "", "", ""))
     return rows
 
 
@@ -164,10 +164,12 @@ def estimate_notes(
         for quantity in ("ratio", "restricted_mean")
     }
     notes = [RATIOS] if any(leads[m].estimate is not None for m in has["ratio"]) else []
-    for metric in has["restricted_mean"]:
-        if leads[metric].estimate is not None:
-            until = f"{metric_name(metric).value(known[metric].until)} {unit_of(metric)}".strip()
-            notes.append(TIMES.format(metrics=metric_name(metric).label, until=until))
+    timed = [
+        f"{metric_name(m).label} within {metric_name(m).value(known[m].until)} {unit_of(m)}".strip()
+        for m in has["restricted_mean"]
+        if leads[m].estimate is not None
+    ]
+    notes += [TIMES.format(metrics=", ".join(timed))] if timed else []
     if not is_short:
         endless = [m for m in known if m in BY_NAME and not BY_NAME[m].is_bounded]
         means = [m for m in endless if leads[m].quantity == "mean_difference"]
