@@ -31,8 +31,10 @@ from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.leading import (
     QUANTITIES,
     detectable,
+    estimate_of,
     leading,
     leading_interval,
+    plain_rows,
     side_of,
     unit_of,
 )
@@ -47,12 +49,12 @@ from retrieval_eval.study.gate import RULES
 from retrieval_eval.study.headline import Headline, headline_estimate
 from retrieval_eval.study.threats import leading_threats, threat_title
 from retrieval_eval.study.verdict import ALPHA, is_fragile
-from retrieval_eval.values import as_number, counted
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_WORDS: Final = 90
+MAX_WORDS: Final = 110
 CLEAR: Final = ("better", "worse", "fragile")
 """Verdicts of a difference that the measured tasks show."""
 UNABLE: Final = ("constant", "saturated")
@@ -209,7 +211,7 @@ def answer_to(record: ComparisonDocument) -> Answer:
     """Return the answer of a comparison, with a template for every verdict.
 
     Verdict, estimate, the threats that matter most, what it would take to overturn it, what other
-    metrics pay, and the design. Besides threats and design it has at most 90 words.
+    metrics pay, and the design. Besides threats and design it has at most 110 words.
     """
     baseline, other = map(name, arms(record))
     if record.gate.failed:
@@ -1094,22 +1096,32 @@ def difference_associations(found: pd.DataFrame) -> str:
     return f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
 
 
-def mean_differences(estimates: pd.DataFrame, metrics: Sequence[str]) -> str:
-    """Return the paired mean difference of each of some metrics."""
-    if estimates.attrs.get("withheld"):
+def estimates(found: pd.DataFrame, metrics: Sequence[str]) -> str:
+    """Return the leading paired estimate of each of some metrics.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row = {"metric": "cost_usd", "headline": "ratio", "ratio": 1.22, "n_ratio": 22}
+    >>> estimates(pd.DataFrame([row]), ["cost_usd", "reward"])
+    'Paired estimates: cost ×1.22 (n = 22)'
+    """
+    if found.attrs.get("withheld"):
         return NO_VERDICT
     parts = []
-    for metric in metrics:
-        for row in estimates[estimates["metric"] == metric].to_dict("records"):
-            known, difference = metric_name(metric), as_number(row["mean_difference"])
-            if difference is not None and not math.isnan(difference):
-                unit = f" {known.unit}" if known.unit else ""
-                text = f"{known.label.lower()} {known.difference(difference)}{unit}"
-                parts.append(f"{text} (n = {row['n_pairs']})")
+    for row in plain_rows(found):
+        metric = str(row.get("metric"))
+        block = estimate_of(row)
+        if metric not in metrics or _lead(block).estimate is None:
+            continue
+        ends = leading_interval(metric, block)
+        text = f"{inside(metric_name(metric).label)} {leading(metric, block, has_unit=True)}"
+        text += f" {ends}" if ends != MISSING else ""
+        parts.append(f"{text} (n = {_lead(block).n})")
     if not parts:
-        names = " or ".join(metric_name(metric).label.lower() for metric in metrics)
+        names = " or ".join(inside(metric_name(metric).label) for metric in metrics)
         return f"No paired difference in {names} can be given"
-    return f"Paired mean difference: {', '.join(parts)}"
+    return f"Paired estimates: {', '.join(parts)}"
 
 
 # Findings about one trial

@@ -101,8 +101,8 @@ def test_a_changed_cell_says_nothing_about_what_it_no_longer_shows(made_run):
     part = study.slices.query("dimension == 'suite'")
     assert words.slices(part).endswith("over 2 slices")
     assert words.slices(study.slices) != words.slices(part)
-    costs = words.mean_differences(study.estimates, ["total_tokens"])
-    assert costs.startswith("Paired mean difference: tokens ")
+    costs = words.estimates(study.estimates, ["total_tokens"])
+    assert costs.startswith("Paired estimates: tokens ")
     assert "cost" not in costs
     metric = study.suites.query("metric == 'mrr'")
     drawn = rev.plot.dumbbell(metric, "benchmark", "baseline", "comparison", n="n_pairs")

@@ -16,6 +16,7 @@ from retrieval_eval.report.leading import (
     estimate_of,
     leading,
     leading_interval,
+    plain_rows,
     unit_of,
 )
 from retrieval_eval.report.names import metric_name, reason_sentence
@@ -377,17 +378,6 @@ def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> W
             POWER,
         ),
     )
-
-
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as plain objects, None for what is missing."""
-    import pandas as pd
-
-    plain = frame.astype("object").where(frame.notna(), None)
-    return [
-        {str(name): None if value is pd.NA else value for name, value in row.items()}
-        for row in plain.to_dict("records")
-    ]
 
 
 def metric_rows(frame: pd.DataFrame, metrics: Sequence[str] | None) -> list[dict[str, Any]]:
