@@ -20,6 +20,7 @@ from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.report.documents import TrialFiles
 from retrieval_eval.study import impact_analysis
+from retrieval_eval.study.stated import kept_design
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _analysis(impact: ImpactAnalysis, trials: Sequence[TrialFiles]) -> ImpactAna
     return impact_analysis(
         [_metrics(trial) for trial in trials],
         seed=impact.parameters.get("seed", DEFAULT_SEED),
-        mcp_configs=impact.parameters.get("mcp_configs"),
+        design=kept_design(impact),
         generated_at=impact.generated_at,
     )
 

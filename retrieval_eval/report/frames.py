@@ -42,6 +42,8 @@ def _cell(value: Any, type_: str) -> Any:
     match type_:
         case "number":
             return finite(value)
+        case "list" if isinstance(value, Mapping):
+            return [(encodable(name), *parts) for name, parts in value.items()]
         case "list":
             return list(value or ())
         case "text":

@@ -38,6 +38,7 @@ from retrieval_eval.study.frames import (
     pair_rows,
     view_rows,
 )
+from retrieval_eval.study.stated import Stated, kept_design
 from retrieval_eval.values import DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ class Run(frames.Measured):
             self._baseline or "",
             self._mcp or "",
             seed=self.impact.parameters.get("seed", DEFAULT_SEED),
-            mcp_configs=self.mcp_configs,
+            design=self.design,
         )
 
     @property
@@ -410,6 +411,11 @@ class Run(frames.Measured):
             rows.values(), key=lambda row: (-row["n_missed"], row["task_name"] or "", row["file"])
         )
         return make_frame(ordered, _COLUMNS["missed"])
+
+    @property
+    def design(self) -> Stated:
+        """What was stated of the design; parts of the trials may lack what it names."""
+        return kept_design(self.impact)
 
     @property
     def mcp_configs(self) -> tuple[str, ...] | None:

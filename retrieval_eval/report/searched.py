@@ -38,7 +38,7 @@ from retrieval_eval.search.noise import staleness
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family
 from retrieval_eval.stats.power import detectable_by_test_and_interval
-from retrieval_eval.study.verdict import ALPHA
+from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -47,8 +47,9 @@ from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
 from retrieval_eval.study.headline import Headline, headline_estimate
+from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.threats import leading_threats, threat_title
-from retrieval_eval.study.verdict import ALPHA, is_fragile
+from retrieval_eval.study.verdict import is_fragile
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

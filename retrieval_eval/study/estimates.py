@@ -68,7 +68,7 @@ class Measure:
         is_pooled = metric.name != "reward" or are_poolable(_trials(p for p, _, _ in rows))
         rows = rows if is_pooled else []
         kind = self._kind(metric, rows)
-        clusters = clusters_of([pair for pair, _, _ in rows])
+        clusters = clusters_of([pair for pair, _, _ in rows], self.settings.stated.cluster)
         result = self._compared(metric, rows, clusters)
         is_by_means = _is_by_means(result)
         is_bounded = kind == "bounded" and result.mean_difference.computable
@@ -257,7 +257,7 @@ class Measure:
         from retrieval_eval.stats.time_to_event import compare_times
 
         times = _observed(self.pairs, metric)
-        clusters = clusters_of([pair for pair, _, _ in times])
+        clusters = clusters_of([pair for pair, _, _ in times], self.settings.stated.cluster)
         found = compare_times(
             [before for _, before, _ in times],
             [after for _, _, after in times],

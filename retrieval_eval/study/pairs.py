@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from retrieval_eval.model.design import Clustering
 from retrieval_eval.model.impact import ArmLedger, PairLedger, UnpairedTask
 from retrieval_eval.study.arms import Arm
 from retrieval_eval.study.gate import RULES, Valid
@@ -75,17 +76,23 @@ class Clusters:
     labels: Sequence[Hashable] | None = None
 
 
-def clusters_of(tasks: Sequence[Pair] | Sequence[Planned]) -> Clusters:
+def clusters_of(
+    tasks: Sequence[Pair] | Sequence[Planned], stated: Clustering | None = None
+) -> Clusters:
     """Return the clusters of tasks: by repository where some share one, else by suite.
+
+    With ``stated`` they are clustered by that, whatever they share.
 
     Tasks that share a repository are alike, and so are those of one suite. A task that states no
     repository is a cluster of its own. The clusters of a metric that some tasks lack are those of
     the other tasks.
     """
-    for by in ("repository", "suite"):
+    for by in ("repository", "suite") if stated is None else (stated,):
+        if by == "task":
+            break
         labels = labels_by(by, tasks)
         n = len(set(labels))
-        if n == 1 and by == "suite" and all(task.repositories for task in tasks):
+        if stated is None and n == 1 and by == "suite" and all(task.repositories for task in tasks):
             # Their repositories already show that these tasks are independent.
             break
         if n < len(labels):

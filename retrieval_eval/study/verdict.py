@@ -10,6 +10,7 @@ from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.model.impact import PairedEstimate, Threat, VerdictState
 from retrieval_eval.study.gate import RULES
 from retrieval_eval.study.headline import headline_estimate
+from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.trials import SCALES_DIFFER
 from retrieval_eval.values import REASONS, counted, signed
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from retrieval_eval.study.threats import Study
 
 Conclusion = VerdictState
-
-ALPHA: Final = 0.05
 
 PLURAL: Final = {"repository": "repositories", "suite": "suites", "model": "models"}
 

@@ -283,7 +283,8 @@ def test_compare_takes_the_roles_that_are_stated(roles, capsys):
     assert run([*pair, "--mcp", "baseline"]) == 2
     text = capsys.readouterr().out
     assert "FAILED mcp_in_baseline: 8 found, 8 removed" in text
-    assert "meant to use MCP, but only 0 of 8 trials of baseline called" in text
+    counts = "an MCP server was called in 0 and answered in 0"
+    assert f"8 of 8 trials of baseline: {counts}" in text
     assert run([*pair, "--mcp", "thrid"]) == 3
     assert "no configuration 'thrid'" in capsys.readouterr().err
 

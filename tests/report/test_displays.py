@@ -277,10 +277,12 @@ def test_run_integrity_adds_up_and_counts_what_is_wrong(tmp_path):
 def test_the_answer_of_a_failed_gate_shows_the_failed_rules_and_no_means(withheld_run):
     box = displays.answer_box(withheld_run.study)
     assert box.finding == f"No verdict: {BASELINE} and {MCP} cannot be compared"
-    why = f"12 of 12 trials of {MCP} made no MCP call that succeeded. A difference between them"
+    why = (
+        f"12 of 12 trials of {MCP} made no successful call of a required tool. A difference between"
+    )
     assert box.sentences[0].startswith(why)
     (table,) = box.exhibits
-    assert [row[0] for row in table.rows] == ["Dead MCP server"]
+    assert [row[0] for row in table.rows] == ["Required tool not used"]
     assert dict(box.badges)["Completeness"].endswith("their comparison withheld")
 
 

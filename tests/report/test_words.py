@@ -197,8 +197,8 @@ RULES = {
     "crashed_before_start": "2 of 150 trials of base crashed before the agent ran.",
     "degraded_trace": "2 of 150 trials of base left no complete trace.",
     "no_ground_truth": "2 of 150 trials of base had no ground truth.",
-    "mcp_in_baseline": "2 of 150 trials of base called MCP tools in the control arm.",
-    "dead_mcp_server": "2 of 150 trials of base made no MCP call that succeeded.",
+    "mcp_in_baseline": "2 of 150 trials of base used a tool that the arm is meant to do without.",
+    "dead_mcp_server": "2 of 150 trials of base made no successful call of a required tool.",
     "missing_verifier_result": "2 of 150 trials of base had no valid reward.",
     "model_differs": "The arms ran 2 tasks with different models.",
     "harness_version_differs": "The arms ran 2 tasks with different harness versions.",
@@ -253,8 +253,8 @@ def test_the_gravest_rules_come_first_and_the_rest_is_counted():
         COMPARISON, verdict="no_verdict", gate=gate(*(rule(name, "base") for name in rules))
     )
     assert words.failed_sentence(comparison) == (
-        "1 of 150 trials of base made no MCP call that succeeded; 1 of 150 trials of base called "
-        "MCP tools in the control arm; 2 further rules failed."
+        "1 of 150 trials of base made no successful call of a required tool; 1 of 150 trials of "
+        "base used a tool that the arm is meant to do without; 2 further rules failed."
     )
 
 

@@ -181,7 +181,7 @@ class Study:
         rows = [(pair, self._change(pair, keep)) for pair in self.pairs]
         known = [(pair, value) for pair, value in rows if value is not None]
         pairs = tuple(pair for pair, _ in known)
-        labels = clusters_of(pairs).labels
+        labels = clusters_of(pairs, self.settings.stated.cluster).labels
         return Sample(
             pairs,
             tuple(value for _, value in known),

@@ -79,12 +79,17 @@ DIALECTS.add(
     Dialect(
         harnesses=frozenset({HARNESS, SDK}),
         delegating=frozenset({"delegate", "task"}),
-        refusals=(r"ERROR: Cannot execute multiple commands at once",),
-        failures=(r"Invalid `[^`]{1,60}` parameter", r"No replacement was performed"),
+        refusals=(r"(?:ERROR: )?Cannot execute multiple commands at once\b",),
+        failures=(
+            r"Invalid `[^`]{1,60}` parameter",
+            r"No replacement was performed",
+            r"Ran into [^\n]{1,1000} while trying to (?:read|write to) ",
+        ),
         answer=answer,
         source=(
             "OpenHands at 156d0686 and its SDK 1.43 at 611629e6, read in their sources; "
-            "trajectories of 1.4 and 1.5, and outputs of evaluations with 0.9 and 0.35 seen"
+            "trajectories of 1.4 and 1.5, outputs of evaluations with 0.9 and 0.35, events and "
+            "messages of the SDK seen"
         ),
         tools=(
             Tool(("execute_bash", "execute_command"), "other", read_nothing, is_shell=True),

@@ -2,20 +2,21 @@
 
 The command line keeps an object with ``messages`` and, beside it, one about the session; the
 extension keeps an array, which is read as lines. In XML a message holds one call, and the next
-user message answers it below a line that names the tool.
+user message answers it below a line that names the tool. A call of the newest tools does several
+things, each with a result of its own, and is read as a call for each.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
-from retrieval_eval.traces.dialects.cline import HARNESS, answer
+from retrieval_eval.traces.dialects.cline import HARNESS, LISTS, answer, operations_of, results_of
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading, Unreadable, arguments_of
 from retrieval_eval.traces.tokens import Usage
@@ -60,6 +61,7 @@ class _State:
     name: str
     log: CallLog
     names: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
     pending: ToolCall | None = None
     cwd: str | None = None
     model: str | None = None
@@ -181,10 +183,14 @@ def _call(state: _State, block: Mapping[str, Any], timestamp: float | None, wher
         return
     state.names[call_id] = name
     called, given = _unwrapped(name, arguments)
-    call = ToolCall(call_id, called, given, None, timestamp, cwd=state.cwd, where=where)
-    if block.get("type") == "text":
-        state.pending = call
-    state.log.add(call)
+    operations = operations_of(called, given)
+    state.counts[call_id] = len(operations)
+    for number, one in enumerate(operations):
+        own = call_id if number == 0 else f"{call_id}/{number}"
+        call = ToolCall(own, called, one, None, timestamp, cwd=state.cwd, where=where)
+        if block.get("type") == "text":
+            state.pending = call
+        state.log.add(call)
 
 
 def _unwrapped(name: str, arguments: dict[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -228,15 +234,29 @@ def _take_answers(state: _State, blocks: list[Mapping[str, Any]], timestamp: flo
     for block in blocks:
         call_id = text_of(block.get("tool_use_id"))
         if block.get("type") == "tool_result" and call_id is not None:
-            text = blocks_text(block.get("content"))
-            header = _HEADER.match(text)
-            text = text[header.end() :] if header is not None else text
-            is_error = block.get("is_error") is True
-            result = ToolResult(text, None, is_error, is_unfinished=is_error)
-            call = ToolCall(call_id, state.names.get(call_id, ""), {}, result)
-            state.log.join(call_id, answer(call), timestamp)
+            for own, result in _results(state, call_id, block):
+                call = ToolCall(own, state.names.get(call_id, ""), {}, result)
+                state.log.join(own, answer(call), timestamp)
     if state.pending is not None:
         _answer_pending(state, state.pending, known, timestamp)
+
+
+def _results(state: _State, call_id: str, block: Mapping[str, Any]) -> list[tuple[str, ToolResult]]:
+    """Return the results that a block holds, each with the id of its call."""
+    results = results_of(block.get("content"))
+    if results is None:
+        text = blocks_text(block.get("content"))
+        header = _HEADER.match(text)
+        text = text[header.end() :] if header is not None else text
+        is_error = block.get("is_error") is True
+        result = ToolResult(text, None, is_error, is_unfinished=is_error)
+        if state.names.get(call_id) in LISTS and not is_error:
+            result = replace(result, doubt="unlinked_result")
+        results = [result] * state.counts.get(call_id, 1)
+    return [
+        (call_id if number == 0 else f"{call_id}/{number}", result)
+        for number, result in enumerate(results)
+    ]
 
 
 def _answer_pending(

@@ -259,7 +259,9 @@ def _join(state: _State, call: ToolCall, text: str, error: Any, moment: float | 
     """Join a result to its call; the model saw the message of an error in its place."""
     stated = dict_of(error)
     kind = text_of(stated.get("type"))
-    is_cut = kind in ("limit", "output_limit") and bool(text)  # the output that was printed up to its limit
+    is_cut = kind in ("limit", "output_limit") and bool(
+        text
+    )  # the output that was printed up to its limit
     if stated:
         text = text or blocks_text(_resolved(state, stated.get("message")))
     is_error = bool(stated) and not is_cut

@@ -369,6 +369,9 @@ def _take_sdk(state: _State, event: Mapping[str, Any], where: str) -> None:
     if "workspace" in event and "agent" in event:
         _take_session(state, event)
         return
+    if kind == "ConversationStateUpdateEvent":
+        _take_update(state, event, where)
+        return
     timestamp = _see(state, event)
     call_id = text_of(event.get("tool_call_id"))
     if kind == "ActionEvent":
@@ -396,13 +399,38 @@ def _take_session(state: _State, session: Mapping[str, Any]) -> None:
     state.cwd = state.folder
     own = text_of(session.get("id"))
     state.session_ids |= {own} if own else set()
+    state.cost, state.tokens, *_ = _totals(session)
+    state.has_ended = session.get("execution_status", session.get("agent_status")) == "finished"
+
+
+def _take_update(state: _State, event: Mapping[str, Any], where: str) -> None:
+    """Take over what changed in a session: its totals, its end, or the whole of it."""
+    key, value = event.get("key"), event.get("value")
+    if key == "stats":
+        cost, tokens, prompt, output = _totals({"stats": value})
+        state.cost = latest(state.cost, cost)
+        state.tokens = max(state.tokens or 0, tokens or 0) or None
+        metrics = dict_of(_usages({"stats": value}))
+        names = (text_of(clean(dict_of(m).get("model_name"))) for m in metrics.values())
+        state.model = state.model or next(filter(None, names), None)
+        if prompt + output > state.prompt + state.output:
+            used = (max(0, prompt - state.prompt), max(0, output - state.output))
+            state.log.add_usage(Usage(where, *used))
+            state.prompt, state.output = prompt, output
+    elif key == "execution_status":
+        state.has_ended = value == "finished"
+    elif key == "full_state" and state.folder is None:
+        _take_session(state, dict_of(value))
+
+
+def _totals(session: Mapping[str, Any]) -> tuple[float | None, int | None, int, int]:
+    """Return cost, tokens, and the tokens of prompts and of outputs, of all models together."""
     metrics = [dict_of(m) for m in dict_of(_usages(session)).values()]
     costs = [c for m in metrics if (c := amount_of(m.get("accumulated_cost"))) is not None]
     usages = [dict_of(m.get("accumulated_token_usage")) for m in metrics]
-    names = ("prompt_tokens", "completion_tokens")
-    state.cost = sum(costs) if costs else None
-    state.tokens = sum(count_of(usage.get(name)) for usage in usages for name in names) or None
-    state.has_ended = session.get("execution_status", session.get("agent_status")) == "finished"
+    prompt = sum(count_of(usage.get("prompt_tokens")) for usage in usages)
+    output = sum(count_of(usage.get("completion_tokens")) for usage in usages)
+    return sum(costs) if costs else None, prompt + output or None, prompt, output
 
 
 def _usages(session: Mapping[str, Any]) -> Any:

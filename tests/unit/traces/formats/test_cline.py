@@ -164,3 +164,91 @@ def test_what_is_broken_is_named():
         "agent/s.messages.json#/messages/1: expected an object",
     )
     assert isinstance(read_document({"messages": 3}, "x"), Unreadable)
+
+
+# The tools of the newest versions, which do several things in one call.
+
+
+def several(name, arguments, content, **more):
+    call = {"type": "tool_use", "id": "c", "name": name, "input": arguments}
+    answered = {"type": "tool_result", "tool_use_id": "c", "content": content, **more}
+    messages = [
+        {"role": "assistant", "modelInfo": {"id": "a-model"}, "content": [call]},
+        {"role": "user", "content": [answered]},
+    ]
+    return read_document({"messages": messages}, "s.messages.json").calls
+
+
+def operation(query, result="", error=None):
+    entry = {"query": query, "result": result, "success": error is None}
+    return entry if error is None else {**entry, "error": error}
+
+
+def test_each_file_of_a_read_has_its_own_result():
+    calls = several(
+        "read_files",
+        {"files": [{"path": "/w/src/a.py", "start_line": 9}, {"path": "/w/src/b.py"}]},
+        [
+            operation("/w/src/a.py:9-EOF", " 9 | import os\n10 | x = 1"),
+            operation("/w/src/b.py", error="Error reading file: ENOENT: no such file"),
+        ],
+    )
+    (target,) = interpret(calls[0]).targets
+    assert (target.path, target.lines) == ("/w/src/a.py", ((9, 10),))
+    assert calls[1].result.is_error
+    assert interpret(calls[1]).targets == ()
+
+
+def test_each_command_of_a_call_has_its_own_result():
+    calls = several(
+        "run_commands",
+        {"commands": ["cat src/a.py", {"command": "cat", "args": ["src/b c.py"]}, "make"]},
+        [
+            operation("cat src/a.py", "import os"),
+            operation("cat", "part", error="Command exited with code 1"),
+            operation("make", error="Command failed: Command timed out after 30000ms"),
+        ],
+    )
+    assert [(c.arguments["command"], c.result.text) for c in calls] == [
+        ("cat src/a.py", "import os"),
+        ("cat 'src/b c.py'", "part"),
+        ("make", "Command failed: Command timed out after 30000ms"),
+    ]
+    assert [(c.result.is_error, c.result.is_unfinished) for c in calls] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    assert interpret(calls[0]).command == "cat src/a.py"
+
+
+def test_a_search_names_file_and_line():
+    found = "Found 2 results for pattern: x\n\nsrc/a.py:3:1\n> 3: x\n\nsrc/b.py:9:5\n  8: y\n"
+    (call,) = several("search_codebase", {"queries": ["x"]}, [operation("x", found)])
+    assert [(t.access, t.path, t.lines) for t in interpret(call).targets] == [
+        ("matched", "src/a.py", ((3, 3),)),
+        ("matched", "src/b.py", ((9, 9),)),
+    ]
+    (call,) = several("search_codebase", {"queries": "x"}, [operation("x", "Found 0 results")])
+    assert interpret(call).targets == ()
+    assert not interpret(call).is_opaque
+
+
+def test_an_edit_states_its_result_in_a_text():
+    stated = json.dumps(operation("edit:/w/a.py", "Edited /w/a.py"))
+    (call,) = several("editor", {"path": "/w/a.py", "old_text": "x", "new_text": "y"}, stated)
+    (target,) = interpret(call).targets
+    assert (target.access, target.path) == ("written", "/w/a.py")
+    stated = json.dumps(operation("edit:/w/a.py", error="Editor operation failed: no match"))
+    (call,) = several("editor", {"path": "/w/a.py", "old_text": "x", "new_text": "y"}, stated)
+    assert interpret(call).targets == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "doubt", "is_error"),
+    [({}, "unlinked_result", False), ({"is_error": True}, None, True)],
+)
+def test_one_answer_to_several_things_belongs_to_none_of_them(more, doubt, is_error):
+    calls = several("read_files", {"paths": ["a.py", "b.py"]}, "import os", **more)
+    assert [c.arguments for c in calls] == [{"path": "a.py"}, {"path": "b.py"}]
+    assert {(c.result.doubt, c.result.is_error) for c in calls} == {(doubt, is_error)}

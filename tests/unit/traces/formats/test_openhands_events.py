@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces import SeveralTracesError, read_trace
 from retrieval_eval.traces.formats import read_document, read_lines
+from retrieval_eval.traces.merge import join_trace
 from retrieval_eval.traces.tools import interpret
 
 
@@ -327,3 +330,63 @@ def test_a_task_of_several_is_chosen_by_its_name(tmp_path):
         read_trace(path)
     assert caught.value.names == ("a-2", "a-1", "7")
     assert len(read_trace(path, sample="7").calls) == 2
+
+
+def test_the_sdk_states_totals_and_the_end_in_events_of_their_own():
+    def update(key, value):
+        return {
+            "kind": "ConversationStateUpdateEvent",
+            "source": "environment",
+            "key": key,
+            "value": value,
+        }
+
+    def stats(prompt, output, cost):
+        usage = {"prompt_tokens": prompt, "completion_tokens": output}
+        metrics = {"model_name": "a-model", "accumulated_cost": cost}
+        return update(
+            "stats", {"usage_to_metrics": {"agent": {**metrics, "accumulated_token_usage": usage}}}
+        )
+
+    def action(call_id, command):
+        stated = {"kind": "TerminalAction", "command": command}
+        event = {"kind": "ActionEvent", "source": "agent", "tool_name": "terminal"}
+        return {**event, "tool_call_id": call_id, "action": stated}
+
+    refused = {
+        "kind": "ObservationEvent",
+        "tool_call_id": "c1",
+        "observation": {
+            "content": [{"type": "text", "text": "Cannot execute multiple commands at once.\nx"}],
+            "is_error": True,
+        },
+    }
+    events = [
+        update("execution_status", "running"),
+        stats(90, 10, 0.1),
+        action("c1", "cat a.py\ncat b.py"),
+        refused,
+        stats(190, 30, 0.3),
+        action("c2", "cat a.py"),
+    ]
+    reading = read_lines([Line(n, event) for n, event in enumerate(events, start=1)], "e.jsonl")
+    assert (reading.model, reading.declared_tokens, reading.declared_cost_usd) == (
+        "a-model",
+        220,
+        0.3,
+    )
+    first, second = join_trace(None, reading).calls
+    assert (first.cumulative_tokens, second.cumulative_tokens) == (100, 220)
+    assert interpret(first).targets == ()
+    assert "no_result_event" in reading.flags
+    ended = [*events, update("execution_status", "finished")]
+    reading = read_lines([Line(n, event) for n, event in enumerate(ended, start=1)], "e.jsonl")
+    assert "no_result_event" not in reading.flags
+
+
+def test_an_editor_that_could_not_write_wrote_nothing():
+    text = (
+        "Ran into [Errno 2] No such file or directory: '/w/a.py' while trying to write to /w/a.py"
+    )
+    call = ToolCall("c", "str_replace_editor", {"command": "create", "path": "/w/a.py"}, None)
+    assert interpret(replace(call, result=ToolResult(text))).targets == ()
