@@ -55,7 +55,7 @@ from retrieval_eval.values import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_WORDS: Final = 110
+MAX_WORDS: Final = 90
 CLEAR: Final = ("better", "worse", "fragile")
 """Verdicts of a difference that the measured tasks show."""
 UNABLE: Final = ("constant", "saturated")
@@ -212,7 +212,7 @@ def answer_to(record: ComparisonDocument) -> Answer:
     """Return the answer of a comparison, with a template for every verdict.
 
     Verdict, estimate, the threats that matter most, what it would take to overturn it, what other
-    metrics pay, and the design. Besides threats and design it has at most 110 words.
+    metrics pay, and the design. Besides threats and design it has at most 90 words.
     """
     baseline, other = map(name, arms(record))
     if record.gate.failed:
@@ -242,10 +242,8 @@ def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[tup
     first: tuple[tuple[str, str], ...] = ()
     last: tuple[tuple[str, str], ...] = ()
     for n_reasons, has_worst, n_named in _LESS:
-        first = (
-            ("Estimate", how_much(record, result)),
-            ("Tasks", where(record, has_worst=has_worst)),
-        )
+        said = f"{how_much(record, result)} {where(record, has_worst=has_worst)}"
+        first = (("Estimate", said),)
         last = (
             ("Other metrics", others(record)),
             ("Views", caution(record, n_named)),
@@ -281,9 +279,18 @@ def first_threats(record: ComparisonDocument) -> tuple[Threat, ...]:
 
 
 def sentence(text: str, limit: int = 400) -> str:
-    """Return a clause of the analysis as a full sentence; names in it are untrusted."""
-    text = name(text, limit)
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    """Return a clause of the analysis as a full sentence; names in it are untrusted.
+
+    A name before a colon, such as that of a configuration, keeps its letters.
+
+    Examples
+    --------
+    >>> sentence("values are missing"), sentence("mcp: named for MCP")
+    ('Values are missing.', 'mcp: named for MCP.')
+    """
+    text = name(text, limit).rstrip(".")
+    first = text.partition(" ")[0]
+    return f"{text}." if first.endswith(":") else f"{text[:1].upper()}{text[1:]}."
 
 
 def _designed(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
@@ -424,7 +431,7 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     if lead.quantity == "restricted_mean":
         means = (result.restricted_mean_baseline, result.restricted_mean_comparison)
     a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
-    text += f". Mean {inside(known.label)} was {a} with {baseline} and {b} with {other}"
+    text += f": {a} with {baseline}, {b} with {other}"
     if record.verdict == "no_detectable_difference":
         if lead.excludes_null:
             text += "; interval and test disagree"
@@ -465,10 +472,7 @@ def where(record: ComparisonDocument, *, has_worst: bool = True) -> str:
     up, down = (result.wins or 0, result.losses or 0)
     if result.direction == "lower_is_better":
         up, down = down, up
-    text = (
-        f"{known.label} rose on {counted(up, 'task')}, stayed on {result.ties or 0} and fell on "
-        f"{down}"
-    )
+    text = f"It rose on {counted(up, 'task')}, stayed on {result.ties or 0} and fell on {down}"
     falls = [
         (change, pair.task_name)
         for pair in record.pairs

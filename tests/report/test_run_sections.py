@@ -17,7 +17,10 @@ from tests.runs import write_task, write_trial
 SIGNED = re.compile(r"[+−]\d")
 DIFFERENCES = (
     "Paired comparison",
-    "By suite",
+    "Shares and rewards side by side",
+    "Cost, time and tokens side by side",
+    "On how many tasks",
+    "More tasks or more repeats?",
     "Every metric",
     "How sure each difference is",
     "Views: what counts as retrieved",
