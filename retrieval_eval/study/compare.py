@@ -248,7 +248,11 @@ class Comparison:
     @property
     def threats(self) -> pd.DataFrame:
         """One row a threat to the comparison: its number, effect on the verdict, and sentence."""
-        return frame_of("threats", threat_rows(self.record))
+        rows = threat_rows(self.record)
+        # Where no difference may be read, neither may one that a threat would give.
+        return frame_of(
+            "threats", (row for row in rows if not self.withheld or row["effect"] == "withholds")
+        )
 
     @property
     def design(self) -> pd.DataFrame:
