@@ -61,7 +61,7 @@ def test_every_kind_of_threat_has_a_title_a_meaning_and_a_place():
         ("mostly_dead_server", "no_verdict", "tool_use"),
         ("contaminated_control", "fragile", "lacking_values"),
         ("survivors_times", "no_detectable_difference", "other_metrics"),
-        ("one_task_dominates", "better", "other_metrics"),
+        ("one_task_dominates", "fragile", "evidence_width"),
         ("five_times_the_cost", "better", "other_metrics"),
         ("planted_effect", "better", None),
         ("equal_arms", "no_detectable_difference", None),
@@ -106,7 +106,7 @@ def test_the_missing_tasks_are_said_to_be_the_harder_ones_by_the_other_arm():
         "that mcp lacks are the harder ones: baseline has 0.20 on them and 0.60" in said["sentence"]
     )
     assert said["arm"] == "mcp"
-    assert said["overturn"] == "if the missing values of mcp average below 0.14"
+    assert said["overturn"] == "if the missing values of mcp average below 0.21"
 
 
 def test_what_counts_as_failure_is_no_unknown_value():
@@ -164,7 +164,7 @@ def test_open_evidence_overturns_what_it_could_explain():
 
 
 def test_open_and_missing_values_overturn_together_what_neither_would():
-    values = [*gains(*[0.1, 0.14, 0.12] * 4), ("u", 0.4, None), ("v", 0.4, None)]
+    values = [*gains(*[0.28, 0.32, 0.3] * 4), ("u", 0.4, None), ("v", 0.4, None)]
     missing = found_of(arms(values))
     wide = found_of(opened(arms(values[:-2]), "a", 0.08))
     assert (missing.verdict, wide.verdict) == ("better", "better")
