@@ -88,12 +88,15 @@ DIALECTS.add(
         refusals=(
             r"Permission denied and could not request permission from user",
             r"The user rejected this tool call",
+            r"Denied by preToolUse hook\b",
+            r"Tool '[^'\n]{1,200}' does not exist\. Available tools that can be called are ",
         ),
+        failures=(r"Path [^\n]{1,4096} does not exist\. Please provide a valid path",),
         own_files=(r"copilot-tool-output-",),
         answer=answer,
         source=(
             "generated event types of copilot-sdk at 0139612; sessions of 1.0.65 and answers of "
-            "its shells seen"
+            "its tools seen"
         ),
         tools=(
             Tool(("powershell",), "other", read_nothing, is_shell=True),

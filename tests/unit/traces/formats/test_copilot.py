@@ -187,3 +187,16 @@ def test_a_resumed_session_states_what_each_part_used_and_which_model_answered()
     ]
     reading = read_lines([Line(n, v) for n, v in enumerate(lines, start=1)], "e.jsonl")
     assert (reading.model, reading.declared_tokens) == ("a-model", 300)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Path /w/a.py does not exist. Please provide a valid path.",
+        "Denied by preToolUse hook: No reason provided",
+        "Tool 'view' does not exist. Available tools that can be called are report_intent.",
+    ],
+)
+def test_a_sentence_of_failure_is_no_content(text):
+    use = interpret(ToolCall("c", "view", {"path": "/w/a.py"}, ToolResult(text)))
+    assert [target for target in use.targets if target.doubt is None] == []
