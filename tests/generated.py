@@ -36,7 +36,7 @@ from retrieval_eval.traces.formats import (
     read_file,
 )
 from retrieval_eval.traces.reading import Reading
-from tests.traps import Certainty, Situation, Trap
+from tests.traps import Absent, Certainty, Situation, Trap
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -60,8 +60,9 @@ that its task expects, and for each of them what the trace allows to say, with t
 reads every trap as a run would. [Evidence](evidence.md) says what certain and possible mean.
 
 A cell counts expected files: **c** certain, **p** possible, **n** none. `c1 n2` is one file that
-the trace proves to have been found and two that it rules out. An empty cell has no trap. `roots`
-and `shell` are no harnesses: their traps are about where the checkout lies, and about commands.
+the trace proves to have been found and two that it rules out. A dash marks what cannot occur.
+`roots` and `shell` are no harnesses: their traps are about where the checkout lies, and about
+commands.
 """
 
 THREATS_HEAD = """# Threats: what could overturn a comparison
@@ -232,6 +233,14 @@ def all_traps() -> dict[str, tuple[Trap, ...]]:
     }
 
 
+def absent_traps() -> dict[str, Absent]:
+    """Return the situations that have no trap with the reason, by dialect."""
+    return {
+        name: getattr(import_module(f"tests.traps.{name.replace('-', '_')}"), "ABSENT", {})
+        for name in all_traps()
+    }
+
+
 def _threats_page() -> Iterator[str]:
     yield THREATS_HEAD
     for name, entry in sorted(THREATS.items(), key=lambda item: item[1].gravity):
@@ -241,14 +250,22 @@ def _threats_page() -> Iterator[str]:
 
 def _traps_page() -> Iterator[str]:
     yield TRAPS_HEAD
-    traps = all_traps()
+    traps, absent = all_traps(), absent_traps()
     yield f"{sum(map(len, traps.values()))} traps."
     every = get_args(Situation)
     for situations in (every[:6], every[6:]):
         yield f"\n| | {' | '.join(situations)} |\n|---|{'---|' * len(situations)}"
         for name, rows in traps.items():
-            cells = [_cell([t for t in rows if t.situation == wanted]) for wanted in situations]
+            cells = [
+                "\u2013" if s in absent[name] else _cell([t for t in rows if t.situation == s])
+                for s in situations
+            ]
             yield f"| `{name}` | {' | '.join(cells)} |"
+    yield "\n## What cannot occur\n"
+    yield "| | situation | reason |\n|---|---|---|"
+    for name, reasons in absent.items():
+        for situation, reason in reasons.items():
+            yield f"| `{name}` | {situation} | {reason} |"
     yield "\n## What is only possible, and why\n"
     yield "| | situation | file | reason |\n|---|---|---|---|"
     for name, rows in traps.items():

@@ -34,6 +34,9 @@ def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
         "shell_calls": fields.pop("shell", 0),
         "shell_opaque": fields.pop("opaque", 0),
     }
+    if "tools" in fields:
+        ledger["tools"] = fields.pop("tools")
+        ledger["mcp_servers"] = fields.pop("servers", {})
     views = {
         view: {"file_recall": fields.pop(view, recall)}
         for view in ("accessed", "opened", "structured", "listing_discounted")

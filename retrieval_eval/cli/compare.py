@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
@@ -23,8 +23,11 @@ from retrieval_eval.cli.common import (
     reports_dir_option,
     work_options,
 )
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import made_visible
+from retrieval_eval.io.files import probe, write_text
 from retrieval_eval.model import to_builtins
+from retrieval_eval.model.design import DESIGN_FILE, Clustering
 from retrieval_eval.model.impact import (
     ArmLedger,
     ComparisonDocument,
@@ -54,8 +57,46 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     "mcp_configs",
     multiple=True,
     metavar="CONFIG",
-    help="Configuration that is meant to use MCP; may be given several times. The others are then "
-    "meant not to. Default: inferred from what the trials used.",
+    help="Configuration that must use MCP; may be given several times. The others are then meant "
+    "not to. Default: inferred from what the trials used.",
+)
+@click.option(
+    "--design",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File that states the design of the study. Default: study.toml in the folder of the run, "
+    "where one run is named; what it does not state is inferred.",
+)
+@click.option(
+    "--metric",
+    "headline",
+    metavar="METRIC",
+    help="Metric that the verdict is about. Default: file_recall.",
+)
+@click.option(
+    "--alpha",
+    type=float,
+    help="Level of the test, below 0.5; intervals cover 1 - alpha. Default: 0.05.",
+)
+@click.option("--margin", type=float, help="Largest difference that counts as none.")
+@click.option(
+    "--cluster",
+    type=click.Choice(get_args(Clustering)),
+    help="What tasks share that count together; task for none. Default: repository where some "
+    "tasks share one, else suite.",
+)
+@click.option(
+    "--sequential",
+    is_flag=True,
+    help="Trials are still added and the comparison is read more than once: the verdict rests on "
+    "intervals and p-values that hold at every look, which are given beside the others.",
+)
+@click.option(
+    "--write-design",
+    type=click.Path(dir_okay=False, path_type=Path),
+    is_flag=False,
+    flag_value=Path(DESIGN_FILE),
+    help="Write the design of the comparison, stated or inferred, to a new file; without a name to "
+    "study.toml here.",
 )
 @work_options
 @click.option(
@@ -78,6 +119,13 @@ def compare(
     sides: tuple[str, ...],
     runs: tuple[str, ...],
     mcp_configs: tuple[str, ...],
+    design: Path | None,
+    headline: str | None,
+    alpha: float | None,
+    margin: float | None,
+    cluster: Clustering | None,
+    sequential: bool,
+    write_design: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -98,15 +146,21 @@ def compare(
     configurations pair by pair. With --report the same comparison is written as a page with its
     figures, the executed notebook compare_runs, and every table as CSV.
 
+    What the arms, metric and clusters are meant to be is printed with its source. It is inferred
+    from the trials unless a study.toml or the options state it.
+
     Exit code 0: better, or no detectable difference. 1: worse. 2: no verdict, because the arms are
     not comparable, too few tasks are matched, or values that an arm lacks could overturn it
-    (fragile). 3: a run or configuration does not exist.
+    (fragile). 3: a run or configuration does not exist, or the design names what there is not.
     """
     from retrieval_eval.pipeline.comparison import compare_sides
     from retrieval_eval.pipeline.roots import DEMO, is_demo
+    from retrieval_eval.study.stated import toml_of
 
     if not is_reported and (renderer != "auto" or pdf or trials):
         raise click.UsageError("--renderer, --pdf and --trials are for the page; add --report")
+    if write_design is not None and probe(write_design.exists):
+        raise BadInputError(f"{write_design}: exists; name another file, or remove it first")
     if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], runs_root):
         # The place the page uses, so that the demo is not written twice.
         output_dir = output_dir or reports_dir / DEMO / "data"
@@ -118,11 +172,26 @@ def compare(
         "seed": seed,
         "jobs": jobs,
     }
+    overrides = {
+        "headline": headline,
+        "alpha": alpha,
+        "margin": margin,
+        "cluster": cluster,
+        "is_sequential": sequential or None,
+    }
     with progress_bar("trial") as progress:
         found = compare_sides(
-            sides, runs=runs, mcp_configs=mcp_configs or None, progress=progress, **options
+            sides,
+            runs=runs,
+            design=design,
+            overrides=overrides,
+            mcp_configs=mcp_configs or None,
+            progress=progress,
+            **options,
         )
     impact = found.impact
+    if write_design is not None:
+        _write_design(impact.comparisons, write_design, err=as_json)
     if as_json:
         print_json(to_builtins(impact))
     else:
@@ -133,6 +202,8 @@ def compare(
     if is_reported:
         # Under --json the standard output is one document.
         more = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
+        if found.design.arms or found.design.values:
+            more["design"] = toml_of(found.design)
         page = _write_report(found, reports_dir, {**more, "trials": trials})
         echo(page, err=as_json)
     context.exit(_exit_code(impact.comparisons))
@@ -155,6 +226,19 @@ def _write_report(found: SidesCompared, reports_dir: Path, options: dict[str, An
         )
 
 
+def _write_design(comparisons: Sequence[ComparisonDocument], path: Path, *, err: bool) -> None:
+    from retrieval_eval.study.stated import toml_of_design
+
+    designs = [found.design for found in comparisons if found.design is not None]
+    if len(designs) != 1:
+        raise BadInputError(
+            f"--write-design writes the design of one comparison, not of {len(designs)}; name two "
+            "configurations"
+        )
+    write_text(path, toml_of_design(designs[0]))
+    echo(f"design written to {path}", err=err)
+
+
 def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
     verdicts = {comparison.verdict for comparison in comparisons}
     if "worse" in verdicts:
@@ -165,6 +249,7 @@ def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
 def _print(comparison: ComparisonDocument) -> None:
     """Print a comparison as its page does: verdict, estimate, threats, other metrics, design."""
     from retrieval_eval.report import words
+    from retrieval_eval.study.design import design_sentences
     from retrieval_eval.study.threats import leading_threats
 
     said = words.answer_to(comparison)
@@ -173,15 +258,24 @@ def _print(comparison: ComparisonDocument) -> None:
     verdict = comparison.verdict.replace("_", " ")
     echo(f"  verdict: {verdict}")
     # The title begins with the verdict, which stands alone for scripts.
-    _print_text(said.title.removeprefix(f"{verdict.capitalize()}: "), 2)
+    title = said.title
+    if not comparison.gate.failed:
+        title = title.removeprefix(f"{verdict.capitalize()}: ")
+        title = f"{title[:1].upper()}{title[1:]}"
+    _print_text(title, 2)
     for text in said.sentences:
         _print_text(text, 2)
     for label, text in said.points:
-        _print_point(label.lower(), text)
-    shown = leading_threats(comparison, words.MAX_THREATS)
-    for threat in comparison.threats:
-        if threat not in shown:
+        if str(label) != "Design":
+            _print_point(label.lower(), text)
+    shown = words.first_threats(comparison)
+    for threat in leading_threats(comparison, len(comparison.threats)):
+        is_read = not comparison.gate.failed or threat.effect == "withholds"
+        if is_read and threat not in shown and threat.name not in words.SAID_ELSEWHERE:
             _print_point("also", words.sentence(threat.sentence))
+    if comparison.design is not None:
+        for label, text in zip_longest(["design"], design_sentences(comparison.design)):
+            _print_point(label or "", text)
     echo("")
     for rule in comparison.gate.rules:
         if rule.count:
@@ -207,8 +301,7 @@ _WIDTH: Final = 100
 
 def _print_text(text: str, indent: int) -> None:
     """Print a sentence in lines of so many columns."""
-    text = made_visible(f"{text[:1].upper()}{text[1:]}")
-    for line in textwrap.wrap(text, _WIDTH - indent):
+    for line in textwrap.wrap(made_visible(text), _WIDTH - indent):
         echo(f"{' ' * indent}{line}")
 
 

@@ -22,6 +22,8 @@ from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret, with_plain
 
 _MOST_OPAQUE_REASONS = 50
 _LONGEST_REASON = 200
+_MOST_TOOLS = 200
+_LONGEST_TOOL = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +272,21 @@ def count(reads: list[ReadCall]) -> CallLedger:
         mcp_calls_ok=sum(r.status in {"resolved", "opaque"} for r in mcp),
         not_retrieval_by_tool=dict(sorted(housekeeping.items())),
         opaque_reasons=_most_frequent(reasons),
+        tools=_use((r.call.name, r) for r in reads),
+        mcp_servers=_use((r.use.server, r) for r in mcp),
     )
+
+
+def _use(named: Iterable[tuple[str | None, ReadCall]]) -> dict[str, tuple[int, int]]:
+    """Return calls by name, and how many of them were answered; of many names the commonest."""
+    calls: Counter[str] = Counter()
+    answered: Counter[str] = Counter()
+    for name, read in named:
+        key = (name or "")[:_LONGEST_TOOL]
+        calls[key] += 1
+        answered[key] += read.has_result and not read.use.is_error
+    kept = sorted(calls, key=lambda name: (-calls[name], name))[:_MOST_TOOLS]
+    return {name: (calls[name], answered[name]) for name in sorted(kept)}
 
 
 def _most_frequent(reasons: Counter[str]) -> dict[str, int]:

@@ -172,6 +172,16 @@ class CallLedger(Record, frozen=True, kw_only=True):
     not_retrieval_by_tool: Annotated[
         dict[str, Count], about("calls_not_retrieval by tool name")
     ] = EMPTY_MAP
+    tools: Annotated[
+        dict[str, tuple[Count, Count]],
+        about(
+            "Calls by tool as it is named in the trace, and how many of them had a result "
+            "without error; of more than 200 tools those called most often"
+        ),
+    ] = ABSENT_MAP
+    mcp_servers: Annotated[dict[str, tuple[Count, Count]], about("The same by MCP server")] = (
+        ABSENT_MAP
+    )
     opaque_reasons: Annotated[
         dict[str, Count], about("How often each reason made a call opaque")
     ] = EMPTY_MAP

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
 from retrieval_eval.model.meta import EMPTY_LIST, EMPTY_MAP, NULL, Record, about
+
+DESIGN_FILE: Final = "study.toml"
+"""The name of the file that states a design."""
 
 Role = Literal["control", "treatment", "unstated"]
 Clustering = Literal["repository", "suite", "task"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,35 +11,43 @@ from typing import Any
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import probe
+from retrieval_eval.io.files import is_there, probe
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model.design import DESIGN_FILE
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
-from retrieval_eval.pipeline.roots import default_runs_root
+from retrieval_eval.pipeline.roots import default_runs_root, is_demo
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.study.arms import config_named, configs_stated
+from retrieval_eval.study.compare import pair_meant
+from retrieval_eval.study.stated import Given, Stated, checked, stated_from
+from retrieval_eval.study.trials import trials_of
 
 
 @dataclass(frozen=True, slots=True)
 class SidesCompared:
     """The impact document of a comparison, and what a report over the same runs needs to know.
 
-    ``runs`` are the runs, each once. ``pair`` names the two configurations as the document does,
-    or is None when every pair is compared. ``is_by_run`` says whether a configuration that several
-    runs have is labelled by run; otherwise its trials are repeats.
+    ``design`` is what was stated of the design. ``runs`` are the runs, each once. ``pair`` names
+    the two configurations as the document does, or is None when every pair is compared.
+    ``is_by_run`` says whether a configuration that several runs have is labelled by run; otherwise
+    its trials are repeats.
     """
 
     impact: ImpactAnalysis
     runs: tuple[str, ...]
     pair: tuple[str, str] | None
     is_by_run: bool
+    design: Stated = Stated()  # noqa: RUF009
 
 
 def compare_sides(
     sides: Sequence[str],
     *,
     runs: Sequence[str] = (),
+    design: Given = None,
+    overrides: Mapping[str, Any] | None = None,
     mcp_configs: Sequence[str] | None = None,
     seed: int,
     **options: Any,
@@ -54,40 +62,53 @@ def compare_sides(
         configurations are all compared.
     runs
         Runs that hold both configurations.
+    design
+        What was meant, as for :func:`retrieval_eval.compare`; by default ``study.toml`` in the
+        folder of the run, where there is one run and it holds one.
+    overrides
+        Fields of the design that are stated whatever it says, such as ``alpha``; None is nothing.
     mcp_configs
-        The configurations that are meant to use MCP; by default what their trials used says it.
+        The configurations that must use MCP, the others being meant not to; by default what their
+        trials used says it.
     options
         As for :func:`retrieval_eval.evaluate`.
 
     Raises
     ------
     BadInputError
-        When a side names no run or configuration; the message lists those there are.
+        When a side names no run or configuration, or the design what there is not; the message
+        lists those there are.
     NothingToEvaluateError
         When no run holds a trial.
     """
+    if runs and len(sides) != 2:
+        raise BadInputError("with --run, name two configurations: the baseline, then the other")
+    if not runs and len(sides) > 2:
+        raise BadInputError("name one run or two sides; several runs of one study go to --run")
+    named = [] if runs else [_split(side) for side in sides]
+    if len(named) == 1 and named[0][1] is not None:
+        raise BadInputError("name two sides, such as RUN:CONFIG RUN:OTHER")
+    folders = [name for name, _ in named] or list(runs)
+    stated = design_for(folders, options.get("runs_root"), design).overridden(**(overrides or {}))
     if runs:
-        if len(sides) != 2:
-            raise BadInputError("with --run, name two configurations: the baseline, then the other")
         evaluation = evaluate(list(runs), seed=seed, **options)
         pooled = [d.metrics for run in evaluation.runs for d in run.trials]
         pair = (_config(sides[0], pooled), _config(sides[1], pooled))
         if pair[0] == pair[1]:
             raise BadInputError(f"both sides are {pair[0]}")
         names = tuple(dict.fromkeys(runs))
-        impact = analyse(pooled, [pair], seed, mcp_configs)
-        return SidesCompared(impact, names, pair, is_by_run=False)
-    if len(sides) > 2:
-        raise BadInputError("name one run or two sides; several runs of one study go to --run")
-    named = [_split(side) for side in sides]
-    if len(sides) == 1 and named[0][1] is not None:
-        raise BadInputError("name two sides, such as RUN:CONFIG RUN:OTHER")
-    places, names = _places([name for name, _ in named], options.get("runs_root"))
+        impact = analyse(pooled, [pair], seed, mcp_configs, stated)
+        return SidesCompared(impact, names, pair, is_by_run=False, design=stated)
+    places, names = _places(folders, options.get("runs_root"))
     evaluation = evaluate(names, seed=seed, **options)
     if len(sides) == 1:
         every = _documents(evaluation, 0)
-        impact = analyse(every, None, seed, mcp_configs)
-        return SidesCompared(impact, names, None, is_by_run=True)
+        meant = None
+        if stated.family != "all_pairs" and every:
+            own = trials_of(every)
+            meant = pair_meant(checked(stated, own), sorted({_config_of(d) for d in every}))
+        impact = analyse(every, None if meant is None else [meant], seed, mcp_configs, stated)
+        return SidesCompared(impact, names, meant, is_by_run=True, design=stated)
     chosen = [
         _side(evaluation, place, name, config)
         for place, (name, config) in zip(places, named, strict=True)
@@ -96,8 +117,28 @@ def compare_sides(
     if pair[0] == pair[1]:
         raise BadInputError(f"both sides are {pair[0]} of {evaluation.runs[places[0]].run_id}")
     trials = [document for _, side in chosen for document in side]
-    impact = analyse(trials, [pair], seed, mcp_configs)
-    return SidesCompared(impact, names, pair, is_by_run=True)
+    known = {_config_of(d.metrics) for run in evaluation.runs for d in run.trials}
+    impact = analyse(trials, [pair], seed, mcp_configs, stated, known=known)
+    return SidesCompared(impact, names, pair, is_by_run=True, design=stated)
+
+
+def design_for(runs: Sequence[str], runs_root: Path | None, given: Given = None) -> Stated:
+    """Return what is stated of the design of some runs.
+
+    That is what is given, else what ``study.toml`` in the folder of the
+    run says, where there is one run. With several runs a file has to be named.
+
+    Raises
+    ------
+    BadInputError
+        When the file, or what is given, cannot be read as a design.
+    """
+    if given is not None:
+        return stated_from(given)
+    if len(set(runs)) != 1 or is_demo(list(set(runs)), runs_root):
+        return Stated()
+    (folder,) = resolve_runs([runs[0]], runs_root or default_runs_root())
+    return stated_from(folder / DESIGN_FILE if is_there(folder / DESIGN_FILE) else None)
 
 
 def _places(names: Sequence[str], runs_root: Path | None) -> tuple[list[int], tuple[str, ...]]:
@@ -143,19 +184,26 @@ def analyse(
     pairs: Sequence[tuple[str, str]] | None,
     seed: int,
     mcp_configs: Sequence[str] | None,
+    design: Given = None,
+    *,
+    known: Collection[str] = (),
 ) -> ImpactAnalysis:
     """Return the impact document over some trials, of all pairs or those given.
 
-    ``mcp_configs`` are as for :func:`compare_sides`; a configuration that several runs have may be
-    named with its run or without.
+    ``design`` and ``mcp_configs`` are as for :func:`compare_sides`; a configuration that several
+    runs have may be named with its run or without. ``known`` are further configurations that a
+    design may name.
 
     Raises
     ------
     BadInputError
-        When ``mcp_configs`` names no configuration of the trials.
+        When ``mcp_configs`` or the design names no configuration of the trials.
     """
     stated = configs_stated(mcp_configs, sorted({_config_of(d) for d in trials}))
-    return impact_analysis(trials, seed=seed, pairs=pairs, mcp_configs=stated)
+    meant = stated_from(design)
+    if trials and (meant.arms or meant.values):
+        meant = checked(meant, trials_of(trials), known)
+    return impact_analysis(trials, seed=seed, pairs=pairs, design=meant, mcp_configs=stated)
 
 
 def _documents(evaluation: Evaluation, number: int) -> list[TrialMetrics]:

@@ -81,6 +81,7 @@ RUN_PARAMETERS: Final = (
     "k_values",
     "seed",
     "mcp_configs",
+    "design",
     "where",
 )
 

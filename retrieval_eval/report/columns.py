@@ -203,7 +203,7 @@ metric | text | | Metric | metrics key
 verdict | text | | Verdict of the comparison, or under the view | verdict
 is_verdict_metric | boolean | | The verdict is about it | verdict_metric
 rule | text | | Rule of the validity gate | gate/rules[]/name
-field | text | | Part of the design | design
+field | text | | Part of the design; baseline and comparison are the arms | design
 value | text | | What was meant | design
 source | text | | Stated, or what it was inferred from | design/sources
 title | text | | Printed name of the rule, threat or metric | rule, name or metric
@@ -221,6 +221,7 @@ comparison | number | of the metric | Mean of the comparison | pairs
 difference | number | of the metric | Mean of comparison minus baseline | pairs
 n_pairs | integer | tasks | Matched tasks with the metric on both sides | pairs
 n_trials | integer | trials | Trials of the task, under all configurations | trials
+p_over_pairs | number | 0–1 | Holm's adjusted p over the pairs of configurations | p_over_pairs
 failed | text | | Printed names of the rules that withhold a verdict | gate/failed
 unit | text | | seconds, tokens or calls | computed
 time | number | of the unit | When a relevant file was found first; missing if never | trials
@@ -339,8 +340,12 @@ FRAMES: Final[Frames] = {
         _fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
         _fields(
             TrialMetrics,
-            "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque",
+            "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque tools:list "
+            "mcp_servers:list",
             prefix="ledger",
+            tools="Every tool as it is named in the trace, with its calls and how many of them "
+            "had a result without error",
+            mcp_servers="The same by MCP server",
         ),
     ),
     "events": _frame(

@@ -151,12 +151,15 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         "every-pair",
         _every_pair,
         _columns(
-            "baseline_config, comparison_config, verdict, n_pairs, mean_difference: Difference, "
-            "ci_low, ci_high, failed: Rules failed"
+            "baseline_config, comparison_config, verdict, n_pairs, mean_difference, ci_low, "
+            "ci_high, p_value, p_over_pairs, failed: Rules failed"
         ),
         words.every_pair,
         "There is one configuration only.",
-        {"verdict": lambda verdict: words.VERDICTS.get(verdict, str(verdict))},
+        {
+            "verdict": lambda verdict: words.VERDICTS.get(verdict, str(verdict)),
+            **dict.fromkeys(("ci_low", "ci_high"), NAMED["signed"]),
+        },
     ),
     "study.discrimination": Defaults(
         "discrimination",

@@ -15,10 +15,11 @@ from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import probe, read_json
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model import to_builtins
+from retrieval_eval.model.design import DESIGN_FILE
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.comparison import analyse, relabelled, run_labels
+from retrieval_eval.pipeline.comparison import analyse, design_for, relabelled, run_labels
 from retrieval_eval.pipeline.evaluate import Evaluation
 from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.query_pages import Places, shown_names
@@ -35,6 +36,7 @@ from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.run_names import named_run
+from retrieval_eval.study.stated import Given, Stated
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
@@ -81,6 +83,7 @@ def load_run(
     seed: int = DEFAULT_SEED,
     separate_runs: bool = False,
     mcp_configs: str | Sequence[str] = (),
+    design: Given = None,
     jobs: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
     where: Where | None = None,
@@ -106,6 +109,9 @@ def load_run(
     mcp_configs
         The configs that are meant to use MCP, the others being meant not to; a text may hold
         several, separated by commas. By default what the trials of each used says it.
+    design
+        What was meant, as for :func:`retrieval_eval.compare`; the empty text, and the default, is
+        ``study.toml`` in the folder of the run, where there is one run and it holds one.
     k_values, seed, jobs, progress
         As for :func:`retrieval_eval.evaluate`.
     where
@@ -132,8 +138,10 @@ def load_run(
     NothingToEvaluateError
         When no run holds a trial.
     """
+    names = split_run_ids(run_ids)
+    meant = design_for(names, _path(runs_root), design or None)
     evaluation = evaluate(
-        split_run_ids(run_ids),
+        names,
         runs_root=_path(runs_root),
         benchmarks_root=_path(benchmarks_root),
         output_dir=_path(output_dir),
@@ -154,13 +162,15 @@ def load_run(
     stated = _names(mcp_configs)
     if stated:
         parameters["mcp_configs"] = stated
+    if meant.arms or meant.values:
+        parameters["design"] = str(design) if isinstance(design, Path) else design or DESIGN_FILE
     new_names = _names_by_run(evaluation) if separate_runs else None
     run = Run(
         [run.folder for run in evaluation.runs],
         baseline_config=baseline_config,
         mcp_config=mcp_config,
         parameters=parameters,
-        impact=_impact(evaluation, new_names, stated),
+        impact=_impact(evaluation, new_names, stated, meant),
         new_names=new_names,
         privacy=privacy,
         has_trial_pages=has_trial_pages,
@@ -174,16 +184,18 @@ def _impact(
     evaluation: Evaluation,
     new_names: Sequence[Mapping[str, str]] | None,
     mcp_configs: Sequence[str],
+    design: Stated,
 ) -> ImpactAnalysis | None:
     """Return the analysis over all runs; None for the one that a single run has on disk."""
     names = new_names or [{} for _ in evaluation.runs]
-    if any(names) or mcp_configs:
+    if any(names) or mcp_configs or design.arms or design.values:
         trials = [
             relabelled(done.metrics, own.get(config := done.metrics.provenance.config_name, config))
             for run, own in zip(evaluation.runs, names, strict=True)
             for done in run.trials
         ]
-        return analyse(trials, None, evaluation.seed, mcp_configs or None)
+        known = {done.metrics.provenance.config_name for r in evaluation.runs for done in r.trials}
+        return analyse(trials, None, evaluation.seed, mcp_configs or None, design, known=known)
     return evaluation.impact if len(evaluation.runs) > 1 else None
 
 

@@ -38,11 +38,14 @@ def definitions(compared: Collection[str]) -> Block:
         ("left", "left", "left"),
         (
             (
-                "Intervals are 95 % bootstrap intervals over matched tasks, or over groups of them "
-                "where tasks share a repository or suite, with a recorded seed; of 2 to 5 groups "
-                "the means are compared by a t test. A verdict of better or worse needs an "
-                "interval without 0 and p below 0.05, and is fragile where values that an arm "
-                "lacks could overturn it. Below 3 "
+                "Intervals of mean differences are bootstrap intervals over matched tasks, or "
+                "over groups of them where tasks share a repository or suite, with a recorded "
+                "seed; of 2 to 5 groups the means are compared by a t test. Costs, times and "
+                "tokens are led by the ratio of geometric means with a t interval of the log "
+                "ratios, times to a relevant file by means over all tasks up to a common limit. A "
+                "verdict of better or worse needs an interval without 0 (or 1) and p below the "
+                "level of the design; it is fragile where a threat could overturn it, and "
+                "equivalent where the interval lies within a stated margin. Below 3 "
                 "matched tasks no statistic is given, below 6 no p-value. Holm's p is adjusted "
                 "over the compared metrics, q values over the pooled associations, and apart from "
                 "these over the associations of differences."

@@ -335,9 +335,13 @@ def write_frame(
         frame = simulated.mark_rows(frame)
     cells = frame.astype(object).where(frame.notna(), None)
     rows = (
-        ["; ".join(value) if isinstance(value, list) else value for value in row]
+        [_listed(value) if isinstance(value, list) else value for value in row]
         for row in cells.itertuples(index=False, name=None)
     )
     text = csv_text(map(str, frame.columns), rows)
     write_text(folder / f"{name}.csv", text)
     return f"{name}.csv", meaning
+
+
+def _listed(values: Sequence[str | tuple[Any, ...]]) -> str:
+    return "; ".join(v if isinstance(v, str) else " ".join(map(str, v)) for v in values)

@@ -38,6 +38,7 @@ from retrieval_eval.study.frames import (
     pair_rows,
     view_rows,
 )
+from retrieval_eval.study.stated import Stated, kept_design
 from retrieval_eval.values import DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ class Run(frames.Measured):
             self._baseline or "",
             self._mcp or "",
             seed=self.impact.parameters.get("seed", DEFAULT_SEED),
-            mcp_configs=self.mcp_configs,
+            design=self.design,
         )
 
     @property
@@ -412,6 +413,11 @@ class Run(frames.Measured):
         return make_frame(ordered, _COLUMNS["missed"])
 
     @property
+    def design(self) -> Stated:
+        """What was stated of the design; parts of the trials may lack what it names."""
+        return kept_design(self.impact)
+
+    @property
     def mcp_configs(self) -> tuple[str, ...] | None:
         """The configurations that were stated to use MCP, or None where nothing was stated."""
         found = self.impact.parameters.get("mcp_configs")
@@ -548,10 +554,11 @@ class Run(frames.Measured):
 
         return provenance(self)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+    def block(self) -> Block:
+        """Return what the run is about, and what was found and left out."""
         from retrieval_eval.report.displays import run_header
 
-        return run_header(self)._repr_mimebundle_()
+        return run_header(self)
 
     def __repr__(self) -> str:
         trials = self.part.sentence if self.part else f"{len(self.trial_files)} trials"

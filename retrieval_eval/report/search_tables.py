@@ -69,7 +69,7 @@ from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
-from retrieval_eval.study.verdict import ALPHA
+from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -656,7 +656,7 @@ def _incomplete(view: Searched) -> tuple[str, str] | None:
     if isinstance(view, SearchRun) and (reasons := view.incomparable):
         why = f"The runs did not measure the same: {'; '.join(reasons)}."
         return "The baseline cannot be compared with", visible(why, 600)
-    return ("No baseline to compare with", _NO_BASELINE) if view.block is None else None
+    return ("No baseline to compare with", _NO_BASELINE) if view.change is None else None
 
 
 def changed(run: SearchRun) -> str:

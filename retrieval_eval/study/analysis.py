@@ -9,16 +9,20 @@ from retrieval_eval.schema import SCHEMA_VERSION, now
 from retrieval_eval.study.arms import config_pairs
 from retrieval_eval.study.associations import associations
 from retrieval_eval.study.compare import (
+    FAMILY,
+    PRIMARY,
     Comparison,
     comparison_of,
     draft_of,
+    family_with,
     finish,
     over_pairs,
     tested,
 )
 from retrieval_eval.study.each_config import calibration, tiers, time_to_first_relevant
 from retrieval_eval.study.gate import let_through
-from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.settings import Settings, metrics_named
+from retrieval_eval.study.stated import Given, checked, stated_from
 from retrieval_eval.study.trials import Trial, Trials, trials_of
 
 
@@ -27,6 +31,7 @@ def impact_analysis(
     *,
     seed: int,
     pairs: Sequence[tuple[str, str]] | None = None,
+    design: Given = None,
     mcp_configs: Sequence[str] | None = None,
     generated_at: str | None = None,
 ) -> ImpactAnalysis:
@@ -49,15 +54,22 @@ def impact_analysis(
     pairs
         The (baseline, comparison) pairs of configurations to compare, stated in advance; by
         default every pair, and then the p of each is adjusted over all of them.
+    design
+        What was meant, as for :func:`~retrieval_eval.compare`; by default inferred.
     mcp_configs
-        The configurations that are meant to use MCP; by default inferred from their trials.
+        The configurations that must use MCP, the others being meant not to; by default inferred
+        from their trials.
     generated_at
         The document's time stamp; by default the present.
     """
-    settings = Settings(seed).with_roles(mcp_configs)
-    ordered = trials_of(trials)
+    stated = stated_from(design)
+    ordered = trials_of(trials, scales=stated.reward_scale)
+    configs = sorted({trial.config_name for trial in ordered})
+    if ordered:
+        stated = checked(stated, ordered).with_mcp(mcp_configs, configs)
+    settings = Settings(seed, confidence=1 - stated.level, stated=stated)
     chosen = pairs if pairs is not None else tuple(config_pairs(ordered))
-    valid, counts = let_through(ordered, chosen, settings.mcp_configs)
+    valid, counts = let_through(ordered, chosen, stated)
     associated = associations(valid, settings, among=ordered)
     return ImpactAnalysis(
         schema_version=SCHEMA_VERSION,
@@ -78,9 +90,13 @@ def impact_analysis(
 def _comparisons(
     trials: Sequence[Trial], stated: Sequence[tuple[str, str]] | None, settings: Settings
 ) -> Iterator[Comparison]:
-    if stated is not None:
-        yield from (comparison_of(trials, *pair, settings) for pair in stated)
+    (primary,) = metrics_named([settings.stated.headline or PRIMARY])
+    metrics = family_with(primary, FAMILY)
+    pairs = config_pairs(trials) if stated is None else stated
+    if stated is not None or settings.stated.family == "stated_pair":
+        for pair in pairs:
+            yield comparison_of(trials, *pair, settings, metrics=metrics, primary=primary)
         return
-    drafts = [draft_of(trials, *pair, settings) for pair in config_pairs(trials)]
+    drafts = [draft_of(trials, *pair, settings, metrics=metrics, primary=primary) for pair in pairs]
     over = over_pairs([tested(draft.study) for draft in drafts])
     yield from (finish(draft, family) for draft, family in zip(drafts, over, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import combinations
@@ -11,7 +11,9 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
-from retrieval_eval.study.trials import Trial
+from retrieval_eval.model.design import ArmDesign
+from retrieval_eval.study.stated import UNCLEAR, Stated, StatedArm
+from retrieval_eval.study.trials import MCP, Trial
 from retrieval_eval.values import counted
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -78,68 +80,155 @@ class Arm:
         """How many of the trials that ran called an MCP server, in words."""
         return f"{self.n_callers} of {counted(self.n_ran, 'trial')} of {self.config}"
 
+    def use_of(self, tool: str) -> str:
+        """Return in how many of the trials that ran a tool was called and answered, in words."""
+        uses = [use for trial in self.trials if trial.calls_seen and (use := trial.use_of(tool))]
+        called, answered = (sum(use[i] > 0 for use in uses) for i in (0, 1))
+        return f"{tool_label(tool)} was called in {called} and answered in {answered}"
+
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Which of two arms are meant to use MCP, and which is the control that is not.
+    """What each of two arms is meant to do, the baseline first, and where that comes from.
 
-    ``doubt`` gives the reason where that is unclear for an arm. ``notes`` name the arms whose name
-    disagrees with their trials, where the trials of both arms are clear.
+    ``users`` are the arms that are meant to have MCP, and ``control`` is the one beside them that
+    is not. ``doubt`` gives the reason where that is unclear for an arm. ``notes`` name the arms
+    whose name disagrees with their trials, where the trials of both arms are clear. ``sources``
+    are those of the designs.
     """
 
+    designs: tuple[ArmDesign, ArmDesign]
+    sources: tuple[str, str]
     users: tuple[Arm, ...]
     control: Arm | None
     doubt: tuple[tuple[Arm, str], ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def roles_of(arms: tuple[Arm, Arm], stated: Collection[str] | None = None) -> Roles:
-    """Return the roles of two arms, from what their trials used.
+def roles_of(arms: tuple[Arm, Arm], stated: Stated | None = None) -> Roles:
+    """Return the roles of two arms, as they are stated, else from what their trials used.
 
     An arm is meant to use MCP when most of its trials called a server; beside such an arm, one of
-    which most did not is the control. A name alone decides nothing. An arm named for MCP whose
-    trials mostly did not call a server is in doubt, because a server that never started looks the
-    same. Of two arms that both used it the one named a baseline is taken as the control, and
-    without such a name an arm is in doubt when over a third of its trials called none.
+    which most did not is the control. If all of its trials that ran called one it must use it, else
+    it may. A name alone decides nothing. An arm named for MCP whose trials mostly did not call a
+    server is in doubt, because a server that never started looks the same. Of two arms that both
+    used it the one named a baseline is taken as the control, and without such a name an arm is in
+    doubt when over a third of its trials called none.
 
-    With ``stated``, the configurations that are meant to use MCP, no role is inferred; of these an
-    arm is in doubt when over a third of its trials called none, for then it was not run as meant.
+    Nothing that is stated of an arm is inferred, nor is it in doubt: trials that contradict it are
+    removed. If only the role of an arm is stated, its tools are inferred.
     """
-    if stated is not None:
-        chosen = [arm for arm in arms if arm.config in stated]
-        unlike = [
-            (arm, f"meant to use MCP, but only {arm.use} called a server")
-            for arm in chosen
-            if arm.has_many_without
-        ]
-        return Roles(tuple(chosen), _control(arms, chosen), tuple(unlike))
-    users = [arm for arm in arms if arm.uses_mcp]
-    named = [arm for arm in users if arm.is_named_baseline]
+    given = [(stated or Stated()).arms.get(encodable(arm.config)) for arm in arms]
+    open_arms = [arm for arm, own in zip(arms, given, strict=True) if own is None]
+    users = [
+        arm
+        for arm, own in zip(arms, given, strict=True)
+        if (arm.uses_mcp if own is None else _has_mcp(own, arm))
+    ]
+    named = [arm for arm in open_arms if arm.is_named_baseline and arm in users]
     if len(users) == 2 and len(named) == 1:
         users.remove(named[0])
     doubt = [
         (arm, f"named for MCP, but only {arm.use} called a server")
-        for arm in arms
+        for arm in open_arms
         if arm.is_named_mcp and arm.n_ran and not arm.uses_mcp
     ]
     if len(users) == 2:
         doubt += [
             (arm, f"only {arm.use} called an MCP server, of the other arm most did")
             for arm in users
-            if arm.has_many_without
+            if arm in open_arms and arm.has_many_without
         ]
     notes = [
         f"{arm.config} is named a baseline, but {arm.use} called an MCP server"
         for arm in users
-        if arm.is_named_baseline
+        if arm in open_arms and arm.is_named_baseline
     ]
-    control = _control(arms, users)
-    is_doubted = control in [arm for arm, _ in doubt]
-    return Roles(tuple(users), None if is_doubted else control, tuple(doubt), tuple(notes))
+    doubted = {id(arm): why for arm, why in doubt}
+    control = next((arm for arm in arms if arm not in users), None) if users else None
+    if control is not None and id(control) in doubted:
+        control = None
+    found = [
+        _inferred(arm, users, control, doubted.get(id(arm)))
+        if own is None
+        else (_as_stated(arm, own, users), _stated_source(arm, own))
+        for arm, own in zip(arms, given, strict=True)
+    ]
+    return Roles(
+        designs=(found[0][0], found[1][0]),
+        sources=(found[0][1], found[1][1]),
+        users=tuple(users),
+        control=control,
+        doubt=tuple(doubt),
+        notes=tuple(notes),
+    )
 
 
-def _control(arms: tuple[Arm, Arm], users: Sequence[Arm]) -> Arm | None:
-    return next((arm for arm in arms if arm not in users), None) if users else None
+def _has_mcp(own: StatedArm, arm: Arm) -> bool:
+    """Return whether an arm of which something is stated is meant to have MCP."""
+    if own.names_tools:
+        return MCP in (*(own.must_use or ()), *(own.may_use or ()))
+    return own.role == "treatment" and arm.n_callers > 0
+
+
+def _inferred(
+    arm: Arm, users: Sequence[Arm], control: Arm | None, doubt: str | None
+) -> tuple[ArmDesign, str]:
+    name, source = arm.config, f"inferred: {arm.use} called an MCP server"
+    if doubt is not None:
+        return ArmDesign(config_name=name), f"{UNCLEAR}{doubt}"
+    if arm is control:
+        return ArmDesign(config_name=name, role="control", must_not_use=(MCP,)), source
+    if arm in users:
+        return ArmDesign(config_name=name, role="treatment", **_own_use(arm)), source
+    return ArmDesign(config_name=name), source
+
+
+def _own_use(arm: Arm) -> dict[str, tuple[str, ...]]:
+    return {"must_use" if arm.n_callers == arm.n_ran else "may_use": (MCP,)}
+
+
+def _as_stated(arm: Arm, own: StatedArm, users: Sequence[Arm]) -> ArmDesign:
+    if not own.names_tools:
+        role = own.role or "unstated"
+        lists: dict[str, tuple[str, ...]] = {}
+        if role == "treatment" and arm in users:
+            lists = _own_use(arm)
+        elif role == "control" and any(other is not arm for other in users):
+            lists = {"must_not_use": (MCP,)}
+        return ArmDesign(config_name=arm.config, role=role, **lists)
+    must, may, must_not = (own.must_use or (), own.may_use or (), own.must_not_use or ())
+    role = own.role or ("treatment" if must or may else "control" if must_not else "unstated")
+    return ArmDesign(
+        config_name=arm.config, role=role, must_use=must, may_use=may, must_not_use=must_not
+    )
+
+
+def _stated_source(arm: Arm, own: StatedArm) -> str:
+    """Return where a role is stated, and what is known of the tools it names."""
+    tools = [*(own.must_use or ()), *(own.may_use or ()), *(own.must_not_use or ())]
+    unknown = [
+        tool
+        for tool in tools
+        if arm.trials and all(trial.use_of(tool) is None for trial in arm.trials)
+    ]
+    if not unknown:
+        return own.source
+    return (
+        f"{own.source}; the use of {', '.join(unknown)} is not checked: for the trials of "
+        f"{arm.config} the use of tools is known for MCP only"
+    )
+
+
+def tool_label(tool: str) -> str:
+    """Return a tool as a sentence names it.
+
+    Examples
+    --------
+    >>> tool_label("mcp"), tool_label("Grep")
+    ('an MCP server', 'Grep')
+    """
+    return "an MCP server" if tool == MCP else tool
 
 
 def arm(trials: Iterable[Trial], config: str) -> Arm:

@@ -18,6 +18,7 @@ from retrieval_eval.study.frames import frame_of, notebook_html
 from retrieval_eval.study.gate import let_through
 from retrieval_eval.study.pairs import Pair
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
+from retrieval_eval.study.stated import Given, checked, stated_from
 from retrieval_eval.study.trials import (
     SCALES_DIFFER,
     Trial,
@@ -130,9 +131,10 @@ def associate(
     *,
     seed: int = DEFAULT_SEED,
     pairs: Sequence[tuple[str, str]] | None = None,
+    design: Given = None,
     mcp_configs: Sequence[str] | None = None,
     n_resamples: int = 10_000,
-    confidence: float = 0.95,
+    confidence: float | None = None,
 ) -> Associations:
     """Return the rank associations of retrieval metrics with outcomes over trials (Spearman's r).
 
@@ -153,10 +155,13 @@ def associate(
         Seed of every resampling.
     pairs
         The comparisons whose gate selects the trials; by default every pair of configurations.
+    design
+        What was meant, as for :func:`~retrieval_eval.compare`; by default inferred.
     mcp_configs
-        The configurations that are meant to use MCP; by default inferred from their trials.
+        The configurations that must use MCP, the others being meant not to; by default inferred
+        from their trials.
     n_resamples, confidence
-        Number of resamples, and coverage of every interval.
+        Number of resamples, and coverage of every interval, by default 1 − alpha.
 
     Returns
     -------
@@ -191,12 +196,15 @@ def associate(
     ['Positive rank association of file recall and reward (Spearman r=+0.95, n=8); ...']
     """
     family = tuple(product(metrics_named(retrieval), metrics_named(outcomes)))
-    ordered = some_trials(trials, needed=sorted({m.name for pair in family for m in pair}))
+    stated = stated_from(design)
+    needed = sorted({m.name for pair in family for m in pair})
+    ordered = some_trials(trials, needed=needed, scales=stated.reward_scale)
     configs = sorted({trial.config_name for trial in ordered})
-    stated = configs_stated(mcp_configs, configs)
-    settings = Settings(seed, n_resamples, confidence).with_roles(stated)
+    stated = checked(stated, ordered).with_mcp(configs_stated(mcp_configs, configs), configs)
+    coverage = 1 - stated.level if confidence is None else confidence
+    settings = Settings(seed, n_resamples, coverage, stated)
     chosen = tuple(config_pairs(ordered)) if pairs is None else pairs
-    valid, _ = let_through(ordered, chosen, settings.mcp_configs)
+    valid, _ = let_through(ordered, chosen, stated)
     return associations(valid, settings, among=ordered, family=family)
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from msgspec import structs
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.escape import visible
+from retrieval_eval.escape import encodable, visible
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
-from retrieval_eval.model.design import Design, Family
+from retrieval_eval.model.design import Clustering, Design, Family
 from retrieval_eval.model.impact import (
     ComparisonDocument,
     Flip,
@@ -28,7 +28,7 @@ from retrieval_eval.model.impact import (
 )
 from retrieval_eval.study.arms import arm, config_named, config_pairs, configs_stated
 from retrieval_eval.study.associations import association_label, difference_associations
-from retrieval_eval.study.design import design_of
+from retrieval_eval.study.design import HEADLINE, design_of
 from retrieval_eval.study.each_config import (
     calibration,
     first_times,
@@ -59,8 +59,16 @@ from retrieval_eval.study.frames import (
     view_rows,
 )
 from retrieval_eval.study.gate import by_task, let_through, screen
-from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
+from retrieval_eval.study.pairs import (
+    Pair,
+    excluded_tasks,
+    ledger,
+    match,
+    planned_tasks,
+    with_failures,
+)
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
+from retrieval_eval.study.stated import Given, Stated, checked, stated_from
 from retrieval_eval.study.threats import (
     OverPairs,
     Study,
@@ -81,7 +89,7 @@ COMPARED: Final = tuple(name for name, metric in BY_NAME.items() if metric.is_co
 
 FAMILY: Final = metrics_named(COMPARED)
 
-PRIMARY: Final = "file_recall"
+PRIMARY: Final = HEADLINE
 """The metric the verdict is about."""
 
 _TABLE_COLUMNS: Final = {
@@ -240,7 +248,11 @@ class Comparison:
     @property
     def threats(self) -> pd.DataFrame:
         """One row a threat to the comparison: its number, effect on the verdict, and sentence."""
-        return frame_of("threats", threat_rows(self.record))
+        rows = threat_rows(self.record)
+        # Where no difference may be read, neither may one that a threat would give.
+        return frame_of(
+            "threats", (row for row in rows if not self.withheld or row["effect"] == "withholds")
+        )
 
     @property
     def design(self) -> pd.DataFrame:
@@ -306,7 +318,11 @@ class Comparison:
             finish(draft, family).record for draft, family in zip(drafts, over, strict=True)
         ]
         rows = (
-            {**row, "failed": "; ".join(map(rule_title, record.gate.failed))}
+            {
+                **row,
+                "p_over_pairs": record.p_over_pairs,
+                "failed": "; ".join(map(rule_title, record.gate.failed)),
+            }
             for record in compared
             for row in estimate_rows(record)
             if row["is_verdict_metric"]
@@ -355,7 +371,7 @@ class Comparison:
     @cached_property
     def _valid(self) -> tuple[tuple[Trial, ...], tuple[LetThrough, ...]]:
         pairs = tuple(config_pairs(self.trials))
-        return let_through(self.trials, pairs, self.settings.mcp_configs)
+        return let_through(self.trials, pairs, self.settings.stated)
 
     def _differences(self, name: str, rows: Iterable[Row]) -> pd.DataFrame:
         """Return a frame of differences that says where none may be read, for those who draw it."""
@@ -427,12 +443,17 @@ def compare(
     comparison: str = "",
     *,
     seed: int = DEFAULT_SEED,
-    primary: str | Metric = PRIMARY,
+    design: Given = None,
+    primary: str | Metric | None = None,
     metrics: Sequence[str | Metric] = COMPARED,
     view: str | None = None,
     mcp_configs: Sequence[str] | None = None,
+    alpha: float | None = None,
+    margin: float | None = None,
+    cluster: Clustering | None = None,
+    sequential: bool | None = None,
     n_resamples: int = 10_000,
-    confidence: float = 0.95,
+    confidence: float | None = None,
 ) -> Comparison:
     """Compare two configurations on the tasks that both ran.
 
@@ -453,8 +474,12 @@ def compare(
         are of one configuration nothing is compared, and the result states it.
     seed
         Seed of every resampling.
+    design
+        What was meant: the path of a ``study.toml``, the same as a mapping, or a
+        :class:`~retrieval_eval.model.design.Design`. What it leaves out is inferred from the
+        trials; the arguments below override it. ``record.design`` has all of it with its sources.
     primary
-        The metric the verdict is about.
+        The metric the verdict is about; by default the headline of the design, else file recall.
     metrics
         The family of metrics to compare, over which p is adjusted (Holm). For a column of
         numbers of your own give a :class:`~retrieval_eval.metrics.catalog.Metric` of its name.
@@ -462,9 +487,19 @@ def compare(
         What counts as retrieved in the metrics that depend on it, such as ``opened``; by default
         any access.
     mcp_configs
-        The configurations that are meant to use MCP; by default inferred from their trials.
+        The configurations that must use MCP, the others being meant not to; by default inferred
+        from their trials.
+    alpha, margin
+        The level of the test, below 0.5, and the largest difference that counts as none.
+    cluster
+        What tasks share that count together: ``repository``, ``suite``, or ``task`` for none.
+    sequential
+        Whether trials are still added and the comparison is read more than once: intervals and
+        p-values that hold at every look (``always_low``, ``always_high``, ``always_p`` of an
+        estimate) then stand beside the others, and decide the verdict. Tasks count in the order of
+        the batches of their trials.
     n_resamples, confidence
-        Number of resamples, and coverage of every interval.
+        Number of resamples, and coverage of every interval, by default 1 − alpha.
 
     Returns
     -------
@@ -503,20 +538,31 @@ def compare(
     """
     if view is not None and view not in VIEWS:
         raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")
-    first = metrics_named([primary])[0]
-    family = metrics_named(metrics)
-    family = family if first in family else (first, *family)
-    settings = Settings(seed, n_resamples, confidence, view=view)
-    ordered = some_trials(trials, needed=[settings.column(metric) for metric in family])
+    stated = stated_from(design).overridden(
+        alpha=alpha, margin=margin, cluster=cluster, is_sequential=sequential
+    )
+    first = metrics_named([primary or stated.headline or PRIMARY])[0]
+    if primary is not None:
+        stated = stated.with_headline(first.name)
+    family = family_with(first, metrics_named(metrics))
+    coverage = 1 - stated.level if confidence is None else confidence
+    needed = [Settings(seed, view=view).column(metric) for metric in family]
+    ordered = some_trials(trials, needed=needed, scales=stated.reward_scale)
     configs = sorted({trial.config_name for trial in ordered})
     if baseline and baseline == comparison:
         raise BadInputError(f"both sides are {visible(baseline)}")
-    settings = settings.with_roles(configs_stated(mcp_configs, configs))
+    stated = checked(stated, ordered).with_mcp(configs_stated(mcp_configs, configs), configs)
+    settings = Settings(seed, n_resamples, coverage, stated, view)
     sides = chosen_pair(ordered, baseline, comparison, settings) or (configs[0], "")
-    is_stated = bool(baseline and comparison)
+    is_stated = bool(baseline and comparison) or sides == pair_meant(stated, configs)
     return comparison_of(
         ordered, *sides, settings, metrics=family, primary=first, is_stated=is_stated
     )
+
+
+def family_with(first: Metric, family: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return the family of compared metrics with that of the verdict."""
+    return tuple(family) if first in family else (first, *family)
 
 
 def chosen_pair(
@@ -535,6 +581,9 @@ def chosen_pair(
     baseline = baseline and config_named(baseline, configs)
     comparison = comparison and config_named(comparison, configs)
     pairs = list(config_pairs(trials))
+    meant = pair_meant(settings.stated, configs)
+    if meant is not None and baseline in ("", meant[0]) and comparison in ("", meant[1]):
+        return meant
     if baseline or comparison:
         pairs += [(b, a) for a, b in pairs]
     fitting = [p for p in pairs if baseline in ("", p[0]) and comparison in ("", p[1])]
@@ -542,10 +591,19 @@ def chosen_pair(
         return fitting[0] if fitting else None
 
     def n_shared(pair: tuple[str, str]) -> tuple[int, int]:
-        matched = match(screen(arm(trials, pair[0]), arm(trials, pair[1]), settings.mcp_configs))
+        matched = match(screen(arm(trials, pair[0]), arm(trials, pair[1]), settings.stated))
         return sum(None not in found.values(PRIMARY) for found in matched), len(matched)
 
     return max(fitting, key=n_shared)
+
+
+def pair_meant(stated: Stated, configs: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two configurations that a design is about, the baseline first."""
+    if stated.pair is None:
+        return None
+    by_name = {encodable(config): config for config in configs}
+    first, second = map(by_name.get, stated.pair)
+    return None if first is None or second is None else (first, second)
 
 
 def comparison_of(
@@ -564,7 +622,7 @@ def comparison_of(
     configurations, and its p is adjusted over them.
     """
     draft = draft_of(trials, baseline, comparison, settings, metrics=metrics, primary=primary)
-    if is_stated:
+    if (settings.stated.family or ("stated_pair" if is_stated else "all_pairs")) == "stated_pair":
         return finish(draft)
     own = {(baseline, comparison), (comparison, baseline)}
     others = [pair for pair in config_pairs(trials) if pair not in own]
@@ -608,11 +666,10 @@ def study_of(
 ) -> Study:
     """Return design, valid trials, matched pairs and estimates of two configurations."""
     arms = (arm(trials, baseline), arm(trials, comparison))
-    design = design_of(
-        trials, baseline, comparison, headline=primary.name, mcp_configs=settings.mcp_configs
-    )
-    valid = screen(*arms, settings.mcp_configs)
-    measure = Measure(match(valid), planned_tasks(arms, valid), settings)
+    design = design_of(trials, baseline, comparison, settings.stated, headline=primary.name)
+    valid = screen(*arms, settings.stated)
+    counted = with_failures(arms, valid) if design.missing == "failure" else valid
+    measure = Measure(match(counted), planned_tasks(arms, counted), settings)
     blocks = with_holm({metric.name: measure(metric) for metric in metrics})
     return Study(arms, valid, measure, blocks, primary, design)
 
@@ -649,7 +706,9 @@ def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
     views = {view: _view(measure, view) for view in VIEWS}
     study = replace(
         study,
-        design=_with_family(study.design, "stated_pair" if over is None else "all_pairs"),
+        design=study.design
+        if settings.stated.family is not None
+        else _with_family(study.design, "stated_pair" if over is None else "all_pairs"),
         reward_by_suite=reward_by_suite(measure, blocks.get("reward")),
         views={view: found[primary.name] for view, found in views.items() if primary.name in found},
         over=over,

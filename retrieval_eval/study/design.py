@@ -7,60 +7,29 @@ tasks, else from their suites; the scale of rewards from the rewards of each sui
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.model.design import ArmDesign, Clustering, Design, Family, Missing, Role
-from retrieval_eval.study.arms import Arm, Roles, arm, roles_of
+from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.model.design import Design
+from retrieval_eval.study.arms import Arm, arm, roles_of
+from retrieval_eval.study.frames import meant_of
 from retrieval_eval.study.pairs import Pair, clusters_of
+from retrieval_eval.study.stated import ARGUMENT, Given, Stated, checked, stated_from
 from retrieval_eval.study.trials import Task, Trial
 from retrieval_eval.values import counted
 
-MCP: Final = "mcp"
-"""Names any MCP server among the tools that an arm must, may or must not use."""
-
-ALPHA: Final = 0.05
 HEADLINE: Final = "file_recall"
-
-
-@dataclass(frozen=True, slots=True)
-class StatedArm:
-    """What a user stated about a configuration; None is inferred."""
-
-    role: Role | None = None
-    must_use: tuple[str, ...] | None = None
-    may_use: tuple[str, ...] | None = None
-    must_not_use: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What a user stated of a design; the rest is inferred.
-
-    ``arms`` are by configuration, and ``sources`` say by field where it was stated.
-    """
-
-    arms: Mapping[str, StatedArm] = field(default_factory=dict)
-    cluster: Clustering | None = None
-    missing: Missing | None = None
-    reward_scale: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
-    headline: str | None = None
-    margin: float | None = None
-    alpha: float | None = None
-    family: Family | None = None
-    is_sequential: bool | None = None
-    sources: Mapping[str, str] = field(default_factory=dict)
+"""The metric of the verdict, where none is stated."""
 
 
 def design_of(
     trials: Sequence[Trial],
     baseline: str,
     comparison: str,
-    stated: Stated | None = None,
+    stated: Given = None,
     *,
     headline: str = HEADLINE,
-    mcp_configs: Sequence[str] | None = None,
 ) -> Design:
     """Return the design of a comparison: what was stated, and the rest as the trials show it.
 
@@ -71,11 +40,14 @@ def design_of(
     baseline, comparison
         The two configurations.
     stated
-        What a user stated.
+        What a user states: a file, a mapping, or a design.
     headline
         The metric of the verdict, where the design states none.
-    mcp_configs
-        The configurations that are stated to use MCP.
+
+    Raises
+    ------
+    BadInputError
+        When what is stated makes no sense, or is of no configuration, suite or tool in the trials.
 
     Examples
     --------
@@ -94,64 +66,44 @@ def design_of(
     >>> design.arms[1].must_use, design.sources["comparison"]
     (('mcp',), 'inferred: 1 of 1 trial of new called an MCP server')
     """
-    stated = stated or Stated()
+    given = stated if isinstance(stated, Stated) else checked(stated_from(stated), trials)
     arms = (arm(trials, baseline), arm(trials, comparison))
-    roles = roles_of(arms, mcp_configs)
-    is_stated = mcp_configs is not None
-    found = [_arm_design(one, roles, is_stated=is_stated) for one in arms]
+    roles = roles_of(arms, given)
     tasks = _shared(arms)
     clusters = clusters_of(tasks)
-    named = {name: value for name, value in _stated(stated).items() if value is not None}
-    scale = {suite: None if is_open else (0.0, 1.0) for suite, is_open in _scales(arms).items()}
-    configs = {trial.config_name for trial in trials}
+    scale: dict[str, tuple[float, float] | None] = {
+        suite: None if is_open else (0.0, 1.0) for suite, is_open in _scales(arms).items()
+    }
+    n_configs = len({trial.config_name for trial in trials})
     values: dict[str, Any] = {
         "unit": "task",
         "cluster": clusters.by or "task",
         "missing": "unknown",
-        "reward_scale": scale | dict(stated.reward_scale),
+        "reward_scale": scale,
         "headline": headline,
         "margin": None,
-        "alpha": ALPHA,
-        "family": "stated_pair" if len(configs) < 3 else "all_pairs",
+        "alpha": given.level,
+        "family": "stated_pair" if n_configs < 3 else "all_pairs",
         "is_sequential": False,
     }
     sources = {
-        "baseline": found[0][1],
-        "comparison": found[1][1],
-        "unit": "default",
+        "baseline": roles.sources[0],
+        "comparison": roles.sources[1],
+        **dict.fromkeys(values, "default"),
         "cluster": _cluster_source(clusters.by, clusters.n, tasks),
-        "missing": "default",
         "reward_scale": _scale_source(scale),
-        "headline": "default",
         "margin": "default: none is stated",
-        "alpha": "default",
-        "family": f"inferred: {counted(len(configs), 'configuration')}",
-        "is_sequential": "default",
+        "family": f"inferred: {counted(n_configs, 'configuration')}",
     }
+    named = given.values
+    if "reward_scale" in named:
+        stated_scale = {s: ends for s, ends in named["reward_scale"].items() if s in scale}
+        named["reward_scale"] = scale | stated_scale
     return Design(
-        arms=(found[0][0], found[1][0]),
+        arms=roles.designs,
         **(values | named),
-        sources=sources | {name: stated.sources.get(name, "stated") for name in named},
+        sources=sources | {name: given.sources.get(name, ARGUMENT) for name in named},
     )
-
-
-def _stated(stated: Stated) -> dict[str, Any]:
-    names = ("cluster", "missing", "headline", "margin", "alpha", "family", "is_sequential")
-    return {name: getattr(stated, name) for name in names}
-
-
-def _arm_design(one: Arm, roles: Roles, *, is_stated: bool) -> tuple[ArmDesign, str]:
-    source = "argument" if is_stated else f"inferred: {one.use} called an MCP server"
-    doubts = [why for doubted, why in roles.doubt if doubted is one]
-    if doubts and not is_stated:
-        return ArmDesign(config_name=one.config), f"unclear: {doubts[0]}"
-    if one is roles.control:
-        return ArmDesign(config_name=one.config, role="control", must_not_use=(MCP,)), source
-    if one in roles.users:
-        is_always = is_stated or one.n_callers == one.n_ran
-        tools = {"must_use" if is_always else "may_use": (MCP,)}
-        return ArmDesign(config_name=one.config, role="treatment", **tools), source
-    return ArmDesign(config_name=one.config), source
 
 
 def _shared(arms: tuple[Arm, Arm]) -> list[Pair]:
@@ -191,3 +143,69 @@ def _scale_source(scale: Mapping[str, tuple[float, float] | None]) -> str:
     known = len(scale) - len(outside)
     text = f"inferred: the rewards of {counted(known, 'suite')} lie between 0 and 1"
     return text + (f", those of {', '.join(outside)} do not" if outside else "")
+
+
+def design_sentences(design: Design) -> Iterator[str]:
+    """Yield what a design says, a short line for each part with its source.
+
+    Examples
+    --------
+    >>> from retrieval_eval.model.design import ArmDesign
+    >>> control, user = ArmDesign(config_name="old"), ArmDesign(config_name="new")
+    >>> design = Design(
+    ...     arms=(control, user),
+    ...     unit="task",
+    ...     cluster="task",
+    ...     missing="unknown",
+    ...     headline="file_recall",
+    ...     alpha=0.05,
+    ...     family="stated_pair",
+    ...     is_sequential=False,
+    ... )
+    >>> next(design_sentences(design))
+    'old: no tool is required or forbidden'
+    """
+    for side, own in zip(("baseline", "comparison"), design.arms, strict=True):
+        yield f"{own.config_name}: {meant_of(own) or NO_TOOL}{_source(design, side)}"
+    counting = {
+        "task": "each task counts by itself",
+        "suite": "tasks of one suite count together",
+        "repository": "tasks of one repository count together",
+    }
+    yield f"{counting[design.cluster]}{_source(design, 'cluster')}"
+    missing = {
+        "unknown": "a missing value is unknown: bounds are given",
+        "failure": "a missing value is a failure: it counts as 0",
+    }
+    yield f"{missing[design.missing]}{_source(design, 'missing')}"
+    margin = "" if design.margin is None else f", differences up to {design.margin:g} count as none"
+    yield (
+        f"the verdict is about {_label(design.headline)}, alpha {design.alpha:g}{margin}"
+        f"{_source(design, 'headline', 'alpha', 'margin')}"
+    )
+    scales = [f"{suite}: {_ends(ends)}" for suite, ends in design.reward_scale.items()]
+    if any(ends != (0, 1) for ends in design.reward_scale.values()):
+        shown = "; ".join(scales[:_MOST_SUITES])
+        more = len(scales) - _MOST_SUITES
+        rest = f"; {counted(more, 'further suite')}" if more > 0 else ""
+        yield f"rewards {shown}{rest}{_source(design, 'reward_scale')}"
+
+
+_MOST_SUITES: Final = 4
+
+NO_TOOL: Final = "no tool is required or forbidden"
+
+
+def _label(metric: str) -> str:
+    return BY_NAME[metric].label if metric in BY_NAME else metric
+
+
+def _ends(ends: tuple[float, float] | None) -> str:
+    return "scale not known" if ends is None else f"from {ends[0]:g} to {ends[1]:g}"
+
+
+def _source(design: Design, *names: str) -> str:
+    """Return the sources of some parts in brackets; defaults are left out."""
+    known = dict.fromkeys(design.sources.get(name, "default") for name in names)
+    said = [source for source in known if not source.startswith("default")]
+    return f" ({'; '.join(said)})" if said else ""

@@ -8,13 +8,16 @@ verdict, whatever the numbers. To add a rule, add a function here or an entry po
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal
 
+from retrieval_eval.model.design import ArmDesign
 from retrieval_eval.model.impact import Gate, GateRule, LetThrough, NamedTrial
 from retrieval_eval.registry import Registry
 from retrieval_eval.study.arms import Arm, Roles, roles_of
+from retrieval_eval.study.stated import Stated
 from retrieval_eval.study.trials import Task, Trial
 
 MAX_REMOVED_SHARE: Final = 1 / 3
@@ -123,12 +126,17 @@ class Check:
         self.left = left
         self.finding = finding
 
-    def remove_each(self, is_invalid: Callable[[Trial], bool], only: Arm | None = None) -> None:
-        """Remove every trial that is invalid by itself, of both arms or of one."""
+    def remove_each(
+        self, is_invalid: Callable[[Trial], bool], only: Arm | None = None, *, why: str = ""
+    ) -> None:
+        """Remove every trial that is invalid by itself, of both arms or of one.
+
+        ``why`` is added to what a failed gate says of the arm.
+        """
         arms = (only,) if only is not None else self.arms
         self.finding.found += [t for arm in arms for t in arm.trials if is_invalid(t)]
         for arm in arms:
-            self._remove(arm, [t for t in self.left[arm.config] if is_invalid(t)])
+            self._remove(arm, [t for t in self.left[arm.config] if is_invalid(t)], why)
 
     def keep_alike(self, key: Callable[[Trial], Any], *, is_strict: bool = False) -> None:
         """Keep the trials of shared tasks whose key occurs in both arms.
@@ -158,14 +166,15 @@ class Check:
         self.finding.found += trials
         self.finding.fail(detail)
 
-    def _remove(self, arm: Arm, trials: Sequence[Trial]) -> None:
+    def _remove(self, arm: Arm, trials: Sequence[Trial], why: str = "") -> None:
         gone = {id(trial) for trial in trials}
         self.left[arm.config] = [t for t in self.left[arm.config] if id(t) not in gone]
         self.finding.removed += trials
         share = len(trials) / len(arm.trials) if arm.trials else 0.0
         self.finding.share_removed = max(self.finding.share_removed, share)
         if share > MAX_REMOVED_SHARE:
-            self.finding.fail(f"{len(trials)} of {len(arm.trials)} trials of {arm.config}")
+            counts = f"{len(trials)} of {len(arm.trials)} trials of {arm.config}"
+            self.finding.fail(f"{counts}: {why}" if why else counts)
 
 
 _NO_KEY: Final = object()
@@ -212,32 +221,52 @@ def _degraded(check: Check) -> None:
 
 @RULES.register("mcp_in_baseline")
 @rule(
-    meaning="a trial of the arm that is meant to do without called an MCP server successfully",
-    title="MCP calls in the control arm",
-    clause="called MCP tools in the control arm",
+    meaning="a trial called a tool with success that its arm is meant to do without, such as an "
+    "MCP server in the control arm",
+    title="Forbidden tool used",
+    clause="used a tool that the arm is meant to do without",
     gravity=2,
     is_loss=True,
 )
-def _used_in_control(check: Check) -> None:
-    if check.roles.control is not None:
-        check.remove_each(lambda trial: trial.was_answered, only=check.roles.control)
+def _used_forbidden(check: Check) -> None:
+    for arm, design in zip(check.arms, check.roles.designs, strict=True):
+        if tools := design.must_not_use:
+            why = "; ".join(map(arm.use_of, tools))
+            check.remove_each(partial(_has_used, tools), only=arm, why=why)
+
+
+def _has_used(tools: Iterable[str], trial: Trial) -> bool:
+    return any((trial.use_of(tool) or (0, 0))[1] > 0 for tool in tools)
 
 
 @RULES.register("dead_mcp_server")
 @rule(
-    meaning="a trial of an arm that is meant to use MCP called a server and no call succeeded, or "
-    "no trial of an arm named for MCP or stated to use it called any",
-    title="Dead MCP server",
-    clause="made no MCP call that succeeded",
+    meaning="a trial made no successful call of a tool that its arm must use, or every call of one "
+    "that it may use failed, or no trial of an arm named for MCP called a server",
+    title="Required tool not used",
+    clause="made no successful call of a required tool",
     gravity=1,
     is_loss=True,
 )
-def _dead_server(check: Check) -> None:
+def _unused(check: Check) -> None:
     for arm, why in check.roles.doubt:
         if not arm.n_callers:
             check.fail(arm.trials, why)
-    for arm in check.roles.users:
-        check.remove_each(lambda trial: trial.has_called_mcp and not trial.was_answered, only=arm)
+    for arm, design in zip(check.arms, check.roles.designs, strict=True):
+        if design.must_use or design.may_use:
+            why = "; ".join(map(arm.use_of, (*design.must_use, *design.may_use)))
+            check.remove_each(partial(_lacks, design), only=arm, why=why)
+
+
+def _lacks(design: ArmDesign, trial: Trial) -> bool:
+    """Return whether a trial that ran lacks an answer of a tool its arm is meant to use."""
+    if not trial.calls_seen:
+        return False
+    must = (trial.use_of(tool) for tool in design.must_use)
+    may = (trial.use_of(tool) for tool in design.may_use)
+    return any(use is not None and not use[1] for use in must) or any(
+        use is not None and use[0] > 0 and not use[1] for use in may
+    )
 
 
 @RULES.register("task_checksum_differs")
@@ -343,8 +372,8 @@ def _unequal_opaque_shares(check: Check) -> None:
 
 @RULES.register("mcp_role_unclear")
 @rule(
-    meaning="the arm's name or stated role and its trials, or the two arms' trials, disagree on "
-    "whether it is meant to use MCP",
+    meaning="the arm's name and its trials, or the two arms' trials, disagree on whether it is "
+    "meant to use MCP, and no design states it",
     title="Unclear use of MCP",
     clause="it is unclear which arm is meant to use MCP",
     subject="arms",
@@ -377,14 +406,13 @@ class Valid:
         return Gate(passed=not self.failed, failed=tuple(self.failed), rules=rules)
 
 
-def screen(baseline: Arm, comparison: Arm, mcp_configs: Collection[str] | None = None) -> Valid:
+def screen(baseline: Arm, comparison: Arm, stated: Stated | None = None) -> Valid:
     """Apply every rule to two arms; the trials that no rule removed are left, by task.
 
-    ``mcp_configs`` states which configurations are meant to use MCP; by default it is inferred from
-    their trials.
+    ``stated`` is what the user stated of the arms; the rest is inferred from their trials.
     """
     arms = (baseline, comparison)
-    roles = roles_of(arms, mcp_configs)
+    roles = roles_of(arms, stated)
     left = {arm.config: list(arm.trials) for arm in arms}
     findings = []
     for name, entry in RULES.items():
@@ -397,7 +425,7 @@ def screen(baseline: Arm, comparison: Arm, mcp_configs: Collection[str] | None =
 def let_through(
     trials: Sequence[Trial],
     pairs: Iterable[tuple[str, str]],
-    mcp_configs: Collection[str] | None = None,
+    stated: Stated | None = None,
 ) -> tuple[tuple[Trial, ...], tuple[LetThrough, ...]]:
     """Return the trials that the gate of a comparison let through, and how many by configuration.
 
@@ -422,7 +450,7 @@ def let_through(
     passed: set[int] = set()
     removed_by: dict[int, str] = {}
     for one, other in [*alone, *((arms[a], arms[b]) for a, b in known)]:
-        valid = screen(one, other, mcp_configs)
+        valid = screen(one, other, stated)
         for left in (*valid.baseline.values(), *valid.comparison.values()):
             passed.update(map(id, left))
         for finding in valid.findings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -289,7 +289,7 @@ def _pilot(
         )
     differences = [statistics.fmean(b) - statistics.fmean(a) for _, a, b in known]
     n, variance = len(differences), statistics.variance(differences)
-    clusters = clusters_of([pair for pair, _, _ in known])
+    clusters = clusters_of([pair for pair, _, _ in known], settings.stated.cluster)
     icc, size = None, 1.0
     if clusters.labels is not None:
         icc, size = _icc(differences, [str(label) for label in clusters.labels])
@@ -330,14 +330,14 @@ def _pairs(
         trials = some_trials(pilot, needed=[settings.column(metric)])
         sides = baseline, comparison
     configs = sorted({trial.config_name for trial in trials})
-    if mcp_configs is not None:
-        settings = settings.with_roles(configs_stated(mcp_configs, configs))
+    stated = settings.stated.with_mcp(configs_stated(mcp_configs, configs), configs)
+    settings = replace(settings, stated=stated)
     chosen = chosen_pair(trials, *sides, settings)
     if chosen is None:
         raise BadInputError(
             f"the pilot has one configuration, {', '.join(configs)}; a comparison takes two"
         )
-    valid = screen(arm(trials, chosen[0]), arm(trials, chosen[1]), settings.mcp_configs)
+    valid = screen(arm(trials, chosen[0]), arm(trials, chosen[1]), settings.stated)
     return match(valid), settings
 
 
@@ -846,7 +846,7 @@ def _best(record: StudyPlan) -> PlanNeed | None:
 
 
 def _size(value: float) -> str:
-    return f"{value:.2f}" if abs(value) >= 0.095 or round(value, 2) == value else f"{value:.3g}"
+    return f"{value:.2f}" if abs(value) >= 0.02 else f"{value:.2g}"
 
 
 def _is_known(name: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model import Record, to_builtins
+from retrieval_eval.study.stated import ALPHA, Stated
 from retrieval_eval.study.trials import VIEWED
 
 
@@ -17,28 +18,35 @@ from retrieval_eval.study.trials import VIEWED
 class Settings:
     """Seed, number of resamples and coverage of every interval, and what the user stated.
 
-    ``mcp_configs`` are the configurations meant to use MCP; None to infer them from the trials.
-    ``view`` is what counts as retrieved in the metrics that depend on it; None is the default.
+    ``stated`` is the part of the design that is not inferred from the trials. ``view`` is what
+    counts as retrieved in the metrics that depend on it; None is the default.
     """
 
     seed: int
     n_resamples: int = 10_000
-    confidence: float = 0.95
-    mcp_configs: tuple[str, ...] | None = None
+    confidence: float = 1 - ALPHA
+    stated: Stated = Stated()  # noqa: RUF009
     view: str | None = None
+
+    @property
+    def alpha(self) -> float:
+        """The level of the test."""
+        return self.stated.level
 
     def column(self, metric: Metric, view: str | None = None) -> str:
         """Return the column of trials that holds a metric, under a view or the stated one."""
         view = view or self.view
         return f"{metric.name}:{view}" if view and metric.name in VIEWED else metric.name
 
-    def with_roles(self, mcp_configs: Collection[str] | None) -> Settings:
-        """Return the settings with the configurations that are meant to use MCP."""
-        return replace(self, mcp_configs=None if mcp_configs is None else tuple(mcp_configs))
-
     def to_json(self) -> dict[str, Any]:
         """Return the ``parameters`` block; what was not stated is left out."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        stated = self.stated
+        given = {"mcp_configs": stated.mcp_configs, "view": self.view}
+        return {
+            **{name: getattr(self, name) for name in ("seed", "n_resamples", "confidence")},
+            **{name: value for name, value in given.items() if value},
+            **({"design": stated.to_json()} if stated.arms or stated.values else {}),
+        }
 
 
 def metrics_named(given: Sequence[str | Metric]) -> tuple[Metric, ...]:

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Union, cast
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.escape import encodable
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, in_view
 from retrieval_eval.model import value_at
@@ -26,6 +27,15 @@ Document = Union["TrialMetrics", Mapping[str, Any]]
 
 Task = tuple[str, str]
 """Suite and name of a task: what trials of two configurations are paired by."""
+
+Scales = Mapping[str, tuple[float, float] | None]
+"""The lowest and highest reward by suite."""
+
+Use = tuple[int, int]
+"""Calls of a tool, and how many of them were answered."""
+
+MCP: Final = "mcp"
+"""Names any MCP server among the tools that an arm must, may or must not use."""
 
 VIEWED: Final = tuple(
     name for name, metric in BY_NAME.items() if metric.is_compared and metric.is_of_view
@@ -64,6 +74,8 @@ _COUNTS: Final = {
     "n_ground_truth": "file_level_metrics/n_ground_truth",
     "candidate_set_count": "error_taxonomy/slices/candidate_set_count",
 }
+_USES: Final = {"tools": "ledger/tools", "mcp_servers": "ledger/mcp_servers"}
+"""Calls by name; documents of earlier versions have none."""
 _FLAGS: Final = {
     "has_ground_truth": "coverage/has_ground_truth",
     "computable": "file_level_metrics/computable",
@@ -102,8 +114,10 @@ class Trial:
     """The fields of one trial that comparisons and associations use.
 
     ``reason`` is the reason code of a trial without recall. ``numbers`` holds every number that is
-    known by its column: a metric's name, or ``metric:view``. ``is_reward_open`` is set by
-    :func:`on_one_scale` where the scale of the suite's rewards is not known.
+    known by its column: a metric's name, or ``metric:view``. ``tools`` and ``mcp_servers`` hold
+    what was called by its name; both are empty where that is not known.
+    :func:`on_one_scale` sets ``is_reward_open`` where the scale of the suite's rewards is not
+    known, and ``is_reward_mapped`` where the reward was mapped to 0 to 1.
     """
 
     run_id: str
@@ -137,7 +151,10 @@ class Trial:
     never_hit: bool
     reason: str | None
     numbers: Mapping[str, float] = field(repr=False)
+    tools: Mapping[str, Use] = field(default_factory=dict, repr=False)
+    mcp_servers: Mapping[str, Use] = field(default_factory=dict, repr=False)
     is_reward_open: bool = False
+    is_reward_mapped: bool = False
 
     @property
     def task(self) -> Task:
@@ -165,6 +182,18 @@ class Trial:
         """Whether an MCP server answered a call."""
         return self.mcp_calls_ok > 0
 
+    def use_of(self, tool: str) -> Use | None:
+        """Return the calls of a tool and how many were answered; None where that is not known.
+
+        ``mcp`` is any MCP server; else the name of a server, or of a tool as it is called.
+        """
+        if tool == MCP:
+            return self.mcp_calls, self.mcp_calls_ok
+        if self.calls_seen and not self.tools:
+            return None
+        known = [uses[tool] for uses in (self.mcp_servers, self.tools) if tool in uses]
+        return sum(calls for calls, _ in known), sum(answered for _, answered in known)
+
 
 Trials = Union["pd.DataFrame", Iterable[Trial | Document]]
 """A frame of trials, or trials, or their metrics."""
@@ -182,7 +211,11 @@ def from_document(document: Document) -> Trial:
         for name in _SECTIONS:
             document[name]
     numbers = {name: _finite(value_at(document, path)) for name, path in NUMBERS.items()}
-    return _trial(lambda column: value_at(document, _PATHS[column]), numbers)
+    return _trial(
+        lambda column: value_at(document, _PATHS[column]),
+        numbers,
+        {name: value_at(document, path.split("/")) for name, path in _USES.items()},
+    )
 
 
 def from_frame(frame: pd.DataFrame, needed: Collection[str] = ()) -> list[Trial]:
@@ -207,18 +240,22 @@ def from_frame(frame: pd.DataFrame, needed: Collection[str] = ()) -> list[Trial]
         return []
     _refuse_missing([*COLUMNS, *needed], [str(name) for name in frame.columns])
     numeric = [n for n in dict.fromkeys((*NUMBERS, *needed)) if n in frame.columns]
-    values = {name: _known(frame[name], pd) for name in (*COLUMNS, *numeric)}
+    listed = [name for name in _USES if name in frame.columns]
+    values = {name: _known(frame[name], pd) for name in (*COLUMNS, *numeric, *listed)}
     _refuse_other_kinds(values, numeric)
     return [
         _trial(
             lambda column, row=row: values[column][row],  # type: ignore[misc]
             {name: _finite(values[name][row]) for name in numeric},
+            {name: values[name][row] for name in listed},
         )
         for row in range(len(frame))
     ]
 
 
-def trials_of(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
+def trials_of(
+    given: Trials, needed: Collection[str] = (), scales: Scales | None = None
+) -> list[Trial]:
     """Return trials in a fixed order with their rewards on one scale, from any kind of input.
 
     Parameters
@@ -227,6 +264,9 @@ def trials_of(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
         A frame of trials, or :class:`Trial` records, or their metrics.
     needed
         Columns of numbers that must be known of some trial.
+    scales
+        The lowest and highest reward by suite where they are stated, or None where the scale of a
+        suite is stated not to be known.
 
     Raises
     ------
@@ -239,12 +279,14 @@ def trials_of(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
         found = [row if isinstance(row, Trial) else from_document(row) for row in given]
         extra = {name for trial in found for name in trial.numbers} - NUMBERS.keys()
         _refuse_missing(needed, [*NUMBERS, *extra])
-    return on_one_scale(sorted(found, key=order_of))
+    return on_one_scale(sorted(found, key=order_of), scales)
 
 
-def some_trials(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
+def some_trials(
+    given: Trials, needed: Collection[str] = (), scales: Scales | None = None
+) -> list[Trial]:
     """Return :func:`trials_of`; raises ``NothingToEvaluateError`` where there is none."""
-    found = trials_of(given, needed)
+    found = trials_of(given, needed, scales)
     if not found:
         raise NothingToEvaluateError("there is no trial: the frame, or the list, is empty")
     return found
@@ -259,7 +301,9 @@ def order_of(trial: Trial) -> tuple[str, ...]:
 def average(trials: Iterable[Trial], column: str) -> float | None:
     """Return the mean of a number over the trials that have it, rounded once."""
     known = known_values(trials, column)
-    return statistics.mean(known) if known else None
+    if len(known) < 2:
+        return known[0] if known else None
+    return statistics.mean(known)
 
 
 def known_values(trials: Iterable[Trial], column: str) -> list[float]:
@@ -299,17 +343,28 @@ MIN_ON_SCALE: Final = 0.9
 SCALES_DIFFER: Final = "reward_scales_differ"
 
 
-def on_one_scale(trials: Sequence[Trial]) -> list[Trial]:
+def on_one_scale(trials: Sequence[Trial], stated: Scales | None = None) -> list[Trial]:
     """Return the trials with the scale of their suite's rewards, and without rewards off it.
 
-    Where nine in ten rewards of a suite lie between 0 and 1 that is its scale, and one outside is
+    Rewards of a suite with a ``stated`` scale are mapped to 0 to 1, once. Of another suite: where
+    nine in ten rewards lie between 0 and 1 that is its scale, and one outside is
     a fault: it is not computable. Else the scale is not known (``is_reward_open``), and
     :func:`are_poolable` says what may be averaged.
     """
+    stated = stated or {}
     unknown = open_suites(
-        (trial.benchmark, trial.numbers["reward"]) for trial in trials if "reward" in trial.numbers
+        (trial.benchmark, trial.numbers["reward"])
+        for trial in trials
+        if "reward" in trial.numbers and encodable(trial.benchmark) not in stated
     )
-    return [_scaled(trial, trial.benchmark in unknown) for trial in trials]
+    unknown |= {suite for suite, ends in stated.items() if ends is None}
+    return [
+        _scaled(
+            _mapped(trial, stated.get(encodable(trial.benchmark))),
+            trial.benchmark in unknown or encodable(trial.benchmark) in unknown,
+        )
+        for trial in trials
+    ]
 
 
 def open_suites(rewards: Iterable[tuple[str, float]]) -> set[str]:
@@ -339,6 +394,15 @@ def are_poolable(trials: Iterable[Trial]) -> bool:
     return len(scales) < 2 or not any(scales.values())
 
 
+def _mapped(trial: Trial, ends: tuple[float, float] | None) -> Trial:
+    """Return a trial with its reward as a share of a stated scale, unless it already is one."""
+    if ends is None or trial.is_reward_mapped or "reward" not in trial.numbers:
+        return trial
+    low, high = ends
+    reward = (trial.numbers["reward"] - low) / (high - low)
+    return replace(trial, numbers={**trial.numbers, "reward": reward}, is_reward_mapped=True)
+
+
 def _scaled(trial: Trial, is_open: bool) -> Trial:
     if is_open:
         return replace(trial, is_reward_open=True)
@@ -350,7 +414,11 @@ def _scaled(trial: Trial, is_open: bool) -> Trial:
 # Reading
 
 
-def _trial(read: Callable[[str], Any], numbers: Mapping[str, float | None]) -> Trial:
+def _trial(
+    read: Callable[[str], Any],
+    numbers: Mapping[str, float | None],
+    uses: Mapping[str, Any],
+) -> Trial:
     """Return a trial from its columns; values of another type than declared are dropped."""
     text = {name: value if isinstance(value := read(name), str) else None for name in _TEXT}
     lists = {
@@ -371,7 +439,21 @@ def _trial(read: Callable[[str], Any], numbers: Mapping[str, float | None]) -> T
         **never,
         "has_exception": exception is not None and exception is not False,
     }
+    fields |= {name: _uses(value) for name, value in uses.items()}
     return Trial(**fields, numbers={n: v for n, v in numbers.items() if v is not None})
+
+
+def _uses(value: Any) -> dict[str, Use]:
+    """Return calls and answers by name, as a document holds them or a column of a frame."""
+    if isinstance(value, Mapping):
+        value = [(name, *parts) for name, parts in value.items() if isinstance(parts, list | tuple)]
+    found = {}
+    for row in value if isinstance(value, list | tuple) else ():
+        if isinstance(row, list | tuple) and len(row) == 3 and isinstance(row[0], str):
+            calls, answered = _finite(row[1]), _finite(row[2])
+            if calls is not None and answered is not None:
+                found[encodable(row[0])] = int(calls), int(answered)
+    return found
 
 
 _PATHS: Final = {name: tuple(path.split("/")) for name, path in COLUMNS.items()}
@@ -379,9 +461,13 @@ _NAMES: Final = ("run_id", "benchmark", "task_name", "config_name", "trial_name"
 _CALLS: Final = ("calls_seen", "mcp_calls", "mcp_calls_ok", "shell_calls", "shell_opaque")
 
 
+_LARGEST: Final = 1e100
+"""No cost, time or count is larger, and squares of larger numbers are no numbers."""
+
+
 def _finite(value: Any) -> float | None:
-    number = float(value) if type(value) in {int, float} else as_number(value)
-    return number if number is not None and math.isfinite(number) else None
+    number = value if type(value) is float else as_number(value)
+    return number if number is not None and abs(number) <= _LARGEST else None
 
 
 def _known(column: pd.Series[Any], pd: Any) -> list[Any]:

@@ -150,6 +150,26 @@ def test_a_row_is_marked_by_its_p_or_else_by_its_interval():
     assert by_p.finding == "q is below 0.05 in 1 of 2 metrics: Reward 0.30"
 
 
+def test_a_forest_of_ratios_has_a_logarithmic_axis_around_1():
+    frame = pd.DataFrame({"metric": ["cost_usd", "elapsed_seconds"], "ratio": [4.0, 1.1]})
+    drawn = rev.plot.forest(
+        frame.assign(lo=[3.0, 0.9], hi=[5.5, 1.3]), "metric", "ratio", "lo", "hi"
+    )
+    assert drawn.ax.get_xscale() == "log"
+    assert next(tick.get_text() for tick in drawn.ax.get_xticklabels()) == "×1"
+    assert drawn.finding == "The interval leaves out 1 in 1 of 2 metrics: Cost ×4.00"
+    assert "Elapsed time ×1.10 [0.90, 1.30]" in drawn.alt
+
+
+def test_differences_in_several_units_share_no_axis():
+    frame = pd.DataFrame({"metric": ["cost_usd", "mrr", "total_tokens"], "mean_difference": 0.5})
+    drawn = rev.plot.forest(frame.assign(ci_low=0.1, ci_high=0.9), "metric", "mean_difference")
+    assert drawn.nothing == (
+        "The metrics are in several units (USD, a share, tokens), which share no axis; choose rows "
+        "of one unit."
+    )
+
+
 def test_rows_beyond_those_drawn_are_in_the_data():
     many = pd.DataFrame({"row": [f"r{i}" for i in range(40)], "d": 0.1, "low": 0.0, "high": 0.2})
     drawn = rev.plot.forest(many, "row", "d", "low", "high")

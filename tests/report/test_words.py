@@ -77,14 +77,11 @@ def test_better_says_how_much_how_sure_where_it_hurt_and_what_was_left_out():
     said = said_of("better")
     assert said.tone == "better"
     assert said.title == "Better: file recall is 0.05 higher with mcp"
-    (_, how_much), (_, where), (_, trust) = said.points
-    assert how_much == (
-        "+0.05, 95 % interval [+0.02, +0.08], p 0.010, over 142 matched tasks. Mean file recall "
-        "was 0.53 with base and 0.58 with mcp."
-    )
-    assert where == (
-        "File recall rose on 87 tasks, stayed on 11 and fell on 44; the largest fall was fix-017 "
-        "(−0.50)."
+    (_, estimate), (_, trust) = said.points
+    assert estimate == (
+        "+0.05, 95 % interval [+0.02, +0.08], p 0.010, over 142 matched tasks: 0.53 with base, "
+        "0.58 with mcp. It rose on 87 tasks, stayed on 11 and fell on 44; the largest fall was "
+        "fix-017 (−0.50)."
     )
     # 142 + 146 used of 150 + 160; degraded 3 + 12, crashed 2, unmatched 5.
     assert trust == (
@@ -137,7 +134,7 @@ def test_no_detectable_difference_names_the_smallest_that_could_be_shown():
     said = said_of("no_detectable_difference", ci_low=-0.01)
     assert said.tone == "none"
     assert said.title == "No detectable difference in file recall over 142 matched tasks"
-    assert point(said, "Estimate").endswith("; differences below 0.06 would go unnoticed.")
+    assert "; differences below 0.06 would go unnoticed. It" in point(said, "Estimate")
 
 
 def test_the_smallest_that_could_be_shown_has_its_own_interval():
@@ -197,8 +194,8 @@ RULES = {
     "crashed_before_start": "2 of 150 trials of base crashed before the agent ran.",
     "degraded_trace": "2 of 150 trials of base left no complete trace.",
     "no_ground_truth": "2 of 150 trials of base had no ground truth.",
-    "mcp_in_baseline": "2 of 150 trials of base called MCP tools in the control arm.",
-    "dead_mcp_server": "2 of 150 trials of base made no MCP call that succeeded.",
+    "mcp_in_baseline": "2 of 150 trials of base used a tool that the arm is meant to do without.",
+    "dead_mcp_server": "2 of 150 trials of base made no successful call of a required tool.",
     "missing_verifier_result": "2 of 150 trials of base had no valid reward.",
     "model_differs": "The arms ran 2 tasks with different models.",
     "harness_version_differs": "The arms ran 2 tasks with different harness versions.",
@@ -253,8 +250,8 @@ def test_the_gravest_rules_come_first_and_the_rest_is_counted():
         COMPARISON, verdict="no_verdict", gate=gate(*(rule(name, "base") for name in rules))
     )
     assert words.failed_sentence(comparison) == (
-        "1 of 150 trials of base made no MCP call that succeeded; 1 of 150 trials of base called "
-        "MCP tools in the control arm; 2 further rules failed."
+        "1 of 150 trials of base made no successful call of a required tool; 1 of 150 trials of "
+        "base used a tool that the arm is meant to do without; 2 further rules failed."
     )
 
 
@@ -276,13 +273,27 @@ def test_a_fragile_difference_names_the_threat_and_what_would_overturn_it():
     assert said.title == (
         "Fragile: file recall is 0.05 higher with mcp, but missing values could overturn this"
     )
-    shown = said.points[2:6]
+    shown = said.points[1:5]
     assert shown == (
         ("Threat", "Values are missing on 16 of 158 tasks with mcp."),
         ("Note", "3 suites."),
         ("Note", "3 suites."),
         ("To overturn it", "Missing values of mcp that average below 0.21."),
     )
+
+
+def test_threats_with_a_point_of_their_own_or_without_a_bearing_are_left_to_their_section():
+    harmless = replace(LACKING, effect="none")
+    named = tuple(replace(OTHER, name=name) for name in ("other_metrics", "view"))
+    said = answer(replace(COMPARISON, threats=(harmless, *named, OTHER)))
+    assert [label for label, _ in said.points if label in ("Threat", "Note")] == ["Note"]
+    assert point(said, "Note") == "3 suites."
+
+
+def test_where_nothing_is_clear_it_says_what_it_would_take():
+    record = replace(COMPARISON, verdict="no_detectable_difference", overturn="more tasks")
+    assert point(answer(record), "What it takes") == "More tasks."
+    assert "unnoticed" not in point(answer(record), "Estimate")
 
 
 def test_an_equivalent_result_names_its_margin():
@@ -307,7 +318,7 @@ def test_the_design_is_a_line_that_leads_to_its_table():
 def test_few_groups_are_named_where_their_means_are_given():
     few = replace(RESULT, averaged_over="clusters", n_clusters=5, cluster_by="repository")
     said = answer(replace(COMPARISON, metrics={"file_recall": few}))
-    assert "over 142 matched tasks as the mean of 5 repositories." in point(said, "Estimate")
+    assert "over 142 matched tasks as the mean of 5 repositories: " in point(said, "Estimate")
 
 
 COST = replace(
@@ -327,7 +338,7 @@ def test_what_other_metrics_pay_is_said_by_side_and_a_high_price_in_the_title():
     time = replace(COST, mean_difference=2.0, ratio=1.02, ratio_low=0.9, ratio_p=0.7)
     metrics = {"file_recall": RESULT, "cost_usd": COST, "elapsed_seconds": time}
     said = answer(replace(COMPARISON, metrics=metrics | {"total_tokens": COST}))
-    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.50 times the cost"
+    assert said.title == "Better: file recall is 0.05 higher with mcp, at 2.5 times the cost"
     assert point(said, "Other metrics") == (
         "Worse: cost ×2.50 [2.10, 3.00] (+1.50 USD a task). No clear difference: elapsed time "
         "×1.02 [0.90, 3.00] (+2 s a task)."
@@ -404,12 +415,12 @@ def test_a_metric_that_cannot_discriminate_is_no_evidence_of_no_difference(statu
 def test_lower_is_better_keeps_higher_and_lower_apart():
     said = said_of("better", direction="lower_is_better", mean_difference=-0.05)
     # 87 tasks did better, which for this metric is lower.
-    assert point(said, "Tasks").startswith("File recall rose on 44 tasks, stayed on 11 and fell")
+    assert "It rose on 44 tasks, stayed on 11 and fell on 87" in point(said, "Estimate")
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 @pytest.mark.parametrize("n_pairs", [2, 5, 10**6])
-def test_at_most_ninety_words_whatever_the_input(verdict, n_pairs):
+def test_at_most_so_many_words_whatever_the_input(verdict, n_pairs):
     many = {f"reason {i} of many words": 10**6 - i for i in range(9)}
     one = arm(10**9, many, many, 10**6)
     flips = tuple(
@@ -431,9 +442,9 @@ def test_at_most_ninety_words_whatever_the_input(verdict, n_pairs):
         gate=failed if verdict == "no_verdict" else gate(),
     )
     said = answer(comparison)
-    assert length(said) <= 90, said.points
+    assert length(said) <= words.MAX_WORDS, said.points
     failed = failing("model_differs", "x", ledger=ledger(one, one))
-    assert length(answer(failed)) <= 90
+    assert length(answer(failed)) <= words.MAX_WORDS
 
 
 def test_nothing_claims_a_cause():
@@ -527,7 +538,7 @@ def test_where_no_difference_may_be_read_every_finding_of_one_says_so():
     made = study_of(failing("model_differs", "base"))
     for finding in (words.paired, words.every_metric):
         assert finding(made) == "No verdict: the configurations cannot be compared"
-    assert words.mean_differences(made.estimates, ["cost_usd"]) == words.NO_VERDICT
+    assert words.estimates(made.estimates, ["cost_usd"]) == words.NO_VERDICT
     assert words.slices(made.slices) is None
     for frame in (made.discrimination, made.difference_associations, made.slices):
         assert rev.table.show(frame).nothing.endswith("so it is withheld.")

@@ -1,14 +1,15 @@
 """The trap matrix: what a trace of each dialect proves in each situation, with the reason.
 
 Each module declares ``TRAPS``. A trap is a trial written by hand, the files that its task expects,
-and for each of them what the trace allows to say.
+and for each of them what the trace allows to say. ``ABSENT`` says of a situation that has no trap
+why it cannot occur.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 Situation: TypeAlias = Literal[
     "read",
@@ -27,6 +28,12 @@ Situation: TypeAlias = Literal[
 ]
 
 Certainty: TypeAlias = Literal["certain", "possible", "none"]
+
+Absent: TypeAlias = Mapping[Situation, str]
+"""Why a harness's traces cannot be in a situation, in a sentence."""
+
+ALWAYS: tuple[Situation, ...] = get_args(Situation)[:11]
+"""The situations that every harness either has a trap for, or cannot be in."""
 
 
 @dataclass(frozen=True, kw_only=True)

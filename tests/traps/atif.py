@@ -190,4 +190,66 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The conversion keeps no flags, and the text may be an error's.",
     ),
+    Trap(
+        situation="search",
+        files=_trial(
+            "gemini-cli",
+            (
+                [("c", "grep_search", {"pattern": "x", "dir_path": "src"})],
+                [("c", 'Found 1 match for pattern "x":\n---\nFile: a.py\nL3: x = 1\n---')],
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The converted answer keeps the names below the folder that was searched.",
+    ),
+    Trap(
+        situation="listing",
+        files=_trial(
+            "qwen-coder",
+            (
+                [("c", "list_directory", {"path": "/workspace/src"})],
+                [("c", "Directory listing for /workspace/src:\n[DIR] lib\na.py")],
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The listing names the file below its folder.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_shell(
+            "grep -rn x src",
+            "Exit code: 0\nWall time: 0.1 seconds\nTotal output lines: 900\nOutput:\n"
+            "src/a.py:3:x = 1\n\u2026700 tokens truncated\u2026\nsrc/c.py:1:x\n",
+            "codex",
+            "shell",
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none", "src/c.py": "certain"},
+        reason="The harness left out the middle, so that the agent did not see it either.",
+    ),
+    Trap(
+        situation="write",
+        files=_trial("an-agent", ([("c", "write_file", _A)], [("c", "Wrote 1 line")])),
+        expected={"src/a.py": "none"},
+        reason="A file that the agent writes is no file that it found.",
+    ),
+    Trap(
+        situation="background",
+        files=_shell(
+            "grep -rn x src", "Command running in background with ID: b1", "claude-code", "Bash"
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The search went on in the background, and no later answer shows its output.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial("claude-code", ([("c", "Task", {"prompt": "find x"})], [("c", "src/a.py")])),
+        expected={"src/a.py": "possible", "src/b.py": "possible"},
+        reason="The trajectory holds no call of the sub-agent, which may have seen any file.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_shell("cd /workspace/lib && cat src/a.py", "x", "an-agent"),
+        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
+        reason="The command ran in the other folder, whose file has the same name.",
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Trap
+from tests.traps import Absent, Trap
 
 
 def _text(value: str) -> dict[str, Any]:
@@ -151,4 +151,14 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="Something was read, and the answer does not name the file.",
     ),
+    Trap(
+        situation="two checkouts",
+        files=_trial("execute_command", {"command": "cd lib && cat src/a.py"}, "x = 1"),
+        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
+        reason="The command ran in the other folder, whose file has the same name.",
+    ),
 )
+
+ABSENT: Absent = {
+    "sub-agent": "Cline hands no work to another agent within a history.",
+}

@@ -131,4 +131,10 @@ TRAPS = (
         expected={"src/a.py": "possible", "src/b.py": "none"},
         reason="The path may be a folder's, and the answer the names in it.",
     ),
+    Trap(
+        situation="two checkouts",
+        files=_trial(("bash", {"command": "cd lib && cat src/a.py"}, _done("x = 1"))),
+        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
+        reason="The command ran in the other folder, whose file has the same name.",
+    ),
 )

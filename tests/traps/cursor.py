@@ -71,4 +71,72 @@ TRAPS = (
         expected={"src/a.py": "possible", "src/b.py": "none"},
         reason="The call was started, and its end is not in the file.",
     ),
+    Trap(
+        situation="search",
+        files=_trial(
+            "grepToolCall",
+            {"pattern": "x"},
+            {
+                "success": {
+                    "workspaceResults": {
+                        "/workspace": {
+                            "content": {"matches": [{"file": "src/a.py", "matches": []}]}
+                        }
+                    }
+                }
+            },
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The record names the file with matches below its folder.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_trial(
+            "grepToolCall",
+            {"pattern": "x"},
+            {
+                "success": {
+                    "workspaceResults": {"/workspace/lib": {"files": {"files": ["src/a.py"]}}}
+                }
+            },
+        ),
+        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
+        reason="The record names the folder that the path lies in.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            "shellToolCall", {"command": "cat src/a.py"}, {"timeout": {"timeoutMs": 30000}}
+        ),
+        expected={"src/a.py": "none"},
+        reason="The time was over before anything was printed.",
+    ),
+    Trap(
+        situation="background",
+        files=_trial(
+            "shellToolCall",
+            {"command": "cat src/a.py & sleep 1"},
+            {"success": {"exitCode": 0, "stdout": ""}},
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The shell did not wait for the command, and nothing of it was shown.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            "taskToolCall", {"prompt": "find x"}, {"success": {"content": "It is in src/a.py"}}
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "possible"},
+        reason="The events hold no call of the sub-agent, which may have seen any file.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            "shellToolCall",
+            {"command": "cat src/a.py | head -1"},
+            {"success": {"exitCode": 0, "stdout": "import os\n"}},
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The first line of the file was shown.",
+    ),
 )

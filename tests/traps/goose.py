@@ -116,4 +116,24 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The user did not let the tool run.",
     ),
+    Trap(
+        situation="listing",
+        files=_trial(
+            ("tree", {"path": "/workspace/src"}, _done("a.py [10]\nlib/\n  d.py [3]")),
+        ),
+        expected={"src/a.py": "certain", "src/lib/d.py": "certain", "src/b.py": "none"},
+        reason="The tree indents the names in a folder below it.",
+    ),
+    Trap(
+        situation="background",
+        files=_trial(_shell("grep -rn x src &", "")),
+        expected={"src/a.py": "possible"},
+        reason="The shell did not wait for the search, and nothing of it was shown.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_trial(_shell("cd lib && cat src/a.py", "x = 1")),
+        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
+        reason="The command ran in the other folder, whose file has the same name.",
+    ),
 )

@@ -166,4 +166,16 @@ TRAPS = (
         expected={"src/a.py": "possible", "src/b.py": "none"},
         reason="The keys that were typed name the file, and the session shows what it likes.",
     ),
+    Trap(
+        situation="background",
+        files=_sample("bash", {"cmd": "cd /workspace && cat src/a.py &"}, ""),
+        expected={"src/a.py": "possible"},
+        reason="The shell did not wait for the command, and nothing of it was shown.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_sample("bash", {"cmd": "cd /workspace/lib && cat src/a.py"}, "x = 1\n"),
+        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
+        reason="The command ran in the other folder, whose file has the same name.",
+    ),
 )

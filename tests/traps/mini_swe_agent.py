@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Trap
+from tests.traps import Absent, Trap
 
 
 def _shown(text: str, code: int = 0) -> str:
@@ -101,4 +101,17 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="A file that is written is not shown.",
     ),
+    Trap(
+        situation="background",
+        files=_trial(
+            ("grep -rn x src > /tmp/found.txt &", _shown("")),
+            ("cat /tmp/found.txt", _shown("src/a.py:3:x = 1\n")),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="What the search wrote to a file was shown by the next command.",
+    ),
 )
+
+ABSENT: Absent = {
+    "sub-agent": "The one agent has no tool but its shell.",
+}

@@ -142,4 +142,10 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The answer holds the address of the file with the definition.",
     ),
+    Trap(
+        situation="background",
+        files=_one("bash", {"command": "cd /workspace && cat src/a.py &"}, "", exit=0),
+        expected={"src/a.py": "possible"},
+        reason="The shell did not wait for the command, and nothing of it was shown.",
+    ),
 )

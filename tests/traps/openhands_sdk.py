@@ -91,4 +91,22 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The events end before the command's observation.",
     ),
+    Trap(
+        situation="background",
+        files=_trial("terminal", {"command": "cat src/a.py &"}, _observed("", exit_code=0)),
+        expected={"src/a.py": "possible"},
+        reason="The shell did not wait for the command, and nothing of it was shown.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial("task", {"prompt": "find x"}, _observed("It is in src/a.py")),
+        expected={"src/a.py": "possible", "src/b.py": "possible"},
+        reason="The events hold no call of the sub-agent, which may have seen any file.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_trial("terminal", {"command": "cd lib && cat src/a.py"}, _observed("x = 1")),
+        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
+        reason="The command ran in the other folder, whose file has the same name.",
+    ),
 )

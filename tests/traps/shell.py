@@ -241,4 +241,88 @@ TRAPS = (
         {"src/a.py": "none", "src/c.py": "none"},
         "Writing and moving files does not show them to the agent.",
     ),
+    _trap(
+        "read",
+        [("sed -n 1,5p src/a.py; sed -n 90,99p src/b.py", "import os")],
+        {"src/a.py": "possible", "src/b.py": "possible"},
+        "One line cannot be of both files, and nothing says of which it is.",
+    ),
+    _trap(
+        "read",
+        [("cat src/a.py src/b.py | head -2", "import os\nimport re")],
+        {"src/a.py": "certain", "src/b.py": "possible"},
+        "As many lines passed as may pass, so that the second file need not have been reached.",
+    ),
+    _trap(
+        "read",
+        [("cp src/a.py /tmp/x.py && cat /tmp/x.py", "import os")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "What the copy shows is the content of the file, and the copy surely succeeded.",
+    ),
+    _trap(
+        "read",
+        [("cp src/a.py /tmp/x.py; sed -i s/os/re/ /tmp/x.py; cat /tmp/x.py", "import re")],
+        {"src/a.py": "possible"},
+        "The copy was changed before it was shown.",
+    ),
+    _trap(
+        "read",
+        [("awk '/limit/' src/a.py src/b.py", "limit = 3")],
+        {"src/a.py": "possible", "src/b.py": "possible"},
+        "A line passed the filter, and nothing says of which file.",
+    ),
+    _trap(
+        "read",
+        [("cat files.txt | xargs cat", "import os")],
+        {"src/a.py": "possible"},
+        "The list names the files, and it is not in the trace.",
+    ),
+    _trap(
+        "read",
+        [("git stash show -p", "diff --git a/src/a.py b/src/a.py\n@@ -1 +1 @@\n-x\n+y")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "The diff shows lines of the file that it names.",
+    ),
+    _trap(
+        "search",
+        [("cd src/lib && git diff --name-only", "src/lib/d.py")],
+        {"src/lib/d.py": "certain", "src/lib/src/lib/d.py": "none"},
+        "Git names files from the top of the checkout, whatever the folder.",
+    ),
+    _trap(
+        "search",
+        [("git grep -n limit v1.0", "v1.0:src/a.py:3:limit")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "The revision stands before each name.",
+    ),
+    _trap(
+        "search",
+        [("rg --heading -n limit src", "src/a.py\n3:limit\n\nsrc/c.py\n1:limit")],
+        {"src/a.py": "certain", "src/b.py": "none", "src/c.py": "certain"},
+        "Each block of lines stands below the name of its file.",
+    ),
+    _trap(
+        "search",
+        [("echo limit | grep -n -f - src/a.py", "3:limit")],
+        {"src/a.py": "certain"},
+        "The search reads its patterns from the pipe and not the file.",
+    ),
+    _trap(
+        "listing",
+        [("echo src/*.py", "src/a.py src/c.py")],
+        {"src/a.py": "certain", "src/b.py": "none", "src/c.py": "certain"},
+        "The shell printed the names that the pattern fits.",
+    ),
+    _trap(
+        "background",
+        [
+            ("grep -rn limit src", _STARTED),
+            (
+                "BashOutput b1",
+                "<status>completed</status>\n\n<stdout>\nsrc/a.py:3:limit\n</stdout>",
+            ),
+        ],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "The output was fetched to its end, so that the search has found nothing else.",
+    ),
 )

@@ -173,4 +173,16 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The library wrote the arguments in Python's notation, with the path as plain text.",
     ),
+    Trap(
+        situation="background",
+        files=_trial(_tool("shell", {"command": "cd /workspace && cat src/a.py &"}, "")),
+        expected={"src/a.py": "possible"},
+        reason="The shell did not wait for the command, and nothing of it was shown.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_trial(_tool("shell", {"command": "cd /workspace/lib && cat src/a.py"}, "x = 1")),
+        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
+        reason="The command ran in the other folder, whose file has the same name.",
+    ),
 )

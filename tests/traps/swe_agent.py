@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Trap
+from tests.traps import Absent, Trap
 
 
 def _trial(*steps: tuple[str, str], cwd: str = "/testbed") -> dict[str, Any]:
@@ -158,4 +158,14 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none", "src/lib": "possible"},
         reason="No name is marked as a folder; one with an ending and nothing below it is a file.",
     ),
+    Trap(
+        situation="background",
+        files=_trial(("cat src/a.py &", "")),
+        expected={"src/a.py": "possible"},
+        reason="The shell did not wait for the command, and nothing of it was shown.",
+    ),
 )
+
+ABSENT: Absent = {
+    "sub-agent": "No tool of the one agent hands work to another.",
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Trap
+from tests.traps import Absent, Trap
 
 _PROMPT = "root@5f1c:/workspace# "
 
@@ -137,4 +137,25 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The command goes on, and what it printed so far may be its first part's.",
     ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            (
+                ["grep -rn x src\n"],
+                _screen(
+                    (
+                        "grep -rn x src",
+                        "src/a.py:1:x\n[... output limited to 9 bytes ...]\nsrc/c.py:3:x\n",
+                    )
+                ),
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none", "src/c.py": "certain"},
+        reason="The harness left out the middle, so that the agent did not see it either.",
+    ),
 )
+
+ABSENT: Absent = {
+    "denied": "Nothing stands between the keys and the terminal that could refuse them.",
+    "sub-agent": "Only a summary is written by another agent, in a trajectory of its own.",
+}

@@ -11,8 +11,8 @@ from retrieval_eval.events.evidence import evidence
 from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.traces import read_trace
-from tests.generated import all_traps
-from tests.traps import Trap
+from tests.generated import absent_traps, all_traps
+from tests.traps import ALWAYS, Trap
 
 
 def _traps() -> list[object]:
@@ -35,6 +35,19 @@ def _write(folder: Path, trap: Trap) -> None:
     (task / "task.toml").write_text(trap.task, "utf-8")
     truth = json.dumps({"files": list(trap.expected)})
     (task / "tests/ground_truth.json").write_text(truth, "utf-8")
+
+
+_NO_HARNESSES = ("roots", "shell")
+
+
+def test_every_harness_is_in_every_situation_or_says_why_not() -> None:
+    absent = absent_traps()
+    for name, traps in all_traps().items():
+        found = {trap.situation for trap in traps}
+        assert not found & absent[name].keys()
+        if name not in _NO_HARNESSES:
+            assert set(ALWAYS) <= found | absent[name].keys(), name
+        assert all(reason.endswith(".") for reason in absent[name].values())
 
 
 @pytest.mark.parametrize("trap", _traps())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.metrics.catalog import BY_NAME
@@ -12,6 +12,7 @@ from retrieval_eval.report import style
 from retrieval_eval.report.canvas import hatched, height, legend, light_grid, name, row_labels
 from retrieval_eval.report.headings import NAMED, declared, heading, inside
 from retrieval_eval.report.leading import unit_of
+from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import p_value
 from retrieval_eval.report.registered import (
     NothingToShow,
@@ -103,6 +104,11 @@ def forest(
     metric = "" if rows == "metric" else metric_of(frame)
     what = xlabel or heading(estimate) + (f" of {inside(metric)}" if metric else "")
     found = _estimates(frame, rows, (estimate, low, high), (p, n, limit), by, least)
+    if is_ratio and rows == "metric":
+        found = [
+            replace(e, title=metric_name(str(m)).label)
+            for e, m in zip(found, frame["metric"], strict=True)
+        ]
     need_rows(frame)
     known = _known(found, estimate, least)
     ends = [v for e in known for v in (e.value, e.low, e.high, e.limit) if v is not None]
@@ -263,7 +269,7 @@ def _log_axis(ax: Axes, edges: tuple[float, float]) -> None:
             break
     ax.set_xscale("log")
     ax.set_xlim(low, high)
-    ax.set_xticks(ticks, [NAMED["times"](tick) for tick in ticks])
+    ax.set_xticks(ticks, [f"×{tick:g}" for tick in ticks])
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.tick_params(axis="x", which="minor", length=0)
 
@@ -303,7 +309,10 @@ def _note(e: Estimate, show: Format, letter: str) -> str:
 
 
 def _ends(e: Estimate, show: Format) -> str:
-    return "" if e.low is None or e.high is None else f"[{show(e.low)}, {show(e.high)}]"
+    if e.low is None or e.high is None:
+        return ""
+    # One sign of a factor is enough.
+    return f"[{show(e.low).lstrip('×')}, {show(e.high).lstrip('×')}]"
 
 
 def _is_strong(e: Estimate, null: float, *, has_p: bool) -> bool:
@@ -313,4 +322,7 @@ def _is_strong(e: Estimate, null: float, *, has_p: bool) -> bool:
 
 
 def _letter(p: str | None) -> str:
-    return "q" if p and p.startswith("q") else "p"
+    """Return what the column of p or q values is called, adjusted ones by their method."""
+    if p and p.startswith("q"):
+        return "q"
+    return "p (Holm)" if p and p.endswith("holm") else "p"

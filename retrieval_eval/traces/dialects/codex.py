@@ -199,6 +199,7 @@ DIALECTS.add(
         delegating=frozenset({"spawn_agent", "spawn_agents_on_csv"}),
         keeps_shell=False,
         refusals=_REFUSALS,
+        statuses=(r"Exit code:? -?\d+", r"Process exited with code -?\d+"),
         failures=(r"apply_patch verification failed", r"tool call (?:error: |failed for `)"),
         answer=answer,
         source=(

@@ -94,6 +94,7 @@ DIALECTS.add(
         failures=(r"Path [^\n]{1,4096} does not exist\. Please provide a valid path",),
         own_files=(r"copilot-tool-output-",),
         answer=answer,
+        statuses=(r"<(?:exited|shellId: \S{1,100} completed) with exit code -?\d+>",),
         source=(
             "generated event types of copilot-sdk at 0139612; sessions of 1.0.65 and answers of "
             "its tools seen"

@@ -256,6 +256,7 @@ DIALECTS.add(
         failures=(r"File path must be within|Path not in workspace", r"Path is not a directory"),
         own_files=(r"/\.(?:gemini|qwen)/tmp/[^/]+/",),
         answer=answer,
+        statuses=(r"Exit Code:? -?\d+",),
         source=(
             "google-gemini/gemini-cli 5411f113 (0.49 preview), recording 04741d1; a session of "
             "October 2025 seen"

@@ -82,6 +82,7 @@ DIALECTS.add(
             r"The user has declined to run this tool",
         ),
         answer=answer,
+        statuses=(r"Command exited with code -?\d+",),
         source=(
             "goose: message 6416fe7, shell 2f4773c, developer bc55f68, session_manager dbec165 "
             "(schema 9), read in its source; names of extensions from a reader of its database"

@@ -93,7 +93,7 @@ def test_what_is_stated_wins_and_has_its_source() -> None:
     assert (design.cluster, design.margin, design.alpha) == ("task", 0.05, 0.1)
     assert design.sources["cluster"] == "study.toml"
     assert design.sources["alpha"] == "--alpha"
-    assert design.sources["margin"] == "stated"
+    assert design.sources["margin"] == "argument"
     assert set(design.sources) >= {"baseline", "comparison", "missing", "headline", "family"}
 
 

@@ -321,7 +321,8 @@ def test_a_server_that_answered_in_one_trial_of_twelve_is_dead(names):
     found = comparison(rows)
     assert (found["verdict"], found["gate"]["failed"]) == ("no_verdict", ["dead_mcp_server"])
     detail = next(r for r in found["gate"]["rules"] if r["name"] == "dead_mcp_server")["detail"]
-    assert detail == f"11 of 12 trials of {names[1]}"
+    counts = "an MCP server was called in 12 and answered in 1"
+    assert detail == f"11 of 12 trials of {names[1]}: {counts}"
     side = found["ledger"]["comparison"]
     assert (side["ran"], side["mcp_called"], side["mcp_answered"]) == (12, 12, 1)
 
@@ -386,16 +387,18 @@ def test_what_the_user_states_overrides_use_and_names():
     assert removed["mcp_in_baseline"] == 7
 
 
-@pytest.mark.parametrize(
-    ("n_used", "failed"),
-    [(0, ["dead_mcp_server"]), (1, ["mcp_role_unclear"]), (7, ["mcp_role_unclear"]), (8, [])],
-)
-def test_an_arm_stated_to_use_mcp_has_to_call_it_in_two_thirds_of_its_trials(n_used, failed):
+@pytest.mark.parametrize("n_used", [0, 1, 7, 8, 12])
+def test_an_arm_stated_to_use_mcp_has_to_use_it_in_two_thirds_of_its_trials(n_used):
     rows = used("one", 0, 0) + used("two", n_used, n_used, gain=0.3)
     (found,) = impact_document(rows, seed=1, mcp_configs=["two"])["comparisons"]
-    assert found["gate"]["failed"] == failed
-    assert found["verdict"] == ("no_verdict" if failed else "better")
-    assert f"only {n_used} of 12 trials of two called" in threat(found, "mcp_role")["sentence"]
+    rule = next(r for r in found["gate"]["rules"] if r["name"] == "dead_mcp_server")
+    is_failed = n_used < 8
+    assert found["gate"]["failed"] == ["dead_mcp_server"] * is_failed
+    assert found["verdict"] == ("no_verdict" if is_failed else "better")
+    assert rule["n_removed"] == 12 - n_used
+    if is_failed:
+        counts = f"an MCP server was called in {n_used} and answered in {n_used}"
+        assert rule["detail"] == f"{12 - n_used} of 12 trials of two: {counts}"
 
 
 @pytest.mark.parametrize("n_used", [1, 5, 7, 11])
