@@ -112,13 +112,13 @@ class Measure:
         if kind == "censored":
             estimate = _with_never_hit(estimate, sides)
             return structs.replace(estimate, **self._restricted(metric))
+        if kind == "positive":
+            estimate = structs.replace(estimate, **self._ratio(rows, column, clusters))
         if not estimate.computable:
             return estimate
         more = self._moved(metric, rows, clusters) | self._largest(rows, clusters)
         if kind == "bounded":
             more |= self._exact(rows, clusters, is_by_means=is_by_means)
-        if kind == "positive":
-            more |= self._ratio(rows, column, clusters)
         if self.settings.stated.is_sequential:
             more |= self._always(rows, column, clusters, kind)
         more |= self._components(rows, column, kind)
@@ -692,6 +692,7 @@ def slices(pairs: Sequence[Pair], settings: Settings) -> tuple[PairSlice, ...]:
                 n_resamples=settings.n_resamples,
                 confidence=settings.confidence,
             )
+            low, high = _within(found.interval, 1.0)
             rows.append(
                 PairSlice(
                     dimension=dimension,
@@ -701,8 +702,8 @@ def slices(pairs: Sequence[Pair], settings: Settings) -> tuple[PairSlice, ...]:
                     mean_baseline=found.mean_baseline.value,
                     mean_comparison=found.mean_comparison.value,
                     mean_difference=found.mean_difference.value,
-                    ci_low=found.interval.low.value,
-                    ci_high=found.interval.high.value,
+                    ci_low=low,
+                    ci_high=high,
                 )
             )
     return tuple(rows)

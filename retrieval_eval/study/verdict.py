@@ -169,7 +169,7 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
         return f"A verdict needs at least {MIN_PAIRS_FOR_P} matched tasks with a value."
     if study.is_clear:
         moved = "rose" if study.headline.is_larger else "fell"
-        tasks = f"{counted(n or 0, 'task')} of {len(study.sample.values)}"
+        tasks = f"{n} of {len(study.sample.values)} tasks"
         count = f"the difference is no longer clear without the {tasks} that {moved} most"
         # What lowers the verdict comes first, then the count, then what would have to be so.
         known = {
