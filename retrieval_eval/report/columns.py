@@ -836,7 +836,7 @@ comparison_config | text | | Compared with it | document
 metric | text | | Metric | document
 scale | text | code | difference (of means), or ratio (of geometric means) | computed
 estimate | number | of the scale | Mean difference, or ratio | computed
-low | number | of the scale | Lower end of its normal 95 % interval | computed
+low | number | of the scale | Lower end of its 95 % interval (Student's t) | computed
 high | number | of the scale | Its upper end | computed
 error | number | | Standard error; of a ratio that of its logarithm | computed
 n | integer | units | Tasks, or clusters of them, that it rests on | computed

@@ -59,8 +59,6 @@ METRICS: Final = ("file_recall", "mrr", "ndcg@10", "context_efficiency", "reward
 """The metrics of agents whose means are followed."""
 
 _REVIEWED: Final = "chair"
-_Z: Final = 1.959963984540054
-"""Half the width of a normal 95 % interval, in standard errors."""
 _COLUMNS: Final = {name: columns for name, (_, columns) in HISTORY_FRAMES.items()}
 _BATCH: Final = "%Y-%m-%d__%H-%M-%S"
 
@@ -375,11 +373,10 @@ def _agent_comparisons(run: Run) -> Iterator[Row]:
         return
     for name in METRICS:
         found = study_estimate(study, BY_NAME[name])
-        shift, error = found.estimate, found.error
         numbers: list[float | None] = [None] * 3
-        if shift is not None and error is not None:
-            ends = (shift, shift - _Z * error, shift + _Z * error)
-            numbers = [math.exp(end) if found.scale == "ratio" else end for end in ends]
+        if found.estimate is not None and found.ends is not None:
+            shifts = (found.estimate, *found.ends)
+            numbers = [math.exp(end) if found.scale == "ratio" else end for end in shifts]
         estimate, low, high = numbers
         yield {
             "subject": ", ".join(sorted({trial.benchmark for trial in study.trials})),
@@ -390,7 +387,7 @@ def _agent_comparisons(run: Run) -> Iterator[Row]:
             "estimate": estimate,
             "low": low,
             "high": high,
-            "error": error,
+            "error": found.error,
             "n": found.n,
             "reason": found.reason,
         }

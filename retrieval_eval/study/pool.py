@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from retrieval_eval.stats.pooling import Pooled as Summary
 
 Scale = Literal["difference", "ratio"]
+
+_Z: Final = 1.959963984540054
+"""Half the width of a normal 95 % interval, in standard errors."""
 
 _FRAME: Final = {
     **dict.fromkeys(("study", "metric", "scale"), "object"),
@@ -53,6 +56,18 @@ class StudyEstimate:
     scale: Scale
     pair: tuple[str, str] = ("", "")
     reason: str | None = None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Its own 95 % interval: Student's t of its units, normal where they are not known."""
+        if self.estimate is None or self.error is None:
+            return None
+        reach = _Z
+        if self.n > 1:
+            from scipy.special import stdtrit
+
+            reach = float(stdtrit(self.n - 1, 0.975))
+        return self.estimate - reach * self.error, self.estimate + reach * self.error
 
 
 @dataclass(frozen=True)
@@ -92,13 +107,11 @@ class Pooled:
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         from retrieval_eval.stats.intervals import Interval
-        from retrieval_eval.stats.pooling import NORMAL
 
-        z = 1.959963984540054
         for own, weight in zip(self.studies, self.summary.weights, strict=True):
-            assert own.estimate is not None and own.error is not None  # noqa: PT018
-            ends = (own.estimate - z * own.error, own.estimate + z * own.error)
-            interval = Interval.of(*ends, own.n, 0.95, NORMAL)
+            ends = own.ends
+            assert own.estimate is not None and ends is not None  # noqa: PT018
+            interval = Interval.of(*ends, own.n, 0.95, "t")
             row = self._row(own.study, Value.of(own.estimate, own.n), interval, weight)
             yield row | {"error": own.error, "n": own.n}
         found = self.summary
@@ -222,7 +235,27 @@ def pool(
         confidence=confidence,
     )
     left_out = tuple(row for row in rows if row.estimate is None or row.error is None)
+    if name in BY_NAME and BY_NAME[name].unit == "share":
+        summary = _of_shares(summary)
     return Pooled(name, scales.pop(), tuple(known), left_out, summary)
+
+
+def _of_shares(summary: Summary) -> Summary:
+    """Return a summary whose intervals end where differences of two shares do."""
+    return replace(
+        summary,
+        interval=_cut(summary.interval),
+        prediction=_cut(summary.prediction),
+        without=tuple((value, _cut(interval)) for value, interval in summary.without),
+    )
+
+
+def _cut(interval: Interval) -> Interval:
+    low, high = interval.low.value, interval.high.value
+    if low is None or high is None:
+        return interval
+    n = interval.low.n
+    return replace(interval, low=Value.of(max(low, -1.0), n), high=Value.of(min(high, 1.0), n))
 
 
 # What each study found
@@ -316,9 +349,6 @@ def _of_comparisons(
     return [
         study_estimate(each, metric, name) for each, name in zip(comparisons, given, strict=True)
     ]
-
-
-_Z: Final = 1.959963984540054
 
 
 def _of_frame(frame: pd.DataFrame, metric: str) -> list[StudyEstimate]:

@@ -74,6 +74,16 @@ def test_what_it_shows(studies):
     assert repr(found).startswith("<Pooled: Over 5 studies")
 
 
+def test_intervals_end_where_shares_do():
+    rows = pd.DataFrame({"estimate": [0.9, 0.1, -0.6], "error": [0.02] * 3, "n": [10] * 3})
+    found = pool(rows, "file_recall")
+    assert (found.summary.prediction.low.value, found.summary.prediction.high.value) == (-1, 1)
+    assert pool(rows, "ttfr_seconds").summary.prediction.high.value > 1
+    # The interval of a study is Student's t of its units.
+    first = found.frame.iloc[0]
+    assert first["high"] == pytest.approx(0.9 + 2.2621571628 * 0.02)
+
+
 def test_ratios_are_pooled_as_logarithms(studies):
     found = pool(studies, "cost_usd")
     assert found.scale == "ratio"
