@@ -289,7 +289,7 @@ def _print(comparison: ComparisonDocument) -> None:
         echo(f"  depends on the view: {flip.sentence}")
     if comparison.computable and comparison.gate.passed:
         by_suite = {f"reward, {row.benchmark}": row for row in comparison.reward_by_suite}
-        _print_metrics({**comparison.metrics, **by_suite})
+        _print_metrics({**comparison.metrics, **by_suite}, words.interval_name(comparison))
 
 
 _LABEL: Final = 14
@@ -326,13 +326,13 @@ def _print_arm(side: str, row: ArmLedger) -> None:
     )
 
 
-def _print_metrics(metrics: Mapping[str, PairedEstimate]) -> None:
+def _print_metrics(metrics: Mapping[str, PairedEstimate], interval: str) -> None:
     from retrieval_eval.report.numbers import p_value
     from retrieval_eval.report.table.estimates import estimate_notes, metric_cells
     from retrieval_eval.study.headline import headline_estimate
 
     known = {name.partition(",")[0]: block for name, block in metrics.items()}
-    rows = [["  metric", "estimate", "95 % interval", "n", "A", "B", "w/t/l", "p", "p (Holm)"]]
+    rows = [["  metric", "estimate", interval, "n", "A", "B", "w/t/l", "p", "p (Holm)"]]
     for name, block in metrics.items():
         first, *more = metric_cells(name.partition(",")[0], block)
         holm = block.p_holm if isinstance(block, PairedStatistics) else None
