@@ -25,7 +25,7 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import made_visible
-from retrieval_eval.io.files import probe, write_text
+from retrieval_eval.io.files import is_there, probe, write_text
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.design import DESIGN_FILE, Clustering
 from retrieval_eval.model.impact import (
@@ -63,9 +63,10 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 @click.option(
     "--design",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File that states the design of the study. Default: study.toml in the folder of the run, "
-    "where one run is named; what it does not state is inferred.",
+    help="File that states the design of the study; what it does not state is inferred. Default: "
+    "study.toml here, if there is one.",
 )
+@click.option("--no-design", is_flag=True, help="Leave a study.toml here unread.")
 @click.option(
     "--metric",
     "headline",
@@ -120,6 +121,7 @@ def compare(
     runs: tuple[str, ...],
     mcp_configs: tuple[str, ...],
     design: Path | None,
+    no_design: bool,
     headline: str | None,
     alpha: float | None,
     margin: float | None,
@@ -159,6 +161,8 @@ def compare(
 
     if not is_reported and (renderer != "auto" or pdf or trials):
         raise click.UsageError("--renderer, --pdf and --trials are for the page; add --report")
+    if design is None and not no_design and is_there(Path(DESIGN_FILE)):
+        design = Path(DESIGN_FILE)
     if write_design is not None and probe(write_design.exists):
         raise BadInputError(f"{write_design}: exists; name another file, or remove it first")
     if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], runs_root):

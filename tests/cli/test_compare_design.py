@@ -50,18 +50,26 @@ def test_options_override_the_file_and_each_source_is_given(tree, capsys):
     ]
 
 
-def test_the_run_may_hold_its_design_and_the_output_names_it(tree, capsys):
-    path = tree / "runs" / "study" / "study.toml"
+def test_a_design_in_the_current_folder_is_read_and_named(tree, capsys):
+    path = Path("study.toml")
     path.write_text('[arms.tool]\nmust_use = ["mcp"]\n[arms.plain]\nrole = "control"\n')
     assert run(["compare", "study", "--output-dir", "out"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "runs/study/study.toml)" in text
-    assert "plain: must not use MCP" in text
+    assert "tool: must use MCP (study.toml)" in text
+    assert "plain: must not use MCP (study.toml)" in text
     path.write_text("cluster = 'nothing'\n")
     assert run([*PAIR]) == 3
     assert "study.toml: cluster: expected one of" in capsys.readouterr().err
+    assert run([*PAIR, "--no-design"]) == 0
     Path("empty.toml").write_text("")
     assert run([*PAIR, "--design", "empty.toml"]) == 0
+    # A run tree is data, which states nothing.
+    path.unlink()
+    capsys.readouterr()
+    (tree / "runs" / "study" / "study.toml").write_text("alpha = 0.4\n")
+    assert run([*PAIR, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert found["design"]["alpha"] == 0.05
 
 
 @pytest.mark.parametrize(
@@ -122,7 +130,7 @@ def test_the_inferred_design_is_written_once_and_reads_back_to_the_same(tree, ca
     assert run([*PAIR, "--write-design"]) == 3
     assert "study.toml: exists; name another file" in capsys.readouterr().err
     assert Path("study.toml").read_text(encoding="utf-8") == text
-    assert run([*PAIR, "--write-design=other/own.toml"]) == 0
+    assert run([*PAIR, "--no-design", "--write-design=other/own.toml"]) == 0
     assert Path("other/own.toml").read_text(encoding="utf-8") == text
 
 
