@@ -85,6 +85,12 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     "tasks share one, else suite.",
 )
 @click.option(
+    "--sequential",
+    is_flag=True,
+    help="Trials are still added and the comparison is read more than once: the verdict rests on "
+    "intervals and p-values that hold at every look, which are given beside the others.",
+)
+@click.option(
     "--write-design",
     type=click.Path(dir_okay=False, path_type=Path),
     is_flag=False,
@@ -118,6 +124,7 @@ def compare(
     alpha: float | None,
     margin: float | None,
     cluster: Clustering | None,
+    sequential: bool,
     write_design: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
@@ -165,7 +172,13 @@ def compare(
         "seed": seed,
         "jobs": jobs,
     }
-    overrides = {"headline": headline, "alpha": alpha, "margin": margin, "cluster": cluster}
+    overrides = {
+        "headline": headline,
+        "alpha": alpha,
+        "margin": margin,
+        "cluster": cluster,
+        "is_sequential": sequential or None,
+    }
     with progress_bar("trial") as progress:
         found = compare_sides(
             sides,
@@ -245,7 +258,11 @@ def _print(comparison: ComparisonDocument) -> None:
     verdict = comparison.verdict.replace("_", " ")
     echo(f"  verdict: {verdict}")
     # The title begins with the verdict, which stands alone for scripts.
-    _print_text(said.title.removeprefix(f"{verdict.capitalize()}: "), 2)
+    title = said.title
+    if not comparison.gate.failed:
+        title = title.removeprefix(f"{verdict.capitalize()}: ")
+        title = f"{title[:1].upper()}{title[1:]}"
+    _print_text(title, 2)
     for text in said.sentences:
         _print_text(text, 2)
     for label, text in said.points:
@@ -253,7 +270,8 @@ def _print(comparison: ComparisonDocument) -> None:
             _print_point(label.lower(), text)
     shown = words.first_threats(comparison)
     for threat in leading_threats(comparison, len(comparison.threats)):
-        if threat not in shown and threat.name not in words.SAID_ELSEWHERE:
+        is_read = not comparison.gate.failed or threat.effect == "withholds"
+        if is_read and threat not in shown and threat.name not in words.SAID_ELSEWHERE:
             _print_point("also", words.sentence(threat.sentence))
     if comparison.design is not None:
         for label, text in zip_longest(["design"], design_sentences(comparison.design)):
@@ -283,8 +301,7 @@ _WIDTH: Final = 100
 
 def _print_text(text: str, indent: int) -> None:
     """Print a sentence in lines of so many columns."""
-    text = made_visible(f"{text[:1].upper()}{text[1:]}")
-    for line in textwrap.wrap(text, _WIDTH - indent):
+    for line in textwrap.wrap(made_visible(text), _WIDTH - indent):
         echo(f"{' ' * indent}{line}")
 
 

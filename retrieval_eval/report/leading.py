@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import structs
 
@@ -14,6 +14,9 @@ from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import interval, times, times_interval
 from retrieval_eval.study.headline import Headline, headline_estimate
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 QUANTITIES: Final[Mapping[str, str]] = {
     "mean_difference": "mean difference",
     "ratio": "ratio of geometric means",
@@ -22,6 +25,17 @@ QUANTITIES: Final[Mapping[str, str]] = {
 """What leads to its name in a sentence."""
 
 _FIELDS: Final = {entry.name: entry for entry in structs.fields(PairedStatistics)}
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as plain objects, None for what is missing."""
+    import pandas as pd
+
+    plain = frame.astype("object").where(frame.notna(), None)
+    return [
+        {str(name): None if value is pd.NA else value for name, value in row.items()}
+        for row in plain.to_dict("records")
+    ]
 
 
 def estimate_of(row: Mapping[str, Any]) -> PairedStatistics:

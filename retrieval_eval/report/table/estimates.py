@@ -16,6 +16,7 @@ from retrieval_eval.report.leading import (
     estimate_of,
     leading,
     leading_interval,
+    plain_rows,
     unit_of,
 )
 from retrieval_eval.report.names import metric_name, reason_sentence
@@ -106,13 +107,11 @@ def header_of(baseline: str, comparison: str) -> tuple[str, ...]:
     return ("Metric", "Estimate", "95 % interval", "Tasks", baseline, comparison, OUTCOMES)
 
 
-def metric_cells(
-    metric: str, found: PairedEstimate | None, *, is_short: bool = False
-) -> list[tuple[str, ...]]:
+def metric_cells(metric: str, found: PairedEstimate | None) -> list[tuple[str, ...]]:
     """Return the rows of a metric: the leading estimate, and what is read beside it.
 
-    Below a time are the tasks without a relevant file, and unless ``is_short`` below a cost the
-    mean difference, and below fewer than ten tasks an interval that holds for any distribution.
+    Below a time are the tasks without a relevant file, below a cost the mean difference, and below
+    fewer than ten tasks an interval that holds for any distribution.
     """
     known = metric_name(metric)
     if found is None:
@@ -139,8 +138,6 @@ def metric_cells(
             of(found.n_never_comparison, found.n_watched_comparison),
         )
         rows.append((NEVER.format(known.label), "", "", "", *never, ""))
-    if is_short:
-        return rows
     if lead.quantity == "ratio" and found.mean_difference is not None:
         unit = unit_of(metric)
         text = f"{known.difference(found.mean_difference)} {unit}".strip()
@@ -153,9 +150,7 @@ def metric_cells(
     return rows
 
 
-def estimate_notes(
-    found: Mapping[str, PairedEstimate | None], *, is_short: bool = False
-) -> tuple[str, ...]:
+def estimate_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]:
     """Return how to read ratios, times and total bills, and why metrics have no estimate."""
     known = {metric: block for metric, block in found.items() if block is not None}
     leads = {metric: headline_estimate(block) for metric, block in known.items()}
@@ -170,16 +165,21 @@ def estimate_notes(
         if leads[m].estimate is not None
     ]
     notes += [TIMES.format(metrics=", ".join(timed))] if timed else []
-    if not is_short:
-        endless = [m for m in known if m in BY_NAME and not BY_NAME[m].is_bounded]
-        means = [m for m in endless if leads[m].quantity == "mean_difference"]
-        notes += _bill_notes({m: known[m] for m in (*has["ratio"], *means)})
+    endless = [m for m in known if m in BY_NAME and not BY_NAME[m].is_bounded]
+    means = [m for m in endless if leads[m].quantity == "mean_difference"]
+    notes += _bill_notes({m: known[m] for m in (*has["ratio"], *means)})
+    return (*notes, *missing_notes(found))
+
+
+def missing_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]:
+    """Return why metrics have no estimate, or no interval."""
+    leads = {m: headline_estimate(block) for m, block in found.items() if block is not None}
     lost: dict[str, list[str]] = {}
     for metric, lead in leads.items():
         reason = lead.reason if lead.estimate is None else lead.ci_reason
         if lead.estimate is None or (lead.ends is None and reason):
             lost.setdefault(reason_sentence(reason), []).append(metric)
-    return (*notes, *(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items()))
+    return tuple(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items())
 
 
 def _bill_notes(found: Mapping[str, PairedEstimate]) -> list[str]:
@@ -377,17 +377,6 @@ def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> W
             POWER,
         ),
     )
-
-
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as plain objects, None for what is missing."""
-    import pandas as pd
-
-    plain = frame.astype("object").where(frame.notna(), None)
-    return [
-        {str(name): None if value is pd.NA else value for name, value in row.items()}
-        for row in plain.to_dict("records")
-    ]
 
 
 def metric_rows(frame: pd.DataFrame, metrics: Sequence[str] | None) -> list[dict[str, Any]]:
