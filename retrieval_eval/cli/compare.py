@@ -85,6 +85,12 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     "tasks share one, else suite.",
 )
 @click.option(
+    "--sequential",
+    is_flag=True,
+    help="Trials are still added and the comparison is read more than once: the verdict rests on "
+    "intervals and p-values that hold at every look, which are given beside the others.",
+)
+@click.option(
     "--write-design",
     type=click.Path(dir_okay=False, path_type=Path),
     is_flag=False,
@@ -118,6 +124,7 @@ def compare(
     alpha: float | None,
     margin: float | None,
     cluster: Clustering | None,
+    sequential: bool,
     write_design: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
@@ -165,7 +172,13 @@ def compare(
         "seed": seed,
         "jobs": jobs,
     }
-    overrides = {"headline": headline, "alpha": alpha, "margin": margin, "cluster": cluster}
+    overrides = {
+        "headline": headline,
+        "alpha": alpha,
+        "margin": margin,
+        "cluster": cluster,
+        "is_sequential": sequential or None,
+    }
     with progress_bar("trial") as progress:
         found = compare_sides(
             sides,

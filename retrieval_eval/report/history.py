@@ -141,9 +141,6 @@ class History(frames.Measured):
         finding = f"{counted(len(read), 'run')} over time"
         return Block("header", finding, tuple(s for s in sentences if s), badges=tuple(badges))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return self.block()._repr_mimebundle_(include, exclude)
-
     def __repr__(self) -> str:
         said = notice(self.n_simulated, len(self._tables["runs"]), "run", "system")
         return f"<History: {self.block().finding}>{f' {said}' if said else ''}"

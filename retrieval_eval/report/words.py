@@ -46,7 +46,7 @@ from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import Headline, headline_estimate
+from retrieval_eval.study.headline import Headline, headline_estimate, looks_sentence
 from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.threats import leading_threats, threat_title
 from retrieval_eval.study.verdict import is_fragile
@@ -433,11 +433,13 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
     text += f": {a} with {baseline}, {b} with {other}"
     if record.verdict == "no_detectable_difference":
-        if lead.excludes_null:
+        if lead.excludes_null and result.always_method is None:
             text += "; interval and test disagree"
         if lead.detectable is not None and not record.overturn:
             what = "ratios" if lead.quantity == "ratio" else "differences"
             text += f"; {what} below {detectable(metric, lead)} would go unnoticed"
+    if looks := looks_sentence(result):
+        text += f". {looks[0].upper()}{looks[1:]}"
     return f"{text}."
 
 

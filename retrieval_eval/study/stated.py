@@ -354,17 +354,17 @@ def _truth(given: Any, where: str) -> bool:
 
 def _scales(given: Any, where: str) -> dict[str, Scale | None]:
     found: dict[str, Scale | None] = {}
-    what = f'expected [lowest, highest] or "{UNKNOWN}"'
+    what = f'[lowest, highest] or "{UNKNOWN}"'
     for suite, ends in _table(given, where).items():
         place = f"{where}.{visible(suite)}"
         if ends is None or ends == UNKNOWN:
             found[encodable(suite)] = None
             continue
         if not isinstance(ends, list | tuple) or len(ends) != 2:
-            raise BadInputError(f"{place}: {what}, got {_shown(ends)}")
+            raise BadInputError(f"{place}: expected {what}, got {_shown(ends)}")
         low, high = (_number(end, place, what) for end in ends)
         if not low < high or not math.isfinite(high - low):
-            raise BadInputError(f"{place}: {what}, got {_shown(ends)}")
+            raise BadInputError(f"{place}: expected {what}, got {_shown(ends)}")
         found[encodable(suite)] = (low, high)
     return found
 
@@ -490,8 +490,8 @@ def _toml(value: Any) -> str:
 
 def _text(value: str) -> str:
     """Return text as a quoted TOML string; every character that does not show is escaped."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{made_visible(encodable(escaped), _toml_escape)}"'
+    escaped = encodable(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{made_visible(escaped, _toml_escape)}"'
 
 
 def _toml_escape(character: str) -> str:

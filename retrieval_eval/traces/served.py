@@ -10,17 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retrieval_eval.traces.dialects import wording
+from retrieval_eval.traces.dialects import exit_statuses, wording
 
 _LONGEST_OPENING: Final = 400
 
-_EXIT_STATUS: Final = re.compile(
-    r"^(?:Exit [Cc]ode:? -?\d+|(?:Process|Command) exited with code -?\d+|\[exit_code\] -?\d+"
-    r"|<returncode>-?\d+</returncode>|<exited with exit code -?\d+>"
-    r"|\[(?:The c|C)ommand (?:completed|finished) with exit code -?\d+\b.*)\s*$",
-    re.MULTILINE,
-)
-_OPENING_STATUS: Final = re.compile(r"\s*(?:Error: )?Exit code \d+\s*(?:\n|$)")
 _STATUS_NAMES: Final = ("exit_code", "exitCode", "returncode", "return_code")
 
 
@@ -35,19 +28,6 @@ def is_refusal(text: str) -> bool:
     False
     """
     return wording("refusals").match(text[:_LONGEST_OPENING].lstrip()) is not None
-
-
-def opens_with_exit_status(text: str) -> bool:
-    r"""Whether a text opens as Claude Code opens that of a command which ended in an error.
-
-    Examples
-    --------
-    >>> opens_with_exit_status("Exit code 2\nls: no such file")
-    True
-    >>> opens_with_exit_status("Command timed out after 2m 0.0s\nExit code 2")
-    False
-    """
-    return _OPENING_STATUS.match(text[:_LONGEST_OPENING]) is not None
 
 
 def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
@@ -66,7 +46,7 @@ def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
     if any(isinstance(status, int) and not isinstance(status, bool) for status in stated):
         return True
     ends = text[:_LONGEST_OPENING] + "\n" + text[-_LONGEST_OPENING:]
-    return _EXIT_STATUS.search(ends) is not None
+    return exit_statuses().search(ends) is not None
 
 
 # What a server answers in place of what was requested.

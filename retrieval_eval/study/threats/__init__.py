@@ -140,7 +140,21 @@ class Study:
         """
         found = apparent(self.block, self.design.alpha)
         same = self.equivalence
-        return "equivalent" if same is not None and same.is_equivalent else found
+        if same is None or not same.is_equivalent or not self._is_always_within(same):
+            return found
+        return "equivalent"
+
+    def _is_always_within(self, same: Equivalence) -> bool:
+        """Whether the interval that holds at every look lies within the margins, if it is read."""
+        low, high = self.block.always_low, self.block.always_high
+        if self.block.always_method is None:
+            return True
+        return (
+            low is not None
+            and high is not None
+            and same.margin_low < low
+            and high < same.margin_high
+        )
 
     @cached_property
     def equivalence(self) -> Equivalence | None:

@@ -60,8 +60,7 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
         )
     # A gain is overturned by low missing values of the comparison or high ones of the baseline.
     tips = [
-        f"those of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} "
-        f"{tip:.2f}"
+        f"of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} {tip:.2f}"
         for arm, tip in zip(arms, (block.tipping_baseline, block.tipping_comparison), strict=True)
         if tip is not None
     ]
@@ -70,7 +69,8 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
     elif has_effect and not round(worst, 9):
         text += ", so there may be no difference at all"
     elif has_effect:
-        text += f"; the sign changes if {' or if '.join(tips)}" if tips else "; the sign can change"
+        how = f"changes if those {' or if those '.join(tips)}" if tips else "can change"
+        text += f"; the sign {how}"
     elif is_up == (worst > 0) and worst:
         text += ", so they cannot change its sign"
     text += "".join(f"; {said}" for said in _which(study))
@@ -82,7 +82,7 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
         sentence=text,
         arm=_only([arm.config for arm, k in zip(arms, lacking, strict=True) if k]),
         estimate=worst,
-        overturn=f"if of the missing values {' or '.join(tips)}" if tips else None,
+        overturn=f"if the missing values {' or those '.join(tips)}" if tips else None,
     )
 
 

@@ -71,6 +71,14 @@ class Dialect:
         as its memory and the results it saved.
     blocks
         Opening and closing mark of text that the harness adds to results.
+    saved_files
+        Regular expressions found in the paths of files to which the harness saves results that are
+        too large to show.
+    preview
+        Takes an answer and returns what it shows of such a result; any other answer as it is.
+    statuses
+        Regular expressions for a whole line at the beginning or the end of an answer in which the
+        harness states the exit status of a command.
     keeps_shell
         Whether a command finds the folder and the variables that the command of an earlier call
         left; otherwise each command starts in the folder that is stated for its call.
@@ -109,6 +117,9 @@ class Dialect:
     empty: tuple[str, ...] = ()
     own_files: tuple[str, ...] = ()
     blocks: tuple[tuple[str, str], ...] = ()
+    saved_files: tuple[str, ...] = ()
+    preview: Callable[[str], str] | None = None
+    statuses: tuple[str, ...] = ()
     answer: Callable[[ToolCall], ToolResult] | None = None
     source: str = ""
 
@@ -190,10 +201,25 @@ def dialect_of(harness: str | None) -> Dialect | None:
 
 
 @cache
-def wording(kind: Literal["refusals", "failures", "empty", "own_files"]) -> re.Pattern[str]:
+def wording(
+    kind: Literal["refusals", "failures", "empty", "own_files", "saved_files"],
+) -> re.Pattern[str]:
     """Return one expression for what all dialects state of a kind."""
     found = [text for _, dialect in DIALECTS.items() for text in getattr(dialect, kind)]
     return re.compile("|".join(f"(?:{text})" for text in found))
+
+
+@cache
+def exit_statuses() -> re.Pattern[str]:
+    """Return one expression for the lines in which harnesses state an exit status."""
+    found = [text for _, dialect in DIALECTS.items() for text in dialect.statuses]
+    return re.compile(rf"^(?:{'|'.join(found)})\s*$", re.MULTILINE)
+
+
+@cache
+def previews() -> tuple[Callable[[str], str], ...]:
+    """Return what takes the previews of saved results out of answers."""
+    return tuple(d.preview for _, d in DIALECTS.items() if d.preview is not None)
 
 
 @cache

@@ -2,8 +2,52 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.results.local_files import read_local, read_write
+
+_OPENING: Final = 400
+_OPENING_STATUS: Final = re.compile(r"\s*(?:Error: )?Exit code \d+\s*(?:\n|$)")
+
+
+def opens_with_exit_status(text: str) -> bool:
+    r"""Whether a text opens as that of a command which ended in an error.
+
+    Examples
+    --------
+    >>> opens_with_exit_status("Exit code 2\nls: no such file")
+    True
+    >>> opens_with_exit_status("Command timed out after 2m 0.0s\nExit code 2")
+    False
+    """
+    return _OPENING_STATUS.match(text[:_OPENING]) is not None
+
+
+_PERSISTED: Final = "<persisted-output>"
+_PREVIEW: Final = re.compile(r"^Preview \([^)\n]{0,60}\):?$", re.MULTILINE)
+_PREVIEW_END: Final = re.compile(r"\n\.{3}\s*$")
+
+
+def preview(text: str) -> str:
+    r"""Return what an answer shows of a result that was saved to a file; another as it is.
+
+    Examples
+    --------
+    >>> preview("<persisted-output>\nPreview (first 2KB):\na.py\nb\n...\n</persisted-output>")
+    'a.py'
+    """
+    if not text.lstrip().startswith(_PERSISTED):
+        return text
+    marker = _PREVIEW.search(text)
+    if marker is None:
+        return ""
+    body = text[marker.end() :].split("</persisted-output>", 1)[0]
+    # The preview is cut at a byte count, so its last line may be half a line.
+    body = _PREVIEW_END.sub("", body)
+    return body.rsplit("\n", 1)[0].removeprefix("\n")
+
 
 DIALECTS.add(
     "claude-code",
@@ -33,11 +77,14 @@ DIALECTS.add(
         ),
         empty=(r"<system-reminder>Warning: the file exists but the contents are empty",),
         own_files=(
-            r"/tool-results/[^/]+\.(?:txt|json)$",
             r"/(?:\.claude|sessions)/projects/",
             r"/\.claude/(?:plans|todos|file-history)/",
             r"^/tmp/claude-\d",
         ),
+        saved_files=(r"/tool-results/[^/]+\.(?:txt|json)$",),
+        preview=preview,
+        # The second form is that of the conversion to ATIF.
+        statuses=(r"Exit code \d+", r"\[exit_code\] -?\d+"),
         blocks=(("<system-reminder>", "</system-reminder>"),),
         tools=(
             Tool(("bash",), "other", read_nothing, is_shell=True),

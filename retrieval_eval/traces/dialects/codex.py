@@ -199,11 +199,13 @@ DIALECTS.add(
         delegating=frozenset({"spawn_agent", "spawn_agents_on_csv"}),
         keeps_shell=False,
         refusals=_REFUSALS,
+        statuses=(r"Exit code:? -?\d+", r"Process exited with code -?\d+"),
         failures=(r"apply_patch verification failed", r"tool call (?:error: |failed for `)"),
         answer=answer,
         source=(
             "openai/codex: core/tools 7f589e4, protocol 001cb8e and 01baf68 (items), "
-            "exec_events 08a1f30; code mode from readers of its traces; no trace seen"
+            "exec_events 08a1f30; code mode and the history of sub-agents from readers of "
+            "its traces; lines of 0.107 to 0.155 seen"
         ),
         tools=(
             Tool(

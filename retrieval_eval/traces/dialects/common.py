@@ -15,9 +15,17 @@ from retrieval_eval.traces.results.local_files import (
 from retrieval_eval.traces.results.mentions import (
     pull_request_category,
     read_mentions,
+    read_outline,
     read_pull_request,
 )
-from retrieval_eval.traces.results.remote import list_remote, page_category, read_page, read_remote
+from retrieval_eval.traces.results.remote import (
+    list_remote,
+    page_category,
+    read_page,
+    read_remote,
+    read_resource,
+    resource_category,
+)
 
 DIALECTS.add(
     "housekeeping",
@@ -92,6 +100,7 @@ DIALECTS.add(
         ),
         guesses=(
             Tool(("*fetch*",), page_category, read_page),
+            Tool(("read_mcp_resource*", "read_resource*"), resource_category, read_resource),
             Tool(("*repository_tree*",), "file_search", list_remote),
             Tool(("*pull_request*diff*", "*pull_request*files*"), "commit_search", read_mentions),
             Tool(("pull_request_read",), pull_request_category, read_pull_request),
@@ -116,12 +125,19 @@ DIALECTS.add(
                     "*edit*",
                     "*create*file*",
                     "*delete*file*",
+                    "*move*file*",
+                    "*rename*file*",
                     "*replace*",
                     "insert_*",
                     "push_files",
                 ),
                 "file_write",
                 read_write,
+            ),
+            Tool(
+                ("*symbols_overview*", "*document_symbols*", "*file_outline*"),
+                "symbol_navigation",
+                read_outline,
             ),
             Tool(
                 ("*commit*", "*diff*", "*blame*", "*revisions*", "git_log", "git_show"),

@@ -63,6 +63,7 @@ DIALECTS.add(
             r"The user rejected this tool call",
         ),
         answer=answer,
+        statuses=(r"<exited with exit code -?\d+>",),
         source="generated event types of copilot-sdk at 0139612; tool names from reports",
         tools=(
             Tool(("powershell",), "other", read_nothing, is_shell=True),

@@ -256,6 +256,7 @@ DIALECTS.add(
         failures=(r"File path must be within|Path not in workspace", r"Path is not a directory"),
         own_files=(r"/\.(?:gemini|qwen)/tmp/[^/]+/",),
         answer=answer,
+        statuses=(r"Exit Code:? -?\d+",),
         source="google-gemini/gemini-cli 5411f113 (0.49 preview), recording 04741d1; not seen",
         tools=(
             Tool(("run_shell_command",), "other", read_nothing, is_shell=True),

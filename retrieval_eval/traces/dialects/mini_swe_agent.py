@@ -73,6 +73,7 @@ DIALECTS.add(
         keeps_shell=False,
         refusals=(r"<exception>[^\n<]{0,300}action was not executed",),
         answer=answer,
+        statuses=(r"<returncode>-?\d+</returncode>",),
         source=(
             "mini-swe-agent 1.14 and 2.4.6 at a83fcae8, read in its source; two "
             "trajectories of 1.x seen"

@@ -76,7 +76,7 @@ DIALECTS.add(
         source=(
             "anomalyco/opencode: message-v2 007a940, run 00f9806, read 00937b9, grep 082eeb9, "
             "truncate 0a3427d, session.sql 063e830, session/message 08e3e1f, export 07fa810; "
-            "no trace seen"
+            "a stream of 1.18.25 seen"
         ),
         tools=(Tool(("call_omo_agent",), "other", read_nothing),),
     ),

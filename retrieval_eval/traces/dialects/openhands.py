@@ -86,6 +86,7 @@ DIALECTS.add(
             r"Ran into [^\n]{1,1000} while trying to (?:read|write to) ",
         ),
         answer=answer,
+        statuses=(r"\[(?:The c|C)ommand (?:completed|finished) with exit code -?\d+\b.*",),
         source=(
             "OpenHands at 156d0686 and its SDK 1.43 at 611629e6, read in their sources; "
             "trajectories of 1.4 and 1.5, outputs of evaluations with 0.9 and 0.35, events and "

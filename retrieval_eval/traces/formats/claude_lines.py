@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.dialects.claude_code import opens_with_exit_status
 from retrieval_eval.traces.reading import CallLog, arguments_of, is_summary
-from retrieval_eval.traces.served import opens_with_exit_status
 from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, anthropic_usage, is_misstated
 from retrieval_eval.traces.untrusted import blocks_text, clean, dict_of, text_of
 

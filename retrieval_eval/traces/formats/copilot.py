@@ -195,6 +195,10 @@ def _complete(state: _State, data: Mapping[str, Any], timestamp: float | None, w
         state.log.complaints.note(where, "a tool result does not name its call")
         return
     stated = data.get("result")
+    if stated is None and data.get("success") is True:
+        # Editors record that a call ended, and not what it returned.
+        state.log.touch(call_id, timestamp)
+        return
     text = blocks_text(dict_of(stated).get("content") if isinstance(stated, dict) else stated)
     error = dict_of(data.get("error"))
     is_error = data.get("success") is not True

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
-from retrieval_eval.traces.dialects import added_blocks, wording
+from retrieval_eval.traces.dialects import added_blocks, previews, wording
 from retrieval_eval.traces.served import is_refusal
-
-_PERSISTED: Final = "<persisted-output>"
-_PREVIEW: Final = re.compile(r"^Preview \([^)\n]{0,60}\):?$", re.MULTILINE)
-_PREVIEW_END: Final = re.compile(r"\n\.{3}\s*$")
-
-_SAVED_RESULT: Final = re.compile(r"/tool-results/[^/]+\.(?:txt|json)$")
 
 
 def is_failure(text: str) -> bool:
@@ -41,12 +32,12 @@ def is_harness_file(path: str) -> bool:
     >>> is_harness_file("/workspace/src/memory/pool.c")
     False
     """
-    return wording("own_files").search(path) is not None
+    return is_saved_result(path) or wording("own_files").search(path) is not None
 
 
 def is_saved_result(path: str) -> bool:
     """Whether a path is a result the harness saved because it was too large to show."""
-    return _SAVED_RESULT.search(path) is not None
+    return wording("saved_files").search(path) is not None
 
 
 def undecorated(text: str) -> str:
@@ -59,7 +50,9 @@ def undecorated(text: str) -> str:
     """
     for opening, closing in added_blocks():
         text = _without_blocks(text, opening, closing)
-    return _preview(text)
+    for preview in previews():
+        text = preview(text)
+    return text
 
 
 def _without_blocks(text: str, opening: str, closing: str) -> str:
@@ -75,15 +68,3 @@ def _without_blocks(text: str, opening: str, closing: str) -> str:
         kept.append(text[position:start])
         position = end + len(closing)
     return "".join(kept) + text[position:]
-
-
-def _preview(text: str) -> str:
-    if not text.lstrip().startswith(_PERSISTED):
-        return text
-    marker = _PREVIEW.search(text)
-    if marker is None:
-        return ""
-    body = text[marker.end() :].split("</persisted-output>", 1)[0]
-    # The preview is cut at a byte count, so its last line may be half a line.
-    body = _PREVIEW_END.sub("", body)
-    return body.rsplit("\n", 1)[0].removeprefix("\n")

@@ -12,6 +12,7 @@ from retrieval_eval.paths import diff_path
 from retrieval_eval.records import Access, LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
     NOTHING,
+    PATH_ARGUMENTS,
     Found,
     Seen,
     distinct,
@@ -23,6 +24,7 @@ from retrieval_eval.traces.results.base import (
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.listing import listed_names
+from retrieval_eval.traces.results.prose import looks_like_file
 
 # --------------------------------------------------------------------------------------------------
 # Web addresses of files in code hosts and code search.
@@ -269,6 +271,17 @@ def read_mentions(seen: Seen) -> Found:
         has_answer = seen.category != "file_search" and _holds_records(seen.value)
     targets = distinct(t if t.repository else _placed(t, seen.cwd) for t in found)
     return Found(targets, is_opaque=seen.is_truncated or (has_answer and not targets))
+
+
+def read_outline(seen: Seen) -> Found:
+    """Return the file whose symbols are listed; of a folder, the files that the answer names."""
+    path = text_argument(seen.arguments, PATH_ARGUMENTS)
+    found = read_mentions(seen)
+    if path is None or found.targets or not looks_like_file(path) or not found.is_opaque:
+        return found
+    repository = repository_argument(seen.arguments)
+    target = RawTarget(path, "matched", repository)
+    return Found((target if repository else _placed(target, seen.cwd),))
 
 
 def _bare_paths(seen: Seen, access: Access, asked: str | None) -> list[RawTarget]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import unquote
 
 from retrieval_eval.records import LineRange, RawTarget, ToolCategory, ToolResult
 from retrieval_eval.traces.results.base import (
@@ -160,6 +161,25 @@ def _offered(text: str) -> list[str] | None:
     return None if offer is None else strings(parsed(offer[1]))
 
 
+def resource_category(arguments: Mapping[str, Any]) -> ToolCategory:
+    """Return ``file_read`` for the resource of a server that is a file, else ``other``."""
+    address = _address(arguments)
+    is_file = address.startswith(_FILE_ADDRESS) or file_link(address) is not None
+    return "file_read" if is_file else "other"
+
+
+def read_resource(seen: Seen) -> Found:
+    """Return the file that a server's resource is, where its address names one."""
+    address = _address(seen.arguments)
+    if not address.startswith(_FILE_ADDRESS):
+        return read_page(seen) if file_link(address) is not None else NOTHING
+    path = unquote(address.removeprefix(_FILE_ADDRESS))
+    return read_local(replace(seen, arguments={**seen.arguments, "path": path}))
+
+
+_FILE_ADDRESS: Final = "file://"
+
+
 def list_remote(seen: Seen) -> Found:
     """Return the files a listing names; folders end in a slash or are marked as such."""
     repository = repository_argument(seen.arguments)
@@ -172,11 +192,15 @@ def list_remote(seen: Seen) -> Found:
         return NOTHING
     else:
         names = listed_names(seen.text, seen.is_truncated)
+    folder = text_argument(seen.arguments, FOLDER_ARGUMENTS)
     if repository is None:
         # An unknown server may answer in prose: only a known listing may hold spaces.
         if any(" " in name for name in names):
             return read_mentions(seen)
-        names = located(names, text_argument(seen.arguments, FOLDER_ARGUMENTS), seen.cwd)
+        names = located(names, folder, seen.cwd)
+    elif folder is not None:
+        files = [name for name in names if not name.endswith("/")]
+        names = located(files, folder.strip("/") or None, None)
     targets = distinct(RawTarget(n, "listed", repository) for n in names)
     return Found(targets, is_opaque=seen.is_truncated)
 

@@ -314,7 +314,7 @@ def shared_evidence(
             uncounted.add(id(segment))
         if planned is not None and planned.prints and not _has_failed(planned, output):
             printers[id(segment)].append(planned)
-            counts[id(segment)].append((step, _count(step, planned)))
+            counts[id(segment)].append((step, _count(step, planned, output)))
     kinds = {key: Counter(_kind(planned) for planned in group) for key, group in printers.items()}
     one_file = {key: _show_one_file(group) for key, group in printers.items()}
     contested = {key: _contested(group, lines_of[key]) for key, group in printers.items()}
@@ -360,7 +360,8 @@ def _is_crowded(group: Sequence[Plans], lines: Sequence[str], output: Output) ->
     for plan in plans:
         if plan.evidence == "text" and not plan.is_selective:
             n_shown = sum(not output.failed(o.written, plan.cwd) for o in plan.files)
-            n_files += n_shown if plan.end is None else min(n_shown, 1)
+            is_one = plan.end is not None or plan.is_joint
+            n_files += min(n_shown, 1) if is_one else n_shown
     if n_files + bool(searches) < 2:
         return False
     shown = (line for line in lines if not any(could_print(plan, line) for plan in searches))
@@ -376,7 +377,13 @@ _Count = tuple[int, int | None]
 _ONE_LINE: Final = frozenset(["pwd", "whoami", "hostname", "date", "uname"])
 
 
-def _count(step: Step, planned: Plans) -> _Count:
+_LINE_EACH: Final = frozenset(
+    ["wc", "file", "readlink", "realpath", "md5sum", "sha1sum", "sha256sum", "cksum"]
+)
+"""Programs that print one line about each of their files; ``wc`` adds one about several."""
+
+
+def _count(step: Step, planned: Plans, output: Output) -> _Count:
     last = step.stages[-1]
     most = _most_lines(last)
     plan = planned.shown
@@ -387,6 +394,12 @@ def _count(step: Step, planned: Plans) -> _Count:
     is_fixed = last.program in _ONE_LINE or (
         last.program == "wc" and len(step.stages) > 1 and not scan(last.args).operands
     )
+    if last.program in _LINE_EACH and len(step.stages) == 1 and plan is not None:
+        n_files = len(plan.operands)
+        is_known = len(plan.files) == n_files > 0 and not output.errors
+        if is_known and not (step.is_conditional or plan.hides_errors):
+            n_lines = n_files + (last.program == "wc" and n_files > 1)
+            return n_lines, n_lines
     is_sure = is_fixed and not step.is_conditional
     return (1, 1) if is_sure else (0, 1 if is_fixed else most)
 

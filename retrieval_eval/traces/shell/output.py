@@ -86,17 +86,28 @@ def is_error_line(line: str) -> bool:
     >>> is_error_line("cat: a.py: No such file or directory"), is_error_line("cat: 3")
     (True, False)
     """
-    if len(line) > _MAX_ERROR_LINE or ":" not in line or line[:1] in " \t#":
+    if len(line) > _MAX_ERROR_LINE or line[:1] in " \t#":
         return False
+    if ":" not in line:
+        return _NOT_REACHED.match(line) is not None
     if _IN_ANY_LANGUAGE.match(line) and not line.endswith("binary file matches"):
         return True
-    if _OF_THE_SHELL.match(line):
+    if _OF_THE_SHELL.match(line) or _NOT_REACHED.match(line):
         return True
     return _ERROR.search(line) is not None and _LEAD.match(line) is not None
 
 
 _IN_ANY_LANGUAGE = re.compile(r"(?:cat|tac|nl|head|tail|sed|wc|ls|find|[ef]?grep): \S.*: \S")
 _OF_THE_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh: (?:-c: |eval: )?(?:line )?\d+: \S")
+_NOT_REACHED = re.compile(
+    r"Error response from daemon: |Error: No such container: |OCI runtime exec failed: "
+    r"|Cannot connect to the Docker daemon |service \"[^\"]{1,200}\" is not running"
+    r"|Error from server(?: \(|: )|error: unable to upgrade connection"
+    r"|ssh: (?:connect to host|Could not resolve hostname) |Host key verification failed"
+    r"|\S{1,200}: Permission denied \("
+)
+"""What programs print that did not reach the place where a command was to run."""
+
 _LEAD = re.compile(
     r"(?:/\S*/)?(?:ba|z|da)?sh: |[\w./+-]+: (?!\s)|fatal: |error: |[\w.]*Error: |find: "
 )

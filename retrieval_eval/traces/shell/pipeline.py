@@ -128,18 +128,21 @@ def _through_xargs(shown: Plan | None, stage: Invocation, before: Invocation | N
     if not stage.program:
         return shown
     names = _literal_names(before)
-    if names is not None:
-        args = [literal(name) for name in names]
-    else:
-        roots: tuple[str, ...] = ()
-        is_named = shown is not None and shown.evidence == "names"
-        if shown is not None and is_named and all(o.kind == "file" for o in shown.operands):
-            roots = tuple(o.written for o in shown.operands)
-        args = [Arg((None,), is_feed=True, roots=roots)]
+    args = [literal(name) for name in names] if names is not None else _fed(shown)
     if holes is None:
         return _inner(replace(stage, args=(*stage.args, *args)))
     filled = tuple(_fill(arg, holes, args[0]) for arg in stage.args)
     return _inner(replace(stage, args=filled))
+
+
+def _fed(shown: Plan | None) -> list[Arg]:
+    """Return the names that a pipeline hands on: those below its folders, or that fit patterns."""
+    operands = shown.operands if shown is not None and shown.evidence == "names" else ()
+    if operands and all(o.kind == "pattern" for o in operands):
+        return [Arg((None,), pattern=o.written) for o in operands]
+    is_known = all(o.kind == "file" for o in operands)
+    roots = tuple(o.written for o in operands) if is_known else ()
+    return [Arg((None,), is_feed=True, roots=roots)]
 
 
 def _fill(arg: Arg, holes: str, value: Arg) -> Arg:

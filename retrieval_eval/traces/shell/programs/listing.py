@@ -38,6 +38,7 @@ def plan_describer(stage: Invocation) -> Plan:
         operands,
         stage.cwd,
         hides_errors=stage.hides_errors,
+        is_joint=stage.program == "cmp",
     )
     if stage.program == "du" or any(operand.kind != "file" for operand in operands):
         return replace(plan, evidence="names", style="columns")

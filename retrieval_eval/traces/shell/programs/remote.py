@@ -110,6 +110,8 @@ def plan_fetch(stage: Invocation) -> Plan:
     elif not is_curl or options.has("O", "remote-name"):
         return Plan(stage.program)
     for arg in options.operands:
+        if arg.text is not None and arg.text.startswith("file:///"):
+            return reader(stage, (Operand(unquote(arg.text.removeprefix("file://"))),))
         match = _RAW.match(arg.raw) or _HOSTED.match(arg.raw)
         if match and arg.text is not None:
             plan = reader(stage, (Operand(unquote(match[2])),))

@@ -128,3 +128,14 @@ def test_what_is_broken_is_named():
         "agent/e.jsonl:2: a tool call without a name",
         "agent/e.jsonl:3: a tool result does not name its call",
     )
+
+
+def test_an_end_without_a_result_leaves_the_call_without_one():
+    started = {"toolCallId": "c", "toolName": "view", "arguments": {"path": "/w/a.py"}}
+    lines = [
+        {"type": "session.start", "data": {"copilotVersion": "1.0.41"}},
+        {"type": "tool.execution_start", "data": started},
+        {"type": "tool.execution_complete", "data": {"toolCallId": "c", "success": True}},
+    ]
+    (call,) = read_lines([Line(n, v) for n, v in enumerate(lines, start=1)], "e.jsonl").calls
+    assert call.result is None
