@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from retrieval_eval.model.impact import ComparisonDocument, PairedEstimate
+from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import words
 from retrieval_eval.report.exhibits import Block, Table, strip
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
@@ -137,9 +137,8 @@ def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRI
     shown, left = _discriminating(record, metrics)
     estimates = {m: record.metrics[m] for m in shown if m in record.metrics}
     out = [f"Left out, unable to tell the two apart: {', '.join(left)}."] if left else []
-    rows = [
-        (_titled(m, estimates.get(m)), *metric_cells(m, estimates.get(m))[0][1:]) for m in shown
-    ]
+    # What stands below a metric in its table is left to that table, or to a threat.
+    rows = [metric_cells(m, estimates.get(m))[0] for m in shown]
     return Table(
         "headline",
         "Paired estimates over matched tasks",
@@ -152,18 +151,6 @@ def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRI
             *out,
         ),
     )
-
-
-def _titled(metric: str, found: PairedEstimate | None) -> str:
-    """Return the name of a metric, of a time with the tasks on which no file was found."""
-    title = metric_name(metric).titled
-    if found is None or not (found.n_never_baseline or found.n_never_comparison):
-        return title
-    first, second = (
-        of(found.n_never_baseline, found.n_watched_baseline),
-        of(found.n_never_comparison, found.n_watched_comparison),
-    )
-    return f"{title}; never found: {first} and {second}"
 
 
 def _discriminating(
