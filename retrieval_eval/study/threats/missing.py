@@ -40,9 +40,6 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
         return
     is_up = (block.mean_difference or 0.0) > 0
     worst = low if is_up else high
-    if study.design.missing == "failure":
-        # A missing value is known then: it is 0.
-        worst = _as_failures(study)
     ends = (worst,) if study.is_clear else (low, high)
     is_reversed = any(map(study.overturns, ends))
     has_effect = is_reversed or not _is_clear_at_worst(study, _completed(study))
@@ -53,13 +50,10 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
         if k
     ]
     text = f"values are missing on {' and '.join(parts)}"
-    if study.design.missing == "failure":
-        text += f": counted as 0, the mean difference is {signed(worst, 3)}"
-    else:
-        text += (
-            f": over all of them the mean difference lies between {signed(low, 3)} and "
-            f"{signed(high, 3)}"
-        )
+    text += (
+        f": over all of them the mean difference lies between {signed(low, 3)} and "
+        f"{signed(high, 3)}"
+    )
     # A gain is overturned by low missing values of the comparison or high ones of the baseline.
     tips = [
         f"of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} {tip:.2f}"
@@ -99,7 +93,7 @@ def _overturn(tips: Sequence[str]) -> str | None:
 
 def _how(study: Study, tips: Sequence[str]) -> str | None:
     """Return which missing values make the difference unclear, or of the other sign."""
-    if not study.is_clear or study.design.missing == "failure":
+    if not study.is_clear:
         return _overturn(tips)
     unclear = [
         f"of {arm.config} average {'below' if is_low else 'above'} {mean:.2f}"
@@ -121,13 +115,10 @@ def _completed(
     """Return the differences of all planned tasks, or of some, every missing value at its worst.
 
     ``columns`` are those of both arms, by default of the metric; ``at`` what the missing values of
-    both arms are taken as, by default the ends of the metric that speak against the difference, or
-    0 where they count as failures.
+    both arms are taken as, by default the ends of the metric that speak against the difference.
     """
     before, after = columns or (study.column, study.column)
     ends = at or ((1.0, 0.0) if study.sign > 0 else (0.0, 1.0))
-    if at is None and study.design.missing == "failure":
-        ends = (0.0, 0.0)
     return [
         (
             task,
@@ -192,16 +183,6 @@ def _unclear_means(study: Study) -> Iterator[tuple[Arm, bool, float]]:
 
 def _only(configs: Sequence[str]) -> str | None:
     return configs[0] if len(configs) == 1 else None
-
-
-def _as_failures(study: Study) -> float:
-    """Return the mean difference over all planned tasks with every missing value as 0."""
-    tasks = _with_truth(study)
-    changes = [
-        _known_part(task.comparison, study.column)[0] - _known_part(task.baseline, study.column)[0]
-        for task in tasks
-    ]
-    return math.fsum(changes) / len(changes) if changes else 0.0
 
 
 def _with_truth(study: Study) -> list[Planned]:
