@@ -151,8 +151,8 @@ def compare(
     What the arms, metric and clusters are meant to be is printed with its source. It is inferred
     from the trials unless a study.toml or the options state it.
 
-    Exit code 0: better, or no detectable difference. 1: worse. 2: no verdict, because the arms are
-    not comparable, too few tasks are matched, or values that an arm lacks could overturn it
+    Exit code 0: better, equivalent, or no detectable difference. 1: worse. 2: no verdict, because
+    the arms are not comparable, too few tasks are matched, or a threat overturns the difference
     (fragile). 3: a run or configuration does not exist, or the design names what there is not.
     """
     from retrieval_eval.pipeline.comparison import compare_sides
