@@ -309,7 +309,10 @@ def test_the_written_design_reads_back_to_the_same_comparison(tmp_path):
         **vars_of(made.record.design),
         "sources": 0,
     }
-    assert again.record.design.sources["alpha"] == str(path)
+    assert again.record.design.sources["alpha"] == "study.toml"
+    both = compare(rows, *ARMS, design=path, mcp_configs=["mcp"])
+    assert both.record.design.arms == made.record.design.arms
+    assert both.record.design.sources["comparison"] == "study.toml and argument"
 
 
 def vars_of(record):
