@@ -137,11 +137,12 @@ def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRI
     shown, left = _discriminating(record, metrics)
     estimates = {m: record.metrics[m] for m in shown if m in record.metrics}
     out = [f"Left out, unable to tell the two apart: {', '.join(left)}."] if left else []
+    # What stands below a metric in its table is left to that table, or to a threat.
     rows = [metric_cells(m, estimates.get(m))[0] for m in shown]
     return Table(
         "headline",
         "Paired estimates over matched tasks",
-        header_of(*words.arms(record)),
+        header_of(*words.arms(record), words.interval_name(record)),
         tuple(rows),
         notes=(
             *missing_notes(estimates),

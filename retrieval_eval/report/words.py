@@ -46,7 +46,7 @@ from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import Headline, headline_estimate, looks_sentence
+from retrieval_eval.study.headline import Headline, deciding_estimate, looks_sentence
 from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.threats import leading_threats, threat_title
 from retrieval_eval.study.verdict import is_fragile
@@ -331,7 +331,7 @@ def interval_name(record: ComparisonDocument) -> str:
 
 
 def _lead(result: PairedEstimate) -> Headline:
-    return headline_estimate(result)
+    return deciding_estimate(result)
 
 
 def verdict_title(record: ComparisonDocument) -> str:
@@ -418,7 +418,8 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     if lead.quantity != "mean_difference":
         text += f" ({QUANTITIES[lead.quantity]})"
     if lead.ends is not None and lead.low is not None:
-        text += f", {interval_name(record)} {leading_interval(metric, result)}"
+        looks = "" if result.always_method is None else " that holds at every look"
+        text += f", {interval_name(record)}{looks} {leading_interval(metric, result)}"
     if lead.p is not None:
         text += f", p {p_value(lead.p)}"
     text += f", over {counted(lead.n, 'matched task')}"
@@ -438,8 +439,9 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
         if lead.detectable is not None and not record.overturn:
             what = "ratios" if lead.quantity == "ratio" else "differences"
             text += f"; {what} below {detectable(metric, lead)} would go unnoticed"
-    if looks := looks_sentence(result):
-        text += f". {looks[0].upper()}{looks[1:]}"
+    said = looks_sentence(result)
+    if said and lead.ends is None:
+        text += f". {said[0].upper()}{said[1:]}"
     return f"{text}."
 
 

@@ -378,6 +378,7 @@ class Comparison:
         from retrieval_eval.stats.paired import MIN_PAIRS
 
         frame = frame_of(name, rows)
+        frame.attrs["confidence"] = self.settings.confidence
         lead = self.record.metrics.get(self.record.verdict_metric)
         if self.withheld:
             why = "A difference could come from that, so it is withheld."
