@@ -167,7 +167,8 @@ class CallReducer:
         for target in use.targets:
             if target.access == "written" and target.doubt is None:
                 self._copies.overwrite(target.path, is_edit=True)
-        return replace(use, targets=self._copies.with_origins(use.targets))
+        targets = self._copies.with_origins(use.targets)
+        return use if len(targets) == len(use.targets) else replace(use, targets=targets)
 
     def _defined(self, call: ToolCall, use: ToolUse) -> tuple[Symbol, ...]:
         if call.result is None or not use.is_retrieval:

@@ -237,7 +237,14 @@ def _of_design(design: Design) -> Stated:
 def kept_design(impact: ImpactAnalysis) -> Stated:
     """Return what was stated of the design of an impact analysis, as its parameters say."""
     kept = impact.parameters.get("design")
-    return replace(stated_from(kept), is_checked=True) if isinstance(kept, Mapping) else Stated()
+    if isinstance(kept, Mapping):
+        return replace(stated_from(kept), is_checked=True)
+    # Earlier versions kept only the configurations that were stated to use MCP.
+    sides = {
+        c for found in impact.comparisons for c in (found.baseline_config, found.comparison_config)
+    }
+    stated = Stated().with_mcp(impact.parameters.get("mcp_configs"), sorted(sides))
+    return replace(stated, is_checked=True)
 
 
 # Reading

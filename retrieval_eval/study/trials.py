@@ -466,6 +466,8 @@ _LARGEST: Final = 1e100
 
 
 def _finite(value: Any) -> float | None:
+    if value is None:
+        return None
     number = value if type(value) is float else as_number(value)
     return number if number is not None and abs(number) <= _LARGEST else None
 

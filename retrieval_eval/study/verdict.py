@@ -131,7 +131,10 @@ def _too_few(study: Study) -> str:
     if study.block.reason == SCALES_DIFFER:
         return f"{counted(n, 'matched task')}: {REASONS[SCALES_DIFFER]}"
     values = study.sample.values
-    text = f"{study.headline.n} of {n} matched tasks have a {label}"
+    known = study.headline.n
+    text = f"{counted(n, 'matched task')} with {label}"
+    if known < n:
+        text = f"{known} of {counted(n, 'matched task')} with {label}"
     if 0 < len(values) <= _MOST_LISTED:
         given = [study.sample.said(value, 2) for value in values]
         listed = " and ".join([", ".join(given[:-1]), given[-1]] if len(given) > 1 else given)

@@ -233,7 +233,40 @@ def test_swapping_the_arms_reverses_every_sign_and_nothing_else(rows):
         there, here = one["views"][view], other["views"][view]
         assert there["verdict"] == OPPOSITE.get(here["verdict"], here["verdict"])
         assert all(is_mirrored(there[m], here[m]) for m in there if m != "verdict")
+    # What threatens one way round threatens the other way round, with the same effect.
+    assert one["n_tasks_to_overturn"] == other["n_tasks_to_overturn"]
+    assert _threats(one) == _threats(other)
     _holds_for_parts(one, other)
+
+
+def _threats(comparison):
+    return sorted(
+        (t["name"], t["effect"], t.get("arm") or "", t["unit"]) for t in comparison["threats"]
+    )
+
+
+STRENGTH = ("no_verdict", "too_few_pairs", "no_detectable_difference", "fragile")
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=studies())
+def test_a_verdict_is_no_stronger_than_its_threats_and_its_gate_allow(rows):
+    found = compared(rows)
+    effects = {threat["effect"] for threat in found["threats"]}
+    if found["gate"]["failed"]:
+        assert found["verdict"] == "no_verdict"
+    elif "lowers" in effects:
+        assert found["verdict"] in STRENGTH
+    if "withholds" in effects:
+        assert found["verdict"] == "no_verdict"
+    if found["verdict"] == "no_verdict":
+        assert {view["verdict"] for view in found["views"].values()} == {"no_verdict"}
+    assert found["views"]["accessed"]["verdict"] == found["verdict"]
+    for threat in found["threats"]:
+        assert threat["sentence"]
+        # What lowers a verdict says what it takes, or is the trials that are left.
+        if threat["effect"] == "lowers":
+            assert threat.get("overturn"), threat["name"]
 
 
 def _rules(comparison):

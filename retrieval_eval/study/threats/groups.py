@@ -121,8 +121,6 @@ def _disagreement(
     study: Study, by: str, labels: Sequence[Hashable], result: Heterogeneity, p_value: float
 ) -> Threat:
     opposite = _opposite(study, labels)
-    # Where nothing is clear on the whole, either sign is of interest.
-    is_contrary = bool(opposite) and (study.is_clear or study.found == "equivalent")
     sample = study.sample
     named = _named(study, _groups(study, labels))
     spread = sample.on_scale(result.spread)
@@ -139,7 +137,7 @@ def _disagreement(
         name="heterogeneity",
         value=spread,
         unit=f"standard deviation of {by} means" + (", as a ratio" if sample.is_ratio else ""),
-        effect="lowers" if is_contrary else "none",
+        effect="lowers" if opposite else "none",
         sentence=text,
         estimate=sample.on_scale(opposite[0].test.mean) if opposite else None,
         overturn=f"if tasks are as those of {opposite[0].label}" if opposite else None,
@@ -147,11 +145,11 @@ def _disagreement(
 
 
 def _opposite(study: Study, labels: Sequence[Hashable]) -> list[_Group]:
-    """Return the groups whose difference clearly has the other sign than that of all tasks."""
+    """Return the groups that clearly contradict what all tasks show: other signs, a large one."""
     return [
         group
         for group in _groups(study, labels)
-        if study.sign * group.test.mean < 0 and group.p_value < study.design.alpha
+        if group.p_value < study.design.alpha and study.overturns(group.test.mean)
     ]
 
 

@@ -74,6 +74,9 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
     elif is_up == (worst > 0) and worst:
         text += ", so they cannot change its sign"
     text += "".join(f"; {said}" for said in _which(study))
+    over = f"if the missing values {' or those '.join(tips)}" if tips else None
+    if has_effect and (over is None or study.found == "equivalent"):
+        over = "if the missing values are as adverse as they can be"
     yield Threat(
         name="lacking_values",
         value=worst,
@@ -82,7 +85,7 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
         sentence=text,
         arm=_only([arm.config for arm, k in zip(arms, lacking, strict=True) if k]),
         estimate=worst,
-        overturn=f"if the missing values {' or those '.join(tips)}" if tips else None,
+        overturn=over,
     )
 
 
@@ -224,7 +227,12 @@ def _evidence_width(study: Study) -> Iterator[Threat]:
         text += ", beyond the margin" if study.found == "equivalent" else "; the sign can change"
     elif study.is_clear:
         text += ", so they cannot change its sign"
-    favoured = study.arms[study.sign < 0]
+    over = None
+    if has_effect or is_joint:
+        over = f"if only {study.arms[study.sign < 0].config} found the open files"
+        if study.found == "equivalent":
+            over = "if only one of the arms found the open files"
+        over += " and the missing values are as adverse as they can be" if is_joint else ""
     yield Threat(
         name="evidence_width",
         value=high - low,
@@ -233,7 +241,7 @@ def _evidence_width(study: Study) -> Iterator[Threat]:
         sentence=text,
         arm=_only([arm.config for own, arm in zip(open_trials, study.arms, strict=True) if own]),
         estimate=worst,
-        overturn=f"if only {favoured.config} found the open files" if has_effect else None,
+        overturn=over,
     )
 
 

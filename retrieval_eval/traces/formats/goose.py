@@ -97,7 +97,9 @@ def _reading(state: _State, name: str) -> Reading:
         finished_at=state.finished_at,
         cwd=text_of(clean(state.head.get("working_dir"))),
         declared_tokens=_tokens(state),
-        declared_cost_usd=amount_of(dict_of(state.end).get("cost_usd")),
+        declared_cost_usd=amount_of(
+            dict_of(state.end).get("cost_usd", state.head.get("accumulated_cost"))
+        ),
         flags=(
             *(("no_result_event",) if is_cut else ()),
             *state.log.flags,
@@ -222,7 +224,7 @@ def _is_for_agent(block: Any) -> bool:
 
 _SESSION = (
     *("id", "session_type", "working_dir", "created_at", "model_config_json"),
-    *("accumulated_total_tokens", "total_tokens"),
+    *("accumulated_total_tokens", "total_tokens", "accumulated_cost"),
 )
 _MESSAGE = (
     *("id", "message_id", "session_id", "role", "content_json", "created_timestamp", "timestamp"),
@@ -354,7 +356,7 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_export,
         read=read_goose_export,
-        keeps=("times", "tokens", "model"),
+        keeps=("times", "tokens", "cost", "model"),
         example={
             "id": "20260105_1",
             "working_dir": "/w",
@@ -389,7 +391,7 @@ FORMATS.add(
             "messages": ("session_id", "role", "content_json"),
         },
         read=read_goose_store,
-        keeps=("times", "tokens", "model", "sub-agents"),
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
         example=_SCRIPT,
         file_names=("sessions.db", "goose*.db"),
         folders=("goose",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from retrieval_eval.records import Doubt, LineRange, RawTarget, ToolCategory
@@ -200,7 +201,9 @@ def _entries(seen: Seen, path: str) -> tuple[RawTarget, ...]:
     if "." in posixpath.basename(path.rstrip("/")) or seen.value is not None:
         return ()
     names = seen.text.split("\n", _MOST_ENTRIES)[:_MOST_ENTRIES]
-    names = [name.strip() for name in names if name.strip()]
+    names = [name.strip() for name in names if name.strip() and not name.endswith(":")]
+    if names and path in names[0]:
+        names = names[1:]
     if not all(_ENTRY.fullmatch(name) for name in names):
         return ()
     base = joined(seen.cwd, path).rstrip("/")
@@ -352,7 +355,8 @@ def read_editor(seen: Seen) -> Found:
     path = _path(seen)
     if path is None or is_empty_answer(text):
         return Found(is_opaque=not is_empty_answer(text))
-    return _file_view(seen, path, text)
+    viewed = _file_view(seen, path, text)
+    return replace(viewed, targets=(*viewed.targets, *_entries(replace(seen, value=None), path)))
 
 
 def _file_view(seen: Seen, path: str, body: str) -> Found:

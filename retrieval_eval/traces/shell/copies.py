@@ -98,6 +98,8 @@ class Copies:
 
     def with_origins(self, targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
         """Return targets and behind each that shows a copy the file it was made of."""
+        if not self._copies:
+            return tuple(targets)
         found: list[RawTarget] = []
         for target in targets:
             found.append(target)

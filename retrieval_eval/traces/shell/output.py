@@ -48,6 +48,8 @@ _BACKGROUND = re.compile(
     r"(?:Command running in background with ID|Command is running in background\. PID"
     r"|Process running with session ID|Command moved to background)[^\n]{0,1000}"
 )
+_FIRST_OF_NOTES = frozenset("S[.<OCP")
+"""The characters with which the notes of harnesses begin, below the first two lines."""
 _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too large \(.*)$")
 
 
@@ -128,6 +130,9 @@ def read_output(text: str) -> Output:
     is_background = False
     reset_cwd: str | None = None
     for i, line in enumerate(text.replace("\r\n", "\n").split("\n")):
+        if i >= len(_OPENINGS) and line[:1] not in _FIRST_OF_NOTES:
+            lines.append(line)
+            continue
         reset = _RESET.match(line)
         if reset:
             reset_cwd = reset[1] or reset[2]
@@ -145,9 +150,22 @@ def read_output(text: str) -> Output:
         lines.pop()
     if len(lines) == 1 and _EMPTY.fullmatch(lines[0].strip()):
         lines = []
-    kept = tuple(line for line in lines if not is_error_line(line))
-    errors = frozenset(name for line in lines if is_error_line(line) for name in _names(line))
-    return Output(kept, errors, is_cut, is_background=is_background, reset_cwd=reset_cwd)
+    kept, errors = _parted(lines)
+    return Output(
+        tuple(kept), frozenset(errors), is_cut, is_background=is_background, reset_cwd=reset_cwd
+    )
+
+
+def _parted(lines: list[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the lines that are no error messages, and what those messages are about."""
+    kept: list[str] = []
+    errors: set[str] = set()
+    for line in lines:
+        if is_error_line(line):
+            errors.update(_names(line))
+        else:
+            kept.append(line)
+    return tuple(kept), frozenset(errors)
 
 
 def _names(line: str) -> list[str]:

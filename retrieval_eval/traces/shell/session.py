@@ -161,7 +161,8 @@ class ShellSession:
                     if plan.style == "diff" and plan.program == "git":
                         verdict = replace(verdict, targets=self._from_top(plan, verdict.targets))
                     shown = self._copies.with_origins(verdict.targets)
-                    verdict = replace(verdict, targets=shown)
+                    if len(shown) > len(verdict.targets):
+                        verdict = replace(verdict, targets=shown)
                     _record(plan, verdict, events, opaque, self._known)
                     if doubt is None and plan is planned.shown:
                         self._read_logs(plan, verdict, evidence, output, events)

@@ -362,3 +362,11 @@ def test_the_design_is_a_few_lines_with_their_sources():
         "a missing value is a failure: it counts as 0 (argument)",
         f"the verdict is about file recall, alpha 0.05, {none} (argument)",
     ]
+
+
+def test_the_file_in_the_documentation_is_read(project):
+    text = (project / "docs" / "comparing.md").read_text(encoding="utf-8")
+    stated = stated_from(text.partition("```toml\n")[2].partition("```")[0])
+    assert stated.arms["mcp"].may_use == ("Grep",)
+    assert stated.reward_scale == {"my_suite": (0.0, 100.0)}
+    assert len(stated.values) == 8

@@ -109,12 +109,38 @@ def test_the_missing_tasks_are_said_to_be_the_harder_ones_by_the_other_arm():
     assert said["overturn"] == "if the missing values of mcp average below 0.14"
 
 
-def test_what_counts_as_failure_is_no_unknown_value():
-    rows = arms([*gains(*[0.3, 0.2] * 6), ("u1", 0.1, None), ("u2", 0.1, None)])
-    found = found_of(rows)
-    worst = threat(found, "lacking_values")
-    assert (found.verdict, worst.effect) == ("better", "none")
-    assert worst.estimate == pytest.approx((12 * 0.25 - 0.2) / 14)
+def test_a_missing_value_that_counts_as_failure_is_known():
+    rows = arms([*gains(*[0.3, 0.2] * 6), *((f"u{i}", 0.1, None) for i in range(4))])
+    # Unknown values of b are at worst 0, those of a at worst 1.
+    rows += arms([(f"v{i}", None, 0.2) for i in range(4)])
+    for missing, verdict, worst in (
+        ("unknown", "fragile", 12 * 0.25 - 4 * 0.1 - 4 * 0.8),
+        ("failure", "better", 12 * 0.25 - 4 * 0.1 + 4 * 0.2),
+    ):
+        found = compare(rows, "a", "b", design={"missing": missing}).record
+        said = threat(found, "lacking_values")
+        assert (found.verdict, said.effect == "lowers") == (verdict, verdict == "fragile")
+        assert said.estimate == pytest.approx(worst / 20)
+
+
+def test_a_margin_makes_equal_arms_equivalent_unless_a_threat_leaves_it():
+    values = gains(*[0.01, -0.01, 0.02, -0.02, 0.0, 0.01] * 4)
+    assert compare(arms(values), "a", "b").record.verdict == "no_detectable_difference"
+    found = compare(arms(values), "a", "b", margin=0.05).record
+    assert found.verdict == "equivalent"
+    assert "within the margin of 0.05" in found.verdict_reason
+    assert found.overturn.startswith("A difference beyond the margin of 0.05 would overturn it")
+    missing = arms([*values, ("u", 0.4, None), ("w", 0.4, None), ("x", 0.4, None)])
+    found = compare(missing, "a", "b", margin=0.05).record
+    assert (found.verdict, threat(found, "lacking_values").effect) == (
+        "no_detectable_difference",
+        "lowers",
+    )
+    # A clear difference within the margin is equivalent all the same.
+    small = arms(gains(*[0.01, 0.012, 0.008] * 8))
+    assert compare(small, "a", "b").record.verdict == "better"
+    assert compare(small, "a", "b", margin=0.05).record.verdict == "equivalent"
+    assert compare(small, "a", "b", margin=0.005).record.verdict == "better"
 
 
 def test_missing_costs_have_no_worst_case_but_a_ratio_that_would_cancel_the_difference():
@@ -125,7 +151,7 @@ def test_missing_costs_have_no_worst_case_but_a_ratio_that_would_cancel_the_diff
     rows += arms([("u", 0.4, None), ("v", 0.4, None)])
     found = compare(rows, "a", "b", primary="cost_usd")
     said = threat(found.record, "lacking_values")
-    # Two missing tasks would have to undo twelve; none measured was below 1.4 times.
+    # Two missing tasks would have to undo twelve, and none that was measured cost less.
     assert (found.record.verdict, said.effect) == ("worse", "none")
     rows = [
         r for r in rows if r["provenance"]["config_name"] == "a" or r["outcome"]["cost_usd"] > 1.5
@@ -327,7 +353,7 @@ def test_a_stated_pair_is_not_adjusted_and_other_configurations_change_nothing_i
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        (arms(gains(0.2, -0.1)), "2 of 2 matched tasks have a file recall: +0.20 and −0.10; no "),
+        (arms(gains(0.2, -0.1)), "2 matched tasks with file recall: +0.20 and −0.10; no test"),
         (arms([("t", 0.1, None), ("u", None, 0.2)]), "no task in common: 1 task with a and 1 task"),
         (
             arms(gains(0.1, 0.1), second={"degraded": "cut"}),
