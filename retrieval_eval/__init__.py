@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
     from retrieval_eval.search.measure import run_search
-    from retrieval_eval.study import associate, compare, plan
+    from retrieval_eval.study import associate, compare, plan, pool
     from retrieval_eval.traces import read_trace
 
 __version__ = "0.1.0"
@@ -60,6 +60,7 @@ __all__ = [
     "measure",
     "plan",
     "plot",
+    "pool",
     "read_trace",
     "run_search",
     "table",
@@ -80,6 +81,7 @@ _LAZY = {
     "measure": "retrieval_eval.metrics.trial",
     "plan": "retrieval_eval.study",
     "plot": "retrieval_eval.report.registered",
+    "pool": "retrieval_eval.study",
     "read_trace": "retrieval_eval.traces",
     "run_search": "retrieval_eval.search.measure",
     "table": "retrieval_eval.report.registered",

@@ -47,6 +47,7 @@ REASONS: Final[dict[str, str]] = {
     "no_scores": "the retriever gives an order without scores, so there is no threshold",
     "too_few_values": "fewer values than the statistic needs",
     "too_few_pairs": "fewer than three matched pairs",
+    "not_comparable": "the validity gate withholds a verdict",
     "constant_input": "one side is constant, so no association is defined",
     "mean_drifts": "intervals at different times do not overlap: the mean did not stay the same",
     "one_value_per_task": "no task has values under several configurations",

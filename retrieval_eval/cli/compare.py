@@ -25,7 +25,7 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import made_visible
-from retrieval_eval.io.files import probe, write_text
+from retrieval_eval.io.files import is_there, probe, write_text
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.design import DESIGN_FILE, Clustering
 from retrieval_eval.model.impact import (
@@ -63,9 +63,10 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 @click.option(
     "--design",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File that states the design of the study. Default: study.toml in the folder of the run, "
-    "where one run is named; what it does not state is inferred.",
+    help="File that states the design of the study; what it does not state is inferred. Default: "
+    "study.toml here, if there is one.",
 )
+@click.option("--no-design", is_flag=True, help="Leave a study.toml here unread.")
 @click.option(
     "--metric",
     "headline",
@@ -83,6 +84,12 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     type=click.Choice(get_args(Clustering)),
     help="What tasks share that count together; task for none. Default: repository where some "
     "tasks share one, else suite.",
+)
+@click.option(
+    "--sequential",
+    is_flag=True,
+    help="Trials are still added and the comparison is read more than once: the verdict rests on "
+    "intervals and p-values that hold at every look, which are given beside the others.",
 )
 @click.option(
     "--write-design",
@@ -114,10 +121,12 @@ def compare(
     runs: tuple[str, ...],
     mcp_configs: tuple[str, ...],
     design: Path | None,
+    no_design: bool,
     headline: str | None,
     alpha: float | None,
     margin: float | None,
     cluster: Clustering | None,
+    sequential: bool,
     write_design: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
@@ -142,8 +151,8 @@ def compare(
     What the arms, metric and clusters are meant to be is printed with its source. It is inferred
     from the trials unless a study.toml or the options state it.
 
-    Exit code 0: better, or no detectable difference. 1: worse. 2: no verdict, because the arms are
-    not comparable, too few tasks are matched, or values that an arm lacks could overturn it
+    Exit code 0: better, equivalent, or no detectable difference. 1: worse. 2: no verdict, because
+    the arms are not comparable, too few tasks are matched, or a threat overturns the difference
     (fragile). 3: a run or configuration does not exist, or the design names what there is not.
     """
     from retrieval_eval.pipeline.comparison import compare_sides
@@ -152,6 +161,8 @@ def compare(
 
     if not is_reported and (renderer != "auto" or pdf or trials):
         raise click.UsageError("--renderer, --pdf and --trials are for the page; add --report")
+    if design is None and not no_design and is_there(Path(DESIGN_FILE)):
+        design = Path(DESIGN_FILE)
     if write_design is not None and probe(write_design.exists):
         raise BadInputError(f"{write_design}: exists; name another file, or remove it first")
     if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], runs_root):
@@ -165,7 +176,13 @@ def compare(
         "seed": seed,
         "jobs": jobs,
     }
-    overrides = {"headline": headline, "alpha": alpha, "margin": margin, "cluster": cluster}
+    overrides = {
+        "headline": headline,
+        "alpha": alpha,
+        "margin": margin,
+        "cluster": cluster,
+        "is_sequential": sequential or None,
+    }
     with progress_bar("trial") as progress:
         found = compare_sides(
             sides,
@@ -245,7 +262,11 @@ def _print(comparison: ComparisonDocument) -> None:
     verdict = comparison.verdict.replace("_", " ")
     echo(f"  verdict: {verdict}")
     # The title begins with the verdict, which stands alone for scripts.
-    _print_text(said.title.removeprefix(f"{verdict.capitalize()}: "), 2)
+    title = said.title
+    if not comparison.gate.failed:
+        title = title.removeprefix(f"{verdict.capitalize()}: ")
+        title = f"{title[:1].upper()}{title[1:]}"
+    _print_text(title, 2)
     for text in said.sentences:
         _print_text(text, 2)
     for label, text in said.points:
@@ -253,7 +274,8 @@ def _print(comparison: ComparisonDocument) -> None:
             _print_point(label.lower(), text)
     shown = words.first_threats(comparison)
     for threat in leading_threats(comparison, len(comparison.threats)):
-        if threat not in shown and threat.name not in words.SAID_ELSEWHERE:
+        is_read = not comparison.gate.failed or threat.effect == "withholds"
+        if is_read and threat not in shown and threat.name not in words.SAID_ELSEWHERE:
             _print_point("also", words.sentence(threat.sentence))
     if comparison.design is not None:
         for label, text in zip_longest(["design"], design_sentences(comparison.design)):
@@ -271,7 +293,7 @@ def _print(comparison: ComparisonDocument) -> None:
         echo(f"  depends on the view: {flip.sentence}")
     if comparison.computable and comparison.gate.passed:
         by_suite = {f"reward, {row.benchmark}": row for row in comparison.reward_by_suite}
-        _print_metrics({**comparison.metrics, **by_suite})
+        _print_metrics({**comparison.metrics, **by_suite}, words.interval_name(comparison))
 
 
 _LABEL: Final = 14
@@ -283,8 +305,7 @@ _WIDTH: Final = 100
 
 def _print_text(text: str, indent: int) -> None:
     """Print a sentence in lines of so many columns."""
-    text = made_visible(f"{text[:1].upper()}{text[1:]}")
-    for line in textwrap.wrap(text, _WIDTH - indent):
+    for line in textwrap.wrap(made_visible(text), _WIDTH - indent):
         echo(f"{' ' * indent}{line}")
 
 
@@ -309,13 +330,13 @@ def _print_arm(side: str, row: ArmLedger) -> None:
     )
 
 
-def _print_metrics(metrics: Mapping[str, PairedEstimate]) -> None:
+def _print_metrics(metrics: Mapping[str, PairedEstimate], interval: str) -> None:
     from retrieval_eval.report.numbers import p_value
     from retrieval_eval.report.table.estimates import estimate_notes, metric_cells
     from retrieval_eval.study.headline import headline_estimate
 
     known = {name.partition(",")[0]: block for name, block in metrics.items()}
-    rows = [["  metric", "estimate", "95 % interval", "n", "A", "B", "w/t/l", "p", "p (Holm)"]]
+    rows = [["  metric", "estimate", interval, "n", "A", "B", "w/t/l", "p", "p (Holm)"]]
     for name, block in metrics.items():
         first, *more = metric_cells(name.partition(",")[0], block)
         holm = block.p_holm if isinstance(block, PairedStatistics) else None

@@ -32,6 +32,7 @@ COMMANDS = {
     "report": f"{_HERE}.report:report",
     "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
+    "plan": f"{_HERE}.plan:plan",
     "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",

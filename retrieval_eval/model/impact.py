@@ -367,6 +367,28 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     smallest_detectable_high: Annotated[
         float | None, about("Upper end of that interval", unit="of the metric")
     ] = None
+    always_low: Annotated[
+        float | None,
+        about(
+            "Of a study that is read while trials are added: lower end of the interval of the "
+            "headline that holds at every look together",
+            unit="of the headline",
+        ),
+    ] = None
+    always_high: Annotated[
+        float | None, about("Upper end of that interval", unit="of the headline")
+    ] = None
+    always_p: Annotated[
+        Share | None, about("Two-sided p-value that holds at every look together", unit="0–1")
+    ] = None
+    always_method: Annotated[
+        Literal["betting", "mixture_t"] | None,
+        about(
+            "betting: exact for values within their range; mixture_t: exact for normal "
+            "differences or log ratios, else approximate"
+        ),
+    ] = None
+    always_reason: Annotated[str | None, about("Reason code of a missing one")] = None
 
 
 class PairedStatistics(PairedEstimate, frozen=True, kw_only=True):

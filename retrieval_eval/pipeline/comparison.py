@@ -11,13 +11,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import is_there, probe
+from retrieval_eval.io.files import probe
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.metrics.document import TrialMetrics
-from retrieval_eval.model.design import DESIGN_FILE
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
-from retrieval_eval.pipeline.roots import default_runs_root, is_demo
+from retrieval_eval.pipeline.roots import default_runs_root
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.study.arms import config_named, configs_stated
 from retrieval_eval.study.compare import pair_meant
@@ -63,8 +62,7 @@ def compare_sides(
     runs
         Runs that hold both configurations.
     design
-        What was meant, as for :func:`retrieval_eval.compare`; by default ``study.toml`` in the
-        folder of the run, where there is one run and it holds one.
+        What was meant, as for :func:`retrieval_eval.compare`; by default inferred.
     overrides
         Fields of the design that are stated whatever it says, such as ``alpha``; None is nothing.
     mcp_configs
@@ -89,7 +87,7 @@ def compare_sides(
     if len(named) == 1 and named[0][1] is not None:
         raise BadInputError("name two sides, such as RUN:CONFIG RUN:OTHER")
     folders = [name for name, _ in named] or list(runs)
-    stated = design_for(folders, options.get("runs_root"), design).overridden(**(overrides or {}))
+    stated = stated_from(design).overridden(**(overrides or {}))
     if runs:
         evaluation = evaluate(list(runs), seed=seed, **options)
         pooled = [d.metrics for run in evaluation.runs for d in run.trials]
@@ -120,25 +118,6 @@ def compare_sides(
     known = {_config_of(d.metrics) for run in evaluation.runs for d in run.trials}
     impact = analyse(trials, [pair], seed, mcp_configs, stated, known=known)
     return SidesCompared(impact, names, pair, is_by_run=True, design=stated)
-
-
-def design_for(runs: Sequence[str], runs_root: Path | None, given: Given = None) -> Stated:
-    """Return what is stated of the design of some runs.
-
-    That is what is given, else what ``study.toml`` in the folder of the
-    run says, where there is one run. With several runs a file has to be named.
-
-    Raises
-    ------
-    BadInputError
-        When the file, or what is given, cannot be read as a design.
-    """
-    if given is not None:
-        return stated_from(given)
-    if len(set(runs)) != 1 or is_demo(list(set(runs)), runs_root):
-        return Stated()
-    (folder,) = resolve_runs([runs[0]], runs_root or default_runs_root())
-    return stated_from(folder / DESIGN_FILE if is_there(folder / DESIGN_FILE) else None)
 
 
 def _places(names: Sequence[str], runs_root: Path | None) -> tuple[list[int], tuple[str, ...]]:

@@ -826,6 +826,23 @@ basis | text | digest | Tasks, truth, cut-offs; or gold set, documents, settings
 line | integer | | Means of one line rest on the same and follow each other | computed
 """,
     ),
+    "comparisons": _frame(
+        "one row a run of agents and metric: what its leading comparison found, for `rev.pool`",
+        _MEASURED,
+        """
+subject | text | | Suites | document
+baseline_config | text | | Reference | document
+comparison_config | text | | Compared with it | document
+metric | text | | Metric | document
+scale | text | code | difference (of means), or ratio (of geometric means) | computed
+estimate | number | of the scale | Mean difference, or ratio | computed
+low | number | of the scale | Lower end of its 95 % interval (Student's t) | computed
+high | number | of the scale | Its upper end | computed
+error | number | | Standard error; of a ratio that of its logarithm | computed
+n | integer | units | Tasks, or clusters of them, that it rests on | computed
+reason | text | code | Why there is no estimate | computed
+""",
+    ),
     "guard": _frame(
         "one row a search run that has an earlier one: the change since then",
         _MEASURED,

@@ -156,7 +156,10 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         ),
         words.every_pair,
         "There is one configuration only.",
-        {"verdict": lambda verdict: words.VERDICTS.get(verdict, str(verdict))},
+        {
+            "verdict": lambda verdict: words.VERDICTS.get(verdict, str(verdict)),
+            **dict.fromkeys(("ci_low", "ci_high"), NAMED["signed"]),
+        },
     ),
     "study.discrimination": Defaults(
         "discrimination",

@@ -14,7 +14,7 @@ from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
 from retrieval_eval.report.numbers import count, of
 from retrieval_eval.report.registered import Exhibit, table
 from retrieval_eval.report.simulated import notice
-from retrieval_eval.report.table.estimates import estimate_notes, header_of, metric_cells
+from retrieval_eval.report.table.estimates import header_of, metric_cells, missing_notes
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.study.compare import Comparison
 from retrieval_eval.study.frames import DISPLAYS
@@ -23,9 +23,6 @@ from retrieval_eval.study.trials import average, known_values
 if TYPE_CHECKING:
     from retrieval_eval.report.run import Run
     from retrieval_eval.study.trials import Trial
-
-LEADING = (*HEADLINE_METRICS, "reward", "cost_usd", "elapsed_seconds")
-"""The metrics of the first screen."""
 
 STATUS = "standalone · non-ranking · association only"
 
@@ -132,7 +129,7 @@ def _shown(study: Comparison) -> Table:
     return headline(record) if result is not None and result.n_pairs >= MIN_PAIRS else _way(study)
 
 
-def headline(record: ComparisonDocument, metrics: Sequence[str] = LEADING) -> Table:
+def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRICS) -> Table:
     """Return one row a metric: leading estimate, interval, tasks, means, better/same/worse.
 
     Metrics that cannot tell the configurations apart leave the table and are named below it.
@@ -140,14 +137,15 @@ def headline(record: ComparisonDocument, metrics: Sequence[str] = LEADING) -> Ta
     shown, left = _discriminating(record, metrics)
     estimates = {m: record.metrics[m] for m in shown if m in record.metrics}
     out = [f"Left out, unable to tell the two apart: {', '.join(left)}."] if left else []
-    rows = [row for m in shown for row in metric_cells(m, estimates.get(m), is_short=True)]
+    # What stands below a metric in its table is left to that table, or to a threat.
+    rows = [metric_cells(m, estimates.get(m))[0] for m in shown]
     return Table(
         "headline",
-        "Paired estimates over matched tasks; means are of a task, repeats averaged",
-        header_of(*words.arms(record)),
+        "Paired estimates over matched tasks",
+        header_of(*words.arms(record), words.interval_name(record)),
         tuple(rows),
         notes=(
-            *estimate_notes(estimates, is_short=True),
+            *missing_notes(estimates),
             *words.grouped(record),
             *words.adjusted(record),
             *out,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Final, Union
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 Condition = Union["pd.Series[Any]", Sequence[bool]]
 Where = str | Callable[["pd.DataFrame"], Condition] | Condition
-"""Which trials to keep: a query over the columns of ``run.trials``, a function from that frame to
-True or False for every trial, or these values themselves."""
+"""Which rows to keep: a query over the columns of their frame, such as ``run.trials``, a function
+from that frame to True or False for every row, or these values themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,82 +109,93 @@ def in_words(where: Where) -> str:
     return "by a function" if callable(where) else "by a mask"
 
 
-def passing(trials: pd.DataFrame, where: Where) -> list[int]:
-    """Return the places of the trials that pass; one of which that is not known does not.
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What the rows of a frame are, as messages about conditions on them call them."""
+
+    frame: str
+    one: str
+    many: str
+
+
+TRIALS: Final = Rows("run.trials", "trial", "trials")
+
+
+def passing(frame: pd.DataFrame, where: Where, rows: Rows = TRIALS) -> list[int]:
+    """Return the places of the rows that pass; one of which that is not known does not.
 
     Raises
     ------
     BadInputError
-        When the condition cannot be read, is not True or False for every trial, or no trial
-        passes it.
+        When the condition cannot be read, is not True or False for every row, or none passes it.
     """
     import pandas as pd
 
     if isinstance(where, str):
-        found = _query(trials, where)
+        found = _query(frame, where, rows)
     else:
-        found = where(trials.copy()) if callable(where) else where
-    values = _values(found, trials)
-    if len(values) != len(trials):
-        raise BadInputError(f"the condition has {len(values)} values for {len(trials)} trials")
+        found = where(frame.copy()) if callable(where) else where
+    values = _values(found, frame, rows)
+    if len(values) != len(frame):
+        raise BadInputError(f"the condition has {len(values)} values for {len(frame)} {rows.many}")
     known = pd.array(values)
     if not isinstance(known.dtype, pd.BooleanDtype):
-        raise _not_boolean(getattr(found, "dtype", known.dtype))
+        raise _not_boolean(getattr(found, "dtype", known.dtype), rows)
     kept = [place for place, value in enumerate(known) if value is not pd.NA and value]
     if not kept:
         raise BadInputError(
-            f"no trial passes the condition: all {len(trials):,} trials are left out"
+            f"no {rows.one} passes the condition: all {len(frame):,} {rows.many} are left out"
         )
     return kept
 
 
-def _query(trials: pd.DataFrame, query: str) -> Any:
+def _query(frame: pd.DataFrame, query: str, rows: Rows) -> Any:
     try:
-        return trials.eval(query, engine="python", local_dict={}, global_dict={})
+        return frame.eval(query, engine="python", local_dict={}, global_dict={})
     except NameError as error:  # of pandas too
         unknown = re.search(r"name '([^']*)' is not defined", str(error))
         if unknown is not None and unknown[1].isidentifier():
-            close = difflib.get_close_matches(unknown[1], map(str, trials.columns), n=3)
+            close = difflib.get_close_matches(unknown[1], map(str, frame.columns), n=3)
             closest = f"; the closest: {', '.join(close)}" if close else ""
             raise BadInputError(
-                f"the condition {visible(query, 160)!r} cannot be read: run.trials has no column "
+                f"the condition {visible(query, 160)!r} cannot be read: {rows.frame} has no column "
                 f"{unknown[1]!r}{closest}"
             ) from None
-        raise _unreadable(query, error) from None
+        raise _unreadable(query, error, rows) from None
     except Exception as error:  # noqa: BLE001  whatever pandas makes of it, the text is at fault
-        raise _unreadable(query, error) from None
+        raise _unreadable(query, error, rows) from None
 
 
-def _unreadable(query: str, error: Exception) -> BadInputError:
+def _unreadable(query: str, error: Exception, rows: Rows) -> BadInputError:
     return BadInputError(
         f"the condition {visible(query, 160)!r} cannot be read: {visible(str(error), 200)}; a "
-        "name in it is a column of run.trials, in backticks where it is no plain word, such "
+        f"name in it is a column of {rows.frame}, in backticks where it is no plain word, such "
         "as `ndcg@10` > 0.5; for anything else pass a function"
     )
 
 
-def _values(found: Any, trials: pd.DataFrame) -> list[Any]:
-    """Return one value a trial, those of a series by its index."""
+def _values(found: Any, frame: pd.DataFrame, rows: Rows) -> list[Any]:
+    """Return one value a row, those of a series by its index."""
     import numpy as np
     import pandas as pd
 
     if isinstance(found, pd.DataFrame):
-        raise _not_boolean("a table; pass the condition itself, not the rows it chooses")
-    if isinstance(found, pd.Series) and len(found) == len(trials):
-        if not found.index.is_unique or not found.index.isin(trials.index).all():
+        raise _not_boolean("a table; pass the condition itself, not the rows it chooses", rows)
+    if isinstance(found, pd.Series) and len(found) == len(frame):
+        if not found.index.is_unique or not found.index.isin(frame.index).all():
             raise BadInputError(
-                "the condition has another index than run.trials; make it from run.trials, or "
-                "pass its values as a list in the order of run.trials"
+                f"the condition has another index than {rows.frame}; make it from {rows.frame}, or "
+                f"pass its values as a list in the order of {rows.frame}"
             )
-        found = found.reindex(trials.index)
+        found = found.reindex(frame.index)
     kinds = (list, tuple, np.ndarray, pd.Series, pd.api.extensions.ExtensionArray)
     if not isinstance(found, kinds):
-        raise _not_boolean(type(found).__name__)
+        raise _not_boolean(type(found).__name__, rows)
     return list(found)
 
 
-def _not_boolean(what: object) -> BadInputError:
-    return BadInputError(f"a condition gives True or False for every trial, not {what}")
+def _not_boolean(what: object, rows: Rows) -> BadInputError:
+    return BadInputError(f"a condition gives True or False for every {rows.one}, not {what}")
 
 
 def _summary(summary: RunSummary, trials: Sequence[TrialFiles]) -> RunSummary:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 from retrieval_eval.escape import encodable
 from retrieval_eval.model import value_at
 from retrieval_eval.report.columns import Column
+from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.study.frames import named
 
@@ -86,6 +87,13 @@ class Measured:
         """Return a frame by its name in :mod:`retrieval_eval.report.columns`."""
         found: pd.DataFrame = getattr(self, name)
         return found
+
+    def block(self) -> Block:
+        """Return what is shown where this is the last line of a cell."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return self.block()._repr_mimebundle_(include, exclude)
 
     def remarks(self, name: str) -> Mapping[str, Any]:  # noqa: ARG002
         """Return what tables of a frame say: ``empty``, why it has no row, and ``notes``."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -22,6 +24,7 @@ from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import entries, label, probe
 from retrieval_eval.io.layout import OWN_FOLDER
 from retrieval_eval.io.runs import find_runs
+from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.guard import GuardRow, GuardRuling
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.pipeline import evaluate
@@ -43,6 +46,7 @@ from retrieval_eval.search.guard.files import Request, guard
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.run_names import REPORTS, WITH_CLAIMS
 from retrieval_eval.stats.intervals import bootstrap_mean
+from retrieval_eval.study.pool import study_estimate
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 if TYPE_CHECKING:
@@ -63,7 +67,8 @@ class History(frames.Measured):
     """What was measured over time; each frame is in the order of time and handed out as a copy.
 
     Its frames are those of :data:`retrieval_eval.report.columns.HISTORY_FRAMES`: ``runs``,
-    ``metrics``, ``guard`` and ``labels``. Shown in a notebook it says what there is.
+    ``metrics``, ``comparisons``, ``guard`` and ``labels``. Shown in a notebook it says what there
+    is.
     """
 
     owner = "history"
@@ -81,6 +86,26 @@ class History(frames.Measured):
     def metrics(self) -> pd.DataFrame:
         """One row a run, suite or corpus, configuration and metric: mean, interval, n and line."""
         return self._made("metrics")
+
+    @frames.handed_out
+    def comparisons(self) -> pd.DataFrame:
+        """One row a run of agents and metric: the estimate of its leading comparison."""
+        return self._made("comparisons")
+
+    def of_pair(self, metric: str) -> pd.DataFrame:
+        """Return the rows of ``comparisons`` of a metric and of the pair that most runs compare.
+
+        They are of one question, which :func:`retrieval_eval.pool` answers over all runs. Of
+        several such pairs it is the first by name.
+        """
+        own = self.comparisons[self.comparisons["metric"] == metric]
+        pairs = Counter(zip(own["baseline_config"], own["comparison_config"], strict=True))
+        if not pairs:
+            return own
+        baseline, comparison = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        is_its = (own["baseline_config"] == baseline) & (own["comparison_config"] == comparison)
+        chosen: pd.DataFrame = own[is_its].assign(study=own["run"])
+        return chosen
 
     @frames.handed_out
     def guard(self) -> pd.DataFrame:
@@ -140,9 +165,6 @@ class History(frames.Measured):
         ]
         finding = f"{counted(len(read), 'run')} over time"
         return Block("header", finding, tuple(s for s in sentences if s), badges=tuple(badges))
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return self.block()._repr_mimebundle_(include, exclude)
 
     def __repr__(self) -> str:
         said = notice(self.n_simulated, len(self._tables["runs"]), "run", "system")
@@ -245,11 +267,12 @@ class _Point:
     metrics: tuple[Row, ...] = ()
     guard: tuple[Row, ...] = ()
     labels: tuple[Row, ...] = ()
+    comparisons: tuple[Row, ...] = ()
 
 
 def _tables(points: Sequence[_Point]) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {"runs": [point.row for point in points]}
-    for name in ("metrics", "guard", "labels"):
+    for name in ("metrics", "comparisons", "guard", "labels"):
         tables[name] = [
             {"kind": point.row["kind"], "run": point.row["run"], "moment": point.row["moment"]}
             | row
@@ -277,7 +300,9 @@ def _of_subject(points: Sequence[_Point], subject: str) -> Sequence[_Point]:
     for point in points:
         own = tuple(row for row in point.metrics if row["subject"] == subject)
         if own:
-            found.append(_Point(point.row, own, point.guard, point.labels))
+            # A comparison over several suites is about none of them alone.
+            compared = tuple(row for row in point.comparisons if row["subject"] == subject)
+            found.append(_Point(point.row, own, point.guard, point.labels, compared))
     return found
 
 
@@ -337,7 +362,35 @@ def _agent_point(run: Run, source: str, seed: int) -> _Point:
         "source": source,
         "is_simulated": run.n_simulated > 0,
     }
-    return _Point(row, tuple(_agent_means(trials, run.k_values, seed)))
+    means = tuple(_agent_means(trials, run.k_values, seed))
+    return _Point(row, means, comparisons=tuple(_agent_comparisons(run)))
+
+
+def _agent_comparisons(run: Run) -> Iterator[Row]:
+    """Yield what the leading comparison of a run found about each metric."""
+    study = run.study
+    if not (study.baseline and study.comparison):
+        return
+    for name in METRICS:
+        found = study_estimate(study, BY_NAME[name])
+        numbers: list[float | None] = [None] * 3
+        if found.estimate is not None and found.ends is not None:
+            shifts = (found.estimate, *found.ends)
+            numbers = [math.exp(end) if found.scale == "ratio" else end for end in shifts]
+        estimate, low, high = numbers
+        yield {
+            "subject": ", ".join(sorted({trial.benchmark for trial in study.trials})),
+            "baseline_config": study.baseline,
+            "comparison_config": study.comparison,
+            "metric": name,
+            "scale": found.scale,
+            "estimate": estimate,
+            "low": low,
+            "high": high,
+            "error": found.error,
+            "n": found.n,
+            "reason": found.reason,
+        }
 
 
 def _batch(text: Any) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import structs
 
@@ -12,7 +12,10 @@ from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import PairedEstimate, PairedStatistics
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import interval, times, times_interval
-from retrieval_eval.study.headline import Headline, headline_estimate
+from retrieval_eval.study.headline import Headline, deciding_estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 QUANTITIES: Final[Mapping[str, str]] = {
     "mean_difference": "mean difference",
@@ -22,6 +25,17 @@ QUANTITIES: Final[Mapping[str, str]] = {
 """What leads to its name in a sentence."""
 
 _FIELDS: Final = {entry.name: entry for entry in structs.fields(PairedStatistics)}
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as plain objects, None for what is missing."""
+    import pandas as pd
+
+    plain = frame.astype("object").where(frame.notna(), None)
+    return [
+        {str(name): None if value is pd.NA else value for name, value in row.items()}
+        for row in plain.to_dict("records")
+    ]
 
 
 def estimate_of(row: Mapping[str, Any]) -> PairedStatistics:
@@ -41,7 +55,7 @@ def leading(metric: str, block: PairedEstimate, *, has_unit: bool = False) -> st
     >>> leading("cost_usd", estimate_of({"mean_difference": 0.25}), has_unit=True)
     '+0.25 USD'
     """
-    found = headline_estimate(block)
+    found = deciding_estimate(block)
     if found.quantity == "ratio":
         return times(found.estimate)
     known = metric_name(metric)
@@ -52,7 +66,7 @@ def leading(metric: str, block: PairedEstimate, *, has_unit: bool = False) -> st
 
 def leading_interval(metric: str, block: PairedEstimate) -> str:
     """Return its interval as text, or the dash."""
-    found = headline_estimate(block)
+    found = deciding_estimate(block)
     low, high = found.ends or (None, None)
     if found.quantity == "ratio":
         return times_interval(low, high)
@@ -84,7 +98,7 @@ Side = Literal["better", "worse", "unclear"]
 
 def side_of(block: PairedEstimate, alpha: float) -> Side:
     """Return on which side the leading estimate clearly is, interval and test agreeing."""
-    found = headline_estimate(block)
+    found = deciding_estimate(block)
     if not found.excludes_null or found.p is None or found.p >= alpha:
         return "unclear"
     is_gain = found.is_larger == (block.direction == "higher_is_better")

@@ -15,11 +15,10 @@ from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import probe, read_json
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model import to_builtins
-from retrieval_eval.model.design import DESIGN_FILE
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.comparison import analyse, design_for, relabelled, run_labels
+from retrieval_eval.pipeline.comparison import analyse, relabelled, run_labels
 from retrieval_eval.pipeline.evaluate import Evaluation
 from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.query_pages import Places, shown_names
@@ -36,7 +35,7 @@ from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.run_names import named_run
-from retrieval_eval.study.stated import Given, Stated
+from retrieval_eval.study.stated import Given, Stated, stated_from, toml_of
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
@@ -110,8 +109,8 @@ def load_run(
         The configs that are meant to use MCP, the others being meant not to; a text may hold
         several, separated by commas. By default what the trials of each used says it.
     design
-        What was meant, as for :func:`retrieval_eval.compare`; the empty text, and the default, is
-        ``study.toml`` in the folder of the run, where there is one run and it holds one.
+        What was meant, as for :func:`retrieval_eval.compare`; by default, and for the empty text,
+        it is inferred.
     k_values, seed, jobs, progress
         As for :func:`retrieval_eval.evaluate`.
     where
@@ -139,7 +138,7 @@ def load_run(
         When no run holds a trial.
     """
     names = split_run_ids(run_ids)
-    meant = design_for(names, _path(runs_root), design or None)
+    meant = stated_from(design or None)
     evaluation = evaluate(
         names,
         runs_root=_path(runs_root),
@@ -163,7 +162,7 @@ def load_run(
     if stated:
         parameters["mcp_configs"] = stated
     if meant.arms or meant.values:
-        parameters["design"] = str(design) if isinstance(design, Path) else design or DESIGN_FILE
+        parameters["design"] = str(design) if isinstance(design, str | Path) else toml_of(meant)
     new_names = _names_by_run(evaluation) if separate_runs else None
     run = Run(
         [run.folder for run in evaluation.runs],

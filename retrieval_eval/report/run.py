@@ -554,10 +554,11 @@ class Run(frames.Measured):
 
         return provenance(self)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+    def block(self) -> Block:
+        """Return what the run is about, and what was found and left out."""
         from retrieval_eval.report.displays import run_header
 
-        return run_header(self)._repr_mimebundle_()
+        return run_header(self)
 
     def __repr__(self) -> str:
         trials = self.part.sentence if self.part else f"{len(self.trial_files)} trials"

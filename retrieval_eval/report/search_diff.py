@@ -12,6 +12,7 @@ from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import DIFF_FRAMES
+from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
@@ -83,7 +84,7 @@ class SearchDiff(Searched):
         super().__init__(
             (a, b),
             a,
-            block=document,
+            change=document,
             names=(visible(self.labels[0], 36), visible(self.labels[1], 36)),
             settings=document.settings,
             top1=[one.id for one in document.top1_changed],
@@ -99,7 +100,7 @@ class SearchDiff(Searched):
         self.guard = guard
         self.pinned = pinned
 
-    def filter(self, where: str) -> SearchDiff:
+    def filter(self, where: Where) -> SearchDiff:
         """Return the difference over the queries that pass a condition, measured anew.
 
         ``where`` is a condition over the columns of ``diff.queries``, such as
@@ -176,7 +177,7 @@ class SearchDiff(Searched):
     @frames.handed_out
     def changes(self) -> pd.DataFrame:
         """One row a part of the queries and metric: the change in points."""
-        return self._changed("changes", self.document)
+        return self._changed("changes")
 
     @frames.handed_out
     def documents(self) -> pd.DataFrame:

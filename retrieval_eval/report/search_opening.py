@@ -241,7 +241,7 @@ def _body(view: Searched) -> Said:
         has_list = view.runs[-1].status.n_failed and not isinstance(view, SearchDiff)
         said = (_DECIDES, _FAILED) if has_list else (why, _DECIDES)
         return inside(why.partition(",")[0]), "none", said
-    if view.block is not None:
+    if view.change is not None:
         return _compared(view)
     last = view.runs[-1]
     parts = [f"{m} {rate(last.metrics[m].value)}" for m in HEADLINE if m in last.metrics]

@@ -21,6 +21,7 @@ from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
+from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.query_pages import Places, shown_names
@@ -111,7 +112,7 @@ class SearchRun(Searched):
         part: Filter | None = None,
     ) -> None:
         delta, self.path = stored.delta, path
-        block = delta if delta is not None and delta.is_comparable else None
+        change = delta if delta is not None and delta.is_comparable else None
         own = no_verdict(stored.status, "")
         before = baseline and no_verdict(baseline.status, " of the baseline")
         self.baseline_name = _named(delta)
@@ -120,10 +121,10 @@ class SearchRun(Searched):
         super().__init__(
             (stored,),
             baseline,
-            block=block,
+            change=change,
             names=(self.baseline_name, visible(self.name, 36)),
             settings=stored.run.settings,
-            top1=block.queries_top1_changed if block else (),
+            top1=change.queries_top1_changed if change else (),
             n_compared=len(stored.queries),
             withheld=own or before or self.delta_withheld,
             gold=gold,
@@ -141,14 +142,15 @@ class SearchRun(Searched):
         self.justifications = tuple(justifications)
         self.relabelled = relabelled
 
-    def filter(self, where: str) -> SearchRun:
+    def filter(self, where: Where) -> SearchRun:
         """Return the run of the queries that pass a condition, with every number measured anew.
 
         Parameters
         ----------
         where
-            A condition over the columns of ``run.queries``, such as ``corpus == 'docs'``; columns
-            that are no plain words stand in backticks, such as ```P@5` < 0.5``.
+            A condition over the columns of ``run.queries``, such as ``corpus == 'docs'``, or a
+            function or values as for :meth:`Run.filter`; columns that are no plain words stand in
+            backticks, such as ```P@5` < 0.5``.
 
         Returns
         -------
@@ -344,7 +346,7 @@ class SearchRun(Searched):
     @frames.handed_out
     def delta(self) -> pd.DataFrame:
         """One row a part of the queries and measure: the change in points."""
-        return self._readable(self._changed("delta", self.block))
+        return self._readable(self._changed("delta"))
 
     @frames.handed_out
     def guard(self) -> pd.DataFrame:

@@ -656,7 +656,7 @@ def _incomplete(view: Searched) -> tuple[str, str] | None:
     if isinstance(view, SearchRun) and (reasons := view.incomparable):
         why = f"The runs did not measure the same: {'; '.join(reasons)}."
         return "The baseline cannot be compared with", visible(why, 600)
-    return ("No baseline to compare with", _NO_BASELINE) if view.block is None else None
+    return ("No baseline to compare with", _NO_BASELINE) if view.change is None else None
 
 
 def changed(run: SearchRun) -> str:

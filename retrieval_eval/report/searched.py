@@ -10,7 +10,6 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable, visible
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import GuardRuling
@@ -28,6 +27,7 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.exhibits import Block
+from retrieval_eval.report.filtering import Rows, Where, in_words, passing
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.headings import is_missing
 from retrieval_eval.report.names import CODES, DIMENSIONS
@@ -111,7 +111,7 @@ def noise_notes(level: Noise | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition on queries: its text, and how many queries there are without it."""
+    """A condition on queries in words, and how many queries there are without it."""
 
     condition: str
     n_all: int
@@ -126,7 +126,7 @@ class Searched(frames.Measured):
         The runs whose queries are shown, the later one last.
     before
         The run that the later one is compared with; None where it was not read.
-    block
+    change
         What is stored of the change; None where nothing can be compared.
     names
         What the two compared are called in print.
@@ -153,7 +153,7 @@ class Searched(frames.Measured):
         runs: tuple[StoredRun, ...],
         before: StoredRun | None,
         *,
-        block: Delta | StoredDiff | None,
+        change: Delta | StoredDiff | None,
         names: tuple[str, str],
         settings: RunSettings | DiffSettings,
         top1: Sequence[str],
@@ -167,7 +167,7 @@ class Searched(frames.Measured):
     ) -> None:
         self.runs = runs
         self.before = before
-        self.block = block
+        self.change = change
         self.names = names
         self.settings = settings
         self.top1 = top1
@@ -236,21 +236,22 @@ class Searched(frames.Measured):
         if self.part is None:
             return ""
         n = f"{len(self.by_id):,} of {counted(self.part.n_all, 'query')}"
-        return f"{n}, where {visible(self.part.condition, 160)}"
+        return f"{n}, {self.part.condition}"
 
-    def _passing(self, where: str) -> tuple[frozenset[str], Filter]:
+    def _passing(self, where: Where) -> tuple[frozenset[str], Filter]:
         """Return the ids of the queries that pass a condition, and it with those before it."""
-        before = self.part
-        condition = f"{before.condition}, and {where}" if before else where
+        before, queries = self.part, self.frame("queries")
+        kept = passing(queries, where, Rows(f"{self.owner}.queries", "query", "queries"))
+        condition = f"{before.condition}, and {in_words(where)}" if before else in_words(where)
         n_all = before.n_all if before else len(self.by_id)
-        return passing(self.frame("queries"), where), Filter(condition, n_all)
+        return frozenset(queries["id"].iloc[kept]), Filter(condition, n_all)
 
     # --- the change ---
 
     @property
     def differences(self) -> Mapping[str, Change]:
         """The change of every metric over all queries; empty where nothing can be compared."""
-        return {} if self.block is None else self.block.metrics
+        return {} if self.change is None else self.change.metrics
 
     @property
     def headline(self) -> list[str]:
@@ -261,7 +262,7 @@ class Searched(frames.Measured):
     def moved(self) -> dict[str, dict[str, float]]:
         """The queries that moved: id to the points each adds to the change of every metric."""
         rows: Iterable[QueryContribution | QueryDifference] = (
-            self.block.queries if self.block else ()
+            self.change.queries if self.change else ()
         )
         return moved_queries(rows)
 
@@ -299,9 +300,9 @@ class Searched(frames.Measured):
 
     # --- frames ---
 
-    def _changed(self, name: str, block: Delta | StoredDiff | None) -> pd.DataFrame:
+    def _changed(self, name: str) -> pd.DataFrame:
         """Return one row a part of the queries and metric: the change in points."""
-        columns = self.frame_columns[name]
+        columns, block = self.frame_columns[name], self.change
         parts: list[tuple[str, str, Any]] = []
         if block is not None:
             parts = [("all", "all", block)]
@@ -324,7 +325,7 @@ class Searched(frames.Measured):
     def contributions(self) -> pd.DataFrame:
         """One row a query and metric that it moved, in points."""
         rows: Iterable[QueryContribution | QueryDifference] = (
-            self.block.queries if self.block else ()
+            self.change.queries if self.change else ()
         )
         found = [
             {"id": query.id, self.of: name, "points": points}
@@ -390,41 +391,11 @@ class Searched(frames.Measured):
 
         return answer(self)
 
-    def _repr_mimebundle_(
-        self,
-        include: Any = None,  # noqa: ARG002 - the notebook protocol passes it
-        exclude: Any = None,  # noqa: ARG002
-    ) -> dict[str, Any]:
+    def block(self) -> Block:
+        """Return what was measured or compared: the strip of facts that leads the report."""
         from retrieval_eval.report.search_opening import header
 
-        return header(self)._repr_mimebundle_()
-
-
-def passing(queries: pd.DataFrame, where: str) -> frozenset[str]:
-    """Return the ids of the queries that pass a condition over the columns of the frame.
-
-    Raises
-    ------
-    BadInputError
-        When the condition cannot be read, is not True or False for every query, or none passes.
-    """
-    import pandas as pd
-
-    shown = visible(where, 160)
-    try:
-        found = queries.eval(where, engine="python", local_dict={}, global_dict={})
-    except Exception as error:  # noqa: BLE001  whatever pandas makes of it, the text is at fault
-        raise BadInputError(
-            f"the condition {shown!r} cannot be read: {visible(str(error), 200)}; a name in it is "
-            "a column of run.queries, in backticks where it is no plain word, such as `P@5` > 0.5"
-        ) from None
-    flags = found if isinstance(found, pd.Series) else pd.Series(dtype="object")
-    if str(flags.dtype) not in ("bool", "boolean") or len(flags) != len(queries):
-        raise BadInputError(f"the condition {shown!r} is not True or False for every query")
-    ids = frozenset(queries["id"][flags.fillna(value=False).astype(bool)])
-    if not ids:
-        raise BadInputError(f"no query passes the condition {shown!r}; there are {len(queries):,}")
-    return ids
+        return header(self)
 
 
 def no_verdict(status: RunStatus, whose: str) -> str | None:

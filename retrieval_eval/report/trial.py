@@ -523,9 +523,6 @@ class Trial(frames.Measured):
             "many prompts, commands, queries and pieces of file content it leaves out.",
         }.get(name, "")
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return self.block()._repr_mimebundle_(include, exclude)
-
     def __repr__(self) -> str:
         return f"<Trial {visible(self.name, 120)}: {counted(len(self._rows), 'event')}>"
 

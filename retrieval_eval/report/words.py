@@ -31,8 +31,10 @@ from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.leading import (
     QUANTITIES,
     detectable,
+    estimate_of,
     leading,
     leading_interval,
+    plain_rows,
     side_of,
     unit_of,
 )
@@ -44,11 +46,11 @@ from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import Headline, headline_estimate
+from retrieval_eval.study.headline import Headline, deciding_estimate, looks_sentence
 from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.threats import leading_threats, threat_title
 from retrieval_eval.study.verdict import is_fragile
-from retrieval_eval.values import as_number, counted
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,10 +242,8 @@ def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[tup
     first: tuple[tuple[str, str], ...] = ()
     last: tuple[tuple[str, str], ...] = ()
     for n_reasons, has_worst, n_named in _LESS:
-        first = (
-            ("Estimate", how_much(record, result)),
-            ("Tasks", where(record, has_worst=has_worst)),
-        )
+        said = f"{how_much(record, result)} {where(record, has_worst=has_worst)}"
+        first = (("Estimate", said),)
         last = (
             ("Other metrics", others(record)),
             ("Views", caution(record, n_named)),
@@ -279,9 +279,18 @@ def first_threats(record: ComparisonDocument) -> tuple[Threat, ...]:
 
 
 def sentence(text: str, limit: int = 400) -> str:
-    """Return a clause of the analysis as a full sentence; names in it are untrusted."""
-    text = name(text, limit)
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    """Return a clause of the analysis as a full sentence; names in it are untrusted.
+
+    A name before a colon, such as that of a configuration, keeps its letters.
+
+    Examples
+    --------
+    >>> sentence("values are missing"), sentence("mcp: named for MCP")
+    ('Values are missing.', 'mcp: named for MCP.')
+    """
+    text = name(text, limit).rstrip(".")
+    first = text.partition(" ")[0]
+    return f"{text}." if first.endswith(":") else f"{text[:1].upper()}{text[1:]}."
 
 
 def _designed(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
@@ -322,7 +331,7 @@ def interval_name(record: ComparisonDocument) -> str:
 
 
 def _lead(result: PairedEstimate) -> Headline:
-    return headline_estimate(result)
+    return deciding_estimate(result)
 
 
 def verdict_title(record: ComparisonDocument) -> str:
@@ -409,7 +418,8 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     if lead.quantity != "mean_difference":
         text += f" ({QUANTITIES[lead.quantity]})"
     if lead.ends is not None and lead.low is not None:
-        text += f", {interval_name(record)} {leading_interval(metric, result)}"
+        looks = "" if result.always_method is None else " that holds at every look"
+        text += f", {interval_name(record)}{looks} {leading_interval(metric, result)}"
     if lead.p is not None:
         text += f", p {p_value(lead.p)}"
     text += f", over {counted(lead.n, 'matched task')}"
@@ -422,13 +432,16 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     if lead.quantity == "restricted_mean":
         means = (result.restricted_mean_baseline, result.restricted_mean_comparison)
     a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
-    text += f". Mean {inside(known.label)} was {a} with {baseline} and {b} with {other}"
+    text += f": {a} with {baseline}, {b} with {other}"
     if record.verdict == "no_detectable_difference":
-        if lead.excludes_null:
+        if lead.excludes_null and result.always_method is None:
             text += "; interval and test disagree"
         if lead.detectable is not None and not record.overturn:
             what = "ratios" if lead.quantity == "ratio" else "differences"
             text += f"; {what} below {detectable(metric, lead)} would go unnoticed"
+    said = looks_sentence(result)
+    if said and lead.ends is None:
+        text += f". {said[0].upper()}{said[1:]}"
     return f"{text}."
 
 
@@ -463,10 +476,7 @@ def where(record: ComparisonDocument, *, has_worst: bool = True) -> str:
     up, down = (result.wins or 0, result.losses or 0)
     if result.direction == "lower_is_better":
         up, down = down, up
-    text = (
-        f"{known.label} rose on {counted(up, 'task')}, stayed on {result.ties or 0} and fell on "
-        f"{down}"
-    )
+    text = f"It rose on {counted(up, 'task')}, stayed on {result.ties or 0} and fell on {down}"
     falls = [
         (change, pair.task_name)
         for pair in record.pairs
@@ -1095,22 +1105,32 @@ def difference_associations(found: pd.DataFrame) -> str:
     return f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
 
 
-def mean_differences(estimates: pd.DataFrame, metrics: Sequence[str]) -> str:
-    """Return the paired mean difference of each of some metrics."""
-    if estimates.attrs.get("withheld"):
+def estimates(found: pd.DataFrame, metrics: Sequence[str]) -> str:
+    """Return the leading paired estimate of each of some metrics.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row = {"metric": "cost_usd", "headline": "ratio", "ratio": 1.22, "n_ratio": 22}
+    >>> estimates(pd.DataFrame([row]), ["cost_usd", "reward"])
+    'Paired estimates: cost ×1.22 (n = 22)'
+    """
+    if found.attrs.get("withheld"):
         return NO_VERDICT
     parts = []
-    for metric in metrics:
-        for row in estimates[estimates["metric"] == metric].to_dict("records"):
-            known, difference = metric_name(metric), as_number(row["mean_difference"])
-            if difference is not None and not math.isnan(difference):
-                unit = f" {known.unit}" if known.unit else ""
-                text = f"{known.label.lower()} {known.difference(difference)}{unit}"
-                parts.append(f"{text} (n = {row['n_pairs']})")
+    for row in plain_rows(found):
+        metric = str(row.get("metric"))
+        block = estimate_of(row)
+        if metric not in metrics or _lead(block).estimate is None:
+            continue
+        ends = leading_interval(metric, block)
+        text = f"{inside(metric_name(metric).label)} {leading(metric, block, has_unit=True)}"
+        text += f" {ends}" if ends != MISSING else ""
+        parts.append(f"{text} (n = {_lead(block).n})")
     if not parts:
-        names = " or ".join(metric_name(metric).label.lower() for metric in metrics)
+        names = " or ".join(inside(metric_name(metric).label) for metric in metrics)
         return f"No paired difference in {names} can be given"
-    return f"Paired mean difference: {', '.join(parts)}"
+    return f"Paired estimates: {', '.join(parts)}"
 
 
 # Findings about one trial

@@ -6,13 +6,16 @@ from retrieval_eval.study.analysis import impact_analysis
 from retrieval_eval.study.associations import Associations, associate
 from retrieval_eval.study.compare import Comparison, compare
 from retrieval_eval.study.plan import Plan, plan
+from retrieval_eval.study.pool import Pooled, pool
 
 __all__ = [
     "Associations",
     "Comparison",
     "Plan",
+    "Pooled",
     "associate",
     "compare",
     "impact_analysis",
     "plan",
+    "pool",
 ]

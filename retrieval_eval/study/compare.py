@@ -59,7 +59,14 @@ from retrieval_eval.study.frames import (
     view_rows,
 )
 from retrieval_eval.study.gate import by_task, let_through, screen
-from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
+from retrieval_eval.study.pairs import (
+    Pair,
+    excluded_tasks,
+    ledger,
+    match,
+    planned_tasks,
+    with_failures,
+)
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
 from retrieval_eval.study.stated import Given, Stated, checked, stated_from
 from retrieval_eval.study.threats import (
@@ -241,7 +248,11 @@ class Comparison:
     @property
     def threats(self) -> pd.DataFrame:
         """One row a threat to the comparison: its number, effect on the verdict, and sentence."""
-        return frame_of("threats", threat_rows(self.record))
+        rows = threat_rows(self.record)
+        # Where no difference may be read, neither may one that a threat would give.
+        return frame_of(
+            "threats", (row for row in rows if not self.withheld or row["effect"] == "withholds")
+        )
 
     @property
     def design(self) -> pd.DataFrame:
@@ -367,6 +378,7 @@ class Comparison:
         from retrieval_eval.stats.paired import MIN_PAIRS
 
         frame = frame_of(name, rows)
+        frame.attrs["confidence"] = self.settings.confidence
         lead = self.record.metrics.get(self.record.verdict_metric)
         if self.withheld:
             why = "A difference could come from that, so it is withheld."
@@ -440,6 +452,7 @@ def compare(
     alpha: float | None = None,
     margin: float | None = None,
     cluster: Clustering | None = None,
+    sequential: bool | None = None,
     n_resamples: int = 10_000,
     confidence: float | None = None,
 ) -> Comparison:
@@ -481,6 +494,11 @@ def compare(
         The level of the test, below 0.5, and the largest difference that counts as none.
     cluster
         What tasks share that count together: ``repository``, ``suite``, or ``task`` for none.
+    sequential
+        Whether trials are still added and the comparison is read more than once: intervals and
+        p-values that hold at every look (``always_low``, ``always_high``, ``always_p`` of an
+        estimate) then stand beside the others, and decide the verdict. Tasks count in the order of
+        the batches of their trials.
     n_resamples, confidence
         Number of resamples, and coverage of every interval, by default 1 − alpha.
 
@@ -521,7 +539,9 @@ def compare(
     """
     if view is not None and view not in VIEWS:
         raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")
-    stated = stated_from(design).overridden(alpha=alpha, margin=margin, cluster=cluster)
+    stated = stated_from(design).overridden(
+        alpha=alpha, margin=margin, cluster=cluster, is_sequential=sequential
+    )
     first = metrics_named([primary or stated.headline or PRIMARY])[0]
     if primary is not None:
         stated = stated.with_headline(first.name)
@@ -649,7 +669,8 @@ def study_of(
     arms = (arm(trials, baseline), arm(trials, comparison))
     design = design_of(trials, baseline, comparison, settings.stated, headline=primary.name)
     valid = screen(*arms, settings.stated)
-    measure = Measure(match(valid), planned_tasks(arms, valid), settings)
+    counted = with_failures(arms, valid) if design.missing == "failure" else valid
+    measure = Measure(match(counted), planned_tasks(arms, counted), settings)
     blocks = with_holm({metric.name: measure(metric) for metric in metrics})
     return Study(arms, valid, measure, blocks, primary, design)
 
@@ -716,7 +737,7 @@ def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
         verdict=verdict,
         verdict_metric=primary.name,
         verdict_reason=reason,
-        cautions=cautions(primary, draft.metrics, blocks) if is_decided else (),
+        cautions=cautions(primary, draft.metrics, blocks, study.design.alpha) if is_decided else (),
         threats=threats,
         overturn=overturn_of(study, verdict, threats, n_tasks),
         n_tasks_to_overturn=n_tasks,

@@ -17,6 +17,7 @@ from retrieval_eval.study.frames import meant_of
 from retrieval_eval.study.pairs import Pair, clusters_of
 from retrieval_eval.study.stated import ARGUMENT, Given, Stated, checked, stated_from
 from retrieval_eval.study.trials import Task, Trial
+from retrieval_eval.study.verdict import PLURAL
 from retrieval_eval.values import counted
 
 HEADLINE: Final = "file_recall"
@@ -126,14 +127,12 @@ def _suite(trial: Trial) -> str:
     return trial.benchmark
 
 
-_PLURAL: Final = {"repository": "repositories", "suite": "suites"}
-
-
 def _cluster_source(by: str | None, n: int | None, tasks: Sequence[Pair]) -> str:
     shared = counted(len(tasks), "shared task")
     if by is None:
-        return f"inferred: no two of {shared} state the same repository, or none"
-    return f"inferred: {shared} in {n} {by if n == 1 else _PLURAL[by]}"
+        alone = ", each of another repository or suite" if len(tasks) > 1 else ""
+        return f"inferred: {shared}{alone}"
+    return f"inferred: {shared} in {n} {by if n == 1 else PLURAL[by]}"
 
 
 def _scale_source(scale: Mapping[str, tuple[float, float] | None]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -38,10 +39,11 @@ def tiers(trials: Sequence[Trial], settings: Settings) -> list[RewardTier]:
     rows = []
     for config, points, reason in _points(trials):
         is_binary = all(reward in {0.0, 1.0} for _, reward in points)
+        ends = _range(points)
         for tier in TIERS:
             rewards = [reward for recall, reward in points if _tier(recall) == tier]
-            found = _cell(rewards, is_binary, settings)
-            rows.append(RewardTier(config_name=config, tier=tier, **_outcome(found), reason=reason))
+            found = _outcome(_cell(rewards, is_binary, settings), ends)
+            rows.append(RewardTier(config_name=config, tier=tier, **found, reason=reason))
     return rows
 
 
@@ -60,7 +62,7 @@ def calibration(trials: Sequence[Trial], settings: Settings) -> list[Calibration
             low=found.low,
             high=found.high,
             mean_recall=found.predictor.value,
-            **_outcome(found.outcome),
+            **_outcome(found.outcome, _range(points)),
             reason=reason,
         )
         for config, points, reason in _points(trials)
@@ -117,13 +119,21 @@ def _cell(rewards: Sequence[float], is_binary: bool, settings: Settings) -> Cell
     )
 
 
-def _outcome(found: Cell) -> dict[str, Any]:
+def _range(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the range of the rewards: from 0 to 1 where all of them are."""
+    is_share = all(0 <= reward <= 1 for _, reward in points)
+    return (0.0, 1.0) if is_share else (-math.inf, math.inf)
+
+
+def _outcome(found: Cell, ends: tuple[float, float]) -> dict[str, Any]:
+    """Return the fields of a cell, its interval cut at the range of the rewards."""
+    low, high = found.interval.low.value, found.interval.high.value
     return {
         "n": found.n,
         "interpretable": found.is_interpretable,
         "mean_reward": found.mean.value,
-        "ci_low": found.interval.low.value,
-        "ci_high": found.interval.high.value,
+        "ci_low": None if low is None else max(low, ends[0]),
+        "ci_high": None if high is None else min(high, ends[1]),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -112,13 +112,15 @@ class Measure:
         if kind == "censored":
             estimate = _with_never_hit(estimate, sides)
             return structs.replace(estimate, **self._restricted(metric))
+        if kind == "positive":
+            estimate = structs.replace(estimate, **self._ratio(rows, column, clusters))
         if not estimate.computable:
             return estimate
         more = self._moved(metric, rows, clusters) | self._largest(rows, clusters)
         if kind == "bounded":
             more |= self._exact(rows, clusters, is_by_means=is_by_means)
-        if kind == "positive":
-            more |= self._ratio(rows, column, clusters)
+        if self.settings.stated.is_sequential:
+            more |= self._always(rows, column, clusters, kind)
         more |= self._components(rows, column, kind)
         return structs.replace(estimate, **more)
 
@@ -238,6 +240,49 @@ class Measure:
             "smallest_detectable_ratio_high": detectable.high.value,
         }
 
+    def _always(
+        self, rows: Sequence[Row], column: str, clusters: Clusters, kind: Kind
+    ) -> dict[str, Any]:
+        """Return the interval and p of the headline that hold at every look, in order of time.
+
+        A task comes in with the batch of its last trial, and a cluster with that of its last task:
+        what shares a repository or suite is one observation, its mean.
+        """
+        from retrieval_eval.stats.paired import geometric_mean
+        from retrieval_eval.stats.sequential import always_valid_bounded, always_valid_mean
+
+        labels = clusters.labels or [(pair.benchmark, pair.task_name) for pair, _, _ in rows]
+        groups: dict[Hashable, list[tuple[str, float]]] = defaultdict(list)
+        for (pair, before, after), label in zip(rows, labels, strict=True):
+            if kind != "positive":
+                groups[label].append((_came_in(pair), after - before))
+                continue
+            first, second = (
+                geometric_mean(known_values(own, column))
+                for own in (pair.baseline, pair.comparison)
+            )
+            if first > 0 and second > 0:
+                groups[label].append((_came_in(pair), math.log(second / first)))
+        # Groups are in the order of their tasks, which decides between those of one batch.
+        ordered = sorted(groups.values(), key=lambda own: max(moment for moment, _ in own))
+        values = [statistics.fmean(value for _, value in own) for own in ordered]
+        confidence = self.settings.confidence
+        found = (
+            always_valid_bounded(values, confidence=confidence)
+            if kind == "bounded"
+            else always_valid_mean(values, confidence=confidence)
+        )
+        low, high = found.interval.low.value, found.interval.high.value
+        if kind == "positive" and low is not None and high is not None:
+            low, high = math.exp(low), math.exp(high)
+        return {
+            "always_low": low,
+            "always_high": high,
+            "always_p": found.p_value.value,
+            "always_method": found.method,
+            "always_reason": found.interval.low.reason,
+        }
+
     def _components(self, rows: Sequence[Row], column: str, kind: Kind) -> dict[str, Any]:
         """Return what repeats and what tasks contribute to the spread of the differences."""
         sides = [
@@ -302,6 +347,8 @@ class Measure:
             (pair, statistics.fmean(before), statistics.fmean(after))
             for (pair, _, _), (before, after) in zip(times, sides, strict=True)
         ]
+        if self.settings.stated.is_sequential:
+            more |= self._always(rows, "", clusters, "unbounded")
         return (
             more
             | self._moved(metric, rows, clusters)
@@ -313,6 +360,11 @@ class Measure:
                 "averaged_over": "clusters" if _is_by_means(result) else "tasks",
             }
         )
+
+
+def _came_in(pair: Pair) -> str:
+    """Return when the last trial of a pair was run, as its batch is named; empty where unknown."""
+    return max(trial.batch_timestamp or "" for trial in (*pair.baseline, *pair.comparison))
 
 
 def _is_by_means(result: PairedComparison) -> bool:
@@ -640,6 +692,7 @@ def slices(pairs: Sequence[Pair], settings: Settings) -> tuple[PairSlice, ...]:
                 n_resamples=settings.n_resamples,
                 confidence=settings.confidence,
             )
+            low, high = _within(found.interval, 1.0)
             rows.append(
                 PairSlice(
                     dimension=dimension,
@@ -649,8 +702,8 @@ def slices(pairs: Sequence[Pair], settings: Settings) -> tuple[PairSlice, ...]:
                     mean_baseline=found.mean_baseline.value,
                     mean_comparison=found.mean_comparison.value,
                     mean_difference=found.mean_difference.value,
-                    ci_low=found.interval.low.value,
-                    ci_high=found.interval.high.value,
+                    ci_low=low,
+                    ci_high=high,
                 )
             )
     return tuple(rows)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from retrieval_eval.model.impact import PairedEstimate
+from retrieval_eval.values import REASONS, signed
 
 MOSTLY_REPEATS: Final = 0.8
 """From this share of variance on, repeats are nearly as good as tasks."""
@@ -133,6 +134,41 @@ def headline_estimate(block: PairedEstimate) -> Headline:
         block.smallest_detectable_difference,
         block.smallest_detectable_low,
         block.smallest_detectable_high,
+    )
+
+
+def deciding_estimate(block: PairedEstimate) -> Headline:
+    """Return the headline with what decides: at a look among many, the numbers valid at all."""
+    lead = headline_estimate(block)
+    if block.always_method is None:
+        return lead
+    return replace(
+        lead,
+        low=block.always_low,
+        high=block.always_high,
+        p=block.always_p,
+        ci_reason=block.always_reason,
+        p_reason=block.always_reason,
+    )
+
+
+def looks_sentence(block: PairedEstimate) -> str | None:
+    """Return what holds however often a comparison is read, in a sentence; None without looks."""
+    if block.always_method is None:
+        return None
+    if block.always_low is None or block.always_high is None or block.always_p is None:
+        return (
+            f"nothing holds at every look yet: {REASONS[block.always_reason or 'too_few_values']}"
+        )
+    if block.headline == "ratio":
+        ends = f"{block.always_low:.2f} to {block.always_high:.2f} times"
+    else:
+        ends = f"{signed(block.always_low, 3)} to {signed(block.always_high, 3)}"
+    p_value = "p < 0.001" if block.always_p < 0.001 else f"p = {block.always_p:.3f}"
+    exact = "" if block.always_method == "betting" else " (exact for normal values)"
+    return (
+        f"at every look together {ends}, {p_value}{exact}: it may be read again while trials are "
+        "added"
     )
 
 

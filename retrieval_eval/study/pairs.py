@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
+from retrieval_eval.events.retrieved import VIEWS
+from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.design import Clustering
 from retrieval_eval.model.impact import ArmLedger, PairLedger, UnpairedTask
 from retrieval_eval.study.arms import Arm
 from retrieval_eval.study.gate import RULES, Valid
-from retrieval_eval.study.trials import Task, Trial, average
+from retrieval_eval.study.trials import VIEWED, Task, Trial, average
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +133,7 @@ def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
     A removed trial of another version, model or harness does not count as missing when valid trials
     of its task remain. Of a task without a valid trial all are missing.
     """
-    lost = Counter(
-        (trial.config_name, trial.task)
-        for finding in valid.findings
-        if RULES[finding.name].is_loss
-        for trial in finding.removed
-    )
+    lost = _lost(valid)
     trials: dict[Task, list[Trial]] = defaultdict(list)
     for arm in arms:
         for trial in arm.trials:
@@ -149,6 +147,86 @@ def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
         has_truth = not any(trial.lacks_ground_truth for trial in own)
         rows.append(Planned(*task, before, after, repositories_of(own), has_truth))
     return tuple(rows)
+
+
+def _lost(valid: Valid) -> Counter[tuple[str, Task]]:
+    """Return how many trials of a configuration and task were removed for what happened in them."""
+    return Counter(
+        (trial.config_name, trial.task)
+        for finding in valid.findings
+        if RULES[finding.name].is_loss
+        for trial in finding.removed
+    )
+
+
+_FAILED: Final = {
+    column: 0.0
+    for name, metric in BY_NAME.items()
+    if metric.kind == "bounded" and metric.better == "higher"
+    for column in (name, *(f"{name}:{view}" for view in VIEWS if name in VIEWED))
+}
+"""The columns in which a failure counts as 0: of metrics from 0 to 1 of which more is better."""
+
+
+def with_failures(arms: tuple[Arm, Arm], valid: Valid) -> Valid:
+    """Return the valid trials and failures, where a missing value is meant to be a failure.
+
+    A trial that was removed for what happened in it counts as one that failed, and so does a task
+    that one arm has no valid trial of. A value that a valid trial lacks is a failure too. Only what
+    some valid trial of the task has can be lacking. There is no finding left, as nothing is
+    missing any more.
+    """
+    trials: dict[Task, list[Trial]] = defaultdict(list)
+    for arm in arms:
+        for trial in arm.trials:
+            trials[trial.task].append(trial)
+    lost = _lost(valid)
+    sides: list[dict[Task, tuple[Trial, ...]]] = [{}, {}]
+    for task, every in sorted(trials.items()):
+        known = [*valid.baseline.get(task, ()), *valid.comparison.get(task, ())]
+        columns = {
+            column
+            for trial in known
+            for column in trial.numbers.keys() & _FAILED.keys()
+            if not (column == "reward" and trial.is_reward_open)
+        }
+        for arm, left, side in zip(arms, (valid.baseline, valid.comparison), sides, strict=True):
+            own = left.get(task, ())
+            n_failed = (lost[arm.config, task] or int(not own)) if columns else 0
+            failed = _failure(every[0], arm, repositories_of(every), columns)
+            found = (*(_filled(trial, columns) for trial in own), *[failed] * n_failed)
+            if found:
+                side[task] = found
+    return replace(valid, baseline=sides[0], comparison=sides[1], findings=())
+
+
+def _filled(trial: Trial, columns: set[str]) -> Trial:
+    if columns <= trial.numbers.keys():
+        return trial
+    return replace(trial, numbers={**dict.fromkeys(columns, 0.0), **trial.numbers})
+
+
+def _failure(like: Trial, arm: Arm, repositories: tuple[str, ...], columns: Iterable[str]) -> Trial:
+    """Return a trial of a task that retrieved and achieved nothing, and of which no more is known.
+
+    Its other columns are those of any trial of the task.
+    """
+    return replace(
+        like,
+        config_name=arm.config,
+        trial_name="",
+        repositories=repositories,
+        calls_seen=0,
+        mcp_calls=0,
+        mcp_calls_ok=0,
+        shell_calls=0,
+        shell_opaque=0,
+        tools={},
+        mcp_servers={},
+        computable=False,
+        never_hit=False,
+        numbers=dict.fromkeys(columns, 0.0),
+    )
 
 
 def excluded_tasks(

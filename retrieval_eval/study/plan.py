@@ -846,7 +846,7 @@ def _best(record: StudyPlan) -> PlanNeed | None:
 
 
 def _size(value: float) -> str:
-    return f"{value:.2f}" if abs(value) >= 0.095 or round(value, 2) == value else f"{value:.3g}"
+    return f"{value:.2f}" if abs(value) >= 0.02 else f"{value:.2g}"
 
 
 def _is_known(name: str) -> bool:

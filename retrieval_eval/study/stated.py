@@ -140,7 +140,9 @@ class Stated:
                 for other in _LISTS
             }
             lists[name] = (MCP, *lists[name])
+            is_mixed = config in arms and own.source != ARGUMENT
             arms[config] = StatedArm(
+                source=f"{own.source} and {ARGUMENT}" if is_mixed else ARGUMENT,
                 role="treatment" if config in meant else "control",
                 must_use=lists["must_use"],
                 may_use=lists["may_use"],
@@ -203,7 +205,8 @@ def stated_from(given: Given) -> Stated:
             return _read(_decoded(given, "design"), ARGUMENT)
         case str() | Path():
             path = Path(given)
-            return _read(_decoded(read_user_text(path), visible(path)), visible(path))
+            text = read_user_text(path)
+            return _read(_decoded(text, visible(path)), visible(path.name), visible(path))
     raise BadInputError(
         f"a design is the path of a {DESIGN_FILE}, a mapping or a Design, "
         f"not {type(given).__name__}"
@@ -237,15 +240,24 @@ def _of_design(design: Design) -> Stated:
 def kept_design(impact: ImpactAnalysis) -> Stated:
     """Return what was stated of the design of an impact analysis, as its parameters say."""
     kept = impact.parameters.get("design")
-    return replace(stated_from(kept), is_checked=True) if isinstance(kept, Mapping) else Stated()
+    if isinstance(kept, Mapping):
+        return replace(stated_from(kept), is_checked=True)
+    # Earlier versions kept only the configurations that were stated to use MCP.
+    sides = {
+        c for found in impact.comparisons for c in (found.baseline_config, found.comparison_config)
+    }
+    stated = Stated().with_mcp(impact.parameters.get("mcp_configs"), sorted(sides))
+    return replace(stated, is_checked=True)
 
 
 # Reading
 
 
-def _read(given: Mapping[str, Any], source: str) -> Stated:
-    """Return what a mapping states; ``source`` is the file it is from, or that it is none."""
-    where = "design" if source == ARGUMENT else source
+def _read(given: Mapping[str, Any], source: str, where: str = "design") -> Stated:
+    """Return what a mapping states; ``source`` is the name of its file, or that there is none.
+
+    Messages begin with ``where``.
+    """
     given = {name: value for name, value in given.items() if value is not None}
     sources: Mapping[str, str] = {}
     if source == ARGUMENT:
@@ -354,17 +366,17 @@ def _truth(given: Any, where: str) -> bool:
 
 def _scales(given: Any, where: str) -> dict[str, Scale | None]:
     found: dict[str, Scale | None] = {}
-    what = f'expected [lowest, highest] or "{UNKNOWN}"'
+    what = f'[lowest, highest] or "{UNKNOWN}"'
     for suite, ends in _table(given, where).items():
         place = f"{where}.{visible(suite)}"
         if ends is None or ends == UNKNOWN:
             found[encodable(suite)] = None
             continue
         if not isinstance(ends, list | tuple) or len(ends) != 2:
-            raise BadInputError(f"{place}: {what}, got {_shown(ends)}")
+            raise BadInputError(f"{place}: expected {what}, got {_shown(ends)}")
         low, high = (_number(end, place, what) for end in ends)
         if not low < high or not math.isfinite(high - low):
-            raise BadInputError(f"{place}: {what}, got {_shown(ends)}")
+            raise BadInputError(f"{place}: expected {what}, got {_shown(ends)}")
         found[encodable(suite)] = (low, high)
     return found
 
@@ -490,8 +502,8 @@ def _toml(value: Any) -> str:
 
 def _text(value: str) -> str:
     """Return text as a quoted TOML string; every character that does not show is escaped."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{made_visible(encodable(escaped), _toml_escape)}"'
+    escaped = encodable(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{made_visible(escaped, _toml_escape)}"'
 
 
 def _toml_escape(character: str) -> str:

@@ -461,9 +461,15 @@ _NAMES: Final = ("run_id", "benchmark", "task_name", "config_name", "trial_name"
 _CALLS: Final = ("calls_seen", "mcp_calls", "mcp_calls_ok", "shell_calls", "shell_opaque")
 
 
+_LARGEST: Final = 1e100
+"""No cost, time or count is larger, and squares of larger numbers are no numbers."""
+
+
 def _finite(value: Any) -> float | None:
-    number = float(value) if type(value) in {int, float} else as_number(value)
-    return number if number is not None and math.isfinite(number) else None
+    if value is None:
+        return None
+    number = value if type(value) is float else as_number(value)
+    return number if number is not None and abs(number) <= _LARGEST else None
 
 
 def _known(column: pd.Series[Any], pd: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.model.impact import PairedEstimate, Threat, VerdictState
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import headline_estimate
+from retrieval_eval.study.headline import deciding_estimate, looks_sentence
 from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.trials import SCALES_DIFFER
 from retrieval_eval.values import REASONS, counted, signed
@@ -30,9 +30,10 @@ def apparent(block: PairedEstimate, alpha: float = ALPHA) -> Conclusion:
 
     A difference needs an interval of the headline that leaves out its null value and a significant
     test, because each alone is wrong too often in some situations. Differences that are all the
-    same have no interval; then the test alone decides.
+    same have no interval; then the test alone decides. Of a study that is read while trials are
+    added both are those that hold at every look.
     """
-    lead = headline_estimate(block)
+    lead = deciding_estimate(block)
     if lead.p is None or lead.p >= alpha or not lead.excludes_null:
         return "no_detectable_difference"
     is_gain = lead.is_larger == (block.direction == "higher_is_better")
@@ -113,7 +114,8 @@ def _numbers(study: Study) -> str:
         text += ", p < 0.001" if lead.p < 0.001 else f", p = {lead.p:.3f}"
     if study.found == "equivalent" and study.design.margin is not None:
         text += f", within the margin of {study.design.margin:g}"
-    return text
+    looks = looks_sentence(block)
+    return f"{text}; {looks}" if looks else text
 
 
 _MOST_LISTED: Final = 5
@@ -129,7 +131,10 @@ def _too_few(study: Study) -> str:
     if study.block.reason == SCALES_DIFFER:
         return f"{counted(n, 'matched task')}: {REASONS[SCALES_DIFFER]}"
     values = study.sample.values
-    text = f"{study.headline.n} of {n} matched tasks have a {label}"
+    known = study.headline.n
+    text = f"{counted(n, 'matched task')} with {label}"
+    if known < n:
+        text = f"{known} of {counted(n, 'matched task')} with {label}"
     if 0 < len(values) <= _MOST_LISTED:
         given = [study.sample.said(value, 2) for value in values]
         listed = " and ".join([", ".join(given[:-1]), given[-1]] if len(given) > 1 else given)
@@ -167,7 +172,7 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
         return f"A verdict needs at least {MIN_PAIRS_FOR_P} matched tasks with a value."
     if study.is_clear:
         moved = "rose" if study.headline.is_larger else "fell"
-        tasks = f"{counted(n or 0, 'task')} of {len(study.sample.values)}"
+        tasks = f"{n} of {len(study.sample.values)} tasks"
         count = f"the difference is no longer clear without the {tasks} that {moved} most"
         # What lowers the verdict comes first, then the count, then what would have to be so.
         known = {
@@ -227,14 +232,17 @@ def _undetected(study: Study) -> str:
 
 
 def cautions(
-    primary: Metric, metrics: Sequence[Metric], blocks: Mapping[str, PairedEstimate]
+    primary: Metric,
+    metrics: Sequence[Metric],
+    blocks: Mapping[str, PairedEstimate],
+    alpha: float = ALPHA,
 ) -> tuple[str, ...]:
     """Return a sentence for every outcome that clearly moves against the verdict's metric."""
-    found = apparent(blocks[primary.name])
+    found = apparent(blocks[primary.name], alpha)
     sentences = []
     for metric in metrics:
         block = blocks[metric.name]
-        shown = apparent(block) if metric.name in OUTCOMES else found
+        shown = apparent(block, alpha) if metric.name in OUTCOMES else found
         if {found, shown} == {"better", "worse"}:
             sentences.append(
                 f"{primary.label} is {found}, but {metric.label} is {shown} "

@@ -7,8 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from retrieval_eval.cli.compare import _exit_code
 from retrieval_eval.cli.main import run
+from retrieval_eval.study.compare import compare
+from tests import studies
 from tests.runs import write_task, write_trial
 
 
@@ -506,3 +510,19 @@ def test_event_documents_are_not_overwritten_by_their_own_evaluation(tree, capsy
     assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
     assert run(["evaluate", "--from-events", "out", "--output-dir", "out"]) == 3
     assert "is one of the documents that are read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        (("better",), 0),
+        (("equivalent", "no_detectable_difference"), 0),
+        (("worse", "no_verdict"), 1),
+        (("better", "fragile"), 2),
+        (("too_few_pairs",), 2),
+        ((), 2),
+    ],
+)
+def test_the_exit_code_of_a_comparison_follows_its_verdicts(verdicts, code):
+    record = compare(studies.study(8), "baseline", "mcp").record
+    assert _exit_code([replace(record, verdict=verdict) for verdict in verdicts]) == code

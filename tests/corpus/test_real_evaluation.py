@@ -7,12 +7,14 @@ import re
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval import associate, compare
 from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report import Run
 from retrieval_eval.schema import faults, kind_of
+from retrieval_eval.study.stated import toml_of_design
 from tests.trials import trace_or_none
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
@@ -124,3 +126,33 @@ def _is_mention(text: str, name: str) -> bool:
         if place >= 0 and not re.search(r"[\"'<(=\s]", line[:place]):
             return False
     return True
+
+
+def test_the_calls_of_every_tool_and_server_add_up(trials):
+    n = 0
+    for done in trials:
+        ledger = done.metrics.ledger
+        if ledger is None:
+            continue
+        assert sum(calls for calls, _ in ledger.tools.values()) == ledger.calls_seen
+        assert sum(calls for calls, _ in ledger.mcp_servers.values()) == ledger.mcp_calls
+        answered = [ok for _, ok in ledger.mcp_servers.values()]
+        assert sum(answered) >= (ledger.mcp_calls_ok or 0)
+        for calls, ok in (*ledger.tools.values(), *ledger.mcp_servers.values()):
+            assert 0 <= ok <= calls
+        n += bool(ledger.mcp_servers)
+    assert n > 10
+
+
+def test_the_design_of_real_comparisons_reads_back_to_the_same(evaluated):
+    n = 0
+    for run in evaluated.runs:
+        metrics = [done.metrics for done in run.trials]
+        for stored in run.impact.comparisons:
+            sides = (stored.baseline_config, stored.comparison_config)
+            again = compare(metrics, *sides, design=toml_of_design(stored.design)).record
+            assert replace(again.design, sources={}) == replace(stored.design, sources={})
+            assert again.gate == stored.gate
+            assert again.verdict == stored.verdict
+            n += 1
+    assert n > 5

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+import retrieval_eval as rev
 from retrieval_eval.cli.main import run
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.columns import HISTORY_FRAMES, expand
 from retrieval_eval.report.history import build_history, load_history
+from retrieval_eval.report.run import Run
 from tests.factories import write_run
+from tests.runs import write_task, write_trial
 from tests.searches import answer, gold_query, gold_set, run_of
 
 N = 30
@@ -237,3 +240,49 @@ def test_the_page_is_made_once_and_made_again_from_its_parameters(searches, agen
     assert page.read_bytes() == before
     assert run([*kept, str(tmp_path / "again")]) == 0
     assert (tmp_path / "again" / "history" / "index.html").read_bytes() == before
+
+
+@pytest.fixture
+def compared(tmp_path, monkeypatch) -> Path:
+    """Four evaluated runs of two configurations, whose difference varies, and one without any."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    truth = [f"src/{name}.py" for name in "abcdefgh"]
+    runs = tmp_path / "runs"
+    for i in range(6):
+        write_task(tmp_path / "benchmarks", f"task-{i}", truth)
+    for number, more in enumerate((1, 2, 4, 3), start=1):
+        for i in range(6):
+            folder = runs / f"run-{number}"
+            batch = f"2026-01-0{number}__10-00-00"
+            write_trial(folder, "old", f"task-{i}", truth[: 1 + i % 2], batch=batch)
+            write_trial(folder, "new", f"task-{i}", truth[: 1 + more + i % 3], batch=batch)
+    write_trial(runs / "run-5", "old", "task-0", truth[:1], batch="2026-01-09__10-00-00")
+    assert run(["evaluate", *(f"run-{n}" for n in range(1, 6)), "--jobs", "1"]) == 0
+    return runs
+
+
+@pytest.mark.slow
+def test_a_comparison_is_pooled_over_all_runs(compared, tmp_path):
+    history = load_history(runs_root=compared)
+    rows = history.comparisons.query("metric == 'file_recall'")
+    assert list(rows["run"]) == [f"run-{n}" for n in range(1, 5)]
+    recorded = Run([compared / "run-2" / "retrieval_events"]).study.record.metrics["file_recall"]
+    own = rows[rows["run"] == "run-2"].iloc[0]
+    # Without repositories the tasks of one suite count each by itself.
+    assert own["estimate"] == pytest.approx(recorded.mean_difference)
+    assert (own["n"], own["scale"]) == (6, "difference")
+    assert own["low"] < own["estimate"] < own["high"]
+    pooled = rev.pool(history.of_pair("file_recall"), "file_recall")
+    assert pooled.summary.n == 4
+    assert pooled.sentences()[0].startswith("Over 4 studies the mean difference in file recall is")
+    assert pooled.summary.tau.value > 0
+    (costs, *_) = set(history.comparisons.query("metric == 'cost_usd'")["scale"])
+    assert costs == "ratio"
+    page = build_history(runs_root=compared, reports_dir=tmp_path / "reports", renderer="embedded")
+    html = page.read_text(encoding="utf-8")
+    assert "Over 4 studies the mean difference in file recall is" in html
+    assert "The true value of a further study such as these lies between" in html
+    assert 'id="fig-pooled"' in html
+    assert (page.parent / "comparisons.csv").is_file()

@@ -17,7 +17,10 @@ from tests.runs import write_task, write_trial
 SIGNED = re.compile(r"[+−]\d")
 DIFFERENCES = (
     "Paired comparison",
-    "By suite",
+    "Shares and rewards side by side",
+    "Cost, time and tokens side by side",
+    "On how many tasks",
+    "More tasks or more repeats?",
     "Every metric",
     "How sure each difference is",
     "Views: what counts as retrieved",
@@ -101,8 +104,8 @@ def test_a_changed_cell_says_nothing_about_what_it_no_longer_shows(made_run):
     part = study.slices.query("dimension == 'suite'")
     assert words.slices(part).endswith("over 2 slices")
     assert words.slices(study.slices) != words.slices(part)
-    costs = words.mean_differences(study.estimates, ["total_tokens"])
-    assert costs.startswith("Paired mean difference: tokens ")
+    costs = words.estimates(study.estimates, ["total_tokens"])
+    assert costs.startswith("Paired estimates: tokens ")
     assert "cost" not in costs
     metric = study.suites.query("metric == 'mrr'")
     drawn = rev.plot.dumbbell(metric, "benchmark", "baseline", "comparison", n="n_pairs")

@@ -292,7 +292,10 @@ def test_a_filter_is_followed_by_every_number():
     assert "all queries" in shown.empty("backlog")
     assert "Review backlog" not in shown.badges()
     again = part.filter("id != 'q0'")
-    assert again.filtered == "8 of 13 queries, where corpus == 'docs', and id != 'q0'"
+    assert again.filtered == "8 of 13 queries, where corpus == 'docs', and where id != 'q0'"
+    chosen = part.filter(lambda queries: queries["id"] != "q0")
+    assert chosen.filtered == "8 of 13 queries, where corpus == 'docs', and by a function"
+    assert list(chosen.queries["id"]) == list(again.queries["id"])
 
 
 def test_the_difference_of_a_part_is_that_of_its_queries():
@@ -308,9 +311,9 @@ def test_the_difference_of_a_part_is_that_of_its_queries():
 @pytest.mark.parametrize(
     ("where", "told"),
     [
-        ("corpse == 'docs'", "a column of run.queries"),
+        ("corpse == 'docs'", "search.queries has no column 'corpse'; the closest: corpus"),
         ("corpus ==", "cannot be read"),
-        ("corpus", "not True or False for every query"),
+        ("corpus", "True or False for every query, not"),
         ("corpus == 'nowhere'", "no query passes"),
         ("@__import__('os')", "cannot be read"),
     ],

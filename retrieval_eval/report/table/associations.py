@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.escape import visible
+from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.numbers import MISSING, interval, signed
 from retrieval_eval.report.registered import NothingToShow, Words, tabular
-from retrieval_eval.report.table.estimates import plain_rows
 from retrieval_eval.report.words import MIN_UNITS
 from retrieval_eval.report.words import associations as finding
 from retrieval_eval.values import counted

@@ -16,6 +16,7 @@ from retrieval_eval.report.leading import (
     estimate_of,
     leading,
     leading_interval,
+    plain_rows,
     unit_of,
 )
 from retrieval_eval.report.names import metric_name, reason_sentence
@@ -30,7 +31,7 @@ from retrieval_eval.report.numbers import (
     signed,
 )
 from retrieval_eval.report.registered import NothingToShow, Words, column, tabular
-from retrieval_eval.study.headline import headline_estimate
+from retrieval_eval.study.headline import deciding_estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +47,9 @@ RATIOS: Final = (
 )
 TIMES: Final = (
     "{metrics}: means over all tasks; a task without a relevant file counts as that limit."
+)
+LOOKS: Final = (
+    "Trials are still added: intervals and p of leading estimates hold at every look together."
 )
 ENOUGH_FOR_TAILS: Final = 30
 FEW_FOR_TAILS: Final = (
@@ -91,33 +95,32 @@ def estimates(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Word
     if len(sides) > 1:
         raise NothingToShow("The frame holds several comparisons; choose the rows of one.")
     known = {str(row["metric"]): estimate_of(row) for row in rows}
+    level = f"{percent(frame.attrs.get('confidence', 0.95))} interval"
     body = tuple(cells for metric, found in known.items() for cells in metric_cells(metric, found))
     return Words(
         "",
         "Paired estimates; the second configuration compared with the first",
         frame[frame["metric"].isin(list(known))],
-        cells=(header_of(*sides.pop()), body),
+        cells=(header_of(*sides.pop(), level), body),
         notes=estimate_notes(known),
     )
 
 
-def header_of(baseline: str, comparison: str) -> tuple[str, ...]:
-    """Return the head of a table of estimates."""
-    return ("Metric", "Estimate", "95 % interval", "Tasks", baseline, comparison, OUTCOMES)
+def header_of(baseline: str, comparison: str, level: str = "95 % interval") -> tuple[str, ...]:
+    """Return the head of a table of estimates; ``level`` is what its intervals are called."""
+    return ("Metric", "Estimate", level, "Tasks", baseline, comparison, OUTCOMES)
 
 
-def metric_cells(
-    metric: str, found: PairedEstimate | None, *, is_short: bool = False
-) -> list[tuple[str, ...]]:
+def metric_cells(metric: str, found: PairedEstimate | None) -> list[tuple[str, ...]]:
     """Return the rows of a metric: the leading estimate, and what is read beside it.
 
-    Below a time are the tasks without a relevant file, and unless ``is_short`` below a cost the
-    mean difference, and below fewer than ten tasks an interval that holds for any distribution.
+    Below a time are the tasks without a relevant file, below a cost the mean difference, and below
+    fewer than ten tasks an interval that holds for any distribution.
     """
     known = metric_name(metric)
     if found is None:
         return [(known.titled, *[MISSING] * 6)]
-    lead = headline_estimate(found)
+    lead = deciding_estimate(found)
     is_timed = lead.quantity == "restricted_mean"
     means = (found.mean_baseline, found.mean_comparison)
     if is_timed:
@@ -139,8 +142,6 @@ def metric_cells(
             of(found.n_never_comparison, found.n_watched_comparison),
         )
         rows.append((NEVER.format(known.label), "", "", "", *never, ""))
-    if is_short:
-        return rows
     if lead.quantity == "ratio" and found.mean_difference is not None:
         unit = unit_of(metric)
         text = f"{known.difference(found.mean_difference)} {unit}".strip()
@@ -153,12 +154,10 @@ def metric_cells(
     return rows
 
 
-def estimate_notes(
-    found: Mapping[str, PairedEstimate | None], *, is_short: bool = False
-) -> tuple[str, ...]:
+def estimate_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]:
     """Return how to read ratios, times and total bills, and why metrics have no estimate."""
     known = {metric: block for metric, block in found.items() if block is not None}
-    leads = {metric: headline_estimate(block) for metric, block in known.items()}
+    leads = {metric: deciding_estimate(block) for metric, block in known.items()}
     has = {
         quantity: [m for m, lead in leads.items() if lead.quantity == quantity]
         for quantity in ("ratio", "restricted_mean")
@@ -170,16 +169,23 @@ def estimate_notes(
         if leads[m].estimate is not None
     ]
     notes += [TIMES.format(metrics=", ".join(timed))] if timed else []
-    if not is_short:
-        endless = [m for m in known if m in BY_NAME and not BY_NAME[m].is_bounded]
-        means = [m for m in endless if leads[m].quantity == "mean_difference"]
-        notes += _bill_notes({m: known[m] for m in (*has["ratio"], *means)})
+    if any(block.always_method is not None for block in known.values()):
+        notes.append(LOOKS)
+    endless = [m for m in known if m in BY_NAME and not BY_NAME[m].is_bounded]
+    means = [m for m in endless if leads[m].quantity == "mean_difference"]
+    notes += _bill_notes({m: known[m] for m in (*has["ratio"], *means)})
+    return (*notes, *missing_notes(found))
+
+
+def missing_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]:
+    """Return why metrics have no estimate, or no interval."""
+    leads = {m: deciding_estimate(block) for m, block in found.items() if block is not None}
     lost: dict[str, list[str]] = {}
     for metric, lead in leads.items():
         reason = lead.reason if lead.estimate is None else lead.ci_reason
         if lead.estimate is None or (lead.ends is None and reason):
             lost.setdefault(reason_sentence(reason), []).append(metric)
-    return (*notes, *(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items()))
+    return tuple(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items())
 
 
 def _bill_notes(found: Mapping[str, PairedEstimate]) -> list[str]:
@@ -239,7 +245,7 @@ def moved(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
     return Words(
         f"{metric_name(lead).label}: better on {percent(known[lead].share_better)} of tasks, worse "
         f"on {percent(known[lead].share_worse)}",
-        "Share of the tasks on which the second configuration is better and worse, with exact 95 % "
+        "Share of the tasks on which the second configuration is better and worse, with exact "
         "intervals, and the typical difference where the two differ (Hodges-Lehmann)",
         frame[frame["metric"].isin(list(known))],
         cells=(("Metric", "Better", "Worse", "Tasks that differ", "Typical difference"), rows),
@@ -353,7 +359,7 @@ def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> W
     parts = [f"Tasks that share a {' or '.join(many)} are resampled together."] if many else []
     if few:
         parts.append(f"Of few groups the {' or '.join(few)} means are compared by a t test.")
-    leads = {metric: headline_estimate(block) for metric, block in found.items()}
+    leads = {metric: deciding_estimate(block) for metric, block in found.items()}
     rows = tuple(
         (
             metric_name(metric).titled,
@@ -377,17 +383,6 @@ def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> W
             POWER,
         ),
     )
-
-
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as plain objects, None for what is missing."""
-    import pandas as pd
-
-    plain = frame.astype("object").where(frame.notna(), None)
-    return [
-        {str(name): None if value is pd.NA else value for name, value in row.items()}
-        for row in plain.to_dict("records")
-    ]
 
 
 def metric_rows(frame: pd.DataFrame, metrics: Sequence[str] | None) -> list[dict[str, Any]]:

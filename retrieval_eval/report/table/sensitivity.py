@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.numbers import MISSING, count, interval, signed
 from retrieval_eval.report.registered import NothingToShow, Words, tabular
-from retrieval_eval.report.table.estimates import plain_rows
 from retrieval_eval.report.words import MIN_UNITS
 from retrieval_eval.values import counted
 

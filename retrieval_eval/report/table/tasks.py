@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Link, Links
 from retrieval_eval.report.headings import inside, is_missing
+from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.registered import (
     NothingToShow,
@@ -20,7 +21,6 @@ from retrieval_eval.report.registered import (
     refuse_withheld,
     tabular,
 )
-from retrieval_eval.report.table.estimates import plain_rows
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from retrieval_eval.study.gate import Valid
 from retrieval_eval.study.headline import Headline, headline_estimate
 from retrieval_eval.study.pairs import Pair, Planned, clusters_of
 from retrieval_eval.study.settings import Settings
-from retrieval_eval.study.trials import Trial, average
+from retrieval_eval.study.trials import SCALES_DIFFER, Trial, average, known_values
 from retrieval_eval.study.verdict import Conclusion, apparent
 from retrieval_eval.values import signed
 
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 GRAVITY: Final = 100.0
 """The gravity of a kind of threat that states none."""
+
+LARGEST: Final = 1e100
+"""Differences beyond this cannot be squared, and are of no real metric; nothing threatens them."""
 
 Keep = Callable[[Trial], bool]
 """Whether a trial counts."""
@@ -140,7 +143,21 @@ class Study:
         """
         found = apparent(self.block, self.design.alpha)
         same = self.equivalence
-        return "equivalent" if same is not None and same.is_equivalent else found
+        if same is None or not same.is_equivalent or not self._is_always_within(same):
+            return found
+        return "equivalent"
+
+    def _is_always_within(self, same: Equivalence) -> bool:
+        """Whether the interval that holds at every look lies within the margins, if it is read."""
+        low, high = self.block.always_low, self.block.always_high
+        if self.block.always_method is None:
+            return True
+        return (
+            low is not None
+            and high is not None
+            and same.margin_low < low
+            and high < same.margin_high
+        )
 
     @cached_property
     def equivalence(self) -> Equivalence | None:
@@ -180,6 +197,8 @@ class Study:
         """Return the differences of the matched tasks, from the trials that count."""
         rows = [(pair, self._change(pair, keep)) for pair in self.pairs]
         known = [(pair, value) for pair, value in rows if value is not None]
+        if self.block.reason == SCALES_DIFFER or any(abs(v) > LARGEST for _, v in known):
+            known = []
         pairs = tuple(pair for pair, _ in known)
         labels = clusters_of(pairs, self.settings.stated.cluster).labels
         return Sample(
@@ -198,9 +217,15 @@ class Study:
             return None
         if self.headline.quantity != "ratio":
             return after - before
-        return math.log(after / before) if before > 0 and after > 0 else None
+        return math.log(after) - math.log(before) if before > 0 and after > 0 else None
 
     def _side(self, trials: Sequence[Trial]) -> float | None:
+        if self.headline.quantity == "ratio":
+            # As the estimate: a repeat of 0 or below has no logarithm, and its task no ratio.
+            from retrieval_eval.stats.paired import geometric_mean
+
+            known = known_values(trials, self.column)
+            return geometric_mean(known) if known else None
         if self.headline.quantity != "restricted_mean":
             return average(trials, self.column)
         until = self.block.until

@@ -16,9 +16,12 @@ from retrieval_eval.values import counted
 if TYPE_CHECKING:
     from retrieval_eval.stats.robustness import Heterogeneity, MeanTest
 
-HALF: Final = 0.5
-"""A task that carries at least this share of the difference, without which nothing is clear,
-decides."""
+DECIDING: Final = 0.4
+"""A task that carries at least this share of the difference decides where Student's interval of the
+others holds 0. One that carries half leaves no such interval without 0 to begin with."""
+
+_TELLING: Final = 1 / 3
+"""A task that carries at least this share of the difference is named."""
 
 _MOST_NAMED: Final = 2
 """Groups of either sign that a sentence names."""
@@ -92,24 +95,24 @@ DIMENSIONS: Final[Mapping[str, Callable[[Sequence[Pair]], list[Hashable]]]] = {
 def _heterogeneity(study: Study) -> Iterator[Threat]:
     from retrieval_eval.stats.multiplicity import holm
 
-    found = {
-        by: (labels, result)
+    splits = {
+        by: labels
         for by, label in DIMENSIONS.items()
-        if (labels := label(study.sample.pairs))
-        and (result := _interaction(study, labels)) is not None
+        if 1 < len(set(labels := label(study.sample.pairs))) < len(labels)
     }
-    adjusted = holm([result.p_value for _, result in found.values()]).values
-    for (by, (labels, result)), p_value in zip(found.items(), adjusted, strict=True):
+    if study.view is not None and not any(_opposite(study, own) for own in splits.values()):
+        # Of a view only what lowers it is of interest, and no interaction needs to be tested.
+        return
+    found = {by: result for by, own in splits.items() if (result := _interaction(study, own))}
+    adjusted = holm([result.p_value for result in found.values()]).values
+    for (by, result), p_value in zip(found.items(), adjusted, strict=True):
         if p_value is not None and p_value < study.design.alpha:
-            yield _disagreement(study, by, labels, result, p_value)
+            yield _disagreement(study, by, splits[by], result, p_value)
 
 
 def _interaction(study: Study, labels: Sequence[Hashable]) -> Heterogeneity | None:
     from retrieval_eval.stats.robustness import heterogeneity
 
-    n_groups = len(set(labels))
-    if n_groups < 2 or n_groups == len(labels):
-        return None
     sample = study.sample
     return heterogeneity(sample.values, labels, sample.clusters, seed=study.settings.seed)
 
@@ -117,17 +120,9 @@ def _interaction(study: Study, labels: Sequence[Hashable]) -> Heterogeneity | No
 def _disagreement(
     study: Study, by: str, labels: Sequence[Hashable], result: Heterogeneity, p_value: float
 ) -> Threat:
-    groups = _groups(study, labels)
-    sign = study.sign
-    opposite = [
-        group
-        for group in groups
-        if sign * group.test.mean < 0 and group.p_value < study.design.alpha
-    ]
-    # Where nothing is clear on the whole, either sign is of interest.
-    is_contrary = bool(opposite) and (study.is_clear or study.found == "equivalent")
+    opposite = _opposite(study, labels)
     sample = study.sample
-    named = _named(study, groups)
+    named = _named(study, _groups(study, labels))
     spread = sample.on_scale(result.spread)
     text = f"the difference depends on the {by} (p = {p_value:.3f})"
     if named:
@@ -142,11 +137,20 @@ def _disagreement(
         name="heterogeneity",
         value=spread,
         unit=f"standard deviation of {by} means" + (", as a ratio" if sample.is_ratio else ""),
-        effect="lowers" if is_contrary else "none",
+        effect="lowers" if opposite else "none",
         sentence=text,
         estimate=sample.on_scale(opposite[0].test.mean) if opposite else None,
         overturn=f"if tasks are as those of {opposite[0].label}" if opposite else None,
     )
+
+
+def _opposite(study: Study, labels: Sequence[Hashable]) -> list[_Group]:
+    """Return the groups that clearly contradict what all tasks show: other signs, a large one."""
+    return [
+        group
+        for group in _groups(study, labels)
+        if group.p_value < study.design.alpha and study.overturns(group.test.mean)
+    ]
 
 
 def _groups(study: Study, labels: Sequence[Hashable]) -> list[_Group]:
@@ -215,7 +219,8 @@ def _one_task(study: Study) -> Iterator[Threat]:
     pair = sample.pairs[found.place]
     rest = found.without
     changes_sign = study.overturns(rest.mean)
-    decides = found.share >= HALF and not rest.is_clear(study.design.alpha)
+    low, high = rest.ends(1 - study.design.alpha)
+    decides = found.share >= DECIDING and low <= 0 <= high
     if not (changes_sign or found.share >= _TELLING):
         return
     task = f"{pair.benchmark}/{pair.task_name}"
@@ -236,7 +241,3 @@ def _one_task(study: Study) -> Iterator[Threat]:
         estimate=sample.on_scale(rest.mean),
         overturn=f"without the task {task}" if changes_sign or decides else None,
     )
-
-
-_TELLING: Final = 1 / 3
-"""A task that carries at least this share of the difference is named."""

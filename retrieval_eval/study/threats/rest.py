@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import Threat
-from retrieval_eval.study.headline import headline_estimate
+from retrieval_eval.study.headline import Headline, headline_estimate
 from retrieval_eval.study.threats import THREATS, Study, kind
 from retrieval_eval.study.trials import SCALES_DIFFER
 from retrieval_eval.study.verdict import OUTCOMES, apparent
 from retrieval_eval.values import REASONS, counted, signed
 
-PAYING: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
-"""Metrics that may pay for the verdict's, in the order in which they are named."""
+PRICES: Final = {"cost_usd": "cost", "elapsed_seconds": "time", "total_tokens": "tokens"}
+"""Metrics of what a trial costs, as a sentence names them."""
 
 
 @THREATS.register("other_metrics")
@@ -24,40 +25,63 @@ PAYING: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
     gravity=10,
 )
 def _other_metrics(study: Study) -> Iterator[Threat]:
-    for name in PAYING:
-        block = study.blocks.get(name)
-        if block is None or name == study.primary.name or study.found == "equivalent":
-            continue
-        there = apparent(block, study.design.alpha)
-        if there not in ("better", "worse") or there == study.found:
-            continue
-        metric, lead = BY_NAME[name], headline_estimate(block)
-        estimate = lead.estimate or 0.0
-        amount = (
-            f"{estimate:.2f} times"
-            if lead.quantity == "ratio"
-            else f"{signed(estimate)} {metric.unit}"
-        )
-        has_effect = name in OUTCOMES and study.is_clear
-        outcome = {"better": "is better", "worse": "is worse"}.get(
-            study.found, "has no detectable difference"
-        )
-        text = (
-            f"{study.primary.label} {outcome}, but {metric.label} is {there}: {amount} that of "
-            f"{study.arms[0].config} over {counted(lead.n, 'task')}"
-            if lead.quantity == "ratio"
-            else f"{study.primary.label} {outcome}, but {metric.label} is {there} ({amount} over "
-            f"{counted(lead.n, 'task')})"
-        )
+    against = {
+        name: headline_estimate(block)
+        for name, block in study.blocks.items()
+        if name in PRICES.keys() | OUTCOMES
+        and name != study.primary.name
+        and (there := apparent(block, study.design.alpha)) in ("better", "worse")
+        and there != study.found
+    }
+    label = study.primary.label
+    for name in OUTCOMES & against.keys():
+        metric, lead = BY_NAME[name], against[name]
+        has_effect = study.is_clear
         yield Threat(
             name="other_metrics",
-            value=estimate,
-            unit=f"ratio of {metric.label}" if lead.quantity == "ratio" else metric.unit,
+            value=lead.estimate,
+            unit=metric.unit,
             effect="lowers" if has_effect else "none",
-            sentence=text,
+            sentence=(
+                f"{_result(study)}, but {metric.label} is "
+                f"{apparent(study.blocks[name], study.design.alpha)} "
+                f"({signed(lead.estimate or 0.0)} over {counted(lead.n, 'task')})"
+            ),
             estimate=study.headline.estimate,
-            overturn=f"if {metric.label} is what counts" if has_effect else None,
+            overturn=f"if {metric.label} counts, not {label}" if has_effect else None,
         )
+    prices = {name: lead for name, lead in against.items() if name in PRICES}
+    if prices:
+        # Of a ratio and its inverse the one that is farther from 1 is the larger.
+        largest = max(prices.values(), key=lambda lead: abs(_log(lead)))
+        parts = [f"{_amount(name, lead)} the {PRICES[name]}" for name, lead in prices.items()]
+        listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        yield Threat(
+            name="other_metrics",
+            value=largest.estimate,
+            unit="times that of the baseline",
+            effect="none",
+            sentence=f"{_result(study)} at {listed} of {study.arms[0].config}",
+            estimate=study.headline.estimate,
+        )
+
+
+def _result(study: Study) -> str:
+    label = study.primary.label
+    return {
+        "better": f"{label} is better",
+        "worse": f"{label} is worse",
+        "equivalent": f"{label} is equivalent",
+    }.get(study.found, f"no detectable difference in {label}")
+
+
+def _log(lead: Headline) -> float:
+    return math.log(lead.estimate) if lead.quantity == "ratio" and lead.estimate else 0.0
+
+
+def _amount(name: str, lead: Headline) -> str:
+    value = lead.estimate or 0.0
+    return f"{value:.2f} times" if lead.quantity == "ratio" else f"{signed(value)} {name}"
 
 
 @THREATS.register("many_pairs")
@@ -107,11 +131,23 @@ def _never_hit(study: Study) -> Iterator[Threat]:
         f"{k} of {counted(n or 0, 'task')} with {arm.config}"
         for k, n, arm in zip(never, watched, study.arms, strict=True)
     ]
-    text = (
-        f"no relevant file was found on {' and '.join(counts)}: which was faster cannot "
-        "be decided from the tasks on which both found one"
+    text = f"no relevant file was found on {' and '.join(counts)}"
+    mean = block.restricted_mean_difference
+    if mean is None:
+        text += ": which was faster cannot be decided from the tasks on which both found one"
+    else:
+        text += (
+            f": with their times counted up to {block.until or 0.0:.0f} s, the mean time over all "
+            f"tasks differs by {signed(mean, 1)} s"
+        )
+    yield Threat(
+        name="never_hit",
+        value=sum(k or 0 for k in never),
+        unit="tasks",
+        effect="none",
+        sentence=text,
+        estimate=mean,
     )
-    yield Threat(name="never_hit", value=None, unit="tasks", effect="none", sentence=text)
 
 
 @THREATS.register("reward_scales")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from retrieval_eval.events.retrieved import VIEWS
+from retrieval_eval.model.design import ArmDesign
 from retrieval_eval.model.impact import Threat
+from retrieval_eval.study.arms import tool_label
 from retrieval_eval.study.gate import MAX_OPAQUE_GAP
 from retrieval_eval.study.threats import THREATS, Study, kind
-from retrieval_eval.study.trials import Trial
+from retrieval_eval.study.trials import MCP, Trial
 from retrieval_eval.study.verdict import apparent
 from retrieval_eval.values import counted, signed
 
@@ -72,11 +74,17 @@ def _partial_use(study: Study) -> Iterator[Threat]:
         )
 
 
-_USE_RULES: Final = {
-    "mcp_in_baseline": "used what the arm is meant to do without",
-    "dead_mcp_server": "made no successful call of what the arm is meant to use",
+_USE_RULES: Final[Mapping[str, Callable[[ArmDesign], str]]] = {
+    "mcp_in_baseline": lambda arm: f"used {_listed(arm.must_not_use)}, which it must not use",
+    "dead_mcp_server": lambda arm: (
+        f"made no successful call of {_listed((*arm.must_use, *arm.may_use))}"
+    ),
 }
-"""Rules of the gate about what trials used, and what they find."""
+"""Rules of the gate about what trials used, and what they find in an arm."""
+
+
+def _listed(tools: Sequence[str]) -> str:
+    return " or ".join(map(tool_label, tools)) or tool_label(MCP)
 
 
 @THREATS.register("tool_use")
@@ -87,11 +95,13 @@ _USE_RULES: Final = {
 )
 def _tool_use(study: Study) -> Iterator[Threat]:
     for finding in study.valid.findings:
-        what = _USE_RULES.get(finding.name)
-        for arm in study.arms if what is not None else ():
+        if finding.name not in _USE_RULES:
+            continue
+        for arm, design in zip(study.arms, study.valid.roles.designs, strict=True):
             n = sum(trial.config_name == arm.config for trial in finding.removed)
             if not n:
                 continue
+            what = _USE_RULES[finding.name](design)
             text = f"{n} of {counted(len(arm.trials), 'trial')} of {arm.config} {what}"
             yield Threat(
                 name="tool_use",

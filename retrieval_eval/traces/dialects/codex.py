@@ -204,7 +204,8 @@ DIALECTS.add(
         answer=answer,
         source=(
             "openai/codex: core/tools 7f589e4, protocol 001cb8e and 01baf68 (items), "
-            "exec_events 08a1f30; code mode from readers of its traces; no trace seen"
+            "exec_events 08a1f30; code mode and the history of sub-agents from readers of "
+            "its traces; a session of 0.47 and lines of 0.107 to 0.155 seen"
         ),
         tools=(
             Tool(

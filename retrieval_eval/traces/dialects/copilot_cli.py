@@ -12,46 +12,73 @@ from retrieval_eval.traces.results.grep import grep_category, read_grep
 
 HARNESS: Final = "copilot-cli"
 
-_EXITED: Final = re.compile(r"(?:\A|\n)<exited with exit code (-?\d{1,9})>\s*\Z")
-_STARTED: Final = re.compile(r"\s*<command (?:started|is still running|with \w+: \S+ is still)")
+_EXITED: Final = re.compile(
+    r"(?:\A|\n)<(?:exited|shellId: \S{1,100} completed)(?: with exit code (-?\d{1,9}))?>\s*\Z"
+)
+_GOES_ON: Final = (
+    r"<command (?:started|is still running|with \w+: \S+ (?:is (?:still )?running|moved))"
+)
+_STARTED: Final = re.compile(rf"\s*{_GOES_ON}")
+_LATER: Final = re.compile(rf"\n{_GOES_ON}[^<]*\Z")
+_TAKEN: Final = re.compile(r"<command with \w+: \S+ is already running\b")
 _SHELL: Final = re.compile(r"\b(?:shellId|sessionId):? ([\w-]{1,100})")
 _TAIL: Final = 200
+_LONGEST_NOTE: Final = 1000
+
+
+def _note(text: str) -> int | None:
+    """Return where an answer says that the command goes on: at its end or its beginning."""
+    if _STARTED.match(text[:_TAIL]):
+        return 0
+    found = _LATER.search(text, max(0, len(text) - _LONGEST_NOTE))
+    return None if found is None else found.start()
 
 
 def started_shell(text: str) -> str | None:
-    """Return the name of the shell in which an answer says that a command goes on, or None.
+    r"""Return the name of the shell in which an answer says that a command goes on, or None.
 
     Examples
     --------
     >>> started_shell("<command started in background with shellId: 7>")
     '7'
+    >>> started_shell("a.py\n<command with shellId: x is still running after 30 seconds.>")
+    'x'
     """
-    head = text[:_TAIL]
-    found = _SHELL.search(head) if _STARTED.match(head) else None
+    note = _note(text)
+    found = _SHELL.search(text, note) if note is not None else None
     return found[1] if found is not None else None
 
 
 def answer(call: ToolCall) -> ToolResult:
     r"""Return the result of a command without its last line, with the exit status that it states.
 
+    What a command printed before it went on in the background was shown.
+
     Examples
     --------
-    >>> found = answer(ToolCall("1", "bash", {}, ToolResult("a\n<exited with exit code 0>")))
+    >>> text = "a\n<shellId: 0 completed with exit code 1>"
+    >>> found = answer(ToolCall("1", "bash", {}, ToolResult(text)))
     >>> found.text, found.is_error
-    ('a', False)
+    ('a', True)
     """
     result = call.result or ToolResult("")
     found = _EXITED.search(result.text[-_TAIL:])
     if found is not None:
-        code = int(found[1])
+        code = int(found[1]) if found[1] else None
         return replace(
             result,
             text=result.text[: len(result.text) - len(found[0])],
-            structured=result.structured or {"exit_code": code},
-            is_error=result.is_error or code != 0,
+            structured=result.structured or (None if code is None else {"exit_code": code}),
+            is_error=result.is_error or bool(code),
             is_unfinished=False,
         )
-    return replace(result, doubt="background") if _STARTED.match(result.text[:_TAIL]) else result
+    if _TAKEN.match(result.text[:_TAIL]):
+        return replace(result, is_error=True, is_unfinished=True)
+    note = _note(result.text)
+    if note is None:
+        return result
+    shown = result.text[:note]
+    return replace(result, text=shown) if shown.strip() else replace(result, doubt="background")
 
 
 DIALECTS.add(
@@ -61,10 +88,17 @@ DIALECTS.add(
         refusals=(
             r"Permission denied and could not request permission from user",
             r"The user rejected this tool call",
+            r"Denied by preToolUse hook\b",
+            r"Tool '[^'\n]{1,200}' does not exist\. Available tools that can be called are ",
         ),
+        failures=(r"Path [^\n]{1,4096} does not exist\. Please provide a valid path",),
+        own_files=(r"copilot-tool-output-",),
         answer=answer,
-        statuses=(r"<exited with exit code -?\d+>",),
-        source="generated event types of copilot-sdk at 0139612; tool names from reports",
+        statuses=(r"<(?:exited|shellId: \S{1,100} completed) with exit code -?\d+>",),
+        source=(
+            "generated event types of copilot-sdk at 0139612; sessions of 1.0.65 and answers of "
+            "its tools seen"
+        ),
         tools=(
             Tool(("powershell",), "other", read_nothing, is_shell=True),
             Tool(("read_bash", "read_powershell"), "other", read_unknown),

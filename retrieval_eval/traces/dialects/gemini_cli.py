@@ -257,7 +257,10 @@ DIALECTS.add(
         own_files=(r"/\.(?:gemini|qwen)/tmp/[^/]+/",),
         answer=answer,
         statuses=(r"Exit Code:? -?\d+",),
-        source="google-gemini/gemini-cli 5411f113 (0.49 preview), recording 04741d1; not seen",
+        source=(
+            "google-gemini/gemini-cli 5411f113 (0.49 preview), recording 04741d1; a session of "
+            "October 2025 seen"
+        ),
         tools=(
             Tool(("run_shell_command",), "other", read_nothing, is_shell=True),
             Tool(("invoke_agent", "codebase_investigator"), "other", read_nothing),

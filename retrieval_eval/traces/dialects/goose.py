@@ -13,6 +13,15 @@ from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS, INDENTED, li
 
 HARNESS: Final = "goose"
 
+LOCAL: Final = frozenset(
+    {
+        *("developer", "computercontroller", "memory", "autovisualiser", "chatrecall"),
+        *("extensionmanager", "platform", "todo", "dynamic_task", "subagent", "summon"),
+        *("analyze", "skills", "code_execution", "orchestrator"),
+    }
+)
+"""The extensions that are part of goose; any other is a server."""
+
 _EXITED: Final = re.compile(r"(?:\A|\n)Command exited with code (-?\d{1,9})\.?\s*\Z")
 _LATE: Final = re.compile(r"\s*Command timed out after\b")
 _TAIL: Final = 200
@@ -61,13 +70,7 @@ DIALECTS.add(
     HARNESS,
     Dialect(
         harnesses=frozenset({HARNESS}),
-        namespaces=frozenset(
-            {
-                *("developer", "computercontroller", "memory", "autovisualiser", "chatrecall"),
-                *("extensionmanager", "platform", "todo", "dynamic_task", "subagent", "summon"),
-                *("analyze", "skills", "code_execution", "orchestrator"),
-            }
-        ),
+        namespaces=LOCAL,
         delegating=frozenset(
             {
                 *("delegate", "dynamic_task__create_task"),
@@ -82,7 +85,7 @@ DIALECTS.add(
         statuses=(r"Command exited with code -?\d+",),
         source=(
             "goose: message 6416fe7, shell 2f4773c, developer bc55f68, session_manager dbec165 "
-            "(schema 9), read in its source"
+            "(schema 9), read in its source; names of extensions from a reader of its database"
         ),
         tools=(
             Tool(("analyze",), "symbol_navigation", read_unknown),

@@ -66,9 +66,10 @@ DIALECTS.add(
         delegating=frozenset({"call_omo_agent"}),
         keeps_shell=False,
         refusals=(
-            r"The user rejected permission",
+            r"(?:Error: )?The user rejected permission",
             r"The user has specified a rule which prevents",
             r"Tool execution aborted",
+            r"The arguments provided to the tool are invalid: ",
         ),
         failures=(r"File not found: ", r"Cannot read binary file: ", r"Search path not found: "),
         own_files=(r"/\.local/share/opencode/tool-output/",),
@@ -76,8 +77,11 @@ DIALECTS.add(
         source=(
             "anomalyco/opencode: message-v2 007a940, run 00f9806, read 00937b9, grep 082eeb9, "
             "truncate 0a3427d, session.sql 063e830, session/message 08e3e1f, export 07fa810; "
-            "no trace seen"
+            "a stream of 1.18.25, and events of 40 sessions of 0.14 to 1.17 seen"
         ),
-        tools=(Tool(("call_omo_agent",), "other", read_nothing),),
+        tools=(
+            Tool(("call_omo_agent", "invalid"), "other", read_nothing),
+            Tool(("question",), "other", read_nothing, is_retrieval=False),
+        ),
     ),
 )

@@ -227,7 +227,7 @@ DIALECTS.add(
     HARNESS,
     Dialect(
         harnesses=frozenset({HARNESS, "terminus"}),
-        source="Harbor 0.22, read in its source",
+        source="Harbor 0.22, read in its source; five of its golden trajectories seen",
         tools=(
             Tool((TOOL,), "other", read_nothing, is_shell=True),
             Tool(("mark_task_complete",), "other", read_nothing, is_retrieval=False),

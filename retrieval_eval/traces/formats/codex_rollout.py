@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from retrieval_eval.io.files import Line
+from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects.codex import answer, seen_part, session_of
@@ -22,7 +22,7 @@ from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openai_calls import Place, log_item, output_text
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading
 from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, Usage, is_misstated, openai_usage
-from retrieval_eval.traces.untrusted import clean, dict_of, status_of, text_of
+from retrieval_eval.traces.untrusted import clean, count_of, dict_of, list_of, status_of, text_of
 
 FORMAT = "codex-rollout"
 STREAM = "codex-exec-events"
@@ -52,6 +52,7 @@ class _State:
     name: str
     meta: Mapping[str, Any] | None = None
     is_subagent: bool = False
+    first_own: int = 0
     model: str | None = None
     cwd: str | None = None
     started_at: float | None = None
@@ -60,6 +61,7 @@ class _State:
     n_requests: int = 0
     waiting: list[tuple[Mapping[str, Any], Place]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    commands: set[str] = field(default_factory=set)
     ended: dict[str, bool] = field(default_factory=dict)
     unseen: list[_Seen] = field(default_factory=list)
     certain: set[str] = field(default_factory=set)
@@ -110,18 +112,24 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         state.model = text_of(entry.get("model"))
     elif kind in _BARE_KINDS and "payload" not in entry:
         kind, payload = "response_item", entry
+    ordinal = status_of(entry.get("ordinal"))
+    is_copied = ordinal is not None and 0 < ordinal < state.first_own
+    is_own = state.is_subagent and not is_copied
     place = Place(
         where=where,
         timestamp=timestamp,
         cwd=state.cwd,
-        is_subagent=state.is_subagent,
-        parent_id=_thread(state) if state.is_subagent else None,
+        is_subagent=is_own,
+        parent_id=_thread(state) if is_own else None,
     )
     if kind == "session_meta" and state.meta is None:
         # A copied history brings the first lines of other sessions with it.
         state.meta = payload
         is_marked = bool(dict_of(payload.get("source")).get("subagent"))
+        is_marked = is_marked or payload.get("thread_source") == "subagent"
         state.is_subagent = is_marked or _parent(payload) is not None
+        # A sub-agent's file begins with a copy of what the agent that started it did.
+        state.first_own = count_of(payload.get("subagent_history_start_ordinal"))
         state.cwd = text_of(payload.get("cwd"))
     elif kind == "turn_context":
         state.model = text_of(payload.get("model")) or state.model
@@ -130,6 +138,10 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     elif kind == "compacted":
         _flush(state)
         state.log.note_summary()
+    elif kind == "event_msg" and is_copied and payload.get("type") == "token_count":
+        # These tokens are those of the other thread.
+        state.total = openai_usage("total", dict_of(payload.get("info")).get("total_token_usage"))
+        _flush(state)
     elif kind == "event_msg":
         _take_event(state, payload, place)
     elif kind == "response_item":
@@ -165,6 +177,8 @@ def _note_name(state: _State, item: Mapping[str, Any]) -> None:
     if call_id is None or not is_call:
         return
     state.names[call_id] = name or "local_shell"
+    stated = item.get("arguments")
+    state.commands |= _commands(decode(stated)[0] if isinstance(stated, str) else stated)
     if name == "exec":
         state.open_cells.add(call_id)
         state.has_cells = True
@@ -180,6 +194,16 @@ def _log(state: _State, item: Mapping[str, Any], place: Place) -> None:
 
 # --------------------------------------------------------------------------------------------------
 # Events beside the items: tokens, how calls ended, and what scripts did.
+
+
+def _commands(arguments: Any) -> set[str]:
+    """Return a call's command, as a line and without the shell that runs it."""
+    stated = dict_of(arguments)
+    command = stated.get("command", stated.get("cmd"))
+    if isinstance(command, str):
+        return {command}
+    words = [word for word in list_of(command) if isinstance(word, str)]
+    return {" ".join(words), words[-1]} if words else set()
 
 
 def _take_event(state: _State, event: Mapping[str, Any], place: Place) -> None:
@@ -252,7 +276,8 @@ def _take_tokens(state: _State, info: Mapping[str, Any], place: Place) -> None:
 def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
     """Take an event about a call: one that an item names already, or one that a script made.
 
-    Beside calls of other kinds such events repeat them; in a file without any they are the record.
+    In a file without other calls such events are the record. Beside some, an event about a command
+    of theirs repeats it; any other shows what ran, and not what the agent saw.
     """
     call_id, status = text_of(item.get("id")), text_of(item.get("status"))
     if call_id is None:
@@ -264,7 +289,7 @@ def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
     call, result = _call_of(item, place, call_id)
     if call is None or item.get("source") in ("userShell", "user_shell"):
         return
-    if state.names and not state.has_cells:
+    if not state.has_cells and _commands(call.arguments) & state.commands:
         return
     state.log.add(call)
     state.explained |= state.open_cells
@@ -273,7 +298,7 @@ def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
         return
     has_ended = status_of(item.get("exit_code")) is not None
     is_unfinished = result.is_unfinished or (has_failed and not has_ended) or status == "declined"
-    is_certain = is_unfinished or not result.text.strip() or not state.has_cells
+    is_certain = is_unfinished or not result.text.strip() or not state.names
     if is_certain:
         text, is_cut = seen_part(result.text)
         result = replace(result, text=text, is_truncated=is_cut)

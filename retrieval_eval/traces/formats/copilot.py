@@ -36,6 +36,8 @@ class _State:
     log: CallLog
     start: Mapping[str, Any] = field(default_factory=dict)
     end: Mapping[str, Any] | None = None
+    tokens: int = 0
+    model: str | None = None
     cwd: str | None = None
     names: dict[str, str] = field(default_factory=dict)
     servers: dict[str, str] = field(default_factory=dict)
@@ -61,11 +63,11 @@ def read_copilot(lines: Iterable[Line], name: str) -> Reading:
         session_ids=frozenset({session} if session else ()),
         harness=HARNESS,
         harness_version=text_of(state.start.get("copilotVersion")),
-        model=text_of(clean(state.start.get("selectedModel"))),
+        model=_model(state),
         started_at=state.started_at,
         finished_at=state.finished_at,
         cwd=text_of(clean(dict_of(state.start.get("context")).get("cwd"))),
-        declared_tokens=_tokens(state.end),
+        declared_tokens=state.tokens or None,
         flags=(
             *(("no_result_event",) if is_cut else ()),
             *state.log.flags,
@@ -85,11 +87,17 @@ def _named(state: _State, item: Item) -> Item:
     return item
 
 
-def _tokens(end: Mapping[str, Any] | None) -> int | None:
-    models = dict_of(dict_of(end).get("modelMetrics")).values()
+def _tokens(end: Mapping[str, Any]) -> int:
+    models = dict_of(end.get("modelMetrics")).values()
     usages = [dict_of(dict_of(model).get("usage")) for model in models]
     names = ("inputTokens", "outputTokens")
-    return sum(count_of(usage.get(name)) for usage in usages for name in names) or None
+    return sum(count_of(usage.get(name)) for usage in usages for name in names)
+
+
+def _model(state: _State) -> str | None:
+    """Return the model that was chosen, or that answered where the choice was left open."""
+    chosen = text_of(clean(state.start.get("selectedModel")))
+    return chosen if chosen not in (None, "auto") else state.model or chosen
 
 
 def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
@@ -105,12 +113,16 @@ def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
     elif kind == "session.context_changed":
         state.cwd = text_of(clean(data.get("cwd"))) or state.cwd
     elif kind == "session.shutdown":
+        # A session that was resumed ends several times, each time with what it used since.
         state.end = data
+        state.tokens += _tokens(data)
     elif kind == "session.compaction_complete":
         state.log.note_summary()
     elif kind == "assistant.message":
         state.has_agent = True
         state.started_at = earliest(state.started_at, timestamp)
+        if event.get("agentId") is None:
+            state.model = state.model or text_of(clean(data.get("model")))
         for request in map(dict_of, list_of(data.get("toolRequests"))):
             _request(state, event, request, request.get("name"), timestamp, where)
     elif kind == "tool.execution_start":
@@ -195,6 +207,10 @@ def _complete(state: _State, data: Mapping[str, Any], timestamp: float | None, w
         state.log.complaints.note(where, "a tool result does not name its call")
         return
     stated = data.get("result")
+    if stated is None and data.get("success") is True:
+        # Editors record that a call ended, and not what it returned.
+        state.log.touch(call_id, timestamp)
+        return
     text = blocks_text(dict_of(stated).get("content") if isinstance(stated, dict) else stated)
     error = dict_of(data.get("error"))
     is_error = data.get("success") is not True

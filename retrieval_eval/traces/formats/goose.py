@@ -14,7 +14,7 @@ from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.sqlite import Database, Row
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, from_seconds, latest
-from retrieval_eval.traces.dialects.goose import HARNESS, answer
+from retrieval_eval.traces.dialects.goose import HARNESS, LOCAL, answer
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat, Store, StoreFormat
 from retrieval_eval.traces.merge import join_sub_agents
 from retrieval_eval.traces.reading import (
@@ -97,7 +97,9 @@ def _reading(state: _State, name: str) -> Reading:
         finished_at=state.finished_at,
         cwd=text_of(clean(state.head.get("working_dir"))),
         declared_tokens=_tokens(state),
-        declared_cost_usd=amount_of(dict_of(state.end).get("cost_usd")),
+        declared_cost_usd=amount_of(
+            dict_of(state.end).get("cost_usd", state.head.get("accumulated_cost"))
+        ),
         flags=(
             *(("no_result_event",) if is_cut else ()),
             *state.log.flags,
@@ -146,9 +148,11 @@ def _message(state: _State, message: Mapping[str, Any], where: str) -> None:
         block = dict_of(content)
         call_id = text_of(block.get("id"))
         if block.get("type") == "toolRequest":
-            _request(state, dict_of(block.get("toolCall")), call_id, timestamp, where)
+            extension = text_of(dict_of(block.get("_meta")).get("goose_extension"))
+            called = dict_of(block.get("toolCall"))
+            _request(state, called, call_id, timestamp, where, extension)
         elif block.get("type") == "toolResponse" and call_id is not None:
-            result = _result(dict_of(block.get("toolResult")))
+            result = _result(block.get("toolResult"))
             call = ToolCall(call_id, state.names.get(call_id, ""), {}, result)
             state.log.join(call_id, answer(call), timestamp)
 
@@ -159,14 +163,20 @@ def _request(
     call_id: str | None,
     timestamp: float | None,
     where: str,
+    extension: str | None,
 ) -> None:
-    """Log a request; one that goose could not decode has an error in place of its call."""
-    value = dict_of(stated.get("value"))
+    """Log a request; one that goose could not decode has an error in place of its call.
+
+    Newer versions name the extension that offers a tool beside the call, not in the tool's name.
+    """
+    value = dict_of(stated.get("value")) or stated
     name = text_of(value.get("name"))
     if name is None:
         if stated.get("status") != "error":
             state.log.complaints.note(where, "a tool call without a name")
         return
+    if extension is not None and extension not in LOCAL and "__" not in name:
+        name = f"{extension}__{name}"
     own = call_id or where
     state.names[own] = name
     arguments = arguments_of(value.get("arguments"))
@@ -184,7 +194,10 @@ def _request(
     )
 
 
-def _result(stated: Mapping[str, Any]) -> ToolResult:
+def _result(answered: Any) -> ToolResult:
+    stated = dict_of(answered)
+    if not stated:
+        return ToolResult(blocks_text(answered))
     if stated.get("status") == "error" or ("error" in stated and "value" not in stated):
         return ToolResult(text_of(stated.get("error")) or "", None, True, is_unfinished=True)
     value = stated.get("value")
@@ -211,7 +224,7 @@ def _is_for_agent(block: Any) -> bool:
 
 _SESSION = (
     *("id", "session_type", "working_dir", "created_at", "model_config_json"),
-    *("accumulated_total_tokens", "total_tokens"),
+    *("accumulated_total_tokens", "total_tokens", "accumulated_cost"),
 )
 _MESSAGE = (
     *("id", "message_id", "session_id", "role", "content_json", "created_timestamp", "timestamp"),
@@ -343,7 +356,7 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_export,
         read=read_goose_export,
-        keeps=("times", "tokens", "model"),
+        keeps=("times", "tokens", "cost", "model"),
         example={
             "id": "20260105_1",
             "working_dir": "/w",
@@ -378,7 +391,7 @@ FORMATS.add(
             "messages": ("session_id", "role", "content_json"),
         },
         read=read_goose_store,
-        keeps=("times", "tokens", "model", "sub-agents"),
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
         example=_SCRIPT,
         file_names=("sessions.db", "goose*.db"),
         folders=("goose",),

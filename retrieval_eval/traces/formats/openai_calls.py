@@ -86,16 +86,18 @@ def function_arguments(value: Any) -> Mapping[str, Any]:
 
 
 def output_text(output: Any) -> str:
-    """Return the text of an output: a string, a list of parts, or an object with ``content``.
+    """Return the text of an output: a string, parts, one part, or an object with ``content``.
 
     Examples
     --------
     >>> output_text([{"type": "input_text", "text": "a"}, {"type": "input_image"}])
     'a'
-    >>> output_text({"content": "a", "success": True})
-    'a'
+    >>> output_text({"content": "a", "success": True}), output_text({"type": "text", "text": "a"})
+    ('a', 'a')
     """
-    return blocks_text(output.get("content") if isinstance(output, dict) else output)
+    if not isinstance(output, dict):
+        return blocks_text(output)
+    return blocks_text(output["content"] if "content" in output else output.get("text"))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -175,7 +175,8 @@ def _take_result(
     for part, response, caller in zip(parts, responses, callers, strict=True):
         if caller is not None:
             result = response_result([part], has_failed=has_failed)
-            state.log.join(caller, result, timestamp)
+            if has_failed or not response or "response" in response:
+                state.log.join(caller, result, timestamp)
         elif response:
             state.log.complaints.note(where, "a tool result does not name its call")
 

@@ -18,7 +18,9 @@ from typing import Any, Final
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import from_milliseconds, unix_seconds
+from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
+from retrieval_eval.traces.formats.atif import result_of_claude_code
 from retrieval_eval.traces.formats.openai_calls import function_arguments
 from retrieval_eval.traces.reading import (
     CallLog,
@@ -28,6 +30,7 @@ from retrieval_eval.traces.reading import (
     chosen,
 )
 from retrieval_eval.traces.tokens import Usage
+from retrieval_eval.traces.truncated import complete_json
 from retrieval_eval.traces.untrusted import (
     amount_of,
     blocks_text,
@@ -45,6 +48,10 @@ _MOST_SPANS: Final = 1_000_000
 _DEEPEST: Final = 12
 _LONGEST_CHAIN: Final = 100
 _MODEL_OPERATIONS: Final = ("chat", "generate_content", "text_completion")
+_CUT: Final = "...[truncated]"
+"""What an exporter writes behind a value that it cut."""
+
+_VERSIONS: Final = ("agent.version", "gen_ai.agent.version")
 _SESSIONS: Final = ("session.id", "gen_ai.conversation.id")
 
 
@@ -152,14 +159,19 @@ def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Readin
     for span in ordered:
         if span.kind == "retriever":
             _take_retriever(joined, span)
+    top = _top(ordered, by_id)
+    harness = _harness(top)
+    is_converted = "atif.schema_version" in top and harness == "claude-code"
     log = CallLog(complaints)
     for item in sorted(joined.order, key=_moment_of(joined, ordered)):
         if isinstance(item, Usage):
             log.add_usage(item)
         else:
-            log.add(_finished(item, by_id))
+            log.add(_answered(_finished(item, by_id), harness, is_converted=is_converted))
     costs = [c for s in models if (c := amount_of(s.attributes.get("llm.cost.total"))) is not None]
     service = next(filter(None, (span.service for span in ordered)), None)
+    total = [count_of(top.get(f"llm.token_count.{name}")) for name in ("prompt", "completion")]
+    version = next(filter(None, (text_of(top.get(name)) for name in _VERSIONS)), None)
     is_open_inference = any("openinference.span.kind" in span.attributes for span in ordered)
     starts = [span.start for span in ordered if span.start is not None]
     ends = [span.end for span in ordered if span.end is not None]
@@ -167,15 +179,52 @@ def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Readin
         format=OPEN_INFERENCE if is_open_inference else GEN_AI,
         items=log.items(),
         session_ids=frozenset({session}),
-        harness=service,
+        harness=harness or service,
+        harness_version=version if harness else None,
         model=next(filter(None, map(_model, models)), None),
         started_at=min(starts, default=None),
         finished_at=max(ends, default=None),
-        declared_cost_usd=sum(costs) if costs else None,
+        declared_tokens=sum(total) or None,
+        declared_cost_usd=sum(costs) if costs else amount_of(top.get("llm.cost.total")),
         flags=(*log.flags, *complaints.flags()),
         problems=complaints.sentences(),
         holds_run=True,
     )
+
+
+def _top(spans: list[_Span], by_id: Mapping[str, _Span]) -> Mapping[str, Any]:
+    """Return the attributes of the agent's span that contains the others, which states totals."""
+    tops = (span for span in spans if span.parent not in by_id and span.kind == "agent")
+    found = next(tops, None)
+    return {} if found is None else found.attributes
+
+
+def _harness(top: Mapping[str, Any]) -> str | None:
+    """Return the agent's name where it is that of a known harness."""
+    names = (text_of(clean(top.get(name))) for name in ("agent.name", "gen_ai.agent.name"))
+    return next((name for name in names if dialect_of(name) is not None), None)
+
+
+def _answered(call: ToolCall, harness: str | None, *, is_converted: bool) -> ToolCall:
+    """Return a call whose result is without its harness's envelope."""
+    if call.result is None:
+        return call
+    if is_converted:
+        plain = result_of_claude_code(
+            call.call_id, call.result.text, call.result.is_truncated, extra={}
+        )
+        stated = call.result
+        plain = replace(
+            plain,
+            structured=plain.structured or stated.structured,
+            is_error=plain.is_error or stated.is_error,
+            is_unfinished=plain.is_unfinished or stated.is_unfinished,
+        )
+        call = replace(call, result=plain)
+    dialect = dialect_of(harness)
+    if dialect is None or dialect.answer is None:
+        return call
+    return replace(call, result=dialect.answer(call))
 
 
 def _moment_of(joined: _Joined, spans: list[_Span]) -> Any:
@@ -412,6 +461,10 @@ def _above(span: _Span, by_id: Mapping[str, _Span]) -> Iterator[_Span]:
 
 def _arguments(value: Any) -> Mapping[str, Any]:
     arguments = function_arguments(value)
+    text = text_of(arguments.get("input")) or ""
+    if len(arguments) == 1 and text == value and text.startswith("{"):
+        # Exporters cut long values.
+        arguments = dict_of(clean(complete_json(text, keep_cut_text=False))) or arguments
     # Some frameworks nest what a tool was given: {"input": {…}}, {"kwargs": {…}}.
     for name in ("input", "kwargs", "args"):
         inner = arguments.get(name)
@@ -425,7 +478,9 @@ def _result(value: Any) -> ToolResult:
     record = decode(value)[0] if isinstance(value, str) and '"isError"' in value else value
     is_error = dict_of(record).get("isError") is True
     stated = clean(value) if isinstance(value, (dict, list)) else None
-    return ToolResult(_text(value), stated, is_error)
+    text = _text(value)
+    is_cut = text.endswith(_CUT)
+    return ToolResult(text.removesuffix(_CUT), stated, is_error, is_truncated=is_cut)
 
 
 def _text(value: Any) -> str:
@@ -716,14 +771,17 @@ _EXAMPLE: Final[Mapping[str, Any]] = {
         }
     ]
 }
-_SOURCE = "semantic-conventions-genai 9430220, openinference 1fe497f1, read; no file was seen"
+_SOURCE = (
+    "semantic-conventions-genai 9430220, openinference 1fe497f1, read; spans that Harbor's "
+    "converter made of two trajectories seen"
+)
 
 FORMATS.add(
     "spans-json",
     DocumentFormat(
         recognises=_is_span,
         read=read_span_document,
-        keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         source=_SOURCE,
         example=_EXAMPLE,
         priority=1,
@@ -735,7 +793,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_span,
         read=read_span_lines,
-        keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         source=_SOURCE,
         example=(
             {

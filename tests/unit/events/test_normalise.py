@@ -117,6 +117,22 @@ def test_the_ledger_adds_up():
     assert ledger.not_retrieval_by_tool == {"TodoWrite": 1}
     assert (ledger.calls_without_result, ledger.calls_error, ledger.calls_opaque) == (1, 1, 1)
     assert (ledger.mcp_calls, ledger.mcp_calls_ok) == (1, 1)
+    assert ledger.tools == {
+        "Bash": (1, 1),
+        "Read": (3, 1),
+        "TodoWrite": (1, 1),
+        "mcp__remote__read_file": (1, 1),
+    }
+    assert ledger.mcp_servers == {"remote": (1, 1)}
+
+
+def test_of_many_tools_the_ledger_keeps_those_called_most_often():
+    calls = [call(f"tool-{i:03d}" + "x" * 300, {}) for i in range(300)]
+    calls += [call("tool-299" + "x" * 300, {})]
+    tools = extract_events(trace(*calls), truth("a.py")).ledger.tools
+    assert len(tools) == 200
+    assert tools["tool-299" + "x" * 192][0] == 2
+    assert max(map(len, tools)) == 200
 
 
 def test_a_listed_folder_is_no_file():

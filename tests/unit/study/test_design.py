@@ -55,7 +55,7 @@ def test_a_name_that_its_trials_contradict_leaves_the_role_open() -> None:
     [
         (("a", "a", "b"), ("s", "s", "s"), "repository", "3 shared tasks in 2 repositories"),
         ((None, None, None), ("s", "s", "t"), "suite", "3 shared tasks in 2 suites"),
-        (("a", "b", "c"), ("s", "s", "s"), "task", "no two of 3 shared tasks state"),
+        (("a", "b", "c"), ("s", "s", "s"), "task", "3 shared tasks, each of another repository"),
         (("a", "b", "c"), ("s", "s", "t"), "suite", "3 shared tasks in 2 suites"),
     ],
 )

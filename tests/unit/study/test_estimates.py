@@ -86,6 +86,15 @@ def test_a_share_beyond_0_to_1_has_no_bounds():
     assert (block.kind, block.bound_low) == ("unbounded", None)
 
 
+def test_numbers_that_cannot_be_squared_are_not_recorded():
+    rows = study()
+    for row in rows[:4]:
+        row["outcome"]["cost_usd"] = 1e308
+    block = record(rows).metrics["cost_usd"]
+    assert (block.n_pairs, block.n_not_computable) == (10, 2)
+    assert block.ratio == pytest.approx(1.5, rel=0.5)
+
+
 # Ratios
 
 
@@ -127,6 +136,12 @@ def test_tasks_that_cost_nothing_are_counted():
     assert block.ratio_reason == block.ratio_ci_reason == block.ratio_p_reason == "not_positive"
     assert headline_estimate(block).reason == "not_positive"
     assert not headline_estimate(block).excludes_null
+
+
+def test_two_tasks_have_a_reason_instead_of_a_ratio():
+    found = headline_estimate(record(study(n=2)).metrics["cost_usd"])
+    assert (found.n, found.estimate) == (2, None)
+    assert found.reason == found.ci_reason == found.p_reason == "too_few_pairs"
 
 
 def test_a_bill_that_one_task_determines_says_so():
@@ -204,6 +219,22 @@ def test_repeats_tell_whether_more_of_them_would_help():
     # The log ratio of two costs that spread by 0.3, over four repeats.
     assert block.variance_within == pytest.approx(2 * 0.3**2 / 4, rel=0.3)
     assert "of the variance of the differences comes from repeats" in repeats_sentence(block)
+
+
+# Ranges
+
+
+def test_intervals_of_rewards_and_recall_stay_in_their_range():
+    rows = []
+    # The bootstrap intervals of these reach to 1.08 and 1.09.
+    for i, reward in enumerate([0.98] * 4 + [0.3, 0.9, 0.95, 0.97]):
+        rows.append(document(f"t{i}", "old", 0.02 * i + 0.01, reward=reward))
+        rows.append(document(f"t{i}", "new", 0.2 if i == 7 else 1.0, reward=reward))
+    found = rev.compare(rows, "old", "new", n_resamples=500)
+    for frame in (found.slices, found.tiers, found.calibration):
+        ends = frame[["ci_low", "ci_high"]].dropna()
+        assert len(ends)
+        assert ends.abs().max(axis=None) <= 1
 
 
 # The document

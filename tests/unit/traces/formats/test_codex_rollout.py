@@ -485,3 +485,45 @@ def test_a_broken_file_says_what_is_wrong():
         "agent/sessions/r.jsonl: 1 further lines cannot be used",
     )
     assert isinstance(read_lines([Line(1, {"type": "session_meta"})], "r.jsonl"), Unreadable)
+
+
+def test_an_event_about_no_known_command_shows_what_ran_and_not_what_was_seen():
+    reading = read(
+        called(2, "exec_command", "c1", cmd="cat a.py"),
+        answered(3, "c1", "import os"),
+        item(
+            4,
+            "CommandExecution",
+            id="c2",
+            command=["/bin/zsh", "-lc", "cat b.py"],
+            exit_code=0,
+            cwd="file:///workspace/app",
+            aggregated_output="x = 1",
+            status="completed",
+        ),
+        item(5, "CommandExecution", id="c3", command=["/bin/zsh", "-lc", "cat a.py"], exit_code=0),
+    )
+    first, second = reading.calls
+    assert first.result.doubt is None
+    assert (second.result.text, second.result.doubt) == ("x = 1", "display_only")
+    assert second.arguments["workdir"] == "/workspace/app"
+
+
+def test_the_history_that_a_sub_agent_was_given_is_not_its_own():
+    meta = {**META, "thread_source": "subagent", "subagent_history_start_ordinal": 6}
+    lines = [
+        called(2, "exec_command", "c1", cmd="cat a.py"),
+        answered(3, "c1", ended(0, "import os")),
+        tokens(3, 5_000_000, 9000),
+        called(4, "exec_command", "c2", cmd="cat b.py"),
+        answered(5, "c2", ended(0, "import re")),
+        tokens(5, 300, 10),
+    ]
+    start = [line("session_meta", 0, **meta), line("turn_context", 1, **CONTEXT)]
+    values = [{**v, "ordinal": n} for n, v in enumerate([*start, *lines])]
+    # The copy ends before the call of its own.
+    values[5]["ordinal"], values[6]["ordinal"], values[7]["ordinal"] = 6, 7, 8
+    reading = read_lines((Line(n, v) for n, v in enumerate(values, start=1)), "r.jsonl")
+    assert [(c.call_id, c.is_subagent) for c in reading.calls] == [("c1", False), ("c2", True)]
+    usages = [entry for entry in reading.items if not isinstance(entry, ToolCall)]
+    assert [(u.prompt, u.output, u.is_subagent) for u in usages] == [(300, 10, True)]

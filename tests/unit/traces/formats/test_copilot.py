@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.dialects.copilot_cli import answer
 from retrieval_eval.traces.formats import read_lines
 from retrieval_eval.traces.tools import interpret
 
@@ -128,3 +130,73 @@ def test_what_is_broken_is_named():
         "agent/e.jsonl:2: a tool call without a name",
         "agent/e.jsonl:3: a tool result does not name its call",
     )
+
+
+def test_an_end_without_a_result_leaves_the_call_without_one():
+    started = {"toolCallId": "c", "toolName": "view", "arguments": {"path": "/w/a.py"}}
+    lines = [
+        {"type": "session.start", "data": {"copilotVersion": "1.0.41"}},
+        {"type": "tool.execution_start", "data": started},
+        {"type": "tool.execution_complete", "data": {"toolCallId": "c", "success": True}},
+    ]
+    (call,) = read_lines([Line(n, v) for n, v in enumerate(lines, start=1)], "e.jsonl").calls
+    assert call.result is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "is_error", "is_unfinished", "doubt"),
+    [
+        ("a.py\n<shellId: 0 completed with exit code 0>", "a.py", False, False, None),
+        ("cat: no\n<shellId: 12 completed with exit code 1>", "cat: no", True, False, None),
+        ("a.py\n<shellId: 0 completed>", "a.py", False, False, None),
+        (
+            "a.py\n<command with shellId: poll is still running after 2 seconds. Use read_bash.>",
+            *("a.py", False, False, None),
+        ),
+        (
+            "<command with shellId: 2 is already running, wait for output with read_bash>",
+            "<command with shellId: 2 is already running, wait for output with read_bash>",
+            *(True, True, None),
+        ),
+        (
+            "<command with shellId: 5 is still running after 180 seconds. No output yet.>",
+            "<command with shellId: 5 is still running after 180 seconds. No output yet.>",
+            *(False, False, "background"),
+        ),
+    ],
+)
+def test_the_last_line_of_a_shell_says_how_its_command_ended(
+    text, shown, is_error, is_unfinished, doubt
+):
+    result = answer(ToolCall("c", "bash", {"command": "ls"}, ToolResult(text)))
+    assert (result.text, result.is_error) == (shown, is_error)
+    assert (result.is_unfinished, result.doubt) == (is_unfinished, doubt)
+
+
+def test_a_resumed_session_states_what_each_part_used_and_which_model_answered():
+    def ended(prompt, output):
+        usage = {"inputTokens": prompt, "outputTokens": output}
+        return {"type": "session.shutdown", "data": {"modelMetrics": {"m": {"usage": usage}}}}
+
+    lines = [
+        {"type": "session.start", "data": {"selectedModel": "auto"}},
+        {"type": "assistant.message", "data": {"model": "a-model", "toolRequests": []}},
+        ended(90, 10),
+        {"type": "session.resume", "data": {"selectedModel": "auto"}},
+        ended(180, 20),
+    ]
+    reading = read_lines([Line(n, v) for n, v in enumerate(lines, start=1)], "e.jsonl")
+    assert (reading.model, reading.declared_tokens) == ("a-model", 300)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Path /w/a.py does not exist. Please provide a valid path.",
+        "Denied by preToolUse hook: No reason provided",
+        "Tool 'view' does not exist. Available tools that can be called are report_intent.",
+    ],
+)
+def test_a_sentence_of_failure_is_no_content(text):
+    use = interpret(ToolCall("c", "view", {"path": "/w/a.py"}, ToolResult(text)))
+    assert [target for target in use.targets if target.doubt is None] == []

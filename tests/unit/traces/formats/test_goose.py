@@ -103,3 +103,21 @@ def test_a_message_that_is_broken_is_named():
         "agent/goose.txt:3: a message that is no object",
         "agent/goose.txt: line 4: expected a JSON object",
     )
+
+
+@pytest.mark.parametrize(
+    ("extension", "name", "server"),
+    [("developer", "shell", None), ("widgets", "find", "widgets"), (None, "shell", None)],
+)
+def test_the_extension_beside_a_call_says_who_offers_its_tool(extension, name, server):
+    asked = request("c", name, command="ls")
+    asked["content"][1]["_meta"] = {"goose_extension": extension}
+    (call,) = read(asked).calls
+    assert interpret(call).server == server
+
+
+def test_a_call_and_its_answer_may_be_without_a_frame():
+    asked = request("c", "developer__shell")
+    asked["content"][1]["toolCall"] = {"name": "developer__shell", "arguments": {"command": "ls"}}
+    (call,) = read(asked, response("c", "a.py")).calls
+    assert (call.arguments, call.result.text) == ({"command": "ls"}, "a.py")

@@ -11,6 +11,8 @@ from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.dialects.opencode import answer
 from retrieval_eval.traces.formats import read_document, read_lines
 from retrieval_eval.traces.reading import Unreadable
+from retrieval_eval.traces.served import is_refusal
+from retrieval_eval.traces.tools import interpret
 
 AT = 1770112800000
 FILE = "<path>/w/src/{}</path>\n<type>file</type>\n<content>\n{}\n</content>"
@@ -240,3 +242,18 @@ def test_a_broken_stream_says_what_is_wrong():
     broken = read_document({"info": {}, "messages": [{"parts": []}, 3]}, "e.json")
     assert broken.problems[0] == "e.json#/messages/0: expected a message"
     assert isinstance(read_document({"info": {}, "messages": {}}, "e.json"), Unreadable)
+
+
+def test_a_question_is_no_retrieval_and_a_call_that_was_not_valid_did_not_run():
+    invalid = ToolResult("The arguments provided to the tool are invalid: no JSON")
+    calls = [
+        ToolCall("c1", "question", {"questions": []}, ToolResult("User has answered: a.py")),
+        ToolCall("c2", "invalid", {"tool": "edit"}, invalid),
+        ToolCall(
+            "c3", "bash", {"command": "ls"}, ToolResult("Error: The user rejected permission")
+        ),
+    ]
+    found = [interpret(call) for call in calls]
+    assert [use.is_opaque for use in found] == [False] * 3
+    assert not found[0].is_retrieval
+    assert [is_refusal(call.result.text) for call in calls] == [False, True, True]

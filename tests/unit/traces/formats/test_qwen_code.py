@@ -177,3 +177,21 @@ def test_a_stream_is_read_with_its_envelopes(tmp_path):
 @pytest.mark.parametrize("first", [INIT, SESSION[0], SESSION[2]])
 def test_a_file_is_recognised_by_any_of_its_lines(first):
     assert read(first).harness == "qwen-code"
+
+
+def test_an_answer_without_a_response_leaves_the_call_without_a_result():
+    head = {"sessionId": "s", "cwd": "/w", "version": "0.24.7", "timestamp": "2026-01-05T10:00:00Z"}
+    call = {"functionCall": {"id": "c", "name": "read_file", "args": {"absolute_path": "/w/a.py"}}}
+    lines = [
+        {**head, "uuid": "1", "type": "assistant", "message": {"role": "model", "parts": [call]}},
+        {
+            **head,
+            "uuid": "2",
+            "parentUuid": "1",
+            "type": "tool_result",
+            "message": {"role": "user", "parts": [{"functionResponse": {"id": "c"}}]},
+            "toolCallResult": {"callId": "c", "status": "success", "resultDisplay": "read"},
+        },
+    ]
+    (found,) = read_lines([Line(n, v) for n, v in enumerate(lines, start=1)], "s.jsonl").calls
+    assert found.result is None

@@ -370,3 +370,46 @@ def test_a_chain_of_parents_that_is_a_circle_ends():
         tool("s2", 2, "b", call_id="c2", parent="s1"),
     )
     assert len(reading.calls) == 2
+
+
+def agent_of(harness, **totals):
+    attributes = {"openinference.span.kind": "AGENT", "agent.name": harness}
+    return otlp("root", 0, {**attributes, "agent.version": "2.1.0", **totals}, end=90)
+
+
+def used(identity, start, name, given, shown):
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": name}
+    return otlp(
+        identity, start, {**attributes, "input.value": given, "output.value": shown}, parent="root"
+    )
+
+
+def test_the_span_around_the_others_names_a_known_harness_and_states_totals():
+    totals = {"llm.token_count.prompt": 900, "llm.token_count.completion": 100}
+    root = agent_of("claude-code", **totals, **{"llm.cost.total": 0.5})
+    reading = read(root, used("a", 1, "Bash", '{"command": "cat a.py"}', "import os"))
+    assert (reading.harness, reading.harness_version) == ("claude-code", "2.1.0")
+    assert (reading.declared_tokens, reading.declared_cost_usd) == (1000, 0.5)
+    other = read(agent_of("researcher"), used("a", 1, "Bash", "{}", "x"))
+    assert (other.harness, other.harness_version) == ("my-agent", None)
+
+
+def test_spans_made_from_a_trajectory_are_without_its_decorations():
+    decorated = 'import os\n\n[stdout]\nimport os\n[metadata] {"noOutputExpected": false}'
+    root = agent_of("claude-code", **{"atif.schema_version": "ATIF-v1.7"})
+    call = used("a", 1, "Bash", '{"command": "cat a.py"}', decorated)
+    (found,) = read(root, call).calls
+    assert (found.result.text, found.result.structured) == (
+        "import os",
+        {"noOutputExpected": False},
+    )
+    (plain,) = read(agent_of("claude-code"), call).calls
+    assert plain.result.text == decorated
+
+
+def test_what_an_exporter_cut_holds_what_stands_before_the_cut():
+    given = '{"file_path": "/w/a.py", "old_string": "x = ' + "1" * 40 + "...[truncated]"
+    call = used("a", 1, "Read", given, "1\timport os\n2\timp...[truncated]")
+    (found,) = read(agent_of("researcher"), call).calls
+    assert found.arguments == {"file_path": "/w/a.py"}
+    assert (found.result.text, found.result.is_truncated) == ("1\timport os\n2\timp", True)

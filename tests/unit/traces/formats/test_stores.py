@@ -146,6 +146,7 @@ GOOSE_EXPORT = {
     "session_type": "user",
     "created_at": "2026-01-05T10:00:00Z",
     "accumulated_total_tokens": 321,
+    "accumulated_cost": 0.25,
     "total_tokens": 12,
     "model_config": {"model_name": "a-model", "context_limit": 9},
     "message_count": 3,
@@ -159,7 +160,8 @@ GOOSE = """
 CREATE TABLE schema_version (version INTEGER PRIMARY KEY);
 CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, session_type TEXT,
   working_dir TEXT NOT NULL, created_at TIMESTAMP, total_tokens INTEGER,
-  accumulated_total_tokens INTEGER, provider_name TEXT, model_config_json TEXT);
+  accumulated_total_tokens INTEGER, accumulated_cost REAL, provider_name TEXT,
+  model_config_json TEXT);
 CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT,
   session_id TEXT NOT NULL REFERENCES sessions(id), role TEXT NOT NULL,
   content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL,
@@ -172,11 +174,12 @@ def goose(path, *sessions):
     with closing(sqlite3.connect(path)) as connection:
         for found in sessions:
             connection.execute(
-                "INSERT INTO sessions VALUES (?,?,'',?,?,?,?,?,'anthropic',?)",
+                "INSERT INTO sessions VALUES (?,?,'',?,?,?,?,?,?,'anthropic',?)",
                 (
                     *(found["id"], found["name"], found["session_type"], found["working_dir"]),
                     *("2026-01-05 10:00:00", found["total_tokens"]),
-                    *(found["accumulated_total_tokens"], json.dumps(found["model_config"])),
+                    *(found["accumulated_total_tokens"], found["accumulated_cost"]),
+                    json.dumps(found["model_config"]),
                 ),
             )
             for entry in found["conversation"]:

@@ -1,0 +1,168 @@
+"""``compare`` with a design that a file or options state, and the design that it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.cli.main import run
+from tests.runs import write_task, write_trial
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A run of eight tasks: the second arm finds more, through a server."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    for number in range(8):
+        task = f"task-{number:03d}"
+        write_task(tmp_path / "benchmarks", task, ["src/a.py", "src/b.py"])
+        runs = tmp_path / "runs" / "study"
+        write_trial(runs, "plain", task, ["src/x.py"] if number % 2 else ["src/a.py"])
+        write_trial(runs, "tool", task, ["mcp:src/a.py", "mcp:src/b.py"])
+    return tmp_path
+
+
+PAIR = ("compare", "study:plain", "study:tool", "--output-dir", "out")
+
+
+def test_the_design_is_printed_with_its_sources(tree, capsys):
+    assert run([*PAIR]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "tool: must use MCP (inferred: 8 of 8 trials of tool called an MCP server)" in text
+    assert "plain: must not use MCP (inferred: 0 of 8 trials of plain called" in text
+
+
+def test_options_override_the_file_and_each_source_is_given(tree, capsys):
+    Path("own.toml").write_text("alpha = 0.1\nmargin = 0.2\nmissing = 'failure'\n")
+    options = ["--alpha", "0.01", "--cluster", "task", "--metric", "mrr"]
+    assert run([*PAIR, "--design", "own.toml", *options, "--json"]) in (0, 2)
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    design = found["design"]
+    assert (design["alpha"], design["margin"], design["missing"]) == (0.01, 0.2, "failure")
+    assert found["verdict_metric"] == design["headline"] == "mrr"
+    named = ("alpha", "margin", "missing", "cluster", "headline")
+    assert [design["sources"][name] for name in named] == [
+        *("argument", "own.toml", "own.toml", "argument", "argument")
+    ]
+
+
+def test_a_design_in_the_current_folder_is_read_and_named(tree, capsys):
+    path = Path("study.toml")
+    path.write_text('[arms.tool]\nmust_use = ["mcp"]\n[arms.plain]\nrole = "control"\n')
+    assert run(["compare", "study", "--output-dir", "out"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "tool: must use MCP (study.toml)" in text
+    assert "plain: must not use MCP (study.toml)" in text
+    path.write_text("cluster = 'nothing'\n")
+    assert run([*PAIR]) == 3
+    assert "study.toml: cluster: expected one of" in capsys.readouterr().err
+    assert run([*PAIR, "--no-design"]) == 0
+    Path("empty.toml").write_text("")
+    assert run([*PAIR, "--design", "empty.toml"]) == 0
+    # A run tree is data, which states nothing.
+    path.unlink()
+    capsys.readouterr()
+    (tree / "runs" / "study" / "study.toml").write_text("alpha = 0.4\n")
+    assert run([*PAIR, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert found["design"]["alpha"] == 0.05
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[arms.toll]\nrole = 'control'", "no configuration 'toll'; closest: tool"),
+        ("[arms.tool]\nmust_use = ['mpc']", "no trial called a tool or MCP server 'mpc'"),
+        ("headline = 'file_recal'", "closest: file_recall"),
+        ("[reward_scale]\nx = [0, 1]", "reward_scale: no suite 'x'"),
+        ("alpha = 0.7", "expected a number between 0 and 0.5, got 0.7"),
+        ("margin = 0", "expected a number above 0, got 0"),
+        ("alpha: 0.1", "own.toml: not valid TOML"),
+    ],
+)
+def test_a_fault_in_the_design_is_bad_input(tree, capsys, text, message):
+    Path("own.toml").write_text(text)
+    assert run([*PAIR, "--design", "own.toml"]) == 3
+    error = capsys.readouterr().err
+    assert "own.toml" in error
+    assert message in error
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--alpha", "0.5"], "alpha: expected a number between 0 and 0.5"),
+        (["--margin", "-1"], "margin: expected a number above 0"),
+        (["--metric", "file_recal"], "closest: file_recall"),
+        (["--cluster", "repository"], "no task states its repository"),
+        (["--design", "absent.toml"], "absent.toml"),
+    ],
+)
+def test_a_fault_in_an_option_is_bad_input(tree, capsys, options, message):
+    assert run([*PAIR, *options]) == 3
+    assert message in capsys.readouterr().err
+
+
+def test_a_required_tool_that_was_never_used_gives_no_verdict_with_the_counts(tree, capsys):
+    Path("own.toml").write_text("[arms.plain]\nmust_use = ['mcp']\n")
+    assert run([*PAIR, "--design", "own.toml"]) == 2
+    text = capsys.readouterr().out
+    assert "verdict: no verdict" in text
+    counts = "an MCP server was called in 0 and answered in 0"
+    assert f"8 of 8 trials of plain: {counts}" in text
+
+
+def test_the_inferred_design_is_written_once_and_reads_back_to_the_same(tree, capsys):
+    assert run([*PAIR, "--json"]) == 0
+    (first,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert run([*PAIR, "--write-design"]) == 0
+    assert "design written to study.toml" in capsys.readouterr().out
+    text = Path("study.toml").read_text(encoding="utf-8")
+    assert '[arms."tool"]  # inferred: 8 of 8 trials of tool called an MCP server' in text
+    assert run([*PAIR, "--design", "study.toml", "--json"]) == 0
+    (again,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert {**again["design"], "sources": 0} == {**first["design"], "sources": 0}
+    assert {**again, "design": 0} == {**first, "design": 0}
+    assert run([*PAIR, "--write-design"]) == 3
+    assert "study.toml: exists; name another file" in capsys.readouterr().err
+    assert Path("study.toml").read_text(encoding="utf-8") == text
+    assert run([*PAIR, "--no-design", "--write-design=other/own.toml"]) == 0
+    assert Path("other/own.toml").read_text(encoding="utf-8") == text
+
+
+def test_the_design_of_several_comparisons_is_not_written(tree, capsys):
+    for number in range(8):
+        write_trial(tree / "runs" / "study", "third", f"task-{number:03d}", ["src/x.py"])
+    assert run(["compare", "study", "--output-dir", "out", "--write-design"]) == 3
+    assert "not of 3; name two configurations" in capsys.readouterr().err
+    assert not Path("study.toml").exists()
+    # A design of two of them compares these.
+    text = '[arms.plain]\nrole = "control"\n[arms.tool]\nmust_use = ["mcp"]\n'
+    Path("own.toml").write_text(text)
+    assert run(["compare", "study", "--output-dir", "out", "--design", "own.toml", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert (found["baseline_config"], found["comparison_config"]) == ("plain", "tool")
+    assert found["design"]["family"] == "stated_pair"
+
+
+def test_the_page_of_a_comparison_has_the_design_that_is_stated(tree, monkeypatch):
+    import retrieval_eval as rev
+
+    pages = []
+
+    def built(runs, **given):
+        pages.append(given)
+        return Path("index.html")
+
+    monkeypatch.setattr("retrieval_eval.report.build", built)
+    assert run([*PAIR, "--report", "--alpha", "0.1", "--metric", "mrr"]) in (0, 2)
+    places = {"runs_root": "runs", "output_dir": "out"}
+    loaded = rev.load_run("study", **places, design=pages[0]["design"])
+    design = loaded.study.record.design
+    assert (design.alpha, design.headline, design.sources["alpha"]) == (0.1, "mrr", "argument")
+    assert loaded.filter("task_name != 'task-000'").study.record.design.alpha == 0.1
+    assert loaded.impact.comparisons[0].design.alpha == 0.1

@@ -1,0 +1,32 @@
+"""``retrieval-eval compare --sequential``."""
+
+from __future__ import annotations
+
+import json
+
+from retrieval_eval.cli.main import run
+from tests.runs import write_task, write_trial
+
+
+def test_looks_are_given_beside_the_fixed_interval(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    truth = ["src/a.py", "src/b.py", "src/c.py", "src/d.py"]
+    for i in range(7):
+        write_task(tmp_path / "benchmarks", f"task-{i}", truth)
+        for config, n in (("old", 1), ("new", 2 + i % 2)):
+            write_trial(tmp_path / "runs" / "first", config, f"task-{i}", truth[:n])
+    command = ["compare", "old", "new", "--run", "first", "--output-dir", "out", "--jobs", "1"]
+    run([*command, "--sequential"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "At every look together" in text
+    assert "it may be read again while trials are added" in text
+    run([*command, "--sequential", "--json"])
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    block = found["metrics"]["file_recall"]
+    assert block["always_low"] < block["ci_low"] < block["ci_high"] < block["always_high"]
+    assert found["design"]["is_sequential"] is True
+    run([*command, "--json"])
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert "always_low" not in found["metrics"]["file_recall"]
