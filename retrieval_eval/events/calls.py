@@ -123,6 +123,7 @@ class CallReducer:
             session.restart(joined(self._cwd, call.cwd or self._cwd or ""))
         before = session.cwd
         use = self._of_copies(use)
+        session.learn(use.targets)
         shell = _shell(session, call, use)
         folder = use.command_cwd or call.cwd or self._cwd
         again = self._saved.reread(call, use)

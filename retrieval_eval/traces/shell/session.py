@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -22,6 +23,9 @@ from retrieval_eval.traces.shell.programs.remote import download
 from retrieval_eval.traces.shell.spans import WHOLE
 from retrieval_eval.traces.shell.steps import Invocation, Step, is_absolute
 from retrieval_eval.traces.shell.syntax import parse
+
+MAX_KNOWN: Final = 100_000
+"""Files that a session knows to exist."""
 
 MAX_LOGS: Final = 1000
 """Files written by pipelines that a session remembers."""
@@ -72,6 +76,11 @@ class ShellSession:
     def restart(self, cwd: str | None) -> None:
         """Begin a new shell in ``cwd``, without the folder and variables of earlier calls."""
         self._environment = Environment(cwd or "")
+
+    def learn(self, targets: Iterable[RawTarget]) -> None:
+        """Note the files that other tools surely touched, so that they exist."""
+        local = (t.path for t in targets if t.doubt is None and t.repository is None)
+        self._known.update(path for path in local if len(self._known) < MAX_KNOWN)
 
     def analyse(
         self,
@@ -175,31 +184,39 @@ class ShellSession:
     def _from_top(self, plan: Plan, targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
         """Return the files of a diff where a checkout begins that need not be this folder.
 
-        Git names them from the top of the checkout. That lies above this folder when a name begins
-        with its last part; else the folder in which the shell began may be the top, too.
+        Git names them from the top of the checkout. That surely lies above this folder when a name
+        begins with its last parts, or was seen there; else any folder down from that in which the
+        shell began may be the top.
         """
-        cwd = plan.cwd or ""
-        top = self._top(cwd, targets)
-        if top is None or not is_absolute(cwd):
+        cwd, start = plan.cwd or "", (self._start or "").rstrip("/")
+        if not is_absolute(cwd) or cwd.rstrip("/") == start:
             return targets
-        moved, is_sure = top
-        names = [(t, t.path.removeprefix(f"{cwd}/")) for t in targets]
-        found = [] if is_sure else list(targets)
-        for target, name in names[:_MOST_MOVED]:
-            doubt = target.doubt if is_sure else target.doubt or "unplaced_path"
-            found.append(replace(target, path=f"{moved.rstrip('/')}/{name}", doubt=doubt))
-        return tuple(found)
+        names = [target.path.removeprefix(f"{cwd}/") for target in targets[:_MOST_MOVED]]
+        top = self._top(cwd, names)
+        if top == cwd:
+            return targets
+        if top is not None:
+            return _moved(targets, top, names)
+        above = cwd.rpartition("/")[0]
+        tail = cwd.rpartition("/")[2] + "/"
+        if above and any(name.startswith(tail) for name in names):
+            # A folder in a checkout, or a checkout that holds a folder of its own name.
+            return (*_doubtful(targets), *_doubtful(_moved(targets, above, names)))
+        is_below = bool(start) and cwd.startswith(f"{start}/")
+        return (*targets, *_doubtful(_moved(targets, start, names))) if is_below else targets
 
-    def _top(self, cwd: str, targets: tuple[RawTarget, ...]) -> tuple[str, bool] | None:
+    def _top(self, cwd: str, names: list[str]) -> str | None:
+        """Return the folder from which names are surely meant, or None."""
         parts = cwd.strip("/").split("/")
-        names = [target.path.removeprefix(f"{cwd}/") for target in targets]
-        for start in range(1, len(parts)):
+        for start in range(1, len(parts) - 1):
             below = "/".join(parts[start:])
             if any(name.startswith(f"{below}/") for name in names):
-                return cwd[: len(cwd) - len(below) - 1], True
-        start_folder = (self._start or "").rstrip("/")
-        is_below = start_folder and cwd.startswith(f"{start_folder}/")
-        return (start_folder, False) if is_below else None
+                return cwd[: len(cwd) - len(below) - 1]
+        above = cwd.rpartition("/")[0]
+        for folder in (cwd, above):
+            if any(f"{folder}/{name}" in self._known for name in names):
+                return folder
+        return None
 
     def _note_logs(self, step: Step, planned: Plans) -> None:
         """Remember which pipeline wrote a file, and forget it once another one writes there."""
@@ -256,6 +273,15 @@ class ShellSession:
                 printed = replace(evidence, is_certain=True, n_lines=None, is_background=False)
                 found = judge(source, printed, output, self._known)
                 _record(source, found, events, [], self._known)
+
+
+def _moved(targets: tuple[RawTarget, ...], top: str, names: list[str]) -> tuple[RawTarget, ...]:
+    pairs = zip(targets, names, strict=False)
+    return tuple(replace(target, path=f"{top.rstrip('/')}/{name}") for target, name in pairs)
+
+
+def _doubtful(targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
+    return tuple(replace(t, doubt=t.doubt or "unplaced_path") for t in targets)
 
 
 _WINDOWS: Final = re.compile(r"[A-Za-z]:\\|\\\\")

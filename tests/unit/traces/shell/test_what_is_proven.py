@@ -215,8 +215,6 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
     ([("cd src && git diff",
        ("diff --git a/docs/x.md b/docs/x.md\n--- a/docs/x.md\n+++ b/docs/x.md\n@@ -1 +1 @@\n"
         "-x\n+y"))], {"docs/x.md": C}),
-    ([("cd src && git show --name-only HEAD", "commit a\n\nsrc/a.py\ndocs/x.md")],
-     {"src/a.py": C, "docs/x.md": C}),
     ([("git grep -n foo src/a.py", "src/a.py:3:foo")], {"src/a.py": C}),
     ([("git diff HEAD~1",
        ("diff --git a/src/my file.py b/src/my file.py\n--- a/src/my file.py\n+++ b/src/my "
@@ -718,6 +716,24 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
     ([("cat vendor/src/a.py", "x")], {"src/a.py": N}),
     ([("cat src/a.py.orig", "x")], {"src/a.py": N, "src/a.py.orig": C}),
     ([("cat lib/src/a.py", "x")], {"src/a.py": N, "lib/src/a.py": C}),
+    ([("cd src && git diff",
+       "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y")],
+     {"src/a.py": P, "src/b.py": N}),
+    ([("cat src/a.py", "x"),
+      ("cd src && git diff",
+       "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y")],
+     {"src/a.py": C}),
+    ([("cd django && git diff",
+       ("diff --git a/django/db.py b/django/db.py\n--- a/django/db.py\n+++ b/django/db.py\n@@ "
+        "-1 +1 @@\n-x\n+y"))], {"django/django/db.py": P, "django/db.py": P}),
+    ([("cat django/django/db.py", "x"),
+      ("cd django && git diff",
+       ("diff --git a/django/db.py b/django/db.py\n--- a/django/db.py\n+++ b/django/db.py\n@@ "
+        "-1 +1 @@\n-x\n+y"))], {"django/django/db.py": C, "django/db.py": N}),
+    ([("cd src && git show --name-only HEAD", "commit a\n\ndocs/x.md")], {"docs/x.md": C}),
+    ([("git -C /workspace diff --name-only", "src/a.py")], {"src/a.py": C}),
+    ([("cd /tmp && git -C /workspace show --stat HEAD", "commit a\n\n src/a.py | 2 +-")],
+     {"src/a.py": C}),
 ]  # fmt: skip
 
 
