@@ -124,8 +124,10 @@ GATE = {
     Fault.OTHER_GROUND_TRUTH: ("no_verdict", ["task_checksum_differs"]),
     Fault.MISSING_REWARDS: ("no_verdict", ["missing_verifier_result"]),
     Fault.OPAQUE_SHELL: ("no_verdict", ["opaque_share_differs"]),
-    Fault.TASK_CHECKSUM: ("better", []),
-    Fault.POOLED_PARADOX: ("better", []),
+    # One open trial and the tasks that are lost to other versions could turn it together.
+    Fault.TASK_CHECKSUM: ("fragile", []),
+    # Recall is better and reward is worse.
+    Fault.POOLED_PARADOX: ("fragile", []),
 }
 
 
