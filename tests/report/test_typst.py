@@ -133,6 +133,12 @@ def test_no_column_is_narrower_than_its_longest_word(rows):
     assert not found[0] or found[0] >= len("implementation")
 
 
+def test_points_are_a_grid_of_plain_text():
+    made = to_typst(Block("answer", "Better", points=(("Estimate", "= +0.1 #x"),)))
+    assert '"Estimate", "= +0.1 #x",' in made
+    assert "<points>" in made
+
+
 def test_labels_are_the_classes_and_the_places_links_lead_to():
     figure = Figure("f", '<svg viewBox="0 0 1 1"></svg>', "What is drawn", "Caption", table())
     source = shown(figure, table(notes=("n",)), Empty("e", "None."), sentences=("S.",))
