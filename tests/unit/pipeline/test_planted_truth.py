@@ -115,7 +115,8 @@ def test_the_counts_and_the_pairs_are_the_planted_ones(demo_tree, demo_plan, tmp
 
 
 GATE = {
-    None: ("better", []),
+    # A task that each arm lacks and one open trial leave the gain unclear at their worst.
+    None: ("fragile", []),
     Fault.DEAD_MCP_SERVER: ("no_verdict", ["dead_mcp_server"]),
     Fault.CONTAMINATED_BASELINE: ("no_verdict", ["mcp_in_baseline"]),
     Fault.OTHER_MODEL: ("no_verdict", ["model_differs"]),
