@@ -150,7 +150,10 @@ def compare_paired(
         interval = bootstrap_mean(differences, **drawn, confidence=confidence, clusters=clusters)
         p_value, p_method = sign_flip_p(differences, **drawn, clusters=clusters)
     means = [Value.of(math.fsum(row) / len(row), n) for row in rows]
-    detectable = _detectable_by_t(rows[-1]) if has_few else _detectable(differences, grouping)
+    alpha = level_of(confidence)
+    detectable = (
+        _detectable_by_t(rows[-1], alpha) if has_few else _detectable(differences, grouping, alpha)
+    )
     return PairedComparison(
         n=n,
         mean_baseline=means[0],
@@ -212,18 +215,29 @@ def t_of_cluster_means(means: Floats, confidence: float) -> tuple[Interval, Valu
     )
 
 
-def _detectable_by_t(means: Floats) -> Value:
+def level_of(confidence: float) -> float:
+    """Return the level of the test that an interval of this coverage belongs to.
+
+    Examples
+    --------
+    >>> level_of(0.95)
+    0.05
+    """
+    return round(1 - confidence, 12)
+
+
+def _detectable_by_t(means: Floats, alpha: float) -> Value:
     spread = 0.0 if is_constant(means) else float(np.std(means, ddof=1))
-    return smallest_detectable_difference(spread, len(means))
+    return smallest_detectable_difference(spread, len(means), alpha=alpha)
 
 
 def _detectable(
-    differences: Floats, grouping: Grouping, *, excess: float = INTERVAL_EXCESS
+    differences: Floats, grouping: Grouping, alpha: float, *, excess: float = INTERVAL_EXCESS
 ) -> Value:
     n = grouping.n_clusters
     is_flat = n < 2 or is_constant(differences)
     error = 0.0 if is_flat else standard_error(differences, grouping)[0]
-    return detectable_by_test_and_interval(error * math.sqrt(n), n, excess=excess)
+    return detectable_by_test_and_interval(error * math.sqrt(n), n, alpha=alpha, excess=excess)
 
 
 def _degrees_of_freedom(grouping: Grouping) -> float:
@@ -329,11 +343,11 @@ def compare_ratio(
         if n < MIN_PAIRS_FOR_P:
             p_value = Value.missing("too_few_values", grouping.n_clusters)
         p_method = T_OF_CLUSTER_MEANS if p_value.computable else None
-        detectable = _detectable_by_t(logs)
+        detectable = _detectable_by_t(logs, level_of(confidence))
     else:
         interval = t_mean(logs, confidence=confidence, clusters=labels)
         p_value, p_method = sign_flip_p(logs, seed=seed, n_resamples=n_resamples, clusters=labels)
-        detectable = _detectable(logs, grouping, excess=0.0)
+        detectable = _detectable(logs, grouping, level_of(confidence), excess=0.0)
     spread = detectable_interval(detectable, _degrees_of_freedom(grouping), confidence=confidence)
     return PairedRatio(
         n,

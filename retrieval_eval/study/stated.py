@@ -140,7 +140,9 @@ class Stated:
                 for other in _LISTS
             }
             lists[name] = (MCP, *lists[name])
+            is_mixed = config in arms and own.source != ARGUMENT
             arms[config] = StatedArm(
+                source=f"{own.source} and {ARGUMENT}" if is_mixed else ARGUMENT,
                 role="treatment" if config in meant else "control",
                 must_use=lists["must_use"],
                 may_use=lists["may_use"],
@@ -203,7 +205,8 @@ def stated_from(given: Given) -> Stated:
             return _read(_decoded(given, "design"), ARGUMENT)
         case str() | Path():
             path = Path(given)
-            return _read(_decoded(read_user_text(path), visible(path)), visible(path))
+            text = read_user_text(path)
+            return _read(_decoded(text, visible(path)), visible(path.name), visible(path))
     raise BadInputError(
         f"a design is the path of a {DESIGN_FILE}, a mapping or a Design, "
         f"not {type(given).__name__}"
@@ -250,9 +253,11 @@ def kept_design(impact: ImpactAnalysis) -> Stated:
 # Reading
 
 
-def _read(given: Mapping[str, Any], source: str) -> Stated:
-    """Return what a mapping states; ``source`` is the file it is from, or that it is none."""
-    where = "design" if source == ARGUMENT else source
+def _read(given: Mapping[str, Any], source: str, where: str = "design") -> Stated:
+    """Return what a mapping states; ``source`` is the name of its file, or that there is none.
+
+    Messages begin with ``where``.
+    """
     given = {name: value for name, value in given.items() if value is not None}
     sources: Mapping[str, str] = {}
     if source == ARGUMENT:

@@ -232,14 +232,17 @@ def _undetected(study: Study) -> str:
 
 
 def cautions(
-    primary: Metric, metrics: Sequence[Metric], blocks: Mapping[str, PairedEstimate]
+    primary: Metric,
+    metrics: Sequence[Metric],
+    blocks: Mapping[str, PairedEstimate],
+    alpha: float = ALPHA,
 ) -> tuple[str, ...]:
     """Return a sentence for every outcome that clearly moves against the verdict's metric."""
-    found = apparent(blocks[primary.name])
+    found = apparent(blocks[primary.name], alpha)
     sentences = []
     for metric in metrics:
         block = blocks[metric.name]
-        shown = apparent(block) if metric.name in OUTCOMES else found
+        shown = apparent(block, alpha) if metric.name in OUTCOMES else found
         if {found, shown} == {"better", "worse"}:
             sentences.append(
                 f"{primary.label} is {found}, but {metric.label} is {shown} "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -124,6 +125,18 @@ def same(one, other):
     return one == other
 
 
+OF_REPEATS = re.compile("variance_|n_repeats_")
+
+
+def without_repeats(value):
+    """Return a document without the fields that describe repeats."""
+    if isinstance(value, list):
+        return [without_repeats(member) for member in value]
+    if not isinstance(value, dict):
+        return value
+    return {k: without_repeats(v) for k, v in value.items() if not OF_REPEATS.match(k)}
+
+
 @settings(max_examples=25, deadline=None)
 @given(rows=studies())
 def test_repeating_every_trial_changes_no_number_but_counts_of_trials(rows):
@@ -136,7 +149,7 @@ def test_repeating_every_trial_changes_no_number_but_counts_of_trials(rows):
     for row in rows:
         for name in ("calls_seen", "shell_calls"):
             row["ledger"][name] += 40
-    once, twice = compared(rows), compared(rows + again)
+    once, twice = (without_repeats(compared(given)) for given in (rows, rows + again))
     for name in ("metrics", "views", "flips", "slices", "difference_associations", "excluded"):
         assert same(once[name], twice[name]), name
     for name in ("verdict", "n_pairs", "verdict_reason", "cautions"):
@@ -234,7 +247,7 @@ def test_swapping_the_arms_reverses_every_sign_and_nothing_else(rows):
         assert there["verdict"] == OPPOSITE.get(here["verdict"], here["verdict"])
         assert all(is_mirrored(there[m], here[m]) for m in there if m != "verdict")
     # What threatens one way round threatens the other way round, with the same effect.
-    assert one["n_tasks_to_overturn"] == other["n_tasks_to_overturn"]
+    assert one.get("n_tasks_to_overturn") == other.get("n_tasks_to_overturn")
     assert _threats(one) == _threats(other)
     _holds_for_parts(one, other)
 

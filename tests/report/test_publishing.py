@@ -14,6 +14,7 @@ from retrieval_eval.report.exhibits import Block, Figure, Table
 from retrieval_eval.report.parameters import of_notebook
 from retrieval_eval.report.publishing import publish, write_figure_data, write_frame
 from retrieval_eval.report.registered import plot
+from tests.studies import document, frame_of
 
 
 def test_no_text_of_a_cell_starts_a_row(tmp_path):
@@ -46,6 +47,13 @@ def rows_of(path: Path) -> list[list[str]]:
 FRAME = pd.DataFrame(
     {"config_name": ["a", "a", "b", "b"], "file_recall": [1 / 3, 1.0, 0.25, None]}, dtype=object
 )
+
+
+def test_calls_by_tool_are_text_in_a_csv(tmp_path):
+    frame = frame_of([document("t", "one", 0.5, tools={"Bash": (3, 2), 'a"b': (1, 0)})])
+    write_frame("trials", "", frame[["task_name", "tools"]], tmp_path)
+    with (tmp_path / "trials.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [["task_name", "tools"], ["t", 'Bash 3 2; a"b 1 0']]
 
 
 def test_the_data_of_a_figure_is_written_as_it_was_before_it_was_rounded(tmp_path):

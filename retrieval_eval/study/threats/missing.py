@@ -9,7 +9,8 @@ from typing import Final, Literal
 
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.model.impact import Threat
-from retrieval_eval.study.pairs import Planned, Side
+from retrieval_eval.study.arms import Arm
+from retrieval_eval.study.pairs import Planned, Side, clusters_of
 from retrieval_eval.study.threats import THREATS, Study, kind
 from retrieval_eval.study.trials import Trial, average, known_values
 from retrieval_eval.values import counted, signed
@@ -39,11 +40,9 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
         return
     is_up = (block.mean_difference or 0.0) > 0
     worst = low if is_up else high
-    if study.design.missing == "failure":
-        # A missing value is known then: it is 0.
-        worst = _as_failures(study)
     ends = (worst,) if study.is_clear else (low, high)
-    has_effect = any(map(study.overturns, ends))
+    is_reversed = any(map(study.overturns, ends))
+    has_effect = is_reversed or not _is_clear_at_worst(study, _completed(study))
     n = block.n_planned or 0
     parts = [
         f"{k} of {counted(n, 'task')} with {arm.config}"
@@ -51,30 +50,29 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
         if k
     ]
     text = f"values are missing on {' and '.join(parts)}"
-    if study.design.missing == "failure":
-        text += f": counted as 0, the mean difference is {signed(worst, 3)}"
-    else:
-        text += (
-            f": over all of them the mean difference lies between {signed(low, 3)} and "
-            f"{signed(high, 3)}"
-        )
+    text += (
+        f": over all of them the mean difference lies between {signed(low, 3)} and "
+        f"{signed(high, 3)}"
+    )
     # A gain is overturned by low missing values of the comparison or high ones of the baseline.
     tips = [
         f"of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} {tip:.2f}"
         for arm, tip in zip(arms, (block.tipping_baseline, block.tipping_comparison), strict=True)
         if tip is not None
     ]
-    if has_effect and study.found == "equivalent":
+    if is_reversed and study.found == "equivalent":
         text += ", beyond the margin"
-    elif has_effect and not round(worst, 9):
+    elif is_reversed and not round(worst, 9):
         text += ", so there may be no difference at all"
-    elif has_effect:
+    elif is_reversed:
         how = f"changes if those {' or if those '.join(tips)}" if tips else "can change"
         text += f"; the sign {how}"
+    elif has_effect:
+        text += "; at their worst it is not clear"
     elif is_up == (worst > 0) and worst:
         text += ", so they cannot change its sign"
     text += "".join(f"; {said}" for said in _which(study))
-    over = f"if the missing values {' or those '.join(tips)}" if tips else None
+    over = _how(study, tips) if has_effect else _overturn(tips)
     if has_effect and (over is None or study.found == "equivalent"):
         over = "if the missing values are as adverse as they can be"
     yield Threat(
@@ -89,18 +87,102 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
     )
 
 
+def _overturn(tips: Sequence[str]) -> str | None:
+    return f"if the missing values {' or those '.join(tips)}" if tips else None
+
+
+def _how(study: Study, tips: Sequence[str]) -> str | None:
+    """Return which missing values make the difference unclear, or of the other sign."""
+    if not study.is_clear:
+        return _overturn(tips)
+    unclear = [
+        f"of {arm.config} average {'below' if is_low else 'above'} {mean:.2f}"
+        for arm, is_low, mean in _unclear_means(study)
+    ]
+    return _overturn(unclear) or _overturn(tips)
+
+
+Row = tuple[Planned, float]
+"""A planned task with a difference, which may be assumed."""
+
+
+def _completed(
+    study: Study,
+    columns: tuple[str, str] | None = None,
+    at: tuple[float, float] | None = None,
+    tasks: Sequence[Planned] | None = None,
+) -> list[Row]:
+    """Return the differences of all planned tasks, or of some, every missing value at its worst.
+
+    ``columns`` are those of both arms, by default of the metric; ``at`` what the missing values of
+    both arms are taken as, by default the ends of the metric that speak against the difference.
+    """
+    before, after = columns or (study.column, study.column)
+    ends = at or ((1.0, 0.0) if study.sign > 0 else (0.0, 1.0))
+    return [
+        (
+            task,
+            _assumed(study, task.comparison, after, ends[1])
+            - _assumed(study, task.baseline, before, ends[0]),
+        )
+        for task in (_with_truth(study) if tasks is None else tasks)
+    ]
+
+
+def _assumed(study: Study, side: Side, column: str, missing: float) -> float:
+    """Return the mean of one side, its trials without a value and those lost as ``missing``."""
+    values = [t.numbers.get(column, t.numbers.get(study.column, missing)) for t in side.trials]
+    n_gone = side.n_lost if values or side.n_lost else 1
+    return statistics.mean([*values, *[missing] * n_gone])
+
+
+def _is_clear_at_worst(study: Study, rows: Sequence[Row]) -> bool:
+    """Whether a clear difference stays clear, with its sign, under assumed values."""
+    from retrieval_eval.stats.robustness import mean_test
+
+    if not study.is_clear:
+        return True
+    labels = clusters_of([task for task, _ in rows], study.settings.stated.cluster).labels
+    test = mean_test([value for _, value in rows], labels)
+    return test is not None and study.sign * test.mean > 0 and test.is_clear(study.design.alpha)
+
+
+_STEPS: Final = 12
+"""Halvings by which a mean of missing values is found: to a quarter of a thousandth."""
+
+
+def _unclear_means(study: Study) -> Iterator[tuple[Arm, bool, float]]:
+    """Yield for each arm that lacks values the mean of these at which the difference is unclear.
+
+    The other arm's missing values are taken as the mean of those it has. Nothing is given for an
+    arm that alone cannot make the difference unclear, or with which it never is clear.
+    """
+    tasks = _with_truth(study)
+    own = [[_known_part(getattr(task, side), study.column) for task in tasks] for side in _SIDES]
+    means = [
+        statistics.mean([part / (1 - gone) for part, gone in sides if gone < 1] or [0.5])
+        for sides in own
+    ]
+    for place, (arm, sides) in enumerate(zip(study.arms, own, strict=True)):
+        if not any(gone for _, gone in sides):
+            continue
+        is_low = (study.sign > 0) == (place == 1)
+
+        def is_clear(mean: float, place: int = place) -> bool:
+            at = (mean, means[1]) if place == 0 else (means[0], mean)
+            return _is_clear_at_worst(study, _completed(study, at=at))
+
+        bad, good = (0.0, 1.0) if is_low else (1.0, 0.0)
+        if is_clear(bad) or not is_clear(good):
+            continue
+        for _ in range(_STEPS):
+            middle = (bad + good) / 2
+            bad, good = (bad, middle) if is_clear(middle) else (middle, good)
+        yield arm, is_low, good
+
+
 def _only(configs: Sequence[str]) -> str | None:
     return configs[0] if len(configs) == 1 else None
-
-
-def _as_failures(study: Study) -> float:
-    """Return the mean difference over all planned tasks with every missing value as 0."""
-    tasks = _with_truth(study)
-    changes = [
-        _known_part(task.comparison, study.column)[0] - _known_part(task.baseline, study.column)[0]
-        for task in tasks
-    ]
-    return math.fsum(changes) / len(changes) if changes else 0.0
 
 
 def _with_truth(study: Study) -> list[Planned]:
@@ -207,11 +289,16 @@ def _evidence_width(study: Study) -> Iterator[Threat]:
     low, high = _at_ends(study)
     worst = low if study.sign > 0 else high
     ends = (worst,) if study.is_clear else (low, high)
-    joint = _jointly(study, worst_is_low=study.sign > 0) if study.is_clear else None
-    has_effect = any(map(study.overturns, ends))
-    is_joint = not has_effect and joint is not None and study.overturns(joint)
+    columns = (HIGH, LOW) if study.sign > 0 else (LOW, HIGH)
+    is_reversed = any(map(study.overturns, ends))
+    has_effect = is_reversed or not _is_clear_at_worst(study, _opened(study, columns))
+    joint = _completed(study, columns)
     # Missing values alone are a threat of their own.
-    is_joint = is_joint and not study.overturns(_missing_alone(study))
+    is_joint = (
+        not has_effect
+        and _is_clear_at_worst(study, _completed(study))
+        and not _is_clear_at_worst(study, joint)
+    )
     parts = [
         f"{len(own)} of {counted(len(_used(study, side)), 'trial')} of {arm.config}"
         for own, side, arm in zip(open_trials, _SIDES, study.arms, strict=True)
@@ -221,8 +308,11 @@ def _evidence_width(study: Study) -> Iterator[Threat]:
         f"{' and '.join(parts)} may have found more files than is certain: the mean difference "
         f"lies between {signed(low, 3)} and {signed(high, 3)}"
     )
-    if is_joint and joint is not None:
-        text += f", and together with missing values it can be {signed(joint, 3)}"
+    if is_joint:
+        mean = statistics.mean(value for _, value in joint)
+        text += f", and together with missing values it can be {signed(mean, 3)}, which is unclear"
+    elif has_effect and not is_reversed:
+        text += "; at its worst it is not clear"
     elif has_effect:
         text += ", beyond the margin" if study.found == "equivalent" else "; the sign can change"
     elif study.is_clear:
@@ -280,23 +370,14 @@ def _at_ends(study: Study) -> tuple[float, float]:
     return mean(HIGH, LOW), mean(LOW, HIGH)
 
 
-def _missing_alone(study: Study) -> float | None:
-    return study.block.bound_low if study.sign > 0 else study.block.bound_high
-
-
-def _jointly(study: Study, *, worst_is_low: bool) -> float | None:
-    """Return the mean difference over all planned tasks, missing and open values at their worst."""
-    tasks = _with_truth(study)
-    if not tasks or study.block.bound_low is None or study.block.averaged_over == "clusters":
-        return None
-    first, second = (HIGH, LOW) if worst_is_low else (LOW, HIGH)
-    changes = [_worst(task.comparison, second) - _worst(task.baseline, first) for task in tasks]
-    return math.fsum(changes) / len(changes)
-
-
-def _worst(side: Side, column: str) -> float:
-    """Return the end of one side of a task; what is missing is 0 or 1, unless bounds are known."""
-    at_end = 1.0 if column == HIGH else 0.0
-    values = [t.numbers.get(column, t.numbers.get(RECALL, at_end)) for t in side.trials]
-    n_gone = side.n_lost if values or side.n_lost else 1
-    return statistics.mean([*values, *[at_end] * n_gone])
+def _opened(study: Study, columns: tuple[str, str]) -> list[Row]:
+    """Return the differences of the matched tasks at the stated ends of their bounds."""
+    tasks = [
+        Planned(
+            *(pair.benchmark, pair.task_name),
+            *(Side(pair.baseline, 0), Side(pair.comparison, 0)),
+            *(pair.repositories, True),
+        )
+        for pair in study.sample.pairs
+    ]
+    return _completed(study, columns, tasks=tasks)

@@ -394,7 +394,9 @@ def test_an_arm_stated_to_use_mcp_has_to_use_it_in_two_thirds_of_its_trials(n_us
     rule = next(r for r in found["gate"]["rules"] if r["name"] == "dead_mcp_server")
     is_failed = n_used < 8
     assert found["gate"]["failed"] == ["dead_mcp_server"] * is_failed
-    assert found["verdict"] == ("no_verdict" if is_failed else "better")
+    # Four values that are missing at their worst leave no clear difference.
+    verdicts = {8: "fragile", 12: "better"}
+    assert found["verdict"] == verdicts.get(n_used, "no_verdict")
     assert rule["n_removed"] == 12 - n_used
     if is_failed:
         counts = f"an MCP server was called in {n_used} and answered in {n_used}"

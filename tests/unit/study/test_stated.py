@@ -191,6 +191,11 @@ def test_the_level_is_that_of_the_verdict_and_of_every_interval():
         for found in (strict, lax)
     ]
     assert widths[1] < 0.7 * widths[0]
+    detectable = [
+        found.record.metrics["file_recall"].smallest_detectable_difference
+        for found in (strict, lax)
+    ]
+    assert detectable[1] < 0.7 * detectable[0]
     assert (lax.settings.confidence, lax.record.design.alpha) == (0.6, 0.4)
     assert lax.record.design.sources["alpha"] == "argument"
 
@@ -304,7 +309,10 @@ def test_the_written_design_reads_back_to_the_same_comparison(tmp_path):
         **vars_of(made.record.design),
         "sources": 0,
     }
-    assert again.record.design.sources["alpha"] == str(path)
+    assert again.record.design.sources["alpha"] == "study.toml"
+    both = compare(rows, *ARMS, design=path, mcp_configs=["mcp"])
+    assert both.record.design.arms == made.record.design.arms
+    assert both.record.design.sources["comparison"] == "study.toml and argument"
 
 
 def vars_of(record):

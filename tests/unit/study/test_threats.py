@@ -61,7 +61,7 @@ def test_every_kind_of_threat_has_a_title_a_meaning_and_a_place():
         ("mostly_dead_server", "no_verdict", "tool_use"),
         ("contaminated_control", "fragile", "lacking_values"),
         ("survivors_times", "no_detectable_difference", "other_metrics"),
-        ("one_task_dominates", "better", "other_metrics"),
+        ("one_task_dominates", "fragile", "evidence_width"),
         ("five_times_the_cost", "better", "other_metrics"),
         ("planted_effect", "better", None),
         ("equal_arms", "no_detectable_difference", None),
@@ -106,21 +106,22 @@ def test_the_missing_tasks_are_said_to_be_the_harder_ones_by_the_other_arm():
         "that mcp lacks are the harder ones: baseline has 0.20 on them and 0.60" in said["sentence"]
     )
     assert said["arm"] == "mcp"
-    assert said["overturn"] == "if the missing values of mcp average below 0.14"
+    assert said["overturn"] == "if the missing values of mcp average below 0.21"
 
 
 def test_a_missing_value_that_counts_as_failure_is_known():
     rows = arms([*gains(*[0.3, 0.2] * 6), *((f"u{i}", 0.1, None) for i in range(4))])
     # Unknown values of b are at worst 0, those of a at worst 1.
     rows += arms([(f"v{i}", None, 0.2) for i in range(4)])
-    for missing, verdict, worst in (
-        ("unknown", "fragile", 12 * 0.25 - 4 * 0.1 - 4 * 0.8),
-        ("failure", "better", 12 * 0.25 - 4 * 0.1 + 4 * 0.2),
-    ):
-        found = compare(rows, "a", "b", design={"missing": missing}).record
-        said = threat(found, "lacking_values")
-        assert (found.verdict, said.effect == "lowers") == (verdict, verdict == "fragile")
-        assert said.estimate == pytest.approx(worst / 20)
+    unknown = compare(rows, "a", "b", design={"missing": "unknown"}).record
+    said = threat(unknown, "lacking_values")
+    assert (unknown.verdict, said.effect) == ("fragile", "lowers")
+    assert said.estimate == pytest.approx((12 * 0.25 - 4 * 0.1 - 4 * 0.8) / 20)
+    failed = compare(rows, "a", "b", design={"missing": "failure"}).record
+    assert (failed.verdict, threat(failed, "lacking_values")) == ("better", None)
+    assert failed.metrics["file_recall"].mean_difference == pytest.approx(
+        (12 * 0.25 - 4 * 0.1 + 4 * 0.2) / 20
+    )
 
 
 def test_a_margin_makes_equal_arms_equivalent_unless_a_threat_leaves_it():
@@ -190,7 +191,7 @@ def test_open_evidence_overturns_what_it_could_explain():
 
 
 def test_open_and_missing_values_overturn_together_what_neither_would():
-    values = [*gains(*[0.1, 0.14, 0.12] * 4), ("u", 0.4, None), ("v", 0.4, None)]
+    values = [*gains(*[0.28, 0.32, 0.3] * 4), ("u", 0.4, None), ("v", 0.4, None)]
     missing = found_of(arms(values))
     wide = found_of(opened(arms(values[:-2]), "a", 0.08))
     assert (missing.verdict, wide.verdict) == ("better", "better")
