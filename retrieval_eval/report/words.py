@@ -537,7 +537,7 @@ def trust(record: ComparisonDocument, detail: int = MAX_DETAIL) -> str:
         if any(arm.outcomes_only for arm in both):
             parts.append(f"{record.n_pairs - result.n_pairs} for outcomes only")
         text += f" ({', '.join(parts)})"
-    if not detail:
+    if not detail and found > used:
         return f"{text}; {found - used:,} left out, see Coverage."
     left = left_out(record, detail)
     return f"{text}; left out: {left}." if left else f"{text}; no trial was left out."
