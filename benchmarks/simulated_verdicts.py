@@ -286,7 +286,10 @@ def many_arms_row(arms: int, n: int, studies: int) -> Row:
             trial(
                 task,
                 config,
-                {"file_recall": float(g.binomial(files[task], chance[task]) / files[task])},
+                {
+                    "file_recall": float(g.binomial(files[task], chance[task]) / files[task]),
+                    "reward": 0.5,
+                },
             )
             for task in range(n)
             for config in configs
