@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,13 @@ from simulated_draws import generator
 from simulated_studies import Row
 
 from retrieval_eval.study import compare
+from retrieval_eval.study.compare import draft_of, finish, over_pairs, tested
+from retrieval_eval.study.settings import Settings, metrics_named
 from retrieval_eval.study.trials import Trial
 
 ARMS = ("control", "treatment")
 N_RESAMPLES = 499
+METRICS = metrics_named(["file_recall"])
 STATED = frozenset({"better", "worse"})
 
 Trials = list[Trial]
@@ -282,17 +286,27 @@ def many_arms_row(arms: int, n: int, studies: int) -> Row:
             trial(
                 task,
                 config,
-                {"file_recall": float(g.binomial(files[task], chance[task]) / files[task])},
+                {
+                    "file_recall": float(g.binomial(files[task], chance[task]) / files[task]),
+                    "reward": 0.5,
+                },
             )
             for task in range(n)
             for config in configs
         ]
-        options: Any = {"metrics": ["file_recall"], "seed": study, "n_resamples": N_RESAMPLES}
-        chosen = compare(trials, **options)
-        states = set(chosen.every_pair["verdict"])
-        any_false += bool(states & STATED)
-        named = compare(trials, *configs[:2], **options)
-        stated += named.verdict.state in STATED
+        settings = Settings(study, N_RESAMPLES)
+        # Only pairs that stay clear over the family can be better or worse.
+        drafts = [
+            draft_of(trials, *pair, settings, metrics=METRICS, primary=METRICS[0])
+            for pair in combinations(configs, 2)
+        ]
+        overs = over_pairs([tested(draft.study) for draft in drafts])
+        any_false += any(
+            finish(draft, over).verdict.state in STATED
+            for draft, over in zip(drafts, overs, strict=True)
+            if over is not None and over.p_value is not None and over.p_value < 0.05
+        )
+        stated += finish(drafts[0]).verdict.state in STATED
     return [
         str(arms),
         str(n),

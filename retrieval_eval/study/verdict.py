@@ -187,8 +187,8 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
         ends = study.equivalence.interval
         return (
             f"A difference beyond the margin of {study.design.margin:g} would overturn it; the "
-            f"{ends.confidence:.0%} interval is {ends.low.value or 0:.3f} to "
-            f"{ends.high.value or 0:.3f}."
+            f"{100 * ends.confidence:.0f} % interval is {signed(ends.low.value or 0, 3)} to "
+            f"{signed(ends.high.value or 0, 3)}."
         )
     return _undetected(study)
 

@@ -347,14 +347,15 @@ def test_compare_writes_the_comparison_as_a_page(study, capsys):
     assert found["metrics"]["file_recall"]["mean_difference"] == -0.375
     assert shown.err.strip() == "pages/study/compare/index.html"
     page = (study / "pages/study/compare/index.html").read_text(encoding="utf-8")
-    assert "File recall is 0.38 lower with baseline" in page
+    assert "file recall is 0.38 lower with baseline" in page
 
 
 def test_the_demo_of_a_page_is_written_to_one_place(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     given = {}
     monkeypatch.setattr("retrieval_eval.report.build", lambda runs, **values: given.update(values))
-    assert run(["compare", "demo", "--report", "--reports-dir", "pages"]) == 0
+    # The verdict of the demo is fragile.
+    assert run(["compare", "demo", "--report", "--reports-dir", "pages"]) == 2
     assert given["output_dir"] == Path("pages/demo/data")
     assert (tmp_path / "pages/demo/data/runs").is_dir()
     assert not Path("reports").exists()
@@ -368,7 +369,7 @@ def test_a_page_over_pooled_runs_takes_their_trials_for_repeats(study, capsys):
     assert run([*command, *options]) == 0
     # Of two trials a task, one found as much as the baseline: half of 0.375.
     page = (study / "pages/study+more/compare/index.html").read_text(encoding="utf-8")
-    assert "File recall is 0.19 higher with local-v2" in page
+    assert "file recall is 0.19 higher with local-v2" in page
 
 
 def test_one_run_named_in_two_ways_is_one_run(study, capsys):

@@ -31,7 +31,7 @@ from retrieval_eval.report.numbers import (
     signed,
 )
 from retrieval_eval.report.registered import NothingToShow, Words, column, tabular
-from retrieval_eval.study.headline import deciding_estimate
+from retrieval_eval.study.headline import deciding_estimate, repeats_sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -318,8 +318,16 @@ def repeats(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
             ("Metric", "Trials a task", "Between tasks", "Within tasks", "Between, of both"),
             tuple(rows),
         ),
-        notes=("Of costs, times and tokens it is the variance of the log ratios.",),
+        notes=(
+            *filter(None, [_advice(found[lead])]),
+            "Of costs, times and tokens it is the variance of the log ratios.",
+        ),
     )
+
+
+def _advice(block: PairedEstimate) -> str:
+    said = repeats_sentence(block)
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def _few(n: float | None) -> str:

@@ -226,7 +226,7 @@ def _one_task(study: Study) -> Iterator[Threat]:
     task = f"{pair.benchmark}/{pair.task_name}"
     text = (
         f"one of {counted(len(sample.values), 'matched task')}, {task}, carries "
-        f"{min(found.share, 1):.0%} of the difference: without it, {sample.said(rest.mean)}"
+        f"{100 * min(found.share, 1):.0f} % of the difference: without it, {sample.said(rest.mean)}"
     )
     if changes_sign:
         text += ", the other sign"
