@@ -37,6 +37,7 @@ def test_the_run_report_takes_the_promised_parameters():
         "mcp_config",
         "k_values",
         "seed",
+        "design",
         "trial_pages",
         "where",
         "privacy",
