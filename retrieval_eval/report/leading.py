@@ -66,7 +66,11 @@ def leading(metric: str, block: PairedEstimate, *, has_unit: bool = False) -> st
 
 def leading_interval(metric: str, block: PairedEstimate) -> str:
     """Return its interval as text, or the dash."""
-    found = deciding_estimate(block)
+    return interval_of(metric, deciding_estimate(block))
+
+
+def interval_of(metric: str, found: Headline) -> str:
+    """Return the interval of an estimate that leads as text, or the dash."""
     low, high = found.ends or (None, None)
     if found.quantity == "ratio":
         return times_interval(low, high)

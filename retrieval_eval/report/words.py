@@ -32,6 +32,7 @@ from retrieval_eval.report.leading import (
     QUANTITIES,
     detectable,
     estimate_of,
+    interval_of,
     leading,
     leading_interval,
     plain_rows,
@@ -46,7 +47,12 @@ from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import Headline, deciding_estimate, looks_sentence
+from retrieval_eval.study.headline import (
+    Headline,
+    deciding_estimate,
+    headline_estimate,
+    looks_sentence,
+)
 from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.threats import leading_threats, threat_title
 from retrieval_eval.study.verdict import is_fragile
@@ -442,6 +448,9 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     said = looks_sentence(result)
     if said and lead.ends is None:
         text += f". {said[0].upper()}{said[1:]}"
+    elif said:
+        once = interval_of(metric, headline_estimate(result))
+        text += f". It may be read again while trials are added; at a single look it is {once}"
     return f"{text}."
 
 

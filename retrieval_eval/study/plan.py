@@ -347,11 +347,13 @@ def _repeats_of(pair: Pair, column: str, *, is_ratio: bool) -> tuple[list[float]
         [trial.numbers[column] for trial in side if column in trial.numbers]
         for side in (pair.baseline, pair.comparison)
     )
+    first, second = sides
     if not is_ratio:
-        first, second = sides
         return first, second
-    first, second = ([math.log(v) for v in side if v > 0] for side in sides)
-    return first, second
+    if min((*first, *second), default=1.0) <= 0:
+        # As a comparison does: a value of 0 has no logarithm, and neither has its task.
+        return [], []
+    return [math.log(v) for v in first], [math.log(v) for v in second]
 
 
 def _within(groups: Sequence[Sequence[float]]) -> float | None:

@@ -20,8 +20,8 @@ def test_looks_are_given_beside_the_fixed_interval(tmp_path, monkeypatch, capsys
     command = ["compare", "old", "new", "--run", "first", "--output-dir", "out", "--jobs", "1"]
     run([*command, "--sequential"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "At every look together" in text
-    assert "it may be read again while trials are added" in text
+    assert "95 % interval that holds at every look" in text
+    assert "It may be read again while trials are added; at a single look it is [" in text
     run([*command, "--sequential", "--json"])
     (found,) = json.loads(capsys.readouterr().out)["comparisons"]
     block = found["metrics"]["file_recall"]

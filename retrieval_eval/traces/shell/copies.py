@@ -27,6 +27,7 @@ EDITORS: Final = words("sed gsed perl ruby patch apply_patch applypatch git ed e
 _ELSEWHERE: Final = re.compile(r"[^/:\\]{2,200}:(?=[/~])")
 _MOST_ORIGINS: Final = 4
 _LONGEST: Final = 4096
+_DEEPEST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Copies:
         """Remember what a command copied; ``is_certain`` says that it surely succeeded."""
         if len(self._copies) >= MAX_COPIES:
             return
-        for path, copy in _copied(stage):
+        for path, copy in copied(stage):
             copy = replace(copy, is_certain=is_certain and copy.is_certain)
             found = self.origins(copy.source)
             if copy.name is None and len(found) == 1:
@@ -85,7 +86,7 @@ class Copies:
         if not self._copies or len(path) > _LONGEST:
             return ()
         place, rest = path, ""
-        while True:
+        for _ in range(_DEEPEST):
             copy = self._copies.get(place)
             if copy is not None:
                 found = _below(copy, rest)
@@ -95,6 +96,7 @@ class Copies:
             if not slash or not above:
                 return ()
             place, rest = above, f"{name}/{rest}" if rest else name
+        return ()
 
     def with_origins(self, targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
         """Return targets and behind each that shows a copy the file it was made of."""
@@ -127,7 +129,7 @@ def _below(copy: Copy, rest: str) -> list[str]:
     return [*inside, *beside][:_MOST_ORIGINS]
 
 
-def _copied(stage: Invocation) -> list[tuple[str, Copy]]:
+def copied(stage: Invocation) -> list[tuple[str, Copy]]:
     """Return the paths that a command makes out of others."""
     if stage.program == "git" and stage.texts()[:1] == ["mv"]:
         stage = stage.rest(0)

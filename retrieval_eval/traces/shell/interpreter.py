@@ -21,7 +21,7 @@ from retrieval_eval.traces.shell.output import Output
 from retrieval_eval.traces.shell.powershell import as_bash
 from retrieval_eval.traces.shell.programs.elsewhere import away_command
 from retrieval_eval.traces.shell.programs.feeds import each_command
-from retrieval_eval.traces.shell.steps import Arg, Invocation, Part, Step, printed
+from retrieval_eval.traces.shell.steps import Arg, Invocation, Part, Step, literal, printed
 from retrieval_eval.traces.shell.syntax import (
     Branch,
     Command,
@@ -555,8 +555,10 @@ def run_builtin(
         _change_directory(shell, stage, context)
         return True
     if stage.program == "read":
+        first = Invocation("head", (literal("-n1"),), stage.cwd, stdin=stage.stdin)
+        captured = (Step((first,)),) if stage.stdin is not None else ()
         for arg in stage.args:
-            shell.environment.variables[arg.raw] = Unknown()
+            shell.environment.variables[arg.raw] = Unknown(None, captured)
         return True
     return False
 
@@ -669,7 +671,7 @@ def read_command(shell: Interpreter, node: Command, context: Context) -> Invocat
     if not node.words:
         _assign(shell, node, context)
     args = expand_words(node.words, shell.environment, shell.substitute)
-    context, stdin = _inline(node, context)
+    context, stdin = _inline(shell, node, context)
     name = args[0].text if args else "redirect" if node.redirects else ""
     stage = Invocation(
         posixpath.basename(name or ""),
@@ -692,7 +694,10 @@ def read_command(shell: Interpreter, node: Command, context: Context) -> Invocat
     return unwrap(stage)
 
 
-def _inline(node: Command, context: Context) -> tuple[Context, Redirect | None]:
+_SHOWN_DEVICES: Final = frozenset(["/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1"])
+
+
+def _inline(shell: Interpreter, node: Command, context: Context) -> tuple[Context, Redirect | None]:
     stdin = None
     for redirect in node.redirects:
         if redirect.operator in ("<", "<<", "<<<"):
@@ -700,7 +705,7 @@ def _inline(node: Command, context: Context) -> tuple[Context, Redirect | None]:
         elif redirect.operator in (">", ">>", ">|", "&>", "&>>"):
             if redirect.descriptor == "2" or redirect.operator[0] == "&":
                 context = replace(context, hides_errors=True)
-            if redirect.descriptor != "2":
+            if redirect.descriptor != "2" and shell.word(redirect).text not in _SHOWN_DEVICES:
                 context = replace(context, is_shown=False)
     return context, stdin
 

@@ -22,6 +22,7 @@ from retrieval_eval.traces.shell.output import Output, Segment
 from retrieval_eval.traces.shell.pipeline import Plans
 from retrieval_eval.traces.shell.plan import Operand, Plan
 from retrieval_eval.traces.shell.possible import SAVED, mentioned, operand_targets, unnamed
+from retrieval_eval.traces.shell.programs.readers import READERS
 from retrieval_eval.traces.shell.spans import WHOLE, close, merge
 from retrieval_eval.traces.shell.steps import Invocation, Step
 
@@ -120,6 +121,8 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
             return unserved
     if others:
         return _unresolved(plan, output, "the files it read are not named")
+    if evidence.is_sole and _may_complain(plan, evidence, output):
+        return _unresolved(plan, output, "what it printed may be an error message")
     is_hidden = plan.hides_errors and not all(plan.path(o.written) in known for o in files)
     is_silent_failure = is_hidden or not evidence.is_certain or evidence.is_background
     is_ambiguous = not evidence.is_sole or len(files) > 1
@@ -133,6 +136,37 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
         left = _unresolved(rest, output, "shows only some lines of several files")
         return Verdict((*_targets(plan, passed, None), *left.targets), left.reason)
     return Verdict(_targets(plan, files, evidence.n_lines))
+
+
+_LONGEST_COMPLAINT: Final = 8
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_COMPLAINT: Final = re.compile(
+    r"(?i)\b(?:\w*error|fatal|fail(?:ed|ure)|cannot|can't|could not|couldn't|unable to|invalid"
+    r"|illegal|un(?:recognized|known|expected|matched)|denied|refused|not found|no such|no matches"
+    r"|missing|required|not an? |traceback|\w*exception|abort(?:ed)?|please run|syntax)\b"
+    r"|^usage: |^try '"
+)
+
+
+def _may_complain(plan: Plan, evidence: Evidence, output: Output) -> bool:
+    """Return whether what a command printed may be its error message and no content.
+
+    That is a line that begins with its own name; and where a call failed and no line is known to
+    say why, a few lines with the words of such messages.
+    """
+    lines = [line for line in evidence.lines if line.strip()]
+    opening = lines[0]
+    if opening.startswith((f"{plan.program}: ", _TRACEBACK)):
+        return plan.program not in READERS or evidence.has_failed
+    if plan.program == "git" and opening.startswith("fatal: "):
+        return True
+    if evidence.has_failed and evidence.is_lone and plan.program in output.errors:
+        return not any(output.failed(o.written, plan.cwd) for o in plan.operands)
+    is_explained = not evidence.has_failed or bool(output.errors)
+    if is_explained or plan.access == "listed":
+        return False
+    is_short = len(lines) <= _LONGEST_COMPLAINT
+    return is_short and any(_COMPLAINT.search(line[:500]) for line in lines)
 
 
 def _is_all(plan: Plan, evidence: Evidence) -> bool:
@@ -271,6 +305,7 @@ class Evidence:
     describe what other commands may have printed among them: the style of their names, or their
     kind of evidence. ``contested`` lines can come from the searches of more than one file.
     ``has_printed``: there are more lines than all other commands can have printed.
+    ``has_failed``: the call is known to have failed. ``is_lone``: it ran only this pipeline.
     ``is_crowded``: there are fewer lines than files that were to be shown, one line each at least.
     """
 
@@ -283,6 +318,8 @@ class Evidence:
     has_printed: bool = False
     is_background: bool = False
     is_crowded: bool = False
+    has_failed: bool = False
+    is_lone: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -325,6 +362,7 @@ def shared_evidence(
         if len(found_counts) > 1 and key not in uncounted and not output.is_shortened:
             own |= _own_lines(found_counts, lines_of[key])
             surplus |= _surplus(found_counts, len(lines_of[key]))
+    is_lone = sum(bool(step.stages) for step in steps) == 1
     found = []
     for step, planned, segment in zip(steps, plans, segments, strict=True):
         group = printers.get(id(segment), [])
@@ -344,6 +382,8 @@ def shared_evidence(
                 surplus.get(id(step), False) or id(step) in own,
                 step.is_background,
                 crowded.get(id(segment), False) and id(step) not in own,
+                is_error,
+                is_lone,
             )
         )
     return found

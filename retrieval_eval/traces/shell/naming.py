@@ -167,6 +167,15 @@ def _counts(plan: Plan, lines: Iterable[str]) -> Names:
 def _listing(plan: Plan, lines: Iterable[str]) -> Names:
     folders = [o.written for o in plan.operands if not looks_like_file(o.written)]
     folder = folders[0] if len(folders) == 1 and plan.operands[0].kind == "file" else None
+    kept = list(lines)
+    found = _listed_below(plan, kept, folder)
+    if found or len(plan.operands) > 1 or plan.operands[0].kind != "file":
+        return found
+    # The name of a folder may look like that of a file.
+    return _listed_below(plan, kept, plan.operands[0].written)
+
+
+def _listed_below(plan: Plan, lines: Iterable[str], folder: str | None) -> Names:
     found: Names = {}
     for line in lines:
         header = re.fullmatch(r"(\S.*):", line)
@@ -216,21 +225,27 @@ def _entries(line: str) -> tuple[list[str], bool]:
     return [name for name in names if name and not name.endswith("/")], False
 
 
+_BRANCH = re.compile(r"([│|\s\xa0]*)(?:├──|└──|\|--|`--) ")
+_SIZE = re.compile(r"^\[[^\]]{0,100}\]\s+")
+
+
 def _tree(plan: Plan, lines: Iterable[str]) -> Names:
     found: Names = {}
-    stack: list[str] = [plan.operands[0].written]
+    stack: list[tuple[int, str]] = [(-1, plan.operands[0].written)]
     for line in lines:
-        match = re.match(r"([│|\s\xa0]*)(?:├──|└──|\|--|`--) ", line[:1000])
+        match = _BRANCH.match(line[:1000])
         if match is None:
-            if any(o.written == line.strip() for o in plan.operands):
-                stack = [line.strip()]
+            root = _SIZE.sub("", line.strip(), count=1)
+            if any(o.written == root for o in plan.operands):
+                stack = [(-1, root)]
             continue
-        depth = len(match[1]) // 4
-        name = line[match.end() :].strip()
-        stack = [*stack[: depth + 1], name]
+        while stack[-1][0] >= len(match[1]):
+            stack.pop()
+        name = _SIZE.sub("", line[match.end() :].strip(), count=1)
+        stack.append((len(match[1]), name))
         if looks_like_file(name):
-            base = "/".join(part.rstrip("/") for part in stack)
-            found[base.removeprefix("./") if stack[0] == "." else base] = []
+            base = "/".join(part.rstrip("/") for _, part in stack)
+            found[base.removeprefix("./") if stack[0][1] == "." else base] = []
     return found
 
 
@@ -283,19 +298,49 @@ def _with_side(name: str) -> str:
     return f'"a/{name[1:]}' if name.startswith('"') else f"a/{name}"
 
 
+_GRAPH = ("|", "*", "/", "\\")
+_EDGES = re.compile(r"(?:[|*/\\] ?)+")
+
+
+def _both_sides(path: str) -> tuple[str, ...]:
+    """Return the old and the new name in ``src/{old => new}/a.py``; none for any other path."""
+    old, arrow, new = path.partition(" => ")
+    if not arrow:
+        return ()
+    before, brace, old_part = old.partition("{")
+    new_part, closing, after = new.partition("}")
+    if not brace or not closing:
+        return old, new
+    return tuple(f"{before}{part}{after}".replace("//", "/") for part in (old_part, new_part))
+
+
+def _row(line: str) -> str | None:
+    """Return the file of a row of a summary: `` src/a.py | 4 ++--``."""
+    path, bar, count = line.rpartition(" | ")
+    is_row = bar and line[:1] == " " and _CHANGES.match(count)
+    return path.strip() or None if is_row else None
+
+
+_CHANGES = re.compile(r" {0,20}(?:\d|Bin)")
+
+
 def _diff(plan: Plan, lines: Iterable[str]) -> Names:
     found: Names = {}
     for line in lines:
         line = line[:4000]
+        if line[:1] in _GRAPH:
+            line = line[_EDGES.match(line).end() :]  # type: ignore[union-attr]
         path = _changed(line)
         if path is None and plan.has_numbers:
             # Without a summary these lines are content: a row of a table in the file's text.
-            match = (
-                re.match(r" (\S+) +\| +(?:\d+|Bin)", line)
-                or re.match(r"[AMDRCT]\d*\t(?:\S+\t)?(\S+)$", line)
-                or re.match(r"(?:\d+|-)\t(?:\d+|-)\t(\S+)$", line)
+            match = re.match(r"[AMDRCT]\d*\t(?:\S+\t)?(\S+)$", line) or re.match(
+                r"(?:\d+|-)\t(?:\d+|-)\t(\S+)$", line
             )
-            path = match[1] if match else None
+            path = match[1] if match else _row(line)
+            for name in _both_sides(path or ""):
+                found[name] = []
+            if path and " => " in path:
+                continue
             path = diff_path(_with_side(path)) if path else None
         if path and not path.startswith("..."):
             found[path] = []

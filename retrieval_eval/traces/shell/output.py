@@ -80,8 +80,11 @@ class Output:
         return written in self.errors or resolve(cwd, written) in self.errors
 
 
-def is_error_line(line: str) -> bool:
+def is_error_line(line: str, *, has_failed: bool = False) -> bool:
     """Return whether ``line`` is the error message of a command.
+
+    ``has_failed``: the call is known to have failed, so that a line that begins with the name of a
+    program is its message.
 
     Examples
     --------
@@ -94,6 +97,8 @@ def is_error_line(line: str) -> bool:
         return _NOT_REACHED.match(line) is not None
     if _IN_ANY_LANGUAGE.match(line) and not line.endswith("binary file matches"):
         return True
+    if has_failed and _OF_A_PROGRAM.match(line):
+        return True
     if _OF_THE_SHELL.match(line) or _NOT_REACHED.match(line):
         return True
     return _ERROR.search(line) is not None and _LEAD.match(line) is not None
@@ -101,6 +106,12 @@ def is_error_line(line: str) -> bool:
 
 _IN_ANY_LANGUAGE = re.compile(r"(?:cat|tac|nl|head|tail|sed|wc|ls|find|[ef]?grep): \S.*: \S")
 _OF_THE_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh: (?:-c: |eval: )?(?:line )?\d+: \S")
+_OF_A_PROGRAM = re.compile(
+    r"(?:fatal|[Ee]rror): \S|\[bat error\]: |(?:/\S*/)?(?:[gmn]?awk|jq|yq|bat|batcat|cat|tac|nl"
+    r"|less|more|head|tail|sed|cut|sort|uniq|tr|diff|comm|od|xxd|[efz]?grep|rg|ag|fd|find|ls|tree|wc|stat"
+    r"|file|git|gh|sudo|env|timeout|xargs|(?:ba|z|da|k)?sh|ssh|tar|unzip|zcat|base64|column"
+    r"|strings): \S"
+)
 _NOT_REACHED = re.compile(
     r"Error response from daemon: |Error: No such container: |OCI runtime exec failed: "
     r"|Cannot connect to the Docker daemon |service \"[^\"]{1,200}\" is not running"
@@ -115,7 +126,7 @@ _LEAD = re.compile(
 )
 
 
-def read_output(text: str) -> Output:
+def read_output(text: str, *, has_failed: bool = False) -> Output:
     """Return the lines of ``text`` without the decorations that harnesses add."""
     is_cut = len(text) > MAX_OUTPUT
     text = text[:MAX_OUTPUT]
@@ -150,18 +161,18 @@ def read_output(text: str) -> Output:
         lines.pop()
     if len(lines) == 1 and _EMPTY.fullmatch(lines[0].strip()):
         lines = []
-    kept, errors = _parted(lines)
+    kept, errors = _parted(lines, has_failed)
     return Output(
         tuple(kept), frozenset(errors), is_cut, is_background=is_background, reset_cwd=reset_cwd
     )
 
 
-def _parted(lines: list[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+def _parted(lines: list[str], has_failed: bool) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the lines that are no error messages, and what those messages are about."""
     kept: list[str] = []
     errors: set[str] = set()
     for line in lines:
-        if is_error_line(line):
+        if is_error_line(line, has_failed=has_failed):
             errors.update(_names(line))
         else:
             kept.append(line)

@@ -68,7 +68,14 @@ def _is_silent(stages: tuple[Invocation, ...]) -> bool:
         first.args, "efmABCdD"
     ).has("q", "quiet")
     is_edit = first.program in ("sed", "gsed") and scan(first.args, "efl").has("i", "in-place")
-    return first.program in _SILENT or is_quiet or is_edit
+    return first.program in _SILENT or is_quiet or is_edit or _is_quiet_download(first)
+
+
+def _is_quiet_download(stage: Invocation) -> bool:
+    flags = scan(stage.args, "oHXdAuebmwT")
+    if stage.program == "curl":
+        return flags.has("s", "silent") and flags.has("o", "O", "output", "remote-name")
+    return stage.program == "wget" and flags.has("q", "quiet") and not flags.has("O")
 
 
 def _next(

@@ -28,7 +28,8 @@ _WILDCARD: Final = re.compile(r"\[[^\]/]{1,100}\]|[*?]+")
 def operand_targets(plan: Plan, doubt: Doubt) -> tuple[RawTarget, ...]:
     """Return what a plan may have touched, as far as its operands tell."""
     found: dict[RawTarget, None] = {}
-    is_below = plan.evidence == "names" or (plan.evidence == "opaque" and plan.is_open)
+    is_list = plan.evidence == "names" and plan.style != "headers"
+    is_below = is_list or (plan.evidence == "opaque" and plan.is_open)
     for operand in plan.operands:
         for path, is_pattern in _paths(operand, is_below):
             target = _placed(plan, path, is_pattern, operand.kind, doubt)
@@ -52,7 +53,7 @@ def _paths(operand: Operand, is_below: bool) -> Iterator[tuple[str, bool]]:
     is_pattern = operand.kind != "file"
     if operand.kind == "unknown" and not written.strip("*/."):
         yield "*", True
-    elif is_below and not looks_like_file(written):
+    elif is_below and not looks_like_file(written) and not written.endswith("*"):
         yield f"{written.rstrip('/')}/*", True
     else:
         yield written, is_pattern

@@ -8,7 +8,7 @@ from typing import Final
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
-from retrieval_eval.traces.shell.copies import EDITORS, Copies
+from retrieval_eval.traces.shell.copies import EDITORS, Copies, copied
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Evidence, Verdict, judge, shared_evidence
@@ -18,6 +18,7 @@ from retrieval_eval.traces.shell.places import Place, places
 from retrieval_eval.traces.shell.plan import Plan
 from retrieval_eval.traces.shell.possible import anywhere
 from retrieval_eval.traces.shell.powershell import as_bash, as_bash_prints, is_powershell
+from retrieval_eval.traces.shell.programs.remote import download
 from retrieval_eval.traces.shell.spans import WHOLE
 from retrieval_eval.traces.shell.steps import Invocation, Step, is_absolute
 from retrieval_eval.traces.shell.syntax import parse
@@ -118,7 +119,7 @@ class ShellSession:
             shown = as_bash_prints(shown, command)
         elif _WINDOWS.match(self._environment.cwd or "") is not None:
             command = _with_slashes(command)
-        printed = read_output(shown)
+        printed = read_output(shown, has_failed=is_error)
         printed = replace(
             printed,
             is_missing=output is None,
@@ -206,11 +207,19 @@ class ShellSession:
             for operand in plan.files:
                 self._logs.pop(plan.path(operand.written), None)
         last = step.stages[-1]
+        self._note_download(last)
         name = last.writes[0].text if len(last.writes) == 1 else None
         is_known = name is not None and last.cwd is not None and not last.is_appending
         if name is not None and is_known and len(self._logs) < MAX_LOGS:
             shown = replace(last, writes=(), is_shown=True)
             self._logs[last.resolve(name)] = (*step.stages[:-1], shown)
+
+    def _note_download(self, stage: Invocation) -> None:
+        """Remember what a file holds that was fetched from an address."""
+        fetched = download(stage)
+        if fetched is not None and len(self._logs) < MAX_LOGS:
+            path, printing = fetched
+            self._logs[stage.resolve(path)] = (printing,)
 
     def _note_copies(self, step: Step, planned: Plans, evidence: Evidence, output: Output) -> None:
         """Remember the copies that a pipeline made, and forget those that it wrote over."""
@@ -220,6 +229,8 @@ class ShellSession:
             for operand in plan.files:
                 self._copies.overwrite(plan.path(operand.written), is_edit=is_edit)
         for stage in step.stages:
+            if not copied(stage):
+                continue
             if not any(output.failed(text, stage.cwd) for text in stage.texts()):
                 is_certain = evidence.is_certain and not evidence.is_background
                 self._copies.note(stage, is_certain and not stage.hides_errors)
@@ -248,12 +259,13 @@ class ShellSession:
 
 
 _WINDOWS: Final = re.compile(r"[A-Za-z]:\\|\\\\")
+_LONGEST_ON_WINDOWS: Final = 4000
 _WORD: Final = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|(?<=[\w.:])\\(?=[\w.])")
 
 
 def _with_slashes(command: str) -> str:
     """Return a command that ran on Windows with slashes in the paths that are not quoted."""
-    if "\\" not in command or "<<" in command:
+    if "\\" not in command or "<<" in command or len(command) > _LONGEST_ON_WINDOWS:
         return command
     return _WORD.sub(lambda found: "/" if found[0] == "\\" else found[0], command)
 

@@ -115,7 +115,8 @@ def test_the_counts_and_the_pairs_are_the_planted_ones(demo_tree, demo_plan, tmp
 
 
 GATE = {
-    None: ("better", []),
+    # A task that each arm lacks and one open trial leave the gain unclear at their worst.
+    None: ("fragile", []),
     Fault.DEAD_MCP_SERVER: ("no_verdict", ["dead_mcp_server"]),
     Fault.CONTAMINATED_BASELINE: ("no_verdict", ["mcp_in_baseline"]),
     Fault.OTHER_MODEL: ("no_verdict", ["model_differs"]),
@@ -124,8 +125,10 @@ GATE = {
     Fault.OTHER_GROUND_TRUTH: ("no_verdict", ["task_checksum_differs"]),
     Fault.MISSING_REWARDS: ("no_verdict", ["missing_verifier_result"]),
     Fault.OPAQUE_SHELL: ("no_verdict", ["opaque_share_differs"]),
-    Fault.TASK_CHECKSUM: ("better", []),
-    Fault.POOLED_PARADOX: ("better", []),
+    # One open trial and the tasks that are lost to other versions could turn it together.
+    Fault.TASK_CHECKSUM: ("fragile", []),
+    # Recall is better and reward is worse.
+    Fault.POOLED_PARADOX: ("fragile", []),
 }
 
 

@@ -38,7 +38,8 @@ def plan_git(stage: Invocation) -> Plan:
         is_bare = verb == "ls-files" or "--name-only" in stage.texts()
         return replace(plan, operands=(Operand("."),), style="path" if is_bare else "columns")
     if verb == "status":
-        plan = Plan("git", "file_search", "listed", "names", (Operand("."),), stage.cwd)
+        around = (Operand("."), Operand(".."))
+        plan = Plan("git", "file_search", "listed", "names", around, stage.cwd)
         return replace(plan, style="status", is_loose=True)
     if verb == "cat-file":
         return _blob(stage, [a for a in stage.args if ":" in a.raw])

@@ -72,6 +72,12 @@ def plan_tree(stage: Invocation) -> Plan:
     return Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd, style=style)
 
 
+def plan_eza(stage: Invocation) -> Plan:
+    """Return the plan of ``eza`` and its relatives: a listing, or with ``--tree`` a tree."""
+    options = scan(stage.args, "IsLt", "ignore-glob sort level time color icons")
+    return plan_tree(stage) if options.has("T", "tree") else plan_ls(stage)
+
+
 _EXPRESSION = ("-", "(", "!", "\\(")
 
 

@@ -90,6 +90,19 @@ def plan_gh(stage: Invocation) -> Plan:
     return replace(reader(stage, (Operand(path),)), repository=match[1], is_selective=True)
 
 
+def download(stage: Invocation) -> tuple[str, Invocation] | None:
+    """Return the file that ``curl`` or ``wget`` writes, and the command that would print it."""
+    if stage.program not in ("curl", "wget"):
+        return None
+    name = "o" if stage.program == "curl" else "O"
+    options = scan(stage.args, _FETCHES[stage.program], "output header data request")
+    path = options.text(name, "output", "output-document")
+    if path is None or path in ("-", "") or not options.operands:
+        return None
+    return path, replace(stage, program="curl", args=tuple(options.operands))
+
+
+_FETCHES: Final = {"curl": "oHXdAuebmwT", "wget": "OPUot"}
 _RAW = re.compile(
     r"https?://raw\.githubusercontent\.com/([^/\s]+/[^/\s]+)/(?:refs/(?:heads|tags)/)?[^/\s]+/([^\s?#]+)"
 )
@@ -101,7 +114,7 @@ _HOSTED = re.compile(
 def plan_fetch(stage: Invocation) -> Plan:
     """Return the plan of ``curl`` or ``wget``: a read when the URL is a file of a repository."""
     is_curl = stage.program == "curl"
-    options = scan(stage.args, "oHXdAuebmwT" if is_curl else "OPUot", "output header data request")
+    options = scan(stage.args, _FETCHES[stage.program], "output header data request")
     target = options.values.get("o" if is_curl else "O") or options.values.get("output")
     if target:
         operands = operands_of(target, stage)
