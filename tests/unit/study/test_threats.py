@@ -240,7 +240,7 @@ def test_a_task_that_carries_much_and_without_which_nothing_is_clear_decides():
     said = threat(found, "one_task")
     assert (found.verdict, said.effect) == ("fragile", "lowers")
     assert said.overturn == "without the task suite/t00"
-    assert "carries 43% of the difference: without it, +0.086, which is not clear" in said.sentence
+    assert "carries 43 % of the difference: without it, +0.086, which is not clear" in said.sentence
 
 
 # Trials that are no retrieval
