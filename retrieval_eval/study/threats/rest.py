@@ -118,7 +118,7 @@ _MAX_SUITES: Final = 4
 @THREATS.register("never_hit")
 @kind(
     title="Files never found",
-    meaning="the arms never found a file on different tasks, so their times cannot be compared",
+    meaning="the arms never found a file on different tasks, which leaves open which is faster",
     gravity=70,
 )
 def _never_hit(study: Study) -> Iterator[Threat]:
@@ -140,13 +140,19 @@ def _never_hit(study: Study) -> Iterator[Threat]:
             f": with their times counted up to {block.until or 0.0:.0f} s, the mean time over all "
             f"tasks differs by {signed(mean, 1)} s"
         )
+    # The arm with the shorter mean time is the one that finds a file less often.
+    later = block.until_tipping
+    is_lead = study.block is block and study.is_clear and later is not None
+    if is_lead:
+        text += f"; counted up to {later or 0.0:.0f} s it would be the same"
     yield Threat(
         name="never_hit",
         value=sum(k or 0 for k in never),
         unit="tasks",
-        effect="none",
+        effect="lowers" if is_lead else "none",
         sentence=text,
         estimate=mean,
+        overturn=f"if a task without a file counts as {later:.0f} s or more" if is_lead else None,
     )
 
 
