@@ -252,7 +252,7 @@ def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[tup
         first = (("Estimate", said),)
         last = (
             ("Other metrics", others(record)),
-            ("Views", caution(record, n_named)),
+            ("Views", caution(record, n_named) if n_named else ""),
             ("Trials", trust(record, n_reasons)),
         )
         if n_words(text for _, text in (*first, *last)) <= MAX_WORDS:
@@ -281,7 +281,9 @@ def first_threats(record: ComparisonDocument) -> tuple[Threat, ...]:
         if threat.name not in SAID_ELSEWHERE
         and (threat.effect != "none" or threat.name not in BOUNDED)
     ]
-    return tuple(found[:MAX_THREATS])
+    # What changes the verdict leaves no room for what does not.
+    strong = [threat for threat in found if threat.effect != "none"]
+    return tuple((strong or found)[:MAX_THREATS])
 
 
 def sentence(text: str, limit: int = 400) -> str:
@@ -315,8 +317,8 @@ def design_line(record: ComparisonDocument) -> str:
     parts = parts or ["no tool is required or forbidden"]
     by = design.cluster
     parts.append("each task counts by itself" if by == "task" else f"tasks clustered by {by}")
-    missing = {"unknown": "a missing value is unknown", "failure": "a missing value counts as 0"}
-    parts.append(missing[design.missing])
+    if design.missing != "unknown":
+        parts.append("a missing value counts as 0")
     if design.margin is not None:
         known = metric_name(design.headline)
         parts.append(f"differences up to {known.value(design.margin)} count as none")
@@ -630,10 +632,7 @@ def adjusted(record: ComparisonDocument) -> list[str]:
     text = f"After correcting for {counted(len(family), 'metric')} (Holm): {found}"
     lead = record.verdict_metric
     if record.verdict in CLEAR and lead in family and lead not in clear:
-        text += (
-            f"; the verdict is about {metric_name(lead).label.lower()} alone, which was chosen in "
-            "advance and needs no correction"
-        )
+        text += f"; {inside(metric_name(lead).label)} was chosen in advance and needs none"
     return [f"{text}."]
 
 
