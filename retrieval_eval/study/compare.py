@@ -535,7 +535,7 @@ def compare(
     >>> found.verdict.state, found.estimates["mean_difference"].tolist()[0]
     ('better', 0.25)
     >>> print(found.sentence())
-    new compared with old: better, file recall: mean difference +0.250 over 8 matched tasks, ...
+    new compared with old: better, file recall: mean difference +0.250 over 8 matched tasks ...
     """
     if view is not None and view not in VIEWS:
         raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")

@@ -108,7 +108,7 @@ def _database(path):
         (lambda path: path.write_text('{"colour": 1, "size": 2}'), "the fields colour, size"),
         (lambda path: path.write_text('{"type": "x"}\n{"a": 1}'), "JSON lines of type x"),
         (lambda path: path.write_text('[{"type": "x"}]'), "an array of entries of type x"),
-        (lambda path: path.write_bytes(gzip.compress(b"{}")), "a gzip file"),
+        (lambda path: path.write_bytes(gzip.compress(b'{"hue": 1}')), "the fields hue"),
         (lambda path: path.write_bytes(b"\x00\x01\x02"), "binary data"),
         (lambda path: path.write_text("<!DOCTYPE html><p>"), "a page of HTML"),
         (lambda path: path.write_text("\n# aider chat started at 9"), "chat history of aider"),

@@ -17,7 +17,7 @@ from retrieval_eval.traces import NoTraceError, Trace, read_trace
 from retrieval_eval.traces.formats import (
     FORMATS,
     DocumentFormat,
-    FileFormat,
+    LineFormat,
     read_document,
     read_lines,
 )
@@ -247,7 +247,7 @@ def is_part(part, whole):
 WRITTEN = [
     pytest.param(entry, id=name)
     for name, entry in FORMATS.items()
-    if not isinstance(entry, FileFormat)
+    if isinstance(entry, DocumentFormat | LineFormat)
 ]
 
 

@@ -75,7 +75,8 @@ def test_the_working_directory_lasts_from_call_to_call(bench):
     ],
 )
 def test_certain_commands_are_resolved(bench, command, found):
-    seen = bench.look([shell(command, "x")])
+    # One line could not be of two files.
+    seen = bench.look([shell(command, "x\ny")])
     assert seen.targets("opened") + seen.targets("matched") == found
     assert seen.ledger["calls_opaque"] == 0
 
@@ -185,7 +186,8 @@ def test_what_a_command_printed_before_it_was_interrupted_stays_open(bench):
     ("text", "recall"),
     [
         ("Exit code 1\nimport os\ncat: src/b.py: No such file or directory", 1.0),
-        ("Exit code 143\nCommand timed out after 2m 0.0s\n\nimport os", 1.0),
+        # One line can be of either file.
+        ("Exit code 143\nCommand timed out after 2m 0.0s\n\nimport os", None),
         ("Exit code 143\nCommand timed out after 2m 0.0s", 0.0),
         ("Exit code 1", 0.0),
     ],
