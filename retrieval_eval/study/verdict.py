@@ -212,9 +212,13 @@ def _undetected(study: Study) -> str:
     def said(value: float) -> str:
         return f"{value:.2f} times" if sample.is_ratio else f"{value:.3g}"
 
+    largest = 1.0 if study.block.kind == "bounded" else math.inf
+    if lead.detectable >= largest:
+        return f"{counted(lead.n, 'matched task')} with this spread can show no difference."
     text = f"a difference below {said(lead.detectable)}"
     if lead.detectable_low is not None and lead.detectable_high is not None:
-        text += f" ({said(lead.detectable_low)} to {said(lead.detectable_high)})"
+        high = min(lead.detectable_high, largest)
+        text += f" ({said(lead.detectable_low)} to {said(high)})"
     text += " would go unnoticed"
     size, found = lead.detectable, abs(lead.estimate)
     if sample.is_ratio:
