@@ -18,7 +18,7 @@ from simulated_draws import generator
 from simulated_studies import Row
 
 from retrieval_eval.study import compare
-from retrieval_eval.study.compare import draft_of, finish, over_pairs, tested
+from retrieval_eval.study.compare import draft_of, finish, over_pairs, p_of_lead
 from retrieval_eval.study.settings import Settings, metrics_named
 from retrieval_eval.study.trials import Trial
 
@@ -300,7 +300,7 @@ def many_arms_row(arms: int, n: int, studies: int) -> Row:
             draft_of(trials, *pair, settings, metrics=METRICS, primary=METRICS[0])
             for pair in combinations(configs, 2)
         ]
-        overs = over_pairs([tested(draft.study) for draft in drafts])
+        overs = over_pairs([p_of_lead(draft.study) for draft in drafts])
         any_false += any(
             finish(draft, over).verdict.state in STATED
             for draft, over in zip(drafts, overs, strict=True)

@@ -17,7 +17,7 @@ from retrieval_eval.study.compare import (
     family_with,
     finish,
     over_pairs,
-    tested,
+    p_of_lead,
 )
 from retrieval_eval.study.each_config import calibration, tiers, time_to_first_relevant
 from retrieval_eval.study.gate import let_through
@@ -98,5 +98,5 @@ def _comparisons(
             yield comparison_of(trials, *pair, settings, metrics=metrics, primary=primary)
         return
     drafts = [draft_of(trials, *pair, settings, metrics=metrics, primary=primary) for pair in pairs]
-    over = over_pairs([tested(draft.study) for draft in drafts])
+    over = over_pairs([p_of_lead(draft.study) for draft in drafts])
     yield from (finish(draft, family) for draft, family in zip(drafts, over, strict=True))

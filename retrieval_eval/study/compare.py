@@ -313,7 +313,7 @@ class Comparison:
         """
         pairs = tuple(config_pairs(self.trials))
         drafts = [self._draft(*pair) for pair in pairs]
-        over = over_pairs([tested(draft.study) for draft in drafts])
+        over = over_pairs([p_of_lead(draft.study) for draft in drafts])
         compared = [
             finish(draft, family).record for draft, family in zip(drafts, over, strict=True)
         ]
@@ -629,8 +629,10 @@ def comparison_of(
     others = [pair for pair in config_pairs(trials) if pair not in own]
     if not others:
         return finish(draft)
-    p_values = [tested(draft.study)]
-    p_values += [tested(study_of(trials, *pair, settings, [primary], primary)) for pair in others]
+    p_values = [p_of_lead(draft.study)]
+    p_values += [
+        p_of_lead(study_of(trials, *pair, settings, [primary], primary)) for pair in others
+    ]
     return finish(draft, over_pairs(p_values)[0])
 
 
@@ -675,7 +677,7 @@ def study_of(
     return Study(arms, valid, measure, blocks, primary, design)
 
 
-def tested(study: Study) -> float | None:
+def p_of_lead(study: Study) -> float | None:
     """Return the p of the verdict's metric; None where the pair can have no verdict."""
     return None if study.valid.failed else study.headline.p
 
