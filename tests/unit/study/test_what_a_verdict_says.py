@@ -1,0 +1,47 @@
+"""Verdicts on unusual data contradict neither their own sentences nor the estimates."""
+
+from __future__ import annotations
+
+from retrieval_eval.report import words
+from retrieval_eval.study.compare import compare
+from tests.unit.study.test_threats import arms, gains
+
+FEW = {"seed": 1, "n_resamples": 200}
+
+
+def costs(first, second, n=12):
+    values = [(f"t{i:02}", 0.4, 0.4) for i in range(n)]
+    return arms(values, {"cost": first}, {"cost": second})
+
+
+def words_of(found):
+    said = words.answer_to(found.record)
+    return " ".join([said.title, *said.sentences, *(text for _, text in said.points)])
+
+
+def test_costs_of_0_leave_nothing_to_test_and_are_said_to():
+    rows = costs(1.0, 0.0)
+    for row in rows:
+        is_b = row["provenance"]["config_name"] == "b"
+        row["outcome"]["total_tokens"] = 2000 if is_b else 1000
+    found = compare(rows, "a", "b", primary="cost_usd", **FEW)
+    assert found.verdict.state == "too_few_pairs"
+    assert found.verdict.reason.startswith("12 matched tasks with cost: more than a third of the")
+    assert found.verdict.overturn == ""
+    assert "no detectable difference" not in found.sentence()
+    assert "cost is undecided at 2.00 times the tokens of a" in found.sentence()
+    assert "12 of at least 6" not in words_of(found)
+    assert "12 matched tasks with cost" in words_of(found)
+
+
+def test_six_tasks_of_which_two_have_no_ratio_are_too_few_on_the_page_too():
+    found = compare(costs(1.0, lambda i: 0.0 if i < 2 else 2.0, n=7), "a", "b", primary="cost_usd")
+    assert found.verdict.state == "too_few_pairs"
+    assert "5 of 7 matched tasks" in found.verdict.reason
+    assert "verdict: 5 of at least 6" in words_of(found)
+
+
+def test_arms_that_never_find_a_file_have_no_difference_to_detect():
+    found = compare(arms([(f"t{i}", 0.0, 0.0) for i in range(8)]), "a", "b", primary="ttfr_seconds")
+    assert found.verdict.state == "too_few_pairs"
+    assert "no ground-truth file was ever found" in found.verdict.reason
