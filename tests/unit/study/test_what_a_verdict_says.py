@@ -45,3 +45,13 @@ def test_arms_that_never_find_a_file_have_no_difference_to_detect():
     found = compare(arms([(f"t{i}", 0.0, 0.0) for i in range(8)]), "a", "b", primary="ttfr_seconds")
     assert found.verdict.state == "too_few_pairs"
     assert "no ground-truth file was ever found" in found.verdict.reason
+
+
+def test_where_no_difference_may_be_read_no_sentence_gives_one():
+    rows = arms(gains(*[0.2, 0.25, 0.3] * 4), {"cost": 1.0}, {"cost": 2.0, "model": "other"})
+    found = compare(rows, "a", "b", **FEW)
+    assert found.verdict.state == "no_verdict"
+    assert found.verdict.threats == ()
+    assert "better" not in found.sentence()
+    assert " times " not in found.sentence()
+    assert "+0." not in found.sentence()
