@@ -184,7 +184,8 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
         return f"A verdict needs at least {MIN_PAIRS_FOR_P} matched tasks with a value."
     if study.is_clear:
         moved = "rose" if study.headline.is_larger else "fell"
-        tasks = f"{n} of {len(study.sample.values)} tasks"
+        least = "one" if n == 1 else n
+        tasks = f"{least} of {len(study.sample.values)} tasks"
         count = f"the difference is no longer clear without the {tasks} that {moved} most"
         # What lowers the verdict comes first, then the count, then what would have to be so.
         known = {
@@ -197,11 +198,21 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
         return _sentence("; ".join(parts[:_MOST_PARTS]))
     if state == "equivalent" and study.equivalence is not None:
         ends = study.equivalence.interval
+        low, high = ends.low.value or 0, ends.high.value or 0
+        is_ratio = study.sample.is_ratio
+        said = (
+            f"{low:.2f} to {high:.2f} times"
+            if is_ratio
+            else f"{signed(low, 3)} to {signed(high, 3)}"
+        )
         return (
             f"A difference beyond the margin of {study.design.margin:g} would overturn it; the "
-            f"{100 * ends.confidence:.0f} % interval is {signed(ends.low.value or 0, 3)} to "
-            f"{signed(ends.high.value or 0, 3)}."
+            f"{100 * ends.confidence:.0f} % interval is {said}."
         )
+    if study.block.always_method is not None:
+        # The smallest detectable difference is that of a study that is read once.
+        none = "1" if study.sample.is_ratio else "0"
+        return f"A difference needs an interval, of those that hold at every look, without {none}."
     return _undetected(study)
 
 

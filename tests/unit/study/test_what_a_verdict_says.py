@@ -55,3 +55,23 @@ def test_where_no_difference_may_be_read_no_sentence_gives_one():
     assert "better" not in found.sentence()
     assert " times " not in found.sentence()
     assert "+0." not in found.sentence()
+
+
+def test_at_a_look_among_many_nothing_is_said_of_a_single_look():
+    rows = arms(gains(*[0.08, 0.1, 0.12] * 5))
+    found = compare(rows, "a", "b", sequential=True, **FEW)
+    assert found.verdict.state == "no_detectable_difference"
+    assert found.verdict.overturn.endswith("of those that hold at every look, without 0.")
+
+
+def test_equivalence_of_a_ratio_has_an_interval_of_ratios():
+    rows = costs(1.0, lambda i: 0.97 + i % 4 / 50)
+    found = compare(rows, "a", "b", primary="cost_usd", margin=0.2, **FEW)
+    assert found.verdict.state == "equivalent"
+    assert found.verdict.overturn.endswith("the 90 % interval is 0.99 to 1.01 times.")
+
+
+def test_one_task_without_which_nothing_is_clear_is_one():
+    found = compare(arms(gains(*[0.18, 0.2, 0.22] * 2)), "a", "b", **FEW)
+    assert found.record.n_tasks_to_overturn == 1
+    assert "without the one of 6 tasks that rose most" in found.verdict.overturn
