@@ -75,3 +75,21 @@ def test_one_task_without_which_nothing_is_clear_is_one():
     found = compare(arms(gains(*[0.18, 0.2, 0.22] * 2)), "a", "b", **FEW)
     assert found.record.n_tasks_to_overturn == 1
     assert "without the one of 6 tasks that rose most" in found.verdict.overturn
+
+
+def test_tasks_without_a_ratio_because_of_a_0_are_named():
+    rows = costs(1.0, lambda i: 0.0 if i % 4 == 0 else 3.0, n=24)
+    found = compare(rows, "a", "b", primary="cost_usd", **FEW)
+    (said,) = [t.sentence for t in found.record.threats if t.name == "lacking_values"]
+    assert found.record.metrics["cost_usd"].n_ratio == 18
+    assert said.startswith("values are missing or not above 0 on 6 of 24 tasks with b: a ratio of")
+
+
+def test_times_that_are_not_known_count_neither_in_the_estimate_nor_in_its_threats():
+    values = [(f"t{i:02}", 0.4, 0.5) for i in range(24)]
+    after = {"hit": lambda i: -3.0 if i % 3 == 0 else 10.0 + i % 4}
+    found = compare(arms(values, {"hit": 40.0}, after), "a", "b", primary="ttfr_seconds", **FEW)
+    assert "over 16 matched tasks" in found.verdict.reason
+    assert " of 16 tasks that fell most" in found.verdict.overturn
+    (said,) = [t.sentence for t in found.record.threats if t.name == "lacking_values"]
+    assert said.startswith("values are missing on 8 of 24 tasks with b: a difference of +")
