@@ -93,3 +93,16 @@ def test_times_that_are_not_known_count_neither_in_the_estimate_nor_in_its_threa
     assert " of 16 tasks that fell most" in found.verdict.overturn
     (said,) = [t.sentence for t in found.record.threats if t.name == "lacking_values"]
     assert said.startswith("values are missing on 8 of 24 tasks with b: a difference of +")
+
+
+def test_one_configuration_is_compared_with_nothing():
+    found = compare(arms([(f"t{i}", 0.5, None) for i in range(8)]), **FEW)
+    assert found.sentence() == "nothing is compared: all trials are of a."
+
+
+def test_where_there_is_no_p_none_is_said_to_be_computed():
+    rows = arms(gains(0.1, 0.2, 0.3, 0.2), repositories=None)
+    for i, row in enumerate(rows):
+        row["coverage"]["repositories"] = [f"r{i // 4}"]
+    (said,) = [t.sentence for t in compare(rows, "a", "b", **FEW).record.threats]
+    assert said.startswith("4 matched tasks in 2 repositories: means and interval are computed")
