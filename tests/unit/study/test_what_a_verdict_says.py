@@ -106,3 +106,13 @@ def test_where_there_is_no_p_none_is_said_to_be_computed():
         row["coverage"]["repositories"] = [f"r{i // 4}"]
     (said,) = [t.sentence for t in compare(rows, "a", "b", **FEW).record.threats]
     assert said.startswith("4 matched tasks in 2 repositories: means and interval are computed")
+
+
+def test_a_level_other_than_the_usual_is_given():
+    rows = arms(gains(*[0.3, -0.2, 0.1, -0.15, 0.05, 0.02, -0.01, 0.2]))
+    assert " at a level of " not in compare(rows, "a", "b", **FEW).sentence()
+    found = compare(rows, "a", "b", alpha=0.2, **FEW)
+    assert found.verdict.reason.endswith(" at a level of 0.2")
+    assert " at a level of " not in found.verdict.overturn
+    wide = compare(rows, "a", "b", confidence=0.5, **FEW)
+    assert "would go unnoticed at a level of 0.5;" in wide.verdict.overturn
