@@ -238,7 +238,7 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
     test = study.sample.test()
     n_measured = len(study.sample.values)
     n_missing = len(tasks) - n_measured
-    if test is None or not any(lacking) or n_missing <= 0:
+    if study.headline.estimate is None or test is None or not any(lacking) or n_missing <= 0:
         return
     sign = 1 if test.mean > 0 else -1
     tip = -test.mean * n_measured / n_missing

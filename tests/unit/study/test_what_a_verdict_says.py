@@ -32,6 +32,10 @@ def test_costs_of_0_leave_nothing_to_test_and_are_said_to():
     assert "cost is undecided at 2.00 times the tokens of a" in found.sentence()
     assert "12 of at least 6" not in words_of(found)
     assert "12 matched tasks with cost" in words_of(found)
+    # There is no difference that those without a ratio could cancel.
+    half = costs(1.0, lambda i: 0.0 if i % 2 else 3.0)
+    threats = compare(half, "a", "b", primary="cost_usd", **FEW).record.threats
+    assert "lacking_values" not in [threat.name for threat in threats]
 
 
 def test_six_tasks_of_which_two_have_no_ratio_are_too_few_on_the_page_too():
