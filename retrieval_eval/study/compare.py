@@ -420,6 +420,8 @@ class Comparison:
         Threats that do not change the verdict are left out, but for metrics that pay for it.
         """
         verdict = self.verdict
+        if not self.comparison:
+            return visible(f"nothing is compared: all trials are of {self.baseline}.")
         shown = (t for t in self.leading_threats if t.effect != "none" or t.name == "other_metrics")
         against = "".join(f"; {threat.sentence}" for threat in shown)
         text = f"{self.comparison} compared with {self.baseline}: {verdict}, {verdict.reason}"

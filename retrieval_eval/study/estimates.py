@@ -301,7 +301,7 @@ class Measure:
         """Return the difference of restricted mean times, tasks without a hit included."""
         from retrieval_eval.stats.time_to_event import compare_times
 
-        times = _observed(self.pairs, metric)
+        times = observed_times(self.pairs, metric)
         clusters = clusters_of([pair for pair, _, _ in times], self.settings.stated.cluster)
         found = compare_times(
             [before for _, before, _ in times],
@@ -402,7 +402,7 @@ Times = list[float | None]
 """Of trials, the time of each one's hit, or None for one that never hit."""
 
 
-def _observed(pairs: Sequence[Pair], metric: Metric) -> list[tuple[Pair, Times, Times]]:
+def observed_times(pairs: Sequence[Pair], metric: Metric) -> list[tuple[Pair, Times, Times]]:
     """Return the pairs in which some trial of each side is known to have hit or not, with times.
 
     Where a hit has no known time its trial is left out. Then so are trials that never hit and have

@@ -113,6 +113,8 @@ def _numbers(study: Study) -> str:
         text += f" of one {block.cluster_by}"
     if lead.p is not None:
         text += ", p < 0.001" if lead.p < 0.001 else f", p = {lead.p:.3f}"
+        if study.design.alpha != ALPHA:
+            text += f" at a level of {study.design.alpha:g}"
     if study.found == "equivalent" and study.design.margin is not None:
         text += f", within the margin of {study.design.margin:g}"
     looks = looks_sentence(block)
@@ -243,6 +245,10 @@ def _undetected(study: Study) -> str:
         high = min(lead.detectable_high, largest)
         text += f" ({said(lead.detectable_low)} to {said(high)})"
     text += " would go unnoticed"
+    level = 1 - study.settings.confidence
+    if not math.isclose(level, study.design.alpha):
+        # It is computed at the level of the intervals.
+        text += f" at a level of {level:g}"
     size, found = lead.detectable, abs(lead.estimate)
     if sample.is_ratio:
         size, found = math.log(lead.detectable), abs(math.log(lead.estimate))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +27,7 @@ from retrieval_eval.model.impact import (
 )
 from retrieval_eval.registry import Registry
 from retrieval_eval.study.arms import Arm
-from retrieval_eval.study.estimates import Measure
+from retrieval_eval.study.estimates import Measure, observed_times
 from retrieval_eval.study.gate import Valid
 from retrieval_eval.study.headline import Headline, headline_estimate
 from retrieval_eval.study.pairs import Pair, Planned, clusters_of
@@ -195,7 +195,10 @@ class Study:
 
     def sample_of(self, keep: Keep | None = None) -> Sample:
         """Return the differences of the matched tasks, from the trials that count."""
-        rows = [(pair, self._change(pair, keep)) for pair in self.pairs]
+        if self.headline.quantity == "restricted_mean":
+            rows = list(self._time_changes(keep))
+        else:
+            rows = [(pair, self._change(pair, keep)) for pair in self.pairs]
         known = [(pair, value) for pair, value in rows if value is not None]
         if self.block.reason == SCALES_DIFFER or any(abs(v) > LARGEST for _, v in known):
             known = []
@@ -207,6 +210,26 @@ class Study:
             None if labels is None else tuple(labels),
             self.headline.quantity == "ratio",
         )
+
+    def _time_changes(self, keep: Keep | None) -> Iterator[tuple[Pair, float | None]]:
+        """Yield the tasks of the estimate with the change of their times, those never hit too."""
+        until = self.block.until
+        if until is None:
+            return
+        kept = [
+            replace(
+                pair,
+                baseline=tuple(t for t in pair.baseline if keep is None or keep(t)),
+                comparison=tuple(t for t in pair.comparison if keep is None or keep(t)),
+            )
+            for pair in self.pairs
+        ]
+        for pair, *sides in observed_times(kept, self.primary):
+            before, after = (
+                statistics.mean(until if time is None else min(time, until) for time in side)
+                for side in sides
+            )
+            yield pair, after - before
 
     def _change(self, pair: Pair, keep: Keep | None) -> float | None:
         before, after = (
@@ -226,14 +249,7 @@ class Study:
 
             known = known_values(trials, self.column)
             return geometric_mean(known) if known else None
-        if self.headline.quantity != "restricted_mean":
-            return average(trials, self.column)
-        until = self.block.until
-        if until is None:
-            return None
-        times = [until if t.never_hit else t.numbers.get(self.column) for t in trials]
-        known = [min(time, until) for time in times if time is not None]
-        return statistics.mean(known) if known else None
+        return average(trials, self.column)
 
     def overturns(self, estimate: float | None) -> bool:
         """Whether a mean on the sample's scale contradicts what the measured tasks show.

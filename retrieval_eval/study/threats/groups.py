@@ -46,8 +46,9 @@ def _few_clusters(study: Study) -> Iterator[Threat]:
         if not any(pair.repositories for pair in study.pairs):
             text += ", and takes tasks as independent, because none states its repository"
     else:
+        what = "means and interval" if study.headline.p is None else "means, interval and p"
         text = (
-            f"{tasks} in {n} {PLURAL[by]}: means, interval and p are computed from the {by} "
+            f"{tasks} in {n} {PLURAL[by]}: {what} are computed from the {by} "
             f"means, each counting the same (t, {counted(n - 1, 'degree')} of freedom)"
         )
         if by == "repository" and not all(pair.repositories for pair in study.pairs):

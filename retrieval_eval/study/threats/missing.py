@@ -234,14 +234,11 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
     every missing task were as adverse as the most adverse measured one.
     """
     tasks = _with_truth(study)
-    lacking = [
-        [task for task in tasks if not _has_value(study, getattr(task, side))]
-        for side in ("baseline", "comparison")
-    ]
+    lacking = [[task for task in tasks if not _has_value(study, getattr(task, s))] for s in _SIDES]
     test = study.sample.test()
     n_measured = len(study.sample.values)
     n_missing = len(tasks) - n_measured
-    if test is None or not any(lacking) or n_missing <= 0:
+    if study.headline.estimate is None or test is None or not any(lacking) or n_missing <= 0:
         return
     sign = 1 if test.mean > 0 else -1
     tip = -test.mean * n_measured / n_missing
@@ -252,6 +249,15 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
         for own, arm in zip(lacking, study.arms, strict=True)
         if own
     ]
+    has_zeros = (
+        any(
+            known_values(getattr(t, s).trials, study.column)
+            for own, s in zip(lacking, _SIDES, strict=True)
+            for t in own
+        )
+        and study.sample.is_ratio
+    )
+    what = "missing or not above 0" if has_zeros else "missing"
     need = f"{'a ratio' if study.sample.is_ratio else 'a difference'} of {study.sample.said(tip)}"
     over = f"{need} on {counted(n_missing, 'task')} without a pair"
     yield Threat(
@@ -259,7 +265,7 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
         value=study.sample.on_scale(tip),
         unit="mean of the missing pairs",
         effect="lowers" if has_effect else "none",
-        sentence=f"values are missing on {' and '.join(parts)}: {over} would cancel the difference",
+        sentence=f"values are {what} on {' and '.join(parts)}: {over} would cancel the difference",
         arm=_only([a.config for a, own in zip(study.arms, lacking, strict=True) if own]),
         overturn=f"if there is {over}",
     )
@@ -267,8 +273,11 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
 
 def _has_value(study: Study, side: Side) -> bool:
     if study.headline.quantity == "restricted_mean":
-        return any(t.never_hit or study.column in t.numbers for t in side.trials)
-    return bool(known_values(side.trials, study.column))
+        # A time that is negative is not known.
+        return any(t.never_hit or t.numbers.get(study.column, -1.0) >= 0 for t in side.trials)
+    known = known_values(side.trials, study.column)
+    # A task with a value of 0 has no ratio.
+    return bool(known) and (not study.sample.is_ratio or min(known) > 0)
 
 
 # Files that may have been found

@@ -32,6 +32,10 @@ def test_costs_of_0_leave_nothing_to_test_and_are_said_to():
     assert "cost is undecided at 2.00 times the tokens of a" in found.sentence()
     assert "12 of at least 6" not in words_of(found)
     assert "12 matched tasks with cost" in words_of(found)
+    # There is no difference that those without a ratio could cancel.
+    half = costs(1.0, lambda i: 0.0 if i % 2 else 3.0)
+    threats = compare(half, "a", "b", primary="cost_usd", **FEW).record.threats
+    assert "lacking_values" not in [threat.name for threat in threats]
 
 
 def test_six_tasks_of_which_two_have_no_ratio_are_too_few_on_the_page_too():
@@ -75,3 +79,44 @@ def test_one_task_without_which_nothing_is_clear_is_one():
     found = compare(arms(gains(*[0.18, 0.2, 0.22] * 2)), "a", "b", **FEW)
     assert found.record.n_tasks_to_overturn == 1
     assert "without the one of 6 tasks that rose most" in found.verdict.overturn
+
+
+def test_tasks_without_a_ratio_because_of_a_0_are_named():
+    rows = costs(1.0, lambda i: 0.0 if i % 4 == 0 else 3.0, n=24)
+    found = compare(rows, "a", "b", primary="cost_usd", **FEW)
+    (said,) = [t.sentence for t in found.record.threats if t.name == "lacking_values"]
+    assert found.record.metrics["cost_usd"].n_ratio == 18
+    assert said.startswith("values are missing or not above 0 on 6 of 24 tasks with b: a ratio of")
+
+
+def test_times_that_are_not_known_count_neither_in_the_estimate_nor_in_its_threats():
+    values = [(f"t{i:02}", 0.4, 0.5) for i in range(24)]
+    after = {"hit": lambda i: -3.0 if i % 3 == 0 else 10.0 + i % 4}
+    found = compare(arms(values, {"hit": 40.0}, after), "a", "b", primary="ttfr_seconds", **FEW)
+    assert "over 16 matched tasks" in found.verdict.reason
+    assert " of 16 tasks that fell most" in found.verdict.overturn
+    (said,) = [t.sentence for t in found.record.threats if t.name == "lacking_values"]
+    assert said.startswith("values are missing on 8 of 24 tasks with b: a difference of +")
+
+
+def test_one_configuration_is_compared_with_nothing():
+    found = compare(arms([(f"t{i}", 0.5, None) for i in range(8)]), **FEW)
+    assert found.sentence() == "nothing is compared: all trials are of a."
+
+
+def test_where_there_is_no_p_none_is_said_to_be_computed():
+    rows = arms(gains(0.1, 0.2, 0.3, 0.2), repositories=None)
+    for i, row in enumerate(rows):
+        row["coverage"]["repositories"] = [f"r{i // 4}"]
+    (said,) = [t.sentence for t in compare(rows, "a", "b", **FEW).record.threats]
+    assert said.startswith("4 matched tasks in 2 repositories: means and interval are computed")
+
+
+def test_a_level_other_than_the_usual_is_given():
+    rows = arms(gains(*[0.3, -0.2, 0.1, -0.15, 0.05, 0.02, -0.01, 0.2]))
+    assert " at a level of " not in compare(rows, "a", "b", **FEW).sentence()
+    found = compare(rows, "a", "b", alpha=0.2, **FEW)
+    assert found.verdict.reason.endswith(" at a level of 0.2")
+    assert " at a level of " not in found.verdict.overturn
+    wide = compare(rows, "a", "b", confidence=0.5, **FEW)
+    assert "would go unnoticed at a level of 0.5;" in wide.verdict.overturn
