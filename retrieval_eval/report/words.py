@@ -50,6 +50,7 @@ from retrieval_eval.study.gate import RULES
 from retrieval_eval.study.headline import (
     Headline,
     deciding_estimate,
+    has_no_estimate,
     headline_estimate,
     looks_sentence,
 )
@@ -227,9 +228,13 @@ def answer_to(record: ComparisonDocument) -> Answer:
         points = (("Trials", trust(record)), *_designed(record))
         return Answer(title, (f"{failed_sentence(record)} {why}",), points=points)
     result = record.metrics.get(record.verdict_metric)
-    if record.verdict == "too_few_pairs":
+    if record.verdict == "too_few_pairs" and (result is None or not has_no_estimate(result)):
         return _too_few(record, result)
-    if record.verdict == "no_verdict" or result is None or _lead(result).estimate is None:
+    if (
+        record.verdict in ("no_verdict", "too_few_pairs")
+        or result is None
+        or _lead(result).estimate is None
+    ):
         reason = name(record.verdict_reason, 200)
         sentence = f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
         points = (*_threatened(record), ("Trials", trust(record)), *_designed(record))
@@ -346,13 +351,14 @@ def verdict_title(record: ComparisonDocument) -> str:
     """Return the verdict on the metric it is about, as the title of a page or section."""
     metric = metric_name(record.verdict_metric)
     result = record.metrics.get(record.verdict_metric)
-    if result is None or result.n_pairs < MIN_PAIRS:
-        tasks = counted(result.n_pairs if result else 0, "matched task")
+    n = max(result.n_pairs, _lead(result).n) if result else 0
+    if result is None or n < MIN_PAIRS:
+        tasks = counted(n, "matched task")
         return f"Only {tasks}: too few for a statistic"
-    if record.verdict == "too_few_pairs":
-        tasks = counted(result.n_pairs, "matched task")
-        return f"{tasks}: enough to show the differences, too few for a verdict"
     lead = _lead(result)
+    if record.verdict == "too_few_pairs" and not has_no_estimate(result):
+        tasks = counted(min(lead.n, result.n_pairs), "matched task")
+        return f"{tasks}: enough to show the differences, too few for a verdict"
     if lead.estimate is None:
         return f"No paired statistic: {reason_sentence(lead.reason)}"
     found = discrimination_of(record, record.verdict_metric)
@@ -502,7 +508,7 @@ def where(record: ComparisonDocument, *, has_worst: bool = True) -> str:
 
 
 def _too_few(record: ComparisonDocument, result: PairedStatistics | None) -> Answer:
-    n = result.n_pairs if result else 0
+    n = _lead(result).n if result else 0
     label = inside(metric_name(record.verdict_metric).label)
     baseline, other = map(name, arms(record))
     few = f"{baseline} and {other} share {counted(n, 'task')} with computable {label}"

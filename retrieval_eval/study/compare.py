@@ -249,7 +249,6 @@ class Comparison:
     def threats(self) -> pd.DataFrame:
         """One row a threat to the comparison: its number, effect on the verdict, and sentence."""
         rows = threat_rows(self.record)
-        # Where no difference may be read, neither may one that a threat would give.
         return frame_of(
             "threats", (row for row in rows if not self.withheld or row["effect"] == "withholds")
         )
@@ -261,8 +260,10 @@ class Comparison:
 
     @property
     def leading_threats(self) -> tuple[Threat, ...]:
-        """The two or three threats that matter most."""
-        return leading_threats(self.record)
+        """The two or three threats that matter most; without a verdict, those that withhold it."""
+        found = leading_threats(self.record)
+        # Where no difference may be read, neither may one that a threat would give.
+        return tuple(t for t in found if not self.withheld or t.effect == "withholds")
 
     @property
     def found(self) -> pd.DataFrame:

@@ -137,6 +137,14 @@ def headline_estimate(block: PairedEstimate) -> Headline:
     )
 
 
+def has_no_estimate(block: PairedEstimate) -> bool:
+    """Whether values of enough tasks for a test give no estimate, as costs of 0 give no ratio."""
+    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+
+    lead = headline_estimate(block)
+    return lead.estimate is None and max(lead.n, block.n_pairs) >= MIN_PAIRS_FOR_P
+
+
 def deciding_estimate(block: PairedEstimate) -> Headline:
     """Return the headline with what decides: at a look among many, the numbers valid at all."""
     lead = headline_estimate(block)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.model.impact import PairedEstimate, Threat, VerdictState
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import deciding_estimate, looks_sentence
+from retrieval_eval.study.headline import deciding_estimate, has_no_estimate, looks_sentence
 from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.trials import SCALES_DIFFER
 from retrieval_eval.values import REASONS, counted, signed
@@ -54,7 +54,8 @@ def is_fragile(block: PairedEstimate) -> bool:
 def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
     """Return the conclusion that gate, number of tasks and threats permit.
 
-    ``no_verdict`` where the gate failed, ``too_few_pairs`` where no test could decide. A threat
+    ``no_verdict`` where the gate failed, ``too_few_pairs`` where no test could decide, which is so
+    too where values of enough tasks give no estimate. A threat
     that lowers makes a clear difference ``fragile``, and leaves equivalence not shown. The verdict
     and the conclusion under every view are such.
     """
@@ -62,7 +63,7 @@ def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
 
     if study.valid.failed:
         return "no_verdict"
-    if study.headline.n < MIN_PAIRS_FOR_P:
+    if study.headline.n < MIN_PAIRS_FOR_P or study.headline.estimate is None:
         return "too_few_pairs"
     if not is_lowered:
         return study.found
@@ -130,6 +131,8 @@ def _too_few(study: Study) -> str:
         return _no_pair(study)
     if study.block.reason == SCALES_DIFFER:
         return f"{counted(n, 'matched task')}: {REASONS[SCALES_DIFFER]}"
+    if why := _without_estimate(study):
+        return f"{counted(n, 'matched task')} with {label}: {why}"
     values = study.sample.values
     known = study.headline.n
     text = f"{counted(n, 'matched task')} with {label}"
@@ -140,6 +143,13 @@ def _too_few(study: Study) -> str:
         listed = " and ".join([", ".join(given[:-1]), given[-1]] if len(given) > 1 else given)
         text += f": {listed}"
     return f"{text}; no test can tell a difference below {MIN_PAIRS_FOR_P}"
+
+
+def _without_estimate(study: Study) -> str | None:
+    """Return why values of enough tasks give no estimate; None where there is one, or too few."""
+    if not has_no_estimate(study.block):
+        return None
+    return REASONS[study.headline.reason or "not_comparable"]
 
 
 def _no_pair(study: Study) -> str:
@@ -169,10 +179,13 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
     if state == "no_verdict":
         return ""
     if state == "too_few_pairs":
+        if _without_estimate(study):
+            return ""
         return f"A verdict needs at least {MIN_PAIRS_FOR_P} matched tasks with a value."
     if study.is_clear:
         moved = "rose" if study.headline.is_larger else "fell"
-        tasks = f"{n} of {len(study.sample.values)} tasks"
+        least = "one" if n == 1 else n
+        tasks = f"{least} of {len(study.sample.values)} tasks"
         count = f"the difference is no longer clear without the {tasks} that {moved} most"
         # What lowers the verdict comes first, then the count, then what would have to be so.
         known = {
@@ -185,11 +198,21 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
         return _sentence("; ".join(parts[:_MOST_PARTS]))
     if state == "equivalent" and study.equivalence is not None:
         ends = study.equivalence.interval
+        low, high = ends.low.value or 0, ends.high.value or 0
+        is_ratio = study.sample.is_ratio
+        said = (
+            f"{low:.2f} to {high:.2f} times"
+            if is_ratio
+            else f"{signed(low, 3)} to {signed(high, 3)}"
+        )
         return (
             f"A difference beyond the margin of {study.design.margin:g} would overturn it; the "
-            f"{100 * ends.confidence:.0f} % interval is {signed(ends.low.value or 0, 3)} to "
-            f"{signed(ends.high.value or 0, 3)}."
+            f"{100 * ends.confidence:.0f} % interval is {said}."
         )
+    if study.block.always_method is not None:
+        # The smallest detectable difference is that of a study that is read once.
+        none = "1" if study.sample.is_ratio else "0"
+        return f"A difference needs an interval, of those that hold at every look, without {none}."
     return _undetected(study)
 
 

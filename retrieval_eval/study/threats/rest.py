@@ -68,6 +68,8 @@ def _other_metrics(study: Study) -> Iterator[Threat]:
 
 def _result(study: Study) -> str:
     label = study.primary.label
+    if study.headline.p is None:
+        return f"{label} is undecided"
     return {
         "better": f"{label} is better",
         "worse": f"{label} is worse",
