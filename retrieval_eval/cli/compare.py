@@ -159,6 +159,8 @@ def compare(
     from retrieval_eval.pipeline.roots import DEMO, is_demo
     from retrieval_eval.study.stated import toml_of
 
+    if design is not None and no_design:
+        raise click.UsageError("--design names a file and --no-design wants none; give one of them")
     if not is_reported and (renderer != "auto" or pdf or trials):
         raise click.UsageError("--renderer, --pdf and --trials are for the page; add --report")
     if design is None and not no_design and is_there(Path(DESIGN_FILE)):
@@ -333,14 +335,16 @@ def _print_arm(side: str, row: ArmLedger) -> None:
 def _print_metrics(metrics: Mapping[str, PairedEstimate], interval: str) -> None:
     from retrieval_eval.report.numbers import p_value
     from retrieval_eval.report.table.estimates import estimate_notes, metric_cells
-    from retrieval_eval.study.headline import headline_estimate
+    from retrieval_eval.study.headline import deciding_estimate
 
     known = {name.partition(",")[0]: block for name, block in metrics.items()}
     rows = [["  metric", "estimate", interval, "n", "A", "B", "w/t/l", "p", "p (Holm)"]]
     for name, block in metrics.items():
         first, *more = metric_cells(name.partition(",")[0], block)
-        holm = block.p_holm if isinstance(block, PairedStatistics) else None
-        tests = [p_value(headline_estimate(block).p), p_value(holm)]
+        # The adjusted p is of the test at a single look.
+        is_planned = block.always_method is None
+        holm = block.p_holm if is_planned and isinstance(block, PairedStatistics) else None
+        tests = [p_value(deciding_estimate(block).p), p_value(holm)]
         rows.append([f"  {name}", *first[1:], *tests])
         rows += [[f"    {label}", *cells, "", ""] for label, *cells in more]
     echo("")

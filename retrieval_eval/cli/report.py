@@ -92,8 +92,7 @@ def report(
     report. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
     on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
-    on a single trial `retrieval-eval trial --report`. Every report is listed in
-    REPORTS_DIR/index.html.
+    on a single trial `retrieval-eval trial --report`.
 
     With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
     they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.

@@ -147,6 +147,8 @@ def _truth(values: tuple[str, ...]) -> GroundTruth:
     """Return what the agent should have found, as the option states it."""
     paths: list[str] = []
     for value in values:
+        if not value.strip():
+            raise BadInputError("--truth: '' names no file")
         place = Path(value)
         if probe(place.is_dir):
             truth = load_ground_truth(place)

@@ -411,13 +411,16 @@ def _agent_means(trials: pd.DataFrame, k_values: Sequence[int], seed: int) -> It
             asked = numbers[["task_name", "ground_truth_digest", "task_checksum"]]
             tasks = sorted({tuple(map(str, t)) for t in asked.itertuples(index=False, name=None)})
             ends = bootstrap_mean(by_task.to_list(), seed=seed) if len(by_task) else None
+            low, high = (ends.low.value, ends.high.value) if ends else (None, None)
+            if low is not None and high is not None and BY_NAME[metric].unit == "share":
+                low, high = max(low, 0.0), min(high, 1.0)
             yield {
                 "subject": suite,
                 "series": config,
                 "metric": metric,
                 "mean": float(by_task.mean()) if len(by_task) else None,
-                "ci_low": ends.low.value if ends else None,
-                "ci_high": ends.high.value if ends else None,
+                "ci_low": low,
+                "ci_high": high,
                 "n": len(by_task),
                 "basis": _digest(tasks, k_values if "@" in metric else ()),
             }

@@ -28,7 +28,7 @@ from retrieval_eval.model.impact import (
 )
 from retrieval_eval.study.arms import arm, config_named, config_pairs, configs_stated
 from retrieval_eval.study.associations import association_label, difference_associations
-from retrieval_eval.study.design import HEADLINE, design_of
+from retrieval_eval.study.design import design_of
 from retrieval_eval.study.each_config import (
     calibration,
     first_times,
@@ -68,7 +68,7 @@ from retrieval_eval.study.pairs import (
     with_failures,
 )
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
-from retrieval_eval.study.stated import Given, Stated, checked, stated_from
+from retrieval_eval.study.stated import HEADLINE, Given, Stated, checked, stated_from
 from retrieval_eval.study.threats import (
     OverPairs,
     Study,

@@ -15,13 +15,10 @@ from retrieval_eval.model.design import Design
 from retrieval_eval.study.arms import Arm, arm, roles_of
 from retrieval_eval.study.frames import meant_of
 from retrieval_eval.study.pairs import Pair, clusters_of
-from retrieval_eval.study.stated import ARGUMENT, Given, Stated, checked, stated_from
+from retrieval_eval.study.stated import ARGUMENT, HEADLINE, Given, Stated, checked, stated_from
 from retrieval_eval.study.trials import Task, Trial
 from retrieval_eval.study.verdict import PLURAL
 from retrieval_eval.values import counted
-
-HEADLINE: Final = "file_recall"
-"""The metric of the verdict, where none is stated."""
 
 
 def design_of(

@@ -216,6 +216,11 @@ def _check(
     """Refuse numbers that no study has."""
     if difference is not None and ratio is not None:
         raise BadInputError("state a difference or a ratio, not both")
+    if difference is None and ratio is None and metric.kind not in ("bounded", "positive"):
+        raise BadInputError(
+            f"state the difference to see: {metric.label} has no default, which is for metrics "
+            "from 0 to 1, cost, time and tokens"
+        )
     if ratio is not None and metric.kind == "bounded":
         raise BadInputError(f"{metric.label} lies between 0 and 1: state a difference of it")
     if ratio is not None and not (0 < ratio < math.inf and ratio != 1):
@@ -336,6 +341,9 @@ def _pairs(
     if chosen is None:
         raise BadInputError(
             f"the pilot has one configuration, {', '.join(configs)}; a comparison takes two"
+            if len(configs) < 2
+            else "the pilot is to have two different configurations; there are: "
+            + ", ".join(configs)
         )
     valid = screen(arm(trials, chosen[0]), arm(trials, chosen[1]), settings.stated)
     return match(valid), settings
@@ -436,7 +444,9 @@ class _Stated:
         for name in ("sd", "between", "within"):
             value = getattr(self, name)
             if value is not None and not (value >= 0 and math.isfinite(value)):
-                raise BadInputError(f"the standard deviation {name} is not below 0 and finite")
+                raise BadInputError(
+                    f"the standard deviation {name} is finite and not below 0, not {value:g}"
+                )
         if self.sd is not None and (self.between is not None or self.within is not None):
             raise BadInputError("state the standard deviation sd, or between and within, not both")
         if pilot is None and self.sd is None and self.between is None:

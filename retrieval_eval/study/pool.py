@@ -60,13 +60,16 @@ class StudyEstimate:
     @property
     def ends(self) -> tuple[float, float] | None:
         """Its own 95 % interval: Student's t of its units, normal where they are not known."""
+        return self.ends_at(0.95)
+
+    def ends_at(self, confidence: float) -> tuple[float, float] | None:
+        """Return the ends of its own interval: ``ends`` at another confidence."""
         if self.estimate is None or self.error is None:
             return None
-        reach = _Z
-        if self.n > 1:
-            from scipy.special import stdtrit
+        from scipy.special import ndtri, stdtrit
 
-            reach = float(stdtrit(self.n - 1, 0.975))
+        tail = (1 + confidence) / 2
+        reach = float(stdtrit(self.n - 1, tail) if self.n > 1 else ndtri(tail))
         return self.estimate - reach * self.error, self.estimate + reach * self.error
 
 
@@ -234,6 +237,13 @@ def pool(
         [row.error or 0.0 for row in known],
         confidence=confidence,
     )
+    if len(known) == 1 and (ends := known[0].ends_at(confidence)) is not None:
+        from retrieval_eval.stats.intervals import Interval
+
+        own = summary.interval
+        summary = replace(
+            summary, interval=Interval.of(*ends, own.low.n, own.confidence, own.method)
+        )
     left_out = tuple(row for row in rows if row.estimate is None or row.error is None)
     if name in BY_NAME and BY_NAME[name].unit == "share":
         summary = _of_shares(summary)

@@ -28,6 +28,9 @@ from retrieval_eval.study.trials import MCP, Trial
 ALPHA: Final = 0.05
 """The level of the test, where none is stated."""
 
+HEADLINE: Final = "file_recall"
+"""The metric of the verdict, where none is stated."""
+
 ARGUMENT: Final = "argument"
 
 Scale = tuple[float, float]
@@ -530,7 +533,8 @@ def checked(
     ------
     BadInputError
         When a configuration, suite or tool is not in the trials, or no task states the repository
-        that is to be its cluster; the message names the closest.
+        that is to be its cluster; the message names the closest. When the margin holds every
+        difference that the metric can have.
     """
     there = sorted({encodable(trial.config_name) for trial in trials})
     known = sorted({*there, *map(encodable, configs or ())})
@@ -552,6 +556,13 @@ def checked(
             raise BadInputError(
                 f"{_place(stated.sources.get('reward_scale', ARGUMENT))}: reward_scale: no suite "
                 f"{visible(suite, 80)!r}; {_closest(suite, suites)}"
+            )
+    if stated.margin is not None and not stated.is_checked:
+        metric = BY_NAME.get(stated.headline or HEADLINE)
+        if metric is not None and metric.unit == "share" and stated.margin >= 1:
+            raise BadInputError(
+                f"{_place(stated.sources.get('margin', ARGUMENT))}: margin: {metric.label} lies "
+                f"between 0 and 1, so a margin of {stated.margin:g} holds every difference"
             )
     is_by_repository = stated.cluster == "repository" and not stated.is_checked
     if is_by_repository and not any(trial.repositories for trial in trials):

@@ -97,6 +97,7 @@ def test_a_fault_in_the_design_is_bad_input(tree, capsys, text, message):
     [
         (["--alpha", "0.5"], "alpha: expected a number between 0 and 0.5"),
         (["--margin", "-1"], "margin: expected a number above 0"),
+        (["--margin", "1"], "margin: file recall lies between 0 and 1, so a margin of 1 holds"),
         (["--metric", "file_recal"], "closest: file_recall"),
         (["--cluster", "repository"], "no task states its repository"),
         (["--design", "absent.toml"], "absent.toml"),
@@ -105,6 +106,11 @@ def test_a_fault_in_the_design_is_bad_input(tree, capsys, text, message):
 def test_a_fault_in_an_option_is_bad_input(tree, capsys, options, message):
     assert run([*PAIR, *options]) == 3
     assert message in capsys.readouterr().err
+
+
+def test_a_design_is_not_both_named_and_left_unread(tree, capsys):
+    assert run([*PAIR, "--design", "own.toml", "--no-design"]) == 64
+    assert "give one of them" in capsys.readouterr().err
 
 
 def test_a_required_tool_that_was_never_used_gives_no_verdict_with_the_counts(tree, capsys):

@@ -22,11 +22,15 @@ def test_looks_are_given_beside_the_fixed_interval(tmp_path, monkeypatch, capsys
     text = " ".join(capsys.readouterr().out.split())
     assert "95 % interval that holds at every look" in text
     assert "It may be read again while trials are added; at a single look it is [" in text
+    row = text.partition(" file_recall ")[2].partition(" mrr ")[0]
     run([*command, "--sequential", "--json"])
     (found,) = json.loads(capsys.readouterr().out)["comparisons"]
     block = found["metrics"]["file_recall"]
     assert block["always_low"] < block["ci_low"] < block["ci_high"] < block["always_high"]
     assert found["design"]["is_sequential"] is True
+    # The p of the table is that of its interval; the adjusted one is of a single look.
+    assert f" {block['always_p']:.3f} — " in row
+    assert f"{block['p_value']:.3f}" not in row
     run([*command, "--json"])
     (found,) = json.loads(capsys.readouterr().out)["comparisons"]
     assert "always_low" not in found["metrics"]["file_recall"]

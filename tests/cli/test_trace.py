@@ -81,6 +81,7 @@ def test_patterns_mean_the_files_that_the_trace_names(transcript, capsys):
         ("empty.txt", "empty.txt: no path in it"),
         ("folder", "folder: the folder states no ground truth (no_ground_truth)"),
         (",", "names no file"),
+        ("", "names no file"),
     ],
 )
 def test_a_ground_truth_without_files_is_bad_input(truth, message, transcript, tmp_path, capsys):

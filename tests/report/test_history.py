@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import retrieval_eval as rev
 from retrieval_eval.cli.main import run
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.columns import HISTORY_FRAMES, expand
-from retrieval_eval.report.history import build_history, load_history
+from retrieval_eval.report.history import _agent_means, build_history, load_history
 from retrieval_eval.report.run import Run
 from tests.factories import write_run
 from tests.runs import write_task, write_trial
@@ -46,6 +47,24 @@ def write(folder: Path, name: str, document) -> Path:
     path = folder / name
     path.write_text(json.dumps(document), encoding="utf-8")
     return path
+
+
+def test_the_interval_of_a_mean_share_stays_between_0_and_1():
+    values = [0.0, 0.2, 0.9, 1.0]
+    trials = pd.DataFrame(
+        {
+            "benchmark": "suite",
+            "config_name": "own",
+            "task_name": ["a", "b", "c", "d"],
+            "ground_truth_digest": "x",
+            "task_checksum": "y",
+            "file_recall": values,
+            "cost_usd": [0.1, 0.1, 0.1, 9.0],
+        }
+    )
+    recall, cost = _agent_means(trials, (1, 5), 1)
+    assert (recall["ci_low"], recall["ci_high"]) == (0.0, 1.0)
+    assert cost["ci_high"] > 1.0
 
 
 @pytest.fixture

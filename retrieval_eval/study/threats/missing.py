@@ -258,16 +258,18 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
         and study.sample.is_ratio
     )
     what = "missing or not above 0" if has_zeros else "missing"
-    need = f"{'a ratio' if study.sample.is_ratio else 'a difference'} of {study.sample.said(tip)}"
-    over = f"{need} on {counted(n_missing, 'task')} without a pair"
+    quantity = "ratio" if study.sample.is_ratio else "difference"
+    size = study.sample.said(tip).removesuffix(" times")
+    where = f"on {counted(n_missing, 'task')} without a pair"
     yield Threat(
         name="lacking_values",
         value=study.sample.on_scale(tip),
         unit="mean of the missing pairs",
         effect="lowers" if has_effect else "none",
-        sentence=f"values are {what} on {' and '.join(parts)}: {over} would cancel the difference",
+        sentence=f"values are {what} on {' and '.join(parts)}: a {quantity} of {size} {where} "
+        "would cancel the difference",
         arm=_only([a.config for a, own in zip(study.arms, lacking, strict=True) if own]),
-        overturn=f"if there is {over}",
+        overturn=f"if the {quantity} is {size} {where}",
     )
 
 

@@ -202,7 +202,8 @@ def test_costs_are_planned_as_ratios():
     [
         ({}, "state what the plan rests on"),
         ({"sd": 0.1, "within": 0.2}, "not both"),
-        ({"sd": -0.1}, "sd is not below 0"),
+        ({"sd": -0.1}, "sd is finite and not below 0, not -0.1"),
+        ({"sd": 5.0, "metric": "ttfr_seconds"}, "state the difference to see"),
         ({"sd": 0.0}, "do not vary"),
         ({"sd": 0.1, "difference": 0.0}, "a difference to see is not 0"),
         ({"sd": 0.1, "difference": 1.5}, "cannot be"),
@@ -231,6 +232,8 @@ def test_a_pilot_that_shows_no_spread_is_refused():
         plan(pilot(2))
     with pytest.raises(BadInputError, match="one configuration, baseline"):
         plan(pilot(5)[::2])
+    with pytest.raises(BadInputError, match="two different configurations; there are: baseline, "):
+        plan(pilot(5), "baseline", "baseline")
     with pytest.raises(BadInputError, match="do not vary"):
         plan([document(f"t{i}", c, 0.5) for i in range(5) for c in ("a", "b")])
     with pytest.raises(BadInputError, match="no config"):

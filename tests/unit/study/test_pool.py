@@ -122,6 +122,10 @@ def test_studies_whose_gate_failed_are_left_out(studies):
 def test_one_and_two_studies_are_given_as_they_are(studies):
     one = pool(studies[:1])
     assert one.sentences()[0].startswith("One study, run-a: its mean difference in file recall is")
+    own, mean = one.frame.iloc[0], one.frame.iloc[1]
+    assert (mean["low"], mean["high"]) == (own["low"], own["high"])
+    wider = pool(studies[:1], confidence=0.99).frame.iloc[1]
+    assert wider["low"] < mean["low"] < mean["high"] < wider["high"]
     two = pool(studies[:2])
     assert two.sentences()[0].startswith("Two studies: the mean difference in file recall is +0.")
     assert "do not show how much studies differ" in two.sentences()[0]

@@ -162,7 +162,7 @@ def test_missing_costs_have_no_worst_case_but_a_ratio_that_would_cancel_the_diff
     found = compare([*rows, *cheap, *many], "a", "b", primary="cost_usd")
     said = threat(found.record, "lacking_values")
     assert (found.record.verdict, said.effect) == ("fragile", "lowers")
-    assert said.overturn.startswith("if there is a ratio of 0.")
+    assert said.overturn.startswith("if the ratio is 0.")
 
 
 def opened(rows, config, width):
