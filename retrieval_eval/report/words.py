@@ -517,7 +517,25 @@ def _too_few(record: ComparisonDocument, result: PairedStatistics | None) -> Ans
     else:
         few += f"; below {MIN_PAIRS_FOR_P} no test can decide, and the intervals below are rough."
     title = f"Too few matched tasks for a verdict: {n} of at least {MIN_PAIRS_FOR_P}"
-    return Answer(title, (few,), points=(("Trials", trust(record)), *_designed(record)))
+    known = _few_differences(record) if 0 < n < MIN_PAIRS_FOR_P else ()
+    return Answer(title, (few,), points=(*known, ("Trials", trust(record)), *_designed(record)))
+
+
+def _few_differences(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
+    """Return what is known of so few tasks: both sides of each."""
+    metric = metric_name(record.verdict_metric)
+    given = []
+    for pair in record.pairs:
+        sides = pair.metrics.get(record.verdict_metric)
+        if sides is None or sides.difference is None:
+            continue
+        before, after = (
+            f"{side:.{metric.digits}f}" for side in (sides.baseline or 0.0, sides.comparison or 0.0)
+        )
+        given.append(
+            f"{name(pair.task_name)} {metric.difference(sides.difference)} ({before} to {after})"
+        )
+    return (("Known", f"{'; '.join(given)}."),) if given else ()
 
 
 def scored(study: Comparison) -> str:

@@ -161,6 +161,12 @@ def test_below_three_pairs_no_number_is_given(n):
     assert "below 3 no statistic is given" in said.sentences[0]
 
 
+def test_of_few_pairs_both_sides_of_each_are_given():
+    rows = [document("t-1", "a", 0.25), document("t-1", "b", 0.75)]
+    said = words.answer_to(rev.compare(rows, "a", "b").record)
+    assert point(said, "Known") == "t-1 +0.50 (0.25 to 0.75)."
+
+
 def test_below_six_pairs_there_is_no_verdict():
     said = said_of("too_few_pairs", n_pairs=5, p_value=None)
     assert said.title == "Too few matched tasks for a verdict: 5 of at least 6"
