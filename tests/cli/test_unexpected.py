@@ -113,8 +113,8 @@ def test_a_recursion_without_end(monkeypatch, capsys):
     assert "RecursionError" in capsys.readouterr().err
 
 
-def test_without_a_log_the_sentence_has_the_last_line(monkeypatch, capsys):
-    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+def test_without_a_log_the_sentence_has_the_last_line(temporary, monkeypatch, capsys):
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary / "missing"))
     monkeypatch.setattr(LEAVES["evaluate",], "params", [])
     monkeypatch.setattr(LEAVES["evaluate",], "callback", fail(KeyError("events")))
     assert run(["evaluate"]) == 70
