@@ -42,6 +42,8 @@ def _found(path: str, cwd: str | None, reason: str, task: str = "") -> Trap:
     )
 
 
+_RUNNER = "/home/runner/work"
+
 _WIDGETS = 'repo = "acme/widgets"\n'
 
 _ONE_READ = (
@@ -55,14 +57,14 @@ _ONE_READ = (
         "/home/dev/project/tools",
         "No other folder explains the path, and nothing lies directly below the session's.",
     ),
-    _found("/root/project/src/a.py", None, "No other folder explains the path."),
+    _found("/srv/project/src/a.py", None, "No other folder explains the path."),
     _found("/home/user/project/src/a.py", None, "A sandbox keeps checkouts in the user's home."),
     _found("/home/user/project/src/a.py", "/home/user", "The session's folder is the home."),
     _found("/Users/dev/code/project/src/a.py", None, "No other folder explains the path."),
     _found("/workspaces/project/src/a.py", None, "A codespace keeps a checkout below this folder."),
     _found("/workspaces/project/src/a.py", "/workspaces/project", "The session states its folder."),
     _found("/github/workspace/src/a.py", None, "A workflow mounts the checkout there."),
-    _found("/home/runner/work/widgets/widgets/src/a.py", None, "A workflow's runner works there."),
+    _found(f"{_RUNNER}/widgets/widgets/src/a.py", None, "A workflow's runner works there."),
     _found("/builds/group/project/src/a.py", None, "A pipeline's runner works there."),
     _found("/acme__widgets/src/a.py", None, "The folder is named by owner and repository."),
     _found("/acme__widgets/src/a.py", "/", "A session that begins in the root states nothing."),
