@@ -508,7 +508,7 @@ def with_holm(estimates: Mapping[str, PairedEstimate]) -> dict[str, PairedStatis
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """What is known of one side of a task: its value is ``part`` + ``missing`` × (0 to 1)."""
 
     part: float
@@ -546,14 +546,14 @@ def bounds(
     if not tasks:
         return {}
     weights = list(_weights(tasks, clusters.by if is_by_means else None))
-    before = [_known(task.baseline, column) for task in tasks]
-    after = [_known(task.comparison, column) for task in tasks]
+    before = [known_part(task.baseline, column) for task in tasks]
+    after = [known_part(task.comparison, column) for task in tasks]
     known = math.fsum(w * (b.part - a.part) for w, a, b in zip(weights, before, after, strict=True))
     gaps = [
         math.fsum(w * side.missing for w, side in zip(weights, sides, strict=True))
         for sides in (before, after)
     ]
-    means = [_mean_known(sides) for sides in (before, after)]
+    means = [mean_known(sides) for sides in (before, after)]
     return {
         "bound_low": known - gaps[0],
         "bound_high": known + gaps[1],
@@ -574,15 +574,17 @@ def _weights(tasks: Sequence[Planned], by: str | None) -> Iterator[float]:
     yield from (1 / (len(sizes) * sizes[label]) for label in labels)
 
 
-def _known(side: Side, column: str) -> _Known:
+def known_part(side: Side, column: str) -> Known:
+    """Return what is known of one side of a task; repeats that were lost count as missing."""
     known = known_values(side.trials, column)
     if not known:
-        return _Known(0.0, 1.0)
+        return Known(0.0, 1.0)
     n = len(side.trials) + side.n_lost
-    return _Known(statistics.mean(known) * (len(known) / n), (n - len(known)) / n)
+    return Known(statistics.mean(known) * (len(known) / n), (n - len(known)) / n)
 
 
-def _mean_known(sides: Sequence[_Known]) -> float:
+def mean_known(sides: Sequence[Known]) -> float:
+    """Return the mean of the sides of which something is known, 0.5 without any."""
     known = [side.part / (1 - side.missing) for side in sides if side.missing < 1]
     return math.fsum(known) / len(known) if known else 0.5
 

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.model.impact import Threat
 from retrieval_eval.study.arms import Arm
+from retrieval_eval.study.estimates import known_part, mean_known
 from retrieval_eval.study.pairs import Planned, Side, clusters_of
 from retrieval_eval.study.threats import THREATS, Study, kind
 from retrieval_eval.study.trials import Trial, average, known_values
@@ -158,13 +159,10 @@ def _unclear_means(study: Study) -> Iterator[tuple[Arm, bool, float]]:
     arm that alone cannot make the difference unclear, or with which it never is clear.
     """
     tasks = _with_truth(study)
-    own = [[_known_part(getattr(task, side), study.column) for task in tasks] for side in _SIDES]
-    means = [
-        statistics.mean([part / (1 - gone) for part, gone in sides if gone < 1] or [0.5])
-        for sides in own
-    ]
+    own = [[known_part(getattr(task, side), study.column) for task in tasks] for side in _SIDES]
+    means = [mean_known(sides) for sides in own]
     for place, (arm, sides) in enumerate(zip(study.arms, own, strict=True)):
-        if not any(gone for _, gone in sides):
+        if not any(side.missing for side in sides):
             continue
         is_low = (study.sign > 0) == (place == 1)
 
@@ -189,15 +187,6 @@ def _with_truth(study: Study) -> list[Planned]:
     """Return the planned tasks that have the metric of the verdict."""
     is_outcome = study.primary.path[0] == "outcome"
     return [task for task in study.planned if is_outcome or task.has_ground_truth]
-
-
-def _known_part(side: Side, column: str) -> tuple[float, float]:
-    """Return what is known of one side of a task, and the share of it that is missing."""
-    known = known_values(side.trials, column)
-    n = len(side.trials) + side.n_lost
-    if not known:
-        return 0.0, 1.0
-    return statistics.mean(known) * len(known) / n, (n - len(known)) / n
 
 
 def _which(study: Study) -> Iterator[str]:
