@@ -309,6 +309,7 @@ _ONE_LINE = (
 )
 """Nodes whose parts no line break separates, but for one that is escaped."""
 
+_CAT: Word = (Piece("text", "cat"),)
 _REDIRECTS = ("file_redirect", "heredoc_redirect", "herestring_redirect")
 _SEPARATORS = (";", ";;", "&", "\n", "&&", "||", "|", "|&", "comment", "do", "done")
 
@@ -548,7 +549,7 @@ def _script(node: TreeNode, depth: int) -> Sequence:
         return Sequence((Item((Unparsed(text_of(node)),)),))
     children = list(node.named_children)
     if len(children) == 1 and children[0].type == "file_redirect":
-        words = ((Piece("text", "cat"),), _redirect(children[0], depth).target)
+        words = (_CAT, _redirect(children[0], depth).target)
         return Sequence((Item((Command(words),)),))
     return Sequence(tuple(_body(children, depth)))
 
@@ -600,6 +601,9 @@ def _command(node: TreeNode, depth: int) -> Command | Unparsed:
             redirects.append(_redirect(child, depth))
         else:
             words.append(_word(child, depth))
+    if len(redirects) == 1 and redirects[0].operator == "<<<" and words == [_CAT]:
+        # It prints the word itself.
+        return Command(((Piece("text", "echo"),), redirects[0].body or ()), tuple(assignments))
     return Command(tuple(words), tuple(assignments), tuple(redirects))
 
 

@@ -269,6 +269,7 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
     ([("diff <(git show HEAD:src/a.py) src/a.py", "< x\n> y")], {"src/a.py": P}),
     ([("paste src/a.py src/b.py", "x\ty")], {"src/a.py": P, "src/b.py": P}),
     ([("echo \"$(cat src/a.py)\"", "import os")], {"src/a.py": C}),
+    ([("cat <<< \"$(cat src/a.py)\"", "import os")], {"src/a.py": C}),
     ([("f=src/a.py; cat \"$f\"", "import os")], {"src/a.py": C}),
     ([("for f in src/a.py src/b.py; do echo \"== $f\"; head -3 $f; done",
        "== src/a.py\nx\n== src/b.py\ny")], {"src/a.py": C, "src/b.py": C}),
