@@ -18,6 +18,7 @@ from retrieval_eval.model.impact import (
     Threat,
 )
 from retrieval_eval.report import words
+from retrieval_eval.report.table.estimates import estimate_notes
 from retrieval_eval.report.words import VERDICTS
 from retrieval_eval.study import Comparison
 from retrieval_eval.study.gate import RULES as GATE_RULES
@@ -165,6 +166,17 @@ def test_of_few_pairs_both_sides_of_each_are_given():
     rows = [document("t-1", "a", 0.25), document("t-1", "b", 0.75)]
     said = words.answer_to(rev.compare(rows, "a", "b").record)
     assert point(said, "Known") == "t-1 +0.50 (0.25 to 0.75)."
+
+
+def test_a_metric_that_few_tasks_moved_says_what_that_does_to_its_interval():
+    def notes(n_same: int) -> str:
+        after = [0.25] * n_same + [0.5, 0.75, 1.0, 0.5]
+        rows = [document(f"t-{i}", "a", 0.25) for i in range(len(after))]
+        rows += [document(f"t-{i}", "b", value) for i, value in enumerate(after)]
+        return " ".join(estimate_notes(rev.compare(rows, "a", "b").record.metrics))
+
+    assert "File recall: at least half of fewer than 30 tasks show no difference" in notes(6)
+    assert "show no difference" not in notes(2)
 
 
 def test_below_six_pairs_there_is_no_verdict():

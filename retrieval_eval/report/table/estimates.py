@@ -57,6 +57,10 @@ FEW_FOR_TAILS: Final = (
     f"{ENOUGH_FOR_TAILS} tasks may not show the rare large ones, so the interval can be too short. "
     "No method avoids this for a mean without upper bound; the ratio leads for that reason."
 )
+FEW_MOVED: Final = (
+    f"{{metrics}}: at least half of fewer than {ENOUGH_FOR_TAILS} tasks show no difference; the "
+    "interval can then be wider than needed, or missing."
+)
 POWER: Final = (
     "Smallest detectable: the difference, or ratio, that so many tasks show with 80 % power. It "
     "rests on an estimated spread and is itself uncertain."
@@ -171,6 +175,14 @@ def estimate_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...
     notes += [TIMES.format(metrics=", ".join(timed))] if timed else []
     if any(block.always_method is not None for block in known.values()):
         notes.append(LOOKS)
+    still = [
+        m
+        for m, block in known.items()
+        if block.kind == "bounded"
+        and block.n_moved is not None
+        and 0 < 2 * block.n_moved <= block.n_pairs < ENOUGH_FOR_TAILS
+    ]
+    notes += [FEW_MOVED.format(metrics=_labels(still))] if still else []
     endless = [m for m in known if m in BY_NAME and not BY_NAME[m].is_bounded]
     means = [m for m in endless if leads[m].quantity == "mean_difference"]
     notes += _bill_notes({m: known[m] for m in (*has["ratio"], *means)})
