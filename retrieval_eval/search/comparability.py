@@ -21,8 +21,7 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.search.claims.judge import is_same_judge
 from retrieval_eval.search.document import without_untrusted
 from retrieval_eval.search.retrievers import retriever_kind
-from retrieval_eval.search.trust import reasons as trust_reasons
-from retrieval_eval.search.trust import trust_of
+from retrieval_eval.search.trust import distrust
 from retrieval_eval.values import counted
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
@@ -323,7 +322,7 @@ def own_faults(doc: SearchRun) -> list[str]:
         return ["it holds no query"]
     doc = without_untrusted(doc)
     # A file may say of itself that it has a verdict; its queries say whether it can.
-    found = list(doc.status.reasons) or trust_reasons(trust_of(doc), doc.queries)
+    found = list(doc.status.reasons) or distrust(doc)
     if not doc.status.has_verdict and not found:
         found.append("it gives no reason")
     twice = [query for query, n in Counter(q.id for q in doc.queries).items() if n > 1]
