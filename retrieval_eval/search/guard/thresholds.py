@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -116,6 +117,30 @@ def read_thresholds(path: Path) -> Thresholds:
         seen.add((row.metric, row.part))
     raise_faults(path, top.faults)
     return Thresholds(tuple(rows), cast("Rule", rule), 0.05 if alpha is None else alpha, path)
+
+
+def toml_of(thresholds: Thresholds) -> str:
+    """Return thresholds as the TOML that `read_thresholds` reads."""
+    blocks = [f"[decision]\nrule = {_quoted(thresholds.rule)}\nalpha = {thresholds.alpha!r}\n"]
+    for row in thresholds.rows:
+        keys = {
+            "metric": _quoted(row.metric),
+            "direction": _quoted(row.direction),
+            "max_change": row.max_change,
+            "unit": row.unit and _quoted(row.unit),
+            "floor": row.floor,
+            "ceiling": row.ceiling,
+            "slice": row.part and f"{{ {row.part.dimension} = {_quoted(row.part.value)} }}",
+            "required": "true" if row.required else None,
+        }
+        lines = (f"{name} = {value}\n" for name, value in keys.items() if value is not None)
+        blocks.append("[[threshold]]\n" + "".join(lines))
+    return "\n".join(blocks)
+
+
+def _quoted(text: str) -> str:
+    # Basic strings of TOML are written as those of JSON, but for one control character.
+    return json.dumps(text).replace("\x7f", "\\u007f")
 
 
 def _threshold(table: Table) -> Threshold:
