@@ -20,6 +20,7 @@ from retrieval_eval.cli.search_options import (
 from retrieval_eval.values import counted
 
 _THRESHOLDS = DATA / "guard.toml"
+_JUSTIFICATION = DATA / "justification.toml"
 _NOISE = DATA / "noise.json"
 
 
@@ -67,7 +68,19 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 @click.option(
     "--justification",
     type=FILE,
-    help="Breaches accepted in writing, with their sizes (TOML or JSON).",
+    help="Breaches accepted in writing, with their sizes (TOML or JSON). Default: "
+    f"{_JUSTIFICATION}, if there is one.",
+)
+@click.option(
+    "--approvals",
+    type=FILE,
+    multiple=True,
+    help="What the Git host records of a pull request; justifications must be approved in it.",
+)
+@click.option(
+    "--policy",
+    metavar="SHA256",
+    help="No verdict unless the digest of the policy begins with this.",
 )
 @click.option(
     "--noise",
@@ -103,6 +116,8 @@ def guard(
     queries: Path | None,
     gold_path: Path,
     justification: Path | None,
+    approvals: tuple[Path, ...],
+    policy: str | None,
     noise: Path | None,
     comment: Path | None,
     junit: Path | None,
@@ -137,7 +152,17 @@ def guard(
     from retrieval_eval.search.guard.rendering import to_text
 
     paths = run_files(runs, data)
-    request = Request(paths, baselines, thresholds, queries, gold_path, justification, noise)
+    request = Request(
+        paths,
+        baselines,
+        thresholds,
+        queries,
+        gold_path,
+        justification or (_JUSTIFICATION if _JUSTIFICATION.exists() else None),
+        noise,
+        approvals,
+        policy,
+    )
     verdict = guard_files(request, today=(today or datetime.now(UTC)).date())
     write_reports(verdict, comment=comment, junit=junit)
     if as_json:
