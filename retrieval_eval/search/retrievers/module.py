@@ -64,8 +64,7 @@ def open_module(spec: str, options: Mapping[str, str]) -> Retriever:
     """
     if not _CALLABLE.fullmatch(spec):
         raise BadInputError(f"{spec!r} names no retriever; expected {shown_kinds()}")
-    module_name, _, path = spec.partition(":")
-    found = _attribute(_module(module_name, spec), path, spec)
+    found = user_object(spec, shown_kinds())
     if not isinstance(found, type) and isinstance(found, Retriever):
         if options:
             raise BadInputError(f"{spec}: is a retriever already and takes no options")
@@ -75,6 +74,21 @@ def open_module(spec: str, options: Mapping[str, str]) -> Retriever:
     if not isinstance(found, type) and _accepts(found, ("query",), {"corpus": "", "k": 1}):
         return _function(spec, found, options)
     return _made(spec, found, options)
+
+
+def user_object(spec: str, expected: str) -> Any:
+    """Return what ``package.module:name`` names; the current directory can be imported from.
+
+    Raises
+    ------
+    BadInputError
+        When the spec has another form (the message says what was ``expected``), there is no such
+        module or attribute, or importing it fails.
+    """
+    if not _CALLABLE.fullmatch(spec):
+        raise BadInputError(f"{spec!r} is not of the form package.module:name; expected {expected}")
+    module_name, _, path = spec.partition(":")
+    return _attribute(_module(module_name, spec), path, spec)
 
 
 def _module(name: str, spec: str) -> ModuleType:
