@@ -18,6 +18,7 @@ from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.bootstrap import BootstrapResult, feedback_settings
 from retrieval_eval.gold.bootstrap import bootstrap as regenerate
 from retrieval_eval.model import to_builtins
+from retrieval_eval.model.gold import STYLES
 from retrieval_eval.values import counted
 
 
@@ -54,6 +55,12 @@ from retrieval_eval.values import counted
     metavar="SCORE[=GRADE]",
     help="A relevance score that counts and its grade (1 unless given). Default: 3=1.",
 )
+@click.option(
+    "--names",
+    type=click.Choice(list(STYLES)),
+    help="Field names of new rows in a set whose rows do not show them; case-law: practice_area, "
+    "relevant_case_law_ids and note.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @json_option
 def bootstrap(
@@ -62,6 +69,7 @@ def bootstrap(
     tables: tuple[str, ...],
     columns: tuple[str, ...],
     scores: tuple[str, ...],
+    names: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -82,6 +90,7 @@ def bootstrap(
             gold_path,
             tables=settings.tables.renamed(**renamed),
             scores=_scores(scores) or settings.scores,
+            names=names,
             dry_run=dry_run,
             progress=progress,
         )

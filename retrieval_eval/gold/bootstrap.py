@@ -33,11 +33,12 @@ from retrieval_eval.gold.gold_set import (
     parse_gold,
     query_line,
     refuse,
+    style_of,
 )
 from retrieval_eval.gold.identity import normalize_query, query_id
 from retrieval_eval.io.files import is_there, read_bytes, write_bytes
 from retrieval_eval.model import Record
-from retrieval_eval.model.gold import DEFAULT_CORPUS, FieldMap, GoldQuery
+from retrieval_eval.model.gold import DEFAULT_CORPUS, STYLES, FieldMap, GoldQuery
 from retrieval_eval.records import Progress
 from retrieval_eval.values import counted
 
@@ -414,6 +415,11 @@ class _Existing:
     chair: tuple[GoldQuery, ...]
     machine: Mapping[tuple[str, str], tuple[GoldQuery, str]]
 
+    def queries(self) -> Iterator[GoldQuery]:
+        """Yield the reviewed rows, then the generated ones."""
+        yield from self.chair
+        yield from (query for query, _ in self.machine.values())
+
 
 def bootstrap(
     engine_url: str,
@@ -421,6 +427,7 @@ def bootstrap(
     *,
     tables: FeedbackTables | None = None,
     scores: Mapping[int, int] | None = None,
+    names: str | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> BootstrapResult:
@@ -440,6 +447,10 @@ def bootstrap(
     tables, scores : optional
         Names, and the grade of each requested score. Default: ``gold.toml`` beside the gold set,
         else the documented names, and score 3 as grade 1.
+    names : str, optional
+        One of :data:`~retrieval_eval.model.gold.STYLES`: how rows are written where the file has
+        none that shows it. Default: ``names`` in the header line or ``gold.toml``, else the
+        standard names.
     dry_run : bool
         Write nothing.
     progress : callable, optional
@@ -464,7 +475,10 @@ def bootstrap(
     if _bytes(target) != existing.data:
         existing = _read_existing(path, target)
     made = _without_covered(feedback.queries, existing.chair)
-    lines = {_key(query): query_line(query, fields=existing.fields) for query in made}
+    style = existing.fields.style if names is None else STYLES[names]
+    fields = replace(existing.fields, style=style)
+    fields = replace(fields, style=style_of(existing.queries(), fields))
+    lines = {_key(query): query_line(query, fields=fields) for query in made}
     if not made and not existing.chair:
         raise NothingToEvaluateError(_nothing(feedback, worth, path))
     data = _joined(existing.head, lines.values())

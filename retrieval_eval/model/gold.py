@@ -28,7 +28,13 @@ MAX_GRADE: Final = 1000
 DEFAULT_MAX_GRADE: Final = 2
 """Not relevant, relevant, highly relevant."""
 
-ALSO_UNDERSTOOD: Final = {"practice_area": "area", "relevant_case_law_ids": "relevant"}
+CASE_LAW: Final = "case-law"
+"""The preset of a review database of case law: its field names, its table and its block."""
+
+CASE_LAW_NAMES: Final = {"area": "practice_area", "relevant": "relevant_case_law_ids"}
+"""What the preset `CASE_LAW` calls the standard fields."""
+
+ALSO_UNDERSTOOD: Final = {other: name for name, other in CASE_LAW_NAMES.items()}
 """Names that other gold sets use for the standard fields; they need no setting."""
 
 NonBlank = Annotated[str, Meta(pattern=r"\S")]
@@ -141,11 +147,38 @@ FIELDS: Final = GoldRow.__struct_fields__
 """The names of the fields, in the order in which rows are written."""
 
 
+class RowStyle(Record, frozen=True):
+    """How a new row is written.
+
+    ``names`` has the fields that are written under another name, ``has_lists`` whether documents
+    of grade 1 are a plain list, ``first`` the fields that come first, and ``always`` those that
+    are written with their default too.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    has_lists: bool = False
+    first: tuple[str, ...] = ()
+    always: tuple[str, ...] = ("id", "query", "corpus", "relevant", "source")
+
+
+STYLES: Final[Mapping[str, RowStyle]] = {
+    "standard": RowStyle(),
+    CASE_LAW: RowStyle(
+        CASE_LAW_NAMES,
+        has_lists=True,
+        first=("id", "query", "area", "corpus", "relevant", "source", "note"),
+        always=("id", "query", "corpus", "relevant", "source", "note"),
+    ),
+}
+"""Styles of new rows by the name of their preset."""
+
+
 class FieldMap(Record, frozen=True):
-    """How to read a gold set.
+    """How to read a gold set, and how its new rows are written.
 
     ``names`` maps the standard names to further names that the file uses, ``max_grade`` is the
-    top of the scale of whole grades from 0, and ``header`` the header line, if the file has one.
+    top of the scale of whole grades from 0, ``header`` the header line, if the file has one, and
+    ``style`` how new rows are written where no row of the file shows it.
 
     Examples
     --------
@@ -156,6 +189,7 @@ class FieldMap(Record, frozen=True):
     names: Mapping[str, str] = field(default_factory=dict)
     max_grade: int = DEFAULT_MAX_GRADE
     header: str | None = None
+    style: RowStyle = field(default_factory=RowStyle)
 
     def meanings(self) -> dict[str, str]:
         """Return every known name of a field with its standard name."""
