@@ -24,7 +24,7 @@ from retrieval_eval.cli.search_options import (
     RetrieverOption,
     asking_options,
     backlog_at_hand,
-    backlog_option,
+    backlog_options,
     data_option,
     request_of,
     run_files,
@@ -32,6 +32,7 @@ from retrieval_eval.cli.search_options import (
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
+    from retrieval_eval.gold.backlog import BacklogSource
     from retrieval_eval.model.search_run import SearchRun
 
 EXIT_NO_VERDICT = 2
@@ -77,7 +78,7 @@ def search() -> None:
     help="Count a query as refused when its top score lies below. Default: when nothing came back.",
 )
 @click.option("--baseline", type=FILE, help=f"Run to compare with. Default: {BASELINE}, if any.")
-@backlog_option
+@backlog_options
 @click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
 @click.option("--fresh", is_flag=True, help="Do not continue an interrupted run.")
 @seed_option()
@@ -90,7 +91,7 @@ def run(
     label: str,
     abstain_at: float | None,
     baseline: Path | None,
-    backlog: str | None,
+    backlog: BacklogSource | None,
     out: Path,
     fresh: bool,
     seed: int,

@@ -433,10 +433,10 @@ def bootstrap(
 ) -> BootstrapResult:
     """Regenerate the ``bootstrap`` rows of a gold set from the relevance feedback of a database.
 
-    The file then holds its header line, the ``chair`` rows with their bytes and in their order (a
-    blank line before one stays), and the generated rows by (corpus, id). A query that a chair row
-    has, by id or by normalised text and corpus, gets no generated row. A second run with the same
-    database changes no byte.
+    The file then holds its header line, the reviewed rows (``chair``) with their bytes and in their
+    order (a blank line before one stays), and the generated rows by (corpus, id). A query that a
+    reviewed row has, by id or by normalised text and corpus, gets no generated row. A second run
+    with the same database changes no byte.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ def bootstrap(
         The database is down or lacks a table or column, or the gold set has faults (all named
         by line). Nothing is written then.
     NothingToEvaluateError
-        There would be no row: neither usable feedback nor a chair row. Nothing is written.
+        There would be no row: neither usable feedback nor a reviewed row. Nothing is written.
     """
     target = Path(os.path.realpath(path))
     # Beside the name that was given, where every other command looks for `gold.toml` too.
@@ -597,5 +597,5 @@ def _nothing(feedback: Feedback, scores: Mapping[int, int], path: Path) -> str:
     unusable = f", all unusable ({reasons})" if reasons else ""
     return (
         f"{path}: not written, for it would hold no query: "
-        f"{counted(feedback.n_rows, 'feedback row')} with score {wanted}{unusable}; no chair row"
+        f"{counted(feedback.n_rows, 'feedback row')} with score {wanted}{unusable}; no reviewed row"
     )
