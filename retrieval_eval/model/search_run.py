@@ -259,7 +259,9 @@ class QueryResult(Record, frozen=True, kw_only=True):
     corpus: Annotated[str, about("Where")]
     area: Annotated[str | None, about("Area of the query")]
     origin: Annotated[str | None, about("replayed, extracted or adversarial")]
-    source: Annotated[str, about("bootstrap (a machine's row) or chair (a person's)")]
+    source: Annotated[
+        str, about("bootstrap (a machine's row) or chair (a row reviewed by a person)")
+    ]
     answerable: Annotated[
         bool | None,
         about("False: no document answers it. Null: not stated, and no relevant document is known"),
