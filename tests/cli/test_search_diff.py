@@ -36,7 +36,7 @@ def test_a_diff_by_labels_is_printed_queries_first(tree, capsys):
     assert text.startswith("Guard, B against A: PASS: 5 thresholds: 2 pass, 3 not applied\n")
     assert "\n\nThe digest of corpus docs was not recorded" in text
     assert "1 query moved, 1 has another first document;" in text
-    assert text.index("Another first document") < text.index("metric ")
+    assert text.index("Another first document") < text.index("\nmetric ")
     (row,) = [line.split() for line in text.splitlines() if line.startswith("RR ")]
     # 1 to 1/2 in one of three queries.
     assert row[:4] == ["RR", "1.000", "0.833", "−16.67"]
