@@ -271,3 +271,69 @@ class SearchDiff(Record, frozen=True, kw_only=True):
             "headline measure first"
         ),
     ]
+
+
+class PlacedDocument(Record, frozen=True, kw_only=True):
+    """A document of one ranking, and where the other one has it."""
+
+    rank: Annotated[Positive, about("Its rank", unit="rank")]
+    doc: Annotated[str, about("Document id")]
+    score: Annotated[float, about("Its score", unit="of the retriever")]
+    grade: Annotated[int | None, about("Its grade; null when it was not judged", unit="grade")]
+    other_rank: Annotated[
+        Positive | None,
+        about("Its rank in the other run; null when that did not return it", unit="rank"),
+    ]
+
+
+class SideOfQuery(Record, frozen=True, kw_only=True):
+    """What one run did with a query."""
+
+    outcome: Annotated[Outcome, about("What the run did with it")]
+    error: Annotated[str | None, about("How it failed, in a sentence")]
+    seconds: Annotated[
+        float | None, about("How long the retriever took; null when not recorded", unit="seconds")
+    ]
+    ranking: Annotated[tuple[PlacedDocument, ...], about("Its documents, best rank first")]
+
+
+class MetricOfQuery(Record, frozen=True, kw_only=True):
+    """One metric of one query; a value is null where it is not computable."""
+
+    a: Annotated[float | None, about("In run a", unit="0–1")]
+    b: Annotated[float | None, about("In run b", unit="0–1")]
+    points: Annotated[
+        float | None,
+        about(
+            "What the query adds to the change over all queries; null where a value is lacking",
+            unit="points",
+        ),
+    ]
+
+
+class ComparedQuery(Record, frozen=True, kw_only=True):
+    """One query of two runs, both rankings side by side."""
+
+    id: Annotated[str, about("Query id")]
+    query: Annotated[str, about("What was asked")]
+    corpus: Annotated[str, about("Where")]
+    area: Annotated[str | None, about("Area")]
+    origin: Annotated[str | None, about("Origin")]
+    source: Annotated[str, about("bootstrap or chair")]
+    answerable: Annotated[bool | None, about("False: no document answers it. Null: not stated")]
+    is_moved: Annotated[bool, about("Whether a metric of its ranking has another value")]
+    a: Annotated[SideOfQuery, about("What the first run did with it")]
+    b: Annotated[SideOfQuery, about("What the second run did with it")]
+    metrics: Annotated[dict[str, MetricOfQuery], about("Its metrics in both runs, by name")]
+
+
+class ComparedQueries(Record, frozen=True, kw_only=True):
+    """Some queries of a difference, each with both rankings."""
+
+    schema_version: SchemaVersion
+    a: Annotated[DiffSide, about("The first run")]
+    b: Annotated[DiffSide, about("The second run")]
+    banner: Annotated[str | None, about("The warning above every view of this diff")]
+    n_queries_in_both: Annotated[Count, about("Queries of both runs", unit="queries")]
+    n_queries_moved: Annotated[Count | None, about("Queries that moved", unit="queries")]
+    queries: Annotated[tuple[ComparedQuery, ...], about("The queries that were named, in order")]
