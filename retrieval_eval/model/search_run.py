@@ -675,6 +675,14 @@ class Delta(Record, frozen=True, kw_only=True):
         tuple[str, ...], about("Queries answered in both runs whose first document is another one")
     ]
     queries: Annotated[tuple[QueryContribution, ...], about("Queries that moved a metric")]
+    n_queries_moved: Annotated[
+        Count | None,
+        about(
+            "Queries that moved: at least one metric of the ranking has another value. Absent in"
+            " runs of earlier versions",
+            unit="queries",
+        ),
+    ] = None
 
 
 class SearchRun(Record, frozen=True, kw_only=True):
