@@ -24,7 +24,7 @@ from retrieval_eval.cli.search_options import DATA, FILE
 from retrieval_eval.records import Renderer
 
 if TYPE_CHECKING:
-    from retrieval_eval.model.search_history import PastRun, SearchHistory
+    from retrieval_eval.model.search_history import PastChange, PastRun, SearchHistory
 
 _MOST = 40
 
@@ -64,8 +64,9 @@ def history(
     """Show the search runs, guard verdicts and noise files of the folder DATA over time.
 
     Which regressions the guard catches and what became of them, whether the thresholds were
-    re-validated in every quarter, and how the gold set grew. DATA is data/eval by default. Nothing
-    is measured again, and nothing is compared across a change of the gold set.
+    re-validated in every quarter, and how the gold set grew. DATA is data/eval by default, and may
+    be demo: invented dates on an invented collection. Nothing is measured again, and nothing is
+    compared across a change of the gold set.
 
     Exit code 0: shown; files that cannot be read are listed. 2: DATA holds no search run. 3: none
     of its files can be read, there is no such folder, or the thresholds cannot be used.
@@ -73,8 +74,12 @@ def history(
     if not report and (renderer != "auto" or pdf):
         raise click.UsageError("--renderer and --pdf are for the page; add --report")
     from retrieval_eval.model import to_builtins
+    from retrieval_eval.search.demo import DEMO, DEMO_FOLDER, measured_history
     from retrieval_eval.search.history import search_history
 
+    if str(data) == DEMO:
+        with progress_bar("run") as progress:
+            data = measured_history(reports_dir / DEMO_FOLDER / "data", progress=progress)
     with progress_bar("file") as progress:
         found = search_history(
             data,
@@ -109,7 +114,6 @@ def history(
 
 def _print(found: SearchHistory, data: Path, *, most: int | None) -> None:
     from retrieval_eval.search.history import change_sentences, outcome_words
-    from retrieval_eval.search.summary import points
     from retrieval_eval.values import counted
 
     runs = found.runs
@@ -124,17 +128,8 @@ def _print(found: SearchHistory, data: Path, *, most: int | None) -> None:
         for sentence in change_sentences(found):
             echo(sentence)
         for change in found.changes:
-            if change.verdict == "breach" or change.overridden:
-                echo(
-                    f"  {change.generated_at[:10]} {change.run} against {change.against}: "
-                    f"{', '.join(change.breaches or change.overridden)}"
-                    + (
-                        f" ({change.worst} {points(change.worst_points)} points)"
-                        if change.worst
-                        else ""
-                    )
-                    + f"; {outcome_words(change)}"
-                )
+            if change.outcome is not None:
+                echo(f"  {change.generated_at[:10]} {_breach(change)}; {outcome_words(change)}")
         echo()
         echo(f"Thresholds re-validated by quarter (as of {found.as_of}, {found.thresholds}):")
         for quarter in found.quarters:
@@ -146,6 +141,17 @@ def _print(found: SearchHistory, data: Path, *, most: int | None) -> None:
         echo(f"{counted(len(found.unread), 'file')} could not be read:")
         for file in found.unread:
             echo(f"  {file.source}: {file.reason}")
+
+
+def _breach(change: PastChange) -> str:
+    from retrieval_eval.search.summary import points
+
+    sides = f"{change.run} against {change.against}"
+    if change.worst is None:
+        return f"{sides}: {', '.join(change.overridden)}"
+    others = [name for name in change.breaches if name != change.worst]
+    more = f", and {', '.join(others)}" if others else ""
+    return f"{sides}: {change.worst} {points(change.worst_points)} points{more}"
 
 
 def _print_runs(found: SearchHistory, most: int | None) -> None:
@@ -210,7 +216,7 @@ def _row(run: PastRun, verdict: str | None) -> list[str]:
 
 
 def _break(before: PastRun, after: PastRun) -> str:
-    if before.gold_fingerprint != after.gold_fingerprint:
+    if before.gold.fingerprint != after.gold.fingerprint:
         return "another gold set: not comparable with the rows above"
     return "other queries, documents or settings: not comparable with the rows above"
 
@@ -220,7 +226,7 @@ def _print_gold(found: SearchHistory) -> None:
 
     echo("Gold set, whenever it changed:")
     for state in found.gold:
-        echo(f"  {state.generated_at[:10]} {state.fingerprint[:12]}: {gold_words(state)}")
+        echo(f"  {state.generated_at[:10]} {state.gold.fingerprint[:12]}: {gold_words(state)}")
         for name, parts in (("corpora", state.by_corpus), ("origins", state.by_origin)):
             if parts:
                 listed = ", ".join(f"{part} {n:,}" for part, n in parts.items())

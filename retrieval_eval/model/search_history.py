@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from retrieval_eval.model.guard import Measured
 from retrieval_eval.model.meta import Count, Day, Positive, Record, Share, about
-from retrieval_eval.model.search_run import MetricMean
+from retrieval_eval.model.search_run import GoldSetFacts, MetricMean
 
 
 class PastRun(Record, frozen=True, kw_only=True):
@@ -17,8 +17,7 @@ class PastRun(Record, frozen=True, kw_only=True):
     generated_at: Annotated[str, about("When it was measured")]
     corpora: Annotated[str, about("Corpora that were searched")]
     retriever: Annotated[str, about("The retriever, without secrets")]
-    gold_set: Annotated[str, about("Name of the gold set")]
-    gold_fingerprint: Annotated[str, about("Digest of all in it that can move a metric")]
+    gold: Annotated[GoldSetFacts, about("The whole gold set, whatever part of it was asked")]
     basis: Annotated[
         str, about("Digest of gold set, queries, documents and settings: equal means comparable")
     ]
@@ -60,9 +59,7 @@ class PastChange(Record, frozen=True, kw_only=True):
             "are not comparable"
         ),
     ]
-    verdict: Annotated[
-        Literal["pass", "breach", "no_verdict"], about("By the thresholds of today")
-    ]
+    verdict: Annotated[Literal["pass", "breach", "no_verdict"], about("By the thresholds of today")]
     headline: Annotated[str, about("That verdict in one line")]
     breaches: Annotated[tuple[str, ...], about("Thresholds breached")]
     overridden: Annotated[tuple[str, ...], about("Breaches that a justification excuses")]
@@ -150,19 +147,12 @@ class Quarter(Record, frozen=True, kw_only=True):
 
 
 class GoldState(Record, frozen=True, kw_only=True):
-    """A gold set as the first run that measured it records it."""
+    """A gold set as the first run that measured it so records it."""
 
     generated_at: Annotated[str, about("When that run was measured")]
     run: Annotated[str, about("The run")]
-    gold_set: Annotated[str, about("Name of the gold set")]
-    fingerprint: Annotated[str, about("Its digest")]
-    n_queries: Annotated[Count, about("Queries", unit="queries")]
-    n_labelled_pairs: Annotated[Count, about("Judged documents over all queries", unit="pairs")]
-    n_answerable: Annotated[Count, about("Queries with a relevant document", unit="queries")]
-    n_unanswerable: Annotated[Count, about("Queries that no document answers", unit="queries")]
-    n_unlabelled: Annotated[Count, about("The rest", unit="queries")]
+    gold: Annotated[GoldSetFacts, about("The gold set")]
     n_reviewed: Annotated[Count, about("Queries that a person reviewed", unit="queries")]
-    sources: Annotated[dict[str, Count], about("Queries by source")]
     by_corpus: Annotated[
         dict[str, Count] | None, about("Queries by corpus; null where the run asked a part only")
     ]

@@ -295,8 +295,7 @@ def _rows(order: Sequence[_Past], guards: _Guards) -> Iterator[PastRun]:
             generated_at=run.generated_at,
             corpora=corpora,
             retriever=header.retriever.spec,
-            gold_set=header.gold_set.name,
-            gold_fingerprint=header.gold_set.fingerprint,
+            gold=header.gold_set,
             basis=basis,
             line=line,
             is_simulated=bool(header.gold_set.n_simulated),
@@ -322,7 +321,8 @@ def _changes(
     for past, basis in zip(order, bases, strict=True):
         by_basis.setdefault(basis, []).append(past)
     for number, (past, basis) in enumerate(zip(order, bases, strict=True)):
-        against = _compared_with(past, order[:number])
+        same = [other for other in by_basis[basis] if other.run.generated_at < past.key[1]]
+        against = _compared_with(past, order[:number], same)
         if against is None:
             continue
         later = [other for other in by_basis[basis] if other.run.generated_at > past.key[1]]
@@ -332,15 +332,18 @@ def _changes(
     return found
 
 
-def _compared_with(past: _Past, earlier: Sequence[_Past]) -> _Past | None:
-    """Return the run that it was compared with when it was measured, else the one before it."""
+def _compared_with(past: _Past, earlier: Sequence[_Past], same: Sequence[_Past]) -> _Past | None:
+    """Return the run that it was compared with when it was measured, else the one before it.
+
+    That is the last comparable one (``same``) where there is one.
+    """
     delta = past.run.delta
     if delta is not None:
         wanted = (delta.baseline.label, delta.baseline.generated_at)
         for other in earlier:
             if other.key == wanted:
                 return other
-    return earlier[-1] if earlier else None
+    return next(reversed(same or earlier), None)
 
 
 def _change(
@@ -685,26 +688,22 @@ def share_words(share: AlarmShare) -> str:
 
 
 def _gold_states(order: Sequence[_Past]) -> Iterator[GoldState]:
-    """Yield the gold set of the first run of each stretch with one fingerprint."""
-    before: str | None = None
+    """Yield the gold set of the first run of each stretch in which nothing of it changed.
+
+    Reviewing rows changes no grade, and so not always the fingerprint.
+    """
+    before = None
     for past in order:
         gold, slices = past.run.run.gold_set, past.run.slices
-        if gold.fingerprint == before:
+        if gold == before:
             continue
-        before = gold.fingerprint
+        before = gold
         is_whole = len(past.run.queries) == gold.n_queries
         yield GoldState(
             generated_at=past.run.generated_at,
             run=past.name,
-            gold_set=gold.name,
-            fingerprint=gold.fingerprint,
-            n_queries=gold.n_queries,
-            n_labelled_pairs=gold.n_labelled_pairs,
-            n_answerable=gold.n_answerable,
-            n_unanswerable=gold.n_unanswerable,
-            n_unlabelled=gold.n_unlabelled,
+            gold=gold,
             n_reviewed=gold.sources.get(REVIEWED, 0),
-            sources=gold.sources,
             by_corpus={n: s.n_queries for n, s in slices.corpus.items()} if is_whole else None,
             by_origin={n: s.n_queries for n, s in slices.origin.items()} if is_whole else None,
         )
@@ -740,21 +739,21 @@ def change_sentences(history: SearchHistory) -> list[str]:
     counts = {name: sum(change.outcome == name for change in breached) for name in _OUTCOMES}
     n_excused = sum(bool(change.overridden) for change in found)
     verdicts = [change.verdict for change in found]
-    words = [f"{len(breached)} breach", f"{verdicts.count('pass')} pass"]
+    words = [f"breached {len(breached)}", f"passed {verdicts.count('pass')}"]
     if n := verdicts.count("no_verdict"):
-        words.append(f"{n} have no verdict")
+        words.append(f"no verdict {n}")
     sentences = [
-        f"Of {counted(len(found), 'change')}, by the thresholds of today: {', '.join(words)}."
+        f"{counted(len(found), 'change')} judged by the thresholds of today: {', '.join(words)}."
     ]
     if breached:
-        known = {
-            "were regained later": counts["regained"],
-            "were excused in writing": counts["overridden"],
-            "became the baseline": counts["became_baseline"],
-            "are open": counts["open"],
-            "have no later comparable run": counts["not_comparable"],
+        names = {
+            "regained": "regained later",
+            "overridden": "excused in writing",
+            "became_baseline": "taken as the baseline",
+            "open": "not regained",
+            "not_comparable": "without a later comparable run",
         }
-        listed = ", ".join(f"{n} {name}" for name, n in known.items() if n)
+        listed = ", ".join(f"{counts[code]} {name}" for code, name in names.items() if counts[code])
         sentences.append(f"Of {counted(len(breached), 'regression')}: {listed}.")
     if n_excused:
         sentences.append(f"{counted(n_excused, 'change')} passed by justification.")
@@ -762,8 +761,8 @@ def change_sentences(history: SearchHistory) -> list[str]:
     if recorded:
         n_other = sum(change.recorded != change.verdict for change in recorded)
         sentences.append(
-            f"{counted(len(recorded), 'verdict')} committed with the runs; by the thresholds of "
-            f"today {n_other} of them would be another."
+            f"{counted(len(recorded), 'verdict')} committed with the runs, of which "
+            f"{len(recorded) - n_other} would be the same by the thresholds of today."
         )
     share = history.same_setup_alarms
     if share.value is not None:
@@ -777,8 +776,9 @@ def change_sentences(history: SearchHistory) -> list[str]:
 
 def gold_words(state: GoldState) -> str:
     """Return a gold set in words: queries, pairs and how much of it people reviewed."""
-    share = f" ({state.n_reviewed / state.n_queries:.0%})" if state.n_queries else ""
+    gold = state.gold
+    share = f" ({state.n_reviewed / gold.n_queries:.0%})" if gold.n_queries else ""
     return (
-        f"{counted(state.n_queries, 'query')}, {counted(state.n_labelled_pairs, 'labelled pair')},"
+        f"{counted(gold.n_queries, 'query')}, {counted(gold.n_labelled_pairs, 'labelled pair')},"
         f" {state.n_reviewed:,}{share} reviewed"
     )
