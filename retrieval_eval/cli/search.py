@@ -47,6 +47,7 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
         "claims": "retrieval_eval.cli.search_claims:claims",
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",
+        "history": "retrieval_eval.cli.search_history:history",
         "pin": "retrieval_eval.cli.search_guard:pin",
         "judge-next": "retrieval_eval.cli.search_judge_next:judge_next",
         "noise": "retrieval_eval.cli.search_noise:noise",
