@@ -51,6 +51,7 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
         "pin": "retrieval_eval.cli.search_guard:pin",
         "judge-next": "retrieval_eval.cli.search_judge_next:judge_next",
         "noise": "retrieval_eval.cli.search_noise:noise",
+        "plan": "retrieval_eval.cli.search_plan:plan",
         "transfer": "retrieval_eval.cli.search_transfer:transfer",
         "report": "retrieval_eval.cli.search_report:report",
         "demo": "retrieval_eval.cli.search_report:demo",
