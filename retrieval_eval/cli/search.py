@@ -76,6 +76,24 @@ def search() -> None:
     type=float,
     help="Count a query as refused when its top score lies below. Default: when nothing came back.",
 )
+@click.option(
+    "--queries", type=FILE, help="Ask only the queries of this list; `search pin` writes one."
+)
+@click.option(
+    "--max-failed",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Up to this share of failed queries the run has a verdict.",
+)
+@click.option(
+    "--ask-twice",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Queries asked a second time, to see whether the answers are the same.",
+)
 @click.option("--baseline", type=FILE, help=f"Run to compare with. Default: {BASELINE}, if any.")
 @backlog_option
 @click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
@@ -89,6 +107,9 @@ def run(
     retriever: str,
     label: str,
     abstain_at: float | None,
+    queries: Path | None,
+    max_failed: float,
+    ask_twice: int,
     baseline: Path | None,
     backlog: str | None,
     out: Path,
@@ -114,6 +135,9 @@ def run(
         asked,
         label=label,
         abstain_at=abstain_at,
+        queries=queries,
+        max_failed=max_failed,
+        ask_twice=ask_twice,
         baseline=baseline or (BASELINE if BASELINE.exists() else None),
         backlog=backlog_at_hand(backlog),
         out=out,

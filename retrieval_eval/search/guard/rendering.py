@@ -12,7 +12,7 @@ from html import escape
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from retrieval_eval.model.guard import GuardRow, GuardRuling, Mover
+from retrieval_eval.model.guard import GuardRow, GuardRuling, Justification, Mover
 from retrieval_eval.search.markdown import escaped, table
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 from retrieval_eval.values import counted
@@ -129,9 +129,15 @@ def excuse(row: GuardRow) -> str:
         return ""
     return (
         f"{one.excused_points:.2f} of at most {one.max_points:g} points excused: {one.reason} "
-        f"(written by {one.author}, approved by {one.second_approver}, names not verified, "
+        f"(written by {one.author}, approved by {one.second_approver}, {_approval(one)}, "
         f"valid up to {one.expires})"
     )
+
+
+def _approval(one: Justification) -> str:
+    if one.approval == "verified" and one.approved_commit is not None:
+        return f"approval of {one.approved_commit[:12]} verified"
+    return "approval unverified"
 
 
 def method(verdict: GuardRuling) -> str:
@@ -143,8 +149,20 @@ def method(verdict: GuardRuling) -> str:
         rule += f" (Holm over the rows, {decision.alpha:g})"
     overview = f"Paired over {which}{_means(verdict)}; {rule}; "
     overview += "a floor or ceiling applies whatever the baseline."
-    confidence = verdict.confidence
-    return f"{overview} Intervals: {confidence:.0%}, queries resampled." if confidence else overview
+    if confidence := verdict.confidence:
+        overview += f" Intervals: {confidence:.0%}, queries resampled."
+    return f"{overview} {policy_words(verdict)}".rstrip()
+
+
+def policy_words(verdict: GuardRuling) -> str:
+    """Return the digests of the policy in short, empty where there is none."""
+    policy = verdict.policy
+    if policy is None:
+        return ""
+    excused = policy.justifications
+    return f"Policy {policy.digest[:12]}" + (
+        f", justifications {excused[:12]}." if excused else ", nothing justified."
+    )
 
 
 def _means(verdict: GuardRuling) -> str:
