@@ -82,7 +82,7 @@ def test_no_verdict_says_why_and_nothing_else(tmp_path):
     run["queries"] = run["queries"][:5]
     text = to_comment(verdict_of(tmp_path, run, run_with([3] * 10), drop("P@5", 1)))
     assert "## ⚠️ Retrieval guard: NO VERDICT" in text
-    assert "the run is truncated: it asked 5 of 10 queries of the gold set" in text
+    assert "the run is truncated: it asked 5 of the 10 queries of the gold set" in text
     assert "**NO VERDICT**" in text
     assert "<details>" not in text
 
