@@ -87,6 +87,13 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     type=FILE,
     help=f"Run-to-run noise, of `search noise`. Default: {_NOISE}, if there is one.",
 )
+@click.option(
+    "--look",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Which guard against this baseline it is; counts beyond the `looks` of the thresholds.",
+)
 @click.option("--comment", type=FILE, metavar="OUT.md", help="Write a pull-request comment.")
 @click.option("--junit", type=FILE, metavar="OUT.xml", help="Write JUnit XML.")
 @click.option(
@@ -118,6 +125,7 @@ def guard(
     justification: Path | None,
     approvals: tuple[Path, ...],
     policy: str | None,
+    look: int,
     noise: Path | None,
     comment: Path | None,
     junit: Path | None,
@@ -163,6 +171,7 @@ def guard(
         noise,
         approvals,
         policy,
+        look,
     )
     verdict = guard_files(request, today=(today or datetime.now(UTC)).date())
     write_reports(verdict, comment=comment, junit=junit)

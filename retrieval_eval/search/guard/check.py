@@ -94,6 +94,7 @@ def check(
     noise: NoiseFloor | None = None,
     notes: Sequence[str] = (),
     policy: str | None = None,
+    look: int = 1,
     seed: int = DEFAULT_SEED,
 ) -> GuardRuling:
     """Compare one or more search runs with a baseline.
@@ -125,9 +126,13 @@ def check(
     policy
         The digest that the policy must have, or its first characters; with another there is no
         verdict.
+    look
+        Which guard against this baseline it is, from 1: where the thresholds share alpha over
+        several, its level depends on it.
     seed
         Seed of intervals and tests.
     """
+    level = thresholds.level(look)
     sides = Side(runs), Side(baselines)
     run = runs[0]
     scope = None if pinned is None else frozenset(pinned.ids)
@@ -142,6 +147,9 @@ def check(
     groups = [
         [row] if faults else _with_slices(row, sides[1].first, scope) for row in thresholds.rows
     ]
+    # Only where alpha is shared do p-values have to be smaller than usual.
+    n_rows = max(sum(map(len, groups)), 1)
+    strictest = None if thresholds.looks is None else level / n_rows
     measured = []
     for threshold in (one for group in groups for one in group):
         ids, why = _ids_of(threshold, run, scope, lists or {}, gold)
@@ -151,10 +159,12 @@ def check(
             why = [f"no {_listed(threshold)} has {threshold.min_queries} queries, and is not all"]
             measured.append(_missing(threshold, not_applied=why[0]))
         else:
-            measured.append(measure(threshold, *sides, ids, Resampling.of(settings, seed)))
+            resampling = Resampling.of(settings, seed)
+            measured.append(measure(threshold, *sides, ids, resampling, strictest))
     known_noise = usable_noise(noise, *sides, pinned)
+    deciding = replace(thresholds, alpha=level)
     accepted = [Accepted.by(one, approvals) for one in justifications]
-    found = rulings(measured, thresholds, accepted, today, known_noise)
+    found = rulings(measured, deciding, accepted, today, known_noise)
     notes = [*run_notes(runs, baselines), *notes, *_unused(found, accepted, today)]
     if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
         notes.append(_repeated(sides))
@@ -162,10 +172,11 @@ def check(
         notes.append(f"{known_noise.why}, so it decided nothing")
     rest = iter(found)
     return _verdict(
-        [_grouped(list(islice(rest, len(group))), thresholds.alpha, sides) for group in groups],
+        [_grouped(list(islice(rest, len(group))), level, sides) for group in groups],
         thresholds,
         today,
         seed=seed,
+        look=look,
         reasons=tuple(faults),
         notes=tuple(notes),
         run=_side(sides[0]),
@@ -267,6 +278,7 @@ def _verdict(
     *,
     reasons: tuple[str, ...],
     notes: tuple[str, ...] = (),
+    look: int = 1,
     seed: int = DEFAULT_SEED,
     run: GuardedRun | None = None,
     baseline: GuardedRun | None = None,
@@ -282,7 +294,14 @@ def _verdict(
         headline=headline(verdict, rows),
         reasons=reasons,
         notes=notes,
-        decision=DecisionRule(rule=thresholds.rule, alpha=thresholds.alpha, seed=seed),
+        decision=DecisionRule(
+            rule=thresholds.rule,
+            alpha=thresholds.alpha,
+            seed=seed,
+            looks=thresholds.looks,
+            look=None if thresholds.looks is None else look,
+            level=None if thresholds.looks is None else thresholds.level(look),
+        ),
         today=today.isoformat(),
         run=run,
         baseline=baseline,
