@@ -186,7 +186,7 @@ def test_the_workflow_passes_the_unchanged_system(branch):
     codes, summary = run_workflow(branch, installs=True)
     assert codes == dict.fromkeys(STEPS, 0)
     assert summary.startswith(MARKER)
-    assert "PASS: 2 thresholds: 2 pass" in summary
+    assert "Retrieval guard: PASS: 2 thresholds hold" in summary
     assert "0123abc of " in summary
 
 
@@ -195,7 +195,17 @@ def test_the_workflow_fails_a_planted_regression(branch):
     path.write_text(path.read_text().replace('row["text"].split()', 'row["text"].split()[:-1]'))
     codes, summary = run_workflow(branch)
     assert list(codes.values()) == [0, 1, 0]
-    assert "BREACH" in summary
+    lines = summary.splitlines()
+    assert lines[1] == (
+        "## ❌ Retrieval guard: BREACH: P&#64;5 fell by 7.50 points (15 of 40 queries got worse), "
+        "and 0.5 are allowed"
+    )
+    assert lines[3] == "**`P@5`: the worst 5 of 15 queries that got worse**"
+    assert lines[7] == (
+        "| <code>what is the amount for a appeal</code> | rank 1 → rank 8 "
+        "| <code>appeal-amount</code> | −0.50 | <code>q-appeal-amount</code> |"
+    )
+    assert any("| determinism | **BREACH** |" in line for line in lines)
 
 
 def test_the_workflow_shows_that_queries_failed(branch):
