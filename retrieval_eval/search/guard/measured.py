@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.model.search_run import SearchRun, ShareWithInterval
+from retrieval_eval.search.claims.summary import why_advisory
 from retrieval_eval.search.comparability import judge_faults, judge_of
 from retrieval_eval.search.guard.rule import harm_test
 from retrieval_eval.search.guard.thresholds import Threshold
@@ -21,6 +22,7 @@ from retrieval_eval.search.named_metrics import (
     Share,
     metric_value,
     shares,
+    stored,
 )
 from retrieval_eval.search.noise_level import NoiseLevel, by_query, run_to_run
 from retrieval_eval.search.paired_change import (
@@ -50,7 +52,8 @@ class Measured:
     query that moved adds to it (points), ``p_value`` and ``error_points`` those of `harm_test`
     (NaN without a test), ``spreads`` how much the metric varies between the runs of a side that
     has several. ``faults`` say why there is no verdict, ``not_applied`` why the threshold has
-    nothing in the baseline to compare with; empty where it has.
+    nothing in the baseline to compare with, or cannot block; empty where it can. ``ends`` are the
+    same with every unproved claim against the run and in its favour; empty where there is none.
     """
 
     threshold: Threshold
@@ -63,6 +66,7 @@ class Measured:
     spreads: tuple[NoiseLevel, ...] = ()
     faults: tuple[str, ...] = ()
     not_applied: str = ""
+    ends: tuple[Measured, ...] = ()
 
     @property
     def change_points(self) -> float | None:
@@ -115,11 +119,74 @@ def measure(
 ) -> Measured:
     """Measure the metric of a threshold on both sides.
 
+    Claims whose judge is not known to agree with people do not block: their threshold is not
+    applied, and where it is required there is no verdict.
+
     Parameters
     ----------
     ids
         Ids of the queries to look at; None: the whole runs.
     """
+    found = _measured(threshold, run, baseline, ids, resampling)
+    if not _is_of_claims(threshold.metric) or found.faults or found.not_applied:
+        return found
+    why = why_advisory([*baseline.runs, *run.runs])
+    if why and threshold.required:
+        return replace(found, faults=(f"it cannot block: {why}",))
+    if why:
+        return replace(found, not_applied=f"advisory{_exceeded(found)}: {why}")
+    if not any(side.has_unproved(threshold.metric) for side in (run, baseline)):
+        return found
+    ends = tuple(
+        _at_end(found, run, baseline, ids, resampling, in_favour=end) for end in (False, True)
+    )
+    return replace(found, ends=ends)
+
+
+def _exceeded(found: Measured) -> str:
+    harm, limit = found.harm_points, found.limit_points
+    if harm is None or limit is None or harm <= limit:
+        return ""
+    return f", {harm:.2f} points worse where {limit:g} are allowed"
+
+
+def _at_end(
+    found: Measured,
+    run: Side,
+    baseline: Side,
+    ids: Collection[str] | None,
+    resampling: Resampling,
+    *,
+    in_favour: bool,
+) -> Measured:
+    """Return a metric of claims with all unproved ones against the run, or in its favour."""
+    name = found.threshold.metric
+    before = baseline.shares(name, ids, unproved_as_supported=not in_favour)
+    after = run.shares(name, ids, unproved_as_supported=in_favour)
+    old, new = (_total(side) for side in (before, after))
+    if found.change is None:
+        return Measured(found.threshold, old, new)
+    return _paired(found.threshold, (old, new), (before, after), resampling, found.spreads)
+
+
+def _total(side: Mapping[str, Share]) -> Value:
+    weight = math.fsum(whole for _, whole in side.values())
+    if not weight:
+        return Value.missing("no_computable_values")
+    return Value.of(math.fsum(part for part, _ in side.values()) / weight, round(weight))
+
+
+def _is_of_claims(name: str) -> bool:
+    return BLOCK_OF.get(name, ("",))[0] == "claims"
+
+
+def _measured(
+    threshold: Threshold,
+    run: Side,
+    baseline: Side,
+    ids: Collection[str] | None,
+    resampling: Resampling,
+) -> Measured:
     name = threshold.metric
     old, new = (side.value(name, _within(side.first, ids)) for side in (baseline, run))
     if not threshold.required and (why := _not_in_baseline(threshold, baseline, old, new, ids)):
@@ -147,22 +214,33 @@ def measure(
     if lost:
         summary = f"the run lacks it for {counted(len(lost), 'query')} of the baseline"
         faults += (f"{summary}, the first is {lost[0]!r}",)
-    if BLOCK_OF.get(name, ("",))[0] == "claims":
+    if _is_of_claims(name):
         faults += tuple(judge_faults(judge_of(baseline.first), judge_of(run.first)))
-    change = change_of(before, after, resampling)
-    if not change.n_pairs:
+    spreads = tuple(
+        spread for side in (baseline, run) if (spread := side.spread(name, ids)) is not None
+    )
+    found = _paired(threshold, (old, new), (before, after), resampling, spreads)
+    if not found.n_pairs:
         faults += ("no query has it in both runs",)
-    if faults:
-        return Measured(threshold, old, new, faults=faults)
-    moved = contributions(before, after)
+    return Measured(threshold, old, new, faults=faults) if faults else found
+
+
+def _paired(
+    threshold: Threshold,
+    values: tuple[Value, Value],
+    sides: tuple[Mapping[str, Share], Mapping[str, Share]],
+    resampling: Resampling,
+    spreads: tuple[NoiseLevel, ...],
+) -> Measured:
+    change, moved = change_of(*sides, resampling), contributions(*sides)
+    if not change.n_pairs:
+        return Measured(threshold, *values, change)
     sign = -1.0 if threshold.direction == "down is bad" else 1.0
     harms = np.zeros(change.n_pairs)
     # In the order of query ids, for the seed of the test picks positions.
     harms[: len(moved)] = [sign * change.n_pairs * moved[query] for query in sorted(moved)]
     p_value, error = harm_test(harms, seed=resampling.seed)
-    spreads = (side.spread(name, ids) for side in (baseline, run))
-    found = tuple(spread for spread in spreads if spread is not None)
-    return Measured(threshold, old, new, change, moved, p_value, error, found)
+    return Measured(threshold, *values, change, moved, p_value, error, spreads)
 
 
 def _within(doc: SearchRun, ids: Collection[str] | None) -> Collection[str] | None:
@@ -235,12 +313,18 @@ class Side:
             return Value.of(_mean(values), found[0].n)
         return Value.of(math.fsum(part for part, _ in means) / weight, round(weight))
 
-    def shares(self, name: str, ids: Collection[str] | None = None) -> dict[str, Share]:
+    def shares(
+        self,
+        name: str,
+        ids: Collection[str] | None = None,
+        *,
+        unproved_as_supported: bool = False,
+    ) -> dict[str, Share]:
         """Return what each query adds to a metric, as `shares` does, on the mean of all runs.
 
         Queries that lack it in a run are left out (see `lacking`); with ``ids``, all others too.
         """
-        found = self._by_run(name, ids)
+        found = self._by_run(name, ids, unproved_as_supported=unproved_as_supported)
         if len(found) == 1:
             return found[0]
         return {
@@ -264,8 +348,17 @@ class Side:
         table = by_query(self._by_run(name, ids))
         return run_to_run(table) if table.size else None
 
-    def _by_run(self, name: str, ids: Collection[str] | None) -> list[dict[str, Share]]:
-        found = [shares(run, name) for run in self.runs]
+    def has_unproved(self, name: str) -> bool:
+        """Whether a metric of claims has two ends in a run."""
+        found = (stored(run, name) for run in self.runs)
+        return any(isinstance(one, ShareWithInterval) and one.has_bounds for one in found)
+
+    def _by_run(
+        self, name: str, ids: Collection[str] | None, *, unproved_as_supported: bool = False
+    ) -> list[dict[str, Share]]:
+        found = [
+            shares(run, name, unproved_as_supported=unproved_as_supported) for run in self.runs
+        ]
         if ids is None:
             return found
         return [{query: one[query] for query in one if query in ids} for one in found]
