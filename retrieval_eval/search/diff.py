@@ -29,6 +29,7 @@ from retrieval_eval.model.search_diff import (
 )
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.claims.difference import about_claims, with_ends
 from retrieval_eval.search.comparability import (
     accepted_mismatches,
     changes,
@@ -123,7 +124,7 @@ def diff(
     no_verdict = _no_verdict(a, b)
     sides = {name: (shares(a, name), shares(b, name)) for name in _names(a, b)}
     compare = _Comparing(_resampling(a, b, seed), flag_points)
-    metrics = compare(sides) | compare.whole_runs(a, b)
+    metrics = with_ends(compare(sides) | compare.whole_runs(a, b), a, b)
     return SearchDiff(
         schema_version=SCHEMA_VERSION,
         a=_side(a),
@@ -135,7 +136,7 @@ def diff(
             AcceptedMismatch(code=cast("Any", code), difference=text)
             for code, text in accepted.items()
         ),
-        notices=tuple(_notices(a, b, pinned)),
+        notices=(*_notices(a, b, pinned), *about_claims(metrics, a, b)),
         changes=tuple(changes(a, b)),
         n_queries_in_both=len(before.keys() & after.keys()),
         n_queries_only_a=len(before.keys() - after.keys()),

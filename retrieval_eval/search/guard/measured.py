@@ -128,7 +128,7 @@ def measure(
         Ids of the queries to look at; None: the whole runs.
     """
     found = _measured(threshold, run, baseline, ids, resampling)
-    if not _is_of_claims(threshold.metric) or found.faults or found.not_applied:
+    if found.faults or found.not_applied or not _rests_on_claims(threshold.metric, baseline, run):
         return found
     why = why_advisory([*baseline.runs, *run.runs])
     if why and threshold.required:
@@ -141,6 +141,13 @@ def measure(
         _at_end(found, run, baseline, ids, resampling, in_favour=end) for end in (False, True)
     )
     return replace(found, ends=ends)
+
+
+def _rests_on_claims(name: str, baseline: Side, run: Side) -> bool:
+    """Return whether a metric is one of claims, or a composite whose value is."""
+    composites = (one.composite for side in (baseline, run) for one in side.runs)
+    worst = [one.worst for one in composites if one is not None and one.worst is not None]
+    return _is_of_claims(name) or (name == "composite" and any(map(_is_of_claims, worst)))
 
 
 def _exceeded(found: Measured) -> str:
@@ -161,9 +168,13 @@ def _at_end(
 ) -> Measured:
     """Return a metric of claims with all unproved ones against the run, or in its favour."""
     name = found.threshold.metric
+    if not _is_of_claims(name):
+        # No query has a share in a composite.
+        old = baseline.end(name, high=not in_favour)
+        return Measured(found.threshold, old, run.end(name, high=in_favour))
     before = baseline.shares(name, ids, unproved_as_supported=not in_favour)
     after = run.shares(name, ids, unproved_as_supported=in_favour)
-    old, new = (_total(side) for side in (before, after))
+    old, new = _total(before), _total(after)
     if found.change is None:
         return Measured(found.threshold, old, new)
     return _paired(found.threshold, (old, new), (before, after), resampling, found.spreads)
@@ -347,6 +358,19 @@ class Side:
             return None
         table = by_query(self._by_run(name, ids))
         return run_to_run(table) if table.size else None
+
+    def end(self, name: str, *, high: bool) -> Value:
+        """Return one end of a metric that unproved claims make a range, on the mean of all runs."""
+        ends = []
+        for one in (stored(run, name) for run in self.runs):
+            if isinstance(one, ShareWithInterval) and one.has_bounds:
+                ends.append(one.unproved_high if high else one.unproved_low)
+            else:
+                ends.append(None if one is None else one.value)
+        values = [end for end in ends if end is not None]
+        if len(values) < len(ends):
+            return Value.missing("missing_component")
+        return Value.of(_mean(values), self.value(name, None).n)
 
     def has_unproved(self, name: str) -> bool:
         """Whether a metric of claims has two ends in a run."""
