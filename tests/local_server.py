@@ -72,6 +72,13 @@ def drip(handler: Any) -> None:
             handler.wfile.flush()
 
 
+def _sent(data: bytes, kind: str | None) -> Any:
+    """What was sent: a JSON value, or of lines of JSON a list of values."""
+    if kind == "application/x-ndjson":
+        return [json.loads(line) for line in data.splitlines()]
+    return json.loads(data) if data else None
+
+
 @contextmanager
 def local_server(*answers: Give, path: str = "/v1") -> Iterator[SimpleNamespace]:
     """A server that gives the answers in turn, the last one for ever; remembers the requests."""
@@ -97,7 +104,7 @@ def local_server(*answers: Give, path: str = "/v1") -> Iterator[SimpleNamespace]
                         method=self.command,
                         path=self.path,
                         headers=dict(self.headers),
-                        body=json.loads(data) if data else None,
+                        body=_sent(data, self.headers.get("Content-Type")),
                     )
                 )
             self.released = released

@@ -87,6 +87,13 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     type=FILE,
     help=f"Run-to-run noise, of `search noise`. Default: {_NOISE}, if there is one.",
 )
+@click.option(
+    "--look",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Which guard against this baseline it is; counts beyond the `looks` of the thresholds.",
+)
 @click.option("--comment", type=FILE, metavar="OUT.md", help="Write a pull-request comment.")
 @click.option("--junit", type=FILE, metavar="OUT.xml", help="Write JUnit XML.")
 @click.option(
@@ -118,6 +125,7 @@ def guard(
     justification: Path | None,
     approvals: tuple[Path, ...],
     policy: str | None,
+    look: int,
     noise: Path | None,
     comment: Path | None,
     junit: Path | None,
@@ -142,7 +150,8 @@ def guard(
             raise click.UsageError("--init takes one run, and one baseline to write")
         (baseline,) = baselines
         run_path = run_files(runs, data)[0] if runs else baseline
-        _init(run_path, baseline, thresholds, gold_path, workflow, force=force, as_json=as_json)
+        files = baseline, thresholds, gold_path, queries
+        _init(run_path, *files, workflow, force=force, as_json=as_json)
         return
     if not runs:
         raise click.UsageError("Missing argument 'RUN...'.")
@@ -162,6 +171,7 @@ def guard(
         noise,
         approvals,
         policy,
+        look,
     )
     verdict = guard_files(request, today=(today or datetime.now(UTC)).date())
     write_reports(verdict, comment=comment, junit=junit)
@@ -177,6 +187,7 @@ def _init(
     baseline: Path,
     thresholds: Path | None,
     gold: Path,
+    queries: Path | None,
     workflow: str,
     *,
     force: bool,
@@ -192,8 +203,10 @@ def _init(
         baseline=baseline,
         thresholds=thresholds or _THRESHOLDS,
         gold=gold,
+        queries=queries,
         with_workflow=has_workflow,
     )
+    steps = next_steps(adoption, [gold, *([] if queries is None else [queries])])
     written = write_adoption(adoption, force=force)
     rows = [f"{row.name} {allowed(row)}" for row in adoption.verdict.rows]
     if as_json:
@@ -204,7 +217,7 @@ def _init(
                 "thresholds": rows,
                 "left_out": dict(adoption.left_out),
                 "verdict": adoption.verdict.verdict,
-                "notes": next_steps(adoption, gold),
+                "notes": steps,
             }
         )
         return
@@ -217,7 +230,7 @@ def _init(
         echo(f"left out: {name}: {one_line(why)}")
     echo("")
     echo(f"the baseline against itself: {adoption.verdict.headline}")
-    for line in next_steps(adoption, gold):
+    for line in steps:
         echo(line)
 
 

@@ -36,6 +36,17 @@ class DecisionRule(Record, frozen=True, kw_only=True):
         about("Chance of an alarm without cause, over all rows"),
     ]
     seed: Annotated[int, about("Seed of intervals and tests")]
+    looks: Annotated[
+        Positive | None,
+        about(
+            "Guards against one baseline over which alpha is shared, half of it equally over the "
+            "first so many; absent: each guard has its own alpha"
+        ),
+    ] = None
+    look: Annotated[Positive | None, about("Which of these guards it is; with looks")] = None
+    level: Annotated[
+        float | None, about("What of alpha this guard has, over all rows; with looks")
+    ] = None
 
 
 class GuardPolicy(Record, frozen=True, kw_only=True):
@@ -44,8 +55,8 @@ class GuardPolicy(Record, frozen=True, kw_only=True):
     digest: Annotated[
         Sha256,
         about(
-            "SHA-256 over the rule, alpha, seed, required resolution, thresholds in order, and "
-            "pinned queries"
+            "SHA-256 over the rule, alpha, looks, seed, required resolution, thresholds in "
+            "order, and pinned queries"
         ),
     ]
     justifications: Annotated[

@@ -259,7 +259,9 @@ class QueryResult(Record, frozen=True, kw_only=True):
     corpus: Annotated[str, about("Where")]
     area: Annotated[str | None, about("Area of the query")]
     origin: Annotated[str | None, about("replayed, extracted or adversarial")]
-    source: Annotated[str, about("bootstrap (a machine's row) or chair (a person's)")]
+    source: Annotated[
+        str, about("bootstrap (a machine's row) or chair (a row reviewed by a person)")
+    ]
     answerable: Annotated[
         bool | None,
         about("False: no document answers it. Null: not stated, and no relevant document is known"),
@@ -678,6 +680,14 @@ class Delta(Record, frozen=True, kw_only=True):
         tuple[str, ...], about("Queries answered in both runs whose first document is another one")
     ]
     queries: Annotated[tuple[QueryContribution, ...], about("Queries that moved a metric")]
+    n_queries_moved: Annotated[
+        Count | None,
+        about(
+            "Queries that moved: at least one metric of the ranking has another value. Absent in"
+            " runs of earlier versions",
+            unit="queries",
+        ),
+    ] = None
 
 
 class SearchRun(Record, frozen=True, kw_only=True):

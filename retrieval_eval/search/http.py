@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -132,6 +132,15 @@ class HttpClient:
             url,
             content=json.dumps(value).encode(),
             headers={"Content-Type": "application/json"},
+        )
+
+    def post_lines(self, url: str, values: Iterable[Any]) -> httpx.Request:
+        """Return a POST request with one JSON value a line (NDJSON)."""
+        return self._client.build_request(
+            "POST",
+            url,
+            content=b"".join(json.dumps(value).encode() + b"\n" for value in values),
+            headers={"Content-Type": "application/x-ndjson"},
         )
 
     def ask(self, request: httpx.Request, read: Callable[[Any], Answer]) -> Answer:

@@ -44,7 +44,7 @@ class Request:
     ``thresholds`` None: `DEFAULT_THRESHOLDS` below the working folder where that exists, else the
     shipped ones. ``noise`` is a noise file; None: `DEFAULT_NOISE` where that exists. ``queries`` is
     a pinned list, ``justification`` the written overrides; None: without. ``gold`` is read for
-    pinned lists only.
+    pinned lists only. ``look`` counts the guards against this baseline, where alpha is shared.
     """
 
     runs: Sequence[Path]
@@ -56,6 +56,7 @@ class Request:
     noise: Path | None = None
     approvals: Sequence[Path] = ()
     policy: str | None = None
+    look: int = 1
 
 
 def guard(request: Request, *, today: date) -> GuardRuling:
@@ -105,6 +106,7 @@ def guard(request: Request, *, today: date) -> GuardRuling:
         justifications=justifications,
         approvals=[read_approvals(path) for path in request.approvals] or None,
         policy=request.policy,
+        look=request.look,
         noise=noise,
         notes=() if noise is None else staleness(noise, runs[0]),
     )

@@ -116,6 +116,7 @@ def measure(
     baseline: Side,
     ids: Collection[str] | None,
     resampling: Resampling,
+    level: float | None = None,
 ) -> Measured:
     """Measure the metric of a threshold on both sides.
 
@@ -126,8 +127,10 @@ def measure(
     ----------
     ids
         Ids of the queries to look at; None: the whole runs.
+    level
+        A level that p-values must be able to reach; None: the usual ones.
     """
-    found = _measured(threshold, run, baseline, ids, resampling)
+    found = _measured(threshold, run, baseline, ids, resampling, level)
     if found.faults or found.not_applied or not _rests_on_claims(threshold.metric, baseline, run):
         return found
     why = why_advisory([*baseline.runs, *run.runs])
@@ -138,7 +141,8 @@ def measure(
     if not any(side.has_unproved(threshold.metric) for side in (run, baseline)):
         return found
     ends = tuple(
-        _at_end(found, run, baseline, ids, resampling, in_favour=end) for end in (False, True)
+        _at_end(found, run, baseline, ids, resampling, level, in_favour=end)
+        for end in (False, True)
     )
     return replace(found, ends=ends)
 
@@ -163,6 +167,7 @@ def _at_end(
     baseline: Side,
     ids: Collection[str] | None,
     resampling: Resampling,
+    level: float | None,
     *,
     in_favour: bool,
 ) -> Measured:
@@ -177,7 +182,7 @@ def _at_end(
     old, new = _total(before), _total(after)
     if found.change is None:
         return Measured(found.threshold, old, new)
-    return _paired(found.threshold, (old, new), (before, after), resampling, found.spreads)
+    return _paired(found.threshold, (old, new), (before, after), resampling, level, found.spreads)
 
 
 def _total(side: Mapping[str, Share]) -> Value:
@@ -197,6 +202,7 @@ def _measured(
     baseline: Side,
     ids: Collection[str] | None,
     resampling: Resampling,
+    level: float | None,
 ) -> Measured:
     name = threshold.metric
     old, new = (side.value(name, _within(side.first, ids)) for side in (baseline, run))
@@ -230,7 +236,7 @@ def _measured(
     spreads = tuple(
         spread for side in (baseline, run) if (spread := side.spread(name, ids)) is not None
     )
-    found = _paired(threshold, (old, new), (before, after), resampling, spreads)
+    found = _paired(threshold, (old, new), (before, after), resampling, level, spreads)
     if not found.n_pairs:
         faults += ("no query has it in both runs",)
     return Measured(threshold, old, new, faults=faults) if faults else found
@@ -241,6 +247,7 @@ def _paired(
     values: tuple[Value, Value],
     sides: tuple[Mapping[str, Share], Mapping[str, Share]],
     resampling: Resampling,
+    level: float | None,
     spreads: tuple[NoiseLevel, ...],
 ) -> Measured:
     change, moved = change_of(*sides, resampling), contributions(*sides)
@@ -250,7 +257,7 @@ def _paired(
     harms = np.zeros(change.n_pairs)
     # In the order of query ids, for the seed of the test picks positions.
     harms[: len(moved)] = [sign * change.n_pairs * moved[query] for query in sorted(moved)]
-    p_value, error = harm_test(harms, seed=resampling.seed)
+    p_value, error = harm_test(harms, seed=resampling.seed, level=level)
     return Measured(threshold, *values, change, moved, p_value, error, spreads)
 
 

@@ -44,6 +44,7 @@ def policy_of(
     policy = {
         "rule": thresholds.rule,
         "alpha": thresholds.alpha,
+        **({} if thresholds.looks is None else {"looks": thresholds.looks}),
         "seed": seed,
         "resolution": [POWER, SMALLEST_RESOLUTION, RESOLUTION_FACTOR],
         # A number of queries that decides nothing is none of the policy.

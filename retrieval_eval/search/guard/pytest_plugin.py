@@ -20,10 +20,10 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., GuardRuling]:
     """Give a function that fails the test unless a search run passes the guard.
 
     ``retrieval_guard(run=..., baseline=..., thresholds=..., queries=..., gold=...,
-    justification=..., approvals=..., noise=..., policy=..., today=...)``: as `Request` has them,
-    paths relative to pytest's root folder; only ``run`` must be given. ``run``, ``baseline`` and
-    ``approvals`` may be lists of paths, the first two of several runs of a system. No verdict
-    fails as a breach does. Returns the verdict.
+    justification=..., approvals=..., noise=..., policy=..., look=..., today=...)``: as `Request`
+    has them, paths relative to pytest's root folder; only ``run`` must be given. ``run``,
+    ``baseline`` and ``approvals`` may be lists of paths, the first two of several runs of a system.
+    No verdict fails as a breach does. Returns the verdict.
     """
 
     def check_run(
@@ -32,6 +32,7 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., GuardRuling]:
         baseline: Name | Sequence[Name] | None = None,
         approvals: Name | Sequence[Name] = (),
         policy: str | None = None,
+        look: int = 1,
         today: date | None = None,
         **paths: Name,
     ) -> GuardRuling:
@@ -52,6 +53,7 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., GuardRuling]:
             [root / path for path in baselines],
             approvals=[root / path for path in _listed(approvals)],
             policy=policy,
+            look=look,
             **{"gold": root / defaults.gold, **found},
         )
         try:

@@ -45,7 +45,8 @@ _SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
 _ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAGS: Final = {"breach": "failure", "no_verdict": "error", "skipped": "skipped"}
 _RULE_WORDS: Final[Mapping[str, str]] = {
-    "threshold_and_real": f" when it is real: {_NOISE} or, where there is none, {_CHANCE}",
+    "threshold_and_real": f" when it is real: {_NOISE} or, where there is none and a system is not "
+    f"deterministic, {_CHANCE}",
     "threshold": "",
     "threshold_and_significant": f" when it is {_CHANCE}",
     "threshold_and_beyond_noise": f" when it is {_NOISE}",
@@ -146,12 +147,21 @@ def method(verdict: GuardRuling) -> str:
     which = f"{pinned:,} pinned queries" if pinned else "queries"
     rule = f"a change beyond its threshold is a breach{_RULE_WORDS[decision.rule]}"
     if decision.rule != "threshold":
-        rule += f" (Holm over the rows, {decision.alpha:g})"
+        rule += f" (Holm over the rows, {decision.alpha:g}{_looks(verdict)})"
     overview = f"Paired over {which}{_means(verdict)}; {rule}; "
     overview += "a floor or ceiling applies whatever the baseline."
     if confidence := verdict.confidence:
         overview += f" Intervals: {confidence:.0%}, queries resampled."
     return f"{overview} {policy_words(verdict)}".rstrip()
+
+
+def _looks(verdict: GuardRuling) -> str:
+    """Return which part of its level a guard has, empty where that is all of it."""
+    decision = verdict.decision
+    if decision.looks is None or decision.look is None or decision.level is None:
+        return ""
+    which = f"guard {decision.look:,}" if decision.look > 1 else "this one"
+    return f" over all guards against this baseline, {decision.level:.2g} of it for {which}"
 
 
 def policy_words(verdict: GuardRuling) -> str:
