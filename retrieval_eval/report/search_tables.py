@@ -17,7 +17,7 @@ from retrieval_eval.gold.agreement import disagreements
 from retrieval_eval.gold.backlog import STATUSES
 from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.model.search_diff import MovedDocument, MovedDocuments
-from retrieval_eval.model.search_run import Abstention, QueryResult, RefusalRate
+from retrieval_eval.model.search_run import Abstention, QueryResult, RefusalRate, ShareWithInterval
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
@@ -60,6 +60,12 @@ from retrieval_eval.report.searched import (
     known,
     objects,
     values_of,
+)
+from retrieval_eval.search.claims.summary import (
+    agreement_words,
+    bounds_words,
+    unproved_words,
+    why_advisory_of,
 )
 from retrieval_eval.search.guard.rendering import HEAD, cells, method, remarks
 from retrieval_eval.search.named_metrics import BLOCK_OF
@@ -1414,9 +1420,9 @@ def claims(run: SearchRun) -> pd.DataFrame:
     finding = f"Claim coverage is not computable: {reason(block.coverage.reason)}"
     if block.coverage.value is not None:
         finding = (
-            f"Claim coverage {percent(block.coverage.value)}, faithfulness "
-            f"{percent(block.faithfulness.value)} over {counted(block.n_substantive, 'claim')} of "
-            f"{counted(block.n_drafts, 'draft')}"
+            f"Claim coverage {_share_words(block.coverage)}, faithfulness "
+            f"{_share_words(block.faithfulness)} over {counted(block.n_substantive, 'claim')} of "
+            f"{counted(block.n_drafts, 'draft')}; judge {agreement_words(block.agreement)}"
         )
     counts = (
         (block.n_refused, "refused"),
@@ -1426,14 +1432,13 @@ def claims(run: SearchRun) -> pd.DataFrame:
     parts = [f"{n:,} {words}" for n, words in counts if n]
     judge = block.judge
     errors = f"; {visible(judge.known_errors, 200)}" if judge.known_errors else ""
-    unchecked = (
-        "The judge was not compared with labels of people, so how often it errs is not known."
-    )
+    advisory, unproved = why_advisory_of(block.agreement), unproved_words(block)
+    names = ("Metric", "Share", "Interval", "Claims", "Unproved: none or all hold")
+    rows = [(n, s.value, brackets(s.ci_low, s.ci_high), s.n, bounds_words(s)) for n, s in found]
+    # A column only where there is something in it.
+    width = len(names) if unproved else len(names) - 1
     return says(
-        table(
-            ("Metric", "Share", "Interval", "Claims"),
-            [(name, s.value, brackets(s.ci_low, s.ci_high), s.n) for name, s in found],
-        ),
+        table(names[:width], [row[:width] for row in rows]),
         "claims",
         finding,
         "Share of the substantive claims of drafted answers that is supported, with "
@@ -1443,8 +1448,20 @@ def claims(run: SearchRun) -> pd.DataFrame:
         "Coverage: share of substantive claims that a document labelled relevant supports. "
         "Faithfulness: share that the draft's own context supports, relevant or not. Intervals "
         "resample whole drafts.",
-        "" if block.agreement else unchecked,
+        f"Claims called supported without proof: {unproved}. They count as not supported in the "
+        "share, and the interval reaches as far as if all were supported."
+        if unproved
+        else "",
+        f"Claims do not block a change: {advisory}." if advisory else "",
     )
+
+
+def _share_words(share: ShareWithInterval) -> str:
+    if share.value is None:
+        return "not computable"
+    if share.unproved_high is None:
+        return percent(share.value)
+    return f"{percent(share.unproved_low)} to {percent(share.unproved_high)}"
 
 
 def claim_support(run: SearchRun) -> pd.DataFrame:
