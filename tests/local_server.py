@@ -15,8 +15,13 @@ Give = Callable[[Any], None]
 
 
 def says(content: Any, status: int = 200, **message: Any) -> Give:
-    """A chat completion whose message is this text, or this object as JSON."""
-    text = content if isinstance(content, str) or content is None else json.dumps(content)
+    """A chat completion whose message is this text, or this object as JSON.
+
+    Without ``is_text`` the content is sent as it is.
+    """
+    is_text = message.pop("is_text", True)
+    is_plain = isinstance(content, str) or content is None or not is_text
+    text = content if is_plain else json.dumps(content)
     finish = message.pop("finish_reason", "stop")
     choice = {"finish_reason": finish, "message": {"role": "assistant", "content": text, **message}}
     return body(json.dumps({"choices": [choice]}).encode(), status)
@@ -27,9 +32,9 @@ def body(data: bytes, status: int = 200, **headers: str) -> Give:
 
     def give(handler: Any) -> None:
         handler.send_response(status)
-        for name, value in headers.items():
+        own = {"Content_Length": str(len(data)), **headers}
+        for name, value in own.items():
             handler.send_header(name.replace("_", "-"), value)
-        handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
         handler.wfile.write(data)
 
@@ -84,6 +89,7 @@ def local_server(*answers: Give, path: str = "/v1") -> Iterator[SimpleNamespace]
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def setup(self) -> None:
             super().setup()

@@ -13,6 +13,7 @@ from retrieval_eval.gold.identity import normalize_query, query_id, sha256_file
 from retrieval_eval.io.files import iter_jsonl
 from retrieval_eval.search.cache import EmbeddingCache
 from retrieval_eval.search.results import RetrieverError
+from retrieval_eval.search.user_code import is_callable_spec, load_callable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,9 +98,12 @@ def open_query_vectors(kind: str, given: Mapping[str, str]) -> QueryVectors | No
             f"{kind}: option cache needs the option model: vectors of another model must not be"
             " taken for those of this one"
         )
-    from retrieval_eval.search.retrievers.module import user_object
-
-    embed = user_object(spec, "an embedder: a function from text to a row of numbers")
+    if not is_callable_spec(spec):
+        raise BadInputError(
+            f"{spec!r} is not of the form package.module:name; expected an embedder: a function"
+            " from text to a row of numbers"
+        )
+    embed = load_callable(spec)
     embed = embed() if isinstance(embed, type) else embed
     if not callable(embed):
         raise BadInputError(f"{spec}: is not callable; expected a function from text to numbers")
