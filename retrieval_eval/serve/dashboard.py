@@ -33,6 +33,7 @@ from retrieval_eval.model.dashboard import (
 )
 from retrieval_eval.model.search_run import Delta, MetricMean, RunSlice, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
+from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.settings import HEADLINE
 
@@ -236,6 +237,7 @@ def _difference(delta: Delta, corpus: str | None, n_top1_changed: int | None) ->
         reasons=delta.reasons,
         changes=delta.changes,
         n_queries_top1_changed=n_top1_changed,
+        n_queries_moved=delta.n_queries_moved,
         metrics=metrics,
     )
 
@@ -374,8 +376,10 @@ def _load(path: Path, _state: tuple[int, int, int]) -> Run | SkippedFile:
         return _skipped(path, f"/generated_at: {expected}")
     delta, n_changed = found.delta, None
     if delta is not None:
-        n_changed = len(delta.queries_top1_changed) if delta.is_comparable else None
-        delta = replace(delta, queries=(), queries_top1_changed=())
+        n_moved = None
+        if delta.is_comparable:
+            n_changed, n_moved = len(delta.queries_top1_changed), len(moved_queries(delta.queries))
+        delta = replace(delta, queries=(), queries_top1_changed=(), n_queries_moved=n_moved)
     # A time without a zone is read as UTC, so that all can be ordered.
     known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return Run(path.name, known, replace(found, queries=(), delta=delta), n_changed)
