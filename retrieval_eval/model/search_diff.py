@@ -203,7 +203,9 @@ class QueryDifference(Record, frozen=True, kw_only=True):
     corpus: Annotated[str, about("Where")]
     area: Annotated[str | None, about("Area")]
     origin: Annotated[str | None, about("Origin")]
-    source: Annotated[str, about("bootstrap or chair")]
+    source: Annotated[
+        str, about("bootstrap (a machine's row) or chair (a row reviewed by a person)")
+    ]
     metrics: Annotated[dict[str, QueryValues], about("Its values, by metric, where they differ")]
     contributions: Annotated[
         dict[str, float],

@@ -95,7 +95,8 @@ def compare_with_baseline(baseline: SearchRun, run: SearchRun, *, seed: int) -> 
 def plan_update(path: Path, run: Path) -> Update:
     """Return what replacing the baseline at ``path`` by the run in a file would change.
 
-    Nothing is written. The new baseline is the run without its own delta.
+    Nothing is written. The new baseline is the run without its own delta, and without the seconds
+    its answers took.
 
     Raises
     ------
@@ -108,7 +109,9 @@ def plan_update(path: Path, run: Path) -> Update:
     read = load_search_run(run)
     if reasons := own_faults(read):
         raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(reasons)}")
-    new = replace(read, delta=None, delta_withheld=())
+    # A baseline is committed, and each of its lines changes only where an answer did.
+    timeless = tuple(replace(query, seconds=None) for query in read.queries)
+    new = replace(read, queries=timeless, delta=None, delta_withheld=())
     old = load_search_run(path) if is_there(path) else None
     found = {} if old is None else differences(old.run, new.run)
     if left_out := _not_asked(new, None if "gold_set" in found else old):

@@ -8,12 +8,22 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model.search_diff import SetupDifference
-from retrieval_eval.model.search_run import CorpusFacts, JudgeFacts, RunHeader, SearchRun
+from retrieval_eval.model.search_run import (
+    CorpusFacts,
+    JudgeFacts,
+    QueryResult,
+    RunHeader,
+    SearchRun,
+)
 from retrieval_eval.search.claims.judge import is_same_judge
 from retrieval_eval.search.document import without_untrusted
 from retrieval_eval.search.retrievers import retriever_kind
+from retrieval_eval.search.trust import reasons as trust_reasons
+from retrieval_eval.search.trust import trust_of
 from retrieval_eval.values import counted
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
@@ -297,9 +307,14 @@ def copies(runs: Sequence[SearchRun]) -> list[str]:
         f"run {number} is run {other} again; a run shows no noise against itself"
         for number, run in enumerate(runs, 1)
         for other, earlier in enumerate(runs[: number - 1], 1)
-        if (run.generated_at, run.label, run.queries)
-        == (earlier.generated_at, earlier.label, earlier.queries)
+        if (run.generated_at, run.label, _answers(run))
+        == (earlier.generated_at, earlier.label, _answers(earlier))
     ]
+
+
+def _answers(run: SearchRun) -> list[QueryResult]:
+    # A baseline lacks the seconds of the run that it was.
+    return [replace(query, seconds=None) for query in run.queries]
 
 
 def system_changes(runs: Sequence[SearchRun]) -> list[str]:
@@ -338,10 +353,8 @@ def own_faults(doc: SearchRun) -> list[str]:
     if not doc.queries:
         return ["it holds no query"]
     doc = without_untrusted(doc)
-    found = list(doc.status.reasons)
-    n_failed = sum(query.status == "failed" for query in doc.queries)
-    if n_failed and not found:
-        found.append(f"{n_failed} of {len(doc.queries)} queries failed")
+    # A file may say of itself that it has a verdict; its queries say whether it can.
+    found = list(doc.status.reasons) or trust_reasons(trust_of(doc), doc.queries)
     if not doc.status.has_verdict and not found:
         found.append("it gives no reason")
     twice = [query for query, n in Counter(q.id for q in doc.queries).items() if n > 1]

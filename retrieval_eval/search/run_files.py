@@ -56,6 +56,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _endless(document: Any) -> list[str]:
     """Return the places of numbers that no float can hold, which Python's JSON lets pass."""
+    if _is_finite(document):
+        return []
     found = []
     rest: list[tuple[Any, tuple[object, ...]]] = [(document, ())]
     while rest:
@@ -66,6 +68,21 @@ def _endless(document: Any) -> list[str]:
             elif isinstance(item, int | float) and not abs(item) <= sys.float_info.max:
                 found.append(f"{pointer(*where, key)}: expected a finite number")
     return sorted(found)
+
+
+def _is_finite(document: Any) -> bool:
+    """Return whether a float can hold every number; without places, since most runs are fine."""
+    most = sys.float_info.max
+    rest = [document]
+    while rest:
+        value = rest.pop()
+        for item in value.values() if type(value) is dict else value:
+            kind = type(item)
+            if kind is dict or kind is list:
+                rest.append(item)
+            elif (kind is float or kind is int) and not -most <= item <= most:
+                return False
+    return True
 
 
 def _off_scale(document: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -36,6 +36,9 @@ from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
 from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.settings import HEADLINE
+
+if TYPE_CHECKING:
+    from retrieval_eval.gold.backlog import BacklogSource
 
 PATTERN: Final = "eval-report-*.json"
 
@@ -385,17 +388,17 @@ def _load(path: Path, _state: tuple[int, int, int]) -> Run | SkippedFile:
 # --- the review backlog ---
 
 
-def backlog_reader(source: str, *, table: str, status: str, created: str) -> BacklogReader:
-    """Return a reader of the backlog in ``source``: a database URL or the path of a JSONL file.
+def backlog_reader(source: BacklogSource) -> BacklogReader:
+    """Return a reader of the backlog in a source.
 
-    Nothing is opened before the reader is called. For the names, and what is raised then, see
+    Nothing is opened before the reader is called. For what is raised then, see
     :func:`retrieval_eval.gold.backlog.read_backlog`.
     """
 
     def read() -> Backlog:
         from retrieval_eval.gold.backlog import read_backlog
 
-        return read_backlog(source, table=table, status=status, created=created)
+        return read_backlog(source)
 
     return read
 
