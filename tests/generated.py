@@ -24,6 +24,7 @@ from retrieval_eval.report.columns import (
     STUDY_FRAMES,
     TRIAL_FRAMES,
 )
+from retrieval_eval.search.guard.workflow import filled
 from retrieval_eval.study.threats import THREATS
 from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.formats import (
@@ -148,6 +149,7 @@ def generated() -> dict[Path, str]:
         **schemas,
         docs / "columns.md": "\n".join(_columns_page()),
         docs / "formats.md": "\n".join(_formats_page()),
+        docs / "github-workflow" / "retrieval-guard.yml": filled("bm25:data/eval/corpus.jsonl"),
         docs / "threats.md": "\n".join(_threats_page()),
         docs / "traps.md": "\n".join(_traps_page()),
     }

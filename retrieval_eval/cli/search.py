@@ -24,7 +24,7 @@ from retrieval_eval.cli.search_options import (
     RetrieverOption,
     asking_options,
     backlog_at_hand,
-    backlog_option,
+    backlog_options,
     data_option,
     request_of,
     run_files,
@@ -32,6 +32,7 @@ from retrieval_eval.cli.search_options import (
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
+    from retrieval_eval.gold.backlog import BacklogSource
     from retrieval_eval.model.search_run import SearchRun
 
 EXIT_NO_VERDICT = 2
@@ -51,6 +52,7 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
         "pin": "retrieval_eval.cli.search_guard:pin",
         "judge-next": "retrieval_eval.cli.search_judge_next:judge_next",
         "noise": "retrieval_eval.cli.search_noise:noise",
+        "plan": "retrieval_eval.cli.search_plan:plan",
         "transfer": "retrieval_eval.cli.search_transfer:transfer",
         "report": "retrieval_eval.cli.search_report:report",
         "demo": "retrieval_eval.cli.search_report:demo",
@@ -78,8 +80,26 @@ def search() -> None:
     type=float,
     help="Count a query as refused when its top score lies below. Default: when nothing came back.",
 )
+@click.option(
+    "--queries", type=FILE, help="Ask only the queries of this list; `search pin` writes one."
+)
+@click.option(
+    "--max-failed",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Up to this share of failed queries the run has a verdict.",
+)
+@click.option(
+    "--ask-twice",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Queries asked a second time, to see whether the answers are the same.",
+)
 @click.option("--baseline", type=FILE, help=f"Run to compare with. Default: {BASELINE}, if any.")
-@backlog_option
+@backlog_options
 @click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
 @click.option("--fresh", is_flag=True, help="Do not continue an interrupted run.")
 @seed_option()
@@ -91,8 +111,11 @@ def run(
     retriever: str,
     label: str,
     abstain_at: float | None,
+    queries: Path | None,
+    max_failed: float,
+    ask_twice: int,
     baseline: Path | None,
-    backlog: str | None,
+    backlog: BacklogSource | None,
     out: Path,
     fresh: bool,
     seed: int,
@@ -116,6 +139,9 @@ def run(
         asked,
         label=label,
         abstain_at=abstain_at,
+        queries=queries,
+        max_failed=max_failed,
+        ask_twice=ask_twice,
         baseline=baseline or (BASELINE if BASELINE.exists() else None),
         backlog=backlog_at_hand(backlog),
         out=out,

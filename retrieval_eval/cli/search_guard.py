@@ -20,6 +20,7 @@ from retrieval_eval.cli.search_options import (
 from retrieval_eval.values import counted
 
 _THRESHOLDS = DATA / "guard.toml"
+_JUSTIFICATION = DATA / "justification.toml"
 _NOISE = DATA / "noise.json"
 
 
@@ -33,7 +34,20 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 
 
 @click.command(short_help="Compare a run with the baseline.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.option(
+    "--init",
+    is_flag=True,
+    help="Begin: make RUN the baseline and write the thresholds that it supports.",
+)
+@click.option(
+    "--workflow",
+    type=click.Choice(["auto", "github", "none"]),
+    default="auto",
+    show_default=True,
+    help="With --init: write the workflow for GitHub Actions, too; auto: where .github is.",
+)
+@click.option("--force", is_flag=True, help="With --init: overwrite what is there.")
 @data_option
 @click.option(
     "--baseline",
@@ -54,12 +68,31 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 @click.option(
     "--justification",
     type=FILE,
-    help="Breaches accepted in writing, with their sizes (TOML or JSON).",
+    help="Breaches accepted in writing, with their sizes (TOML or JSON). Default: "
+    f"{_JUSTIFICATION}, if there is one.",
+)
+@click.option(
+    "--approvals",
+    type=FILE,
+    multiple=True,
+    help="What the Git host records of a pull request; justifications must be approved in it.",
+)
+@click.option(
+    "--policy",
+    metavar="SHA256",
+    help="No verdict unless the digest of the policy begins with this.",
 )
 @click.option(
     "--noise",
     type=FILE,
     help=f"Run-to-run noise, of `search noise`. Default: {_NOISE}, if there is one.",
+)
+@click.option(
+    "--look",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Which guard against this baseline it is; counts beyond the `looks` of the thresholds.",
 )
 @click.option("--comment", type=FILE, metavar="OUT.md", help="Write a pull-request comment.")
 @click.option("--junit", type=FILE, metavar="OUT.xml", help="Write JUnit XML.")
@@ -81,12 +114,18 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 def guard(
     context: click.Context,
     runs: tuple[str, ...],
+    init: bool,
+    workflow: str,
+    force: bool,
     data: Path,
     baselines: tuple[Path, ...],
     thresholds: Path | None,
     queries: Path | None,
     gold_path: Path,
     justification: Path | None,
+    approvals: tuple[Path, ...],
+    policy: str | None,
+    look: int,
     noise: Path | None,
     comment: Path | None,
     junit: Path | None,
@@ -98,17 +137,42 @@ def guard(
     RUN is a file, or the label of a run in the folder --data. Of several runs of one system the
     mean is compared with the baseline, and how much they vary shows what is real.
 
+    With --init nothing is compared: RUN (by default the baseline that is there) becomes the
+    baseline, the thresholds file is written, and in a repository with .github the workflow. What
+    is there is not overwritten without --force.
+
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
     truncated, failed on queries, lacks a metric or a corpus, or measured something other than
     the baseline. 3: bad input.
     """
+    if init:
+        if len(runs) > 1 or len(baselines) > 1:
+            raise click.UsageError("--init takes one run, and one baseline to write")
+        (baseline,) = baselines
+        run_path = run_files(runs, data)[0] if runs else baseline
+        files = baseline, thresholds, gold_path, queries
+        _init(run_path, *files, workflow, force=force, as_json=as_json)
+        return
+    if not runs:
+        raise click.UsageError("Missing argument 'RUN...'.")
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.guard.files import Request, write_reports
     from retrieval_eval.search.guard.files import guard as guard_files
     from retrieval_eval.search.guard.rendering import to_text
 
     paths = run_files(runs, data)
-    request = Request(paths, baselines, thresholds, queries, gold_path, justification, noise)
+    request = Request(
+        paths,
+        baselines,
+        thresholds,
+        queries,
+        gold_path,
+        justification or (_JUSTIFICATION if _JUSTIFICATION.exists() else None),
+        noise,
+        approvals,
+        policy,
+        look,
+    )
     verdict = guard_files(request, today=(today or datetime.now(UTC)).date())
     write_reports(verdict, comment=comment, junit=junit)
     if as_json:
@@ -116,6 +180,58 @@ def guard(
     else:
         echo_lines(to_text(verdict))
     context.exit(verdict.exit_code)
+
+
+def _init(
+    run: Path,
+    baseline: Path,
+    thresholds: Path | None,
+    gold: Path,
+    queries: Path | None,
+    workflow: str,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    from retrieval_eval.search.guard.adoption import next_steps, plan_adoption, write_adoption
+    from retrieval_eval.search.guard.rendering import allowed, one_line
+
+    has_workflow = workflow == "github" or (workflow == "auto" and Path(".github").is_dir())
+    adoption = plan_adoption(
+        run,
+        today=datetime.now(UTC).date(),
+        baseline=baseline,
+        thresholds=thresholds or _THRESHOLDS,
+        gold=gold,
+        queries=queries,
+        with_workflow=has_workflow,
+    )
+    steps = next_steps(adoption, [gold, *([] if queries is None else [queries])])
+    written = write_adoption(adoption, force=force)
+    rows = [f"{row.name} {allowed(row)}" for row in adoption.verdict.rows]
+    if as_json:
+        print_json(
+            {
+                "written": [str(path) for path in written],
+                "unchanged": [str(path) for path in adoption.files if path not in written],
+                "thresholds": rows,
+                "left_out": dict(adoption.left_out),
+                "verdict": adoption.verdict.verdict,
+                "notes": steps,
+            }
+        )
+        return
+    for path in adoption.files:
+        echo(f"{'written' if path in written else 'unchanged'}: {path}")
+    echo("")
+    for row in rows:
+        echo(f"checked: {row}")
+    for name, why in adoption.left_out.items():
+        echo(f"left out: {name}: {one_line(why)}")
+    echo("")
+    echo(f"the baseline against itself: {adoption.verdict.headline}")
+    for line in steps:
+        echo(line)
 
 
 @click.command(short_help="Write a pinned list of queries.")

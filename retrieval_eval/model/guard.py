@@ -7,12 +7,14 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from retrieval_eval.model.meta import (
+    NULL,
     Count,
     Day,
     NonNegative,
     Positive,
     Record,
     SchemaVersion,
+    Sha256,
     about,
 )
 
@@ -34,6 +36,32 @@ class DecisionRule(Record, frozen=True, kw_only=True):
         about("Chance of an alarm without cause, over all rows"),
     ]
     seed: Annotated[int, about("Seed of intervals and tests")]
+    looks: Annotated[
+        Positive | None,
+        about(
+            "Guards against one baseline over which alpha is shared, half of it equally over the "
+            "first so many; absent: each guard has its own alpha"
+        ),
+    ] = None
+    look: Annotated[Positive | None, about("Which of these guards it is; with looks")] = None
+    level: Annotated[
+        float | None, about("What of alpha this guard has, over all rows; with looks")
+    ] = None
+
+
+class GuardPolicy(Record, frozen=True, kw_only=True):
+    """What a verdict depends on beside the runs, as digests: the same digest, the same policy."""
+
+    digest: Annotated[
+        Sha256,
+        about(
+            "SHA-256 over the rule, alpha, looks, seed, required resolution, thresholds in "
+            "order, and pinned queries"
+        ),
+    ]
+    justifications: Annotated[
+        Sha256 | None, about("SHA-256 over the justifications that were read; null: none")
+    ] = NULL
 
 
 class GuardedRun(Record, frozen=True, kw_only=True):
@@ -85,6 +113,13 @@ class Justification(Record, frozen=True, kw_only=True):
         NonNegative | None,
         about("The harm it excused: lost points, or points out of bounds, whichever is more"),
     ] = None
+    approval: Annotated[
+        Literal["verified", "unverified"] | None,
+        about("verified: a record of the Git host shows both people, and the approval"),
+    ] = None
+    approved_commit: Annotated[
+        str | None, about("The commit that was approved; null without a record")
+    ] = None
 
 
 class Mover(Record, frozen=True, kw_only=True):
@@ -96,6 +131,30 @@ class Mover(Record, frozen=True, kw_only=True):
     before: Annotated[float, about("Its value in the baseline")]
     now: Annotated[float, about("Its value in the run")]
     points: Annotated[float, about("What it adds to the change")]
+    rank_before: Annotated[
+        Positive | None, about("Rank of its first relevant document in the baseline; null: none")
+    ] = None
+    rank_now: Annotated[Positive | None, about("The same in the run")] = None
+    lost: Annotated[
+        tuple[str, ...],
+        about("Relevant documents within the metric's cut-off in the baseline, and not in the run"),
+    ] = ()
+
+
+class SliceRuling(Record, frozen=True, kw_only=True):
+    """One declared slice with its verdict."""
+
+    dimension: Annotated[str, about("Such as corpus")]
+    value: Annotated[str, about("Its value")]
+    n_queries: Annotated[Count, about("Paired queries")]
+    change_points: Annotated[float | None, about("Change in points, now minus baseline")]
+    p_adjusted: Annotated[
+        float | None, about("One-sided p-value adjusted over all rows and slices; null: no test")
+    ]
+    verdict: Annotated[
+        Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"],
+        about("The verdict on this slice"),
+    ]
 
 
 class GuardRow(Record, frozen=True, kw_only=True):
@@ -141,11 +200,11 @@ class GuardRow(Record, frozen=True, kw_only=True):
     ci_low_points: Annotated[float | None, about("Lower end of the interval of the change")]
     ci_high_points: Annotated[float | None, about("Upper end")]
     decided_by: Annotated[
-        Literal["threshold", "noise", "significance"] | None,
+        Literal["threshold", "determinism", "noise", "significance"] | None,
         about(
-            "What decides on a change beyond its threshold: nothing more, measured run-to-run"
-            " noise, or the sign-flip test over the queries; null where no change was bounded"
-            " or measured"
+            "What decides on a change beyond its threshold: nothing more, that both systems give"
+            " the same answer twice, measured run-to-run noise, or the sign-flip test over the"
+            " queries; null where no change was bounded or measured"
         ),
     ]
     p_value: Annotated[
@@ -162,11 +221,24 @@ class GuardRow(Record, frozen=True, kw_only=True):
         Justification | None, about("The written justification that accepted a breach")
     ]
     movers: Annotated[tuple[Mover, ...], about("The queries that moved it most, the worst first")]
+    worst_of: Annotated[
+        tuple[str, ...] | None,
+        about(
+            "Dimensions whose slices are judged one by one; the row is the worst of them. Absent:"
+            " no slices were declared"
+        ),
+    ] = None
+    slices: Annotated[
+        tuple[SliceRuling, ...] | None, about("All of these slices, the worst first")
+    ] = None
 
     @property
     def name(self) -> str:
         """The metric, and the slice where there is one."""
         part = self.slice
+        if self.worst_of is not None:
+            of = f"worst of {len(self.slices or ())} slices"
+            return f"{self.metric} [{f'{part.dimension} {part.value}, {of}' if part else of}]"
         return f"{self.metric} [{part.dimension} {part.value}]" if part else self.metric
 
     @property
@@ -196,3 +268,6 @@ class GuardRuling(Record, frozen=True, kw_only=True):
     confidence: Annotated[float | None, about("Coverage of the intervals")]
     n_pinned: Annotated[int | None, about("Pinned queries; null: all were looked at")]
     rows: Annotated[tuple[GuardRow, ...], about("By threshold")]
+    policy: Annotated[
+        GuardPolicy | None, about("Digests of what the verdict depends on beside the runs")
+    ] = None

@@ -51,6 +51,14 @@ class GoldSetFacts(Record, frozen=True, kw_only=True):
     ] = None
 
 
+class PinnedQueries(Record, frozen=True, kw_only=True):
+    """A list of queries, which alone were asked."""
+
+    name: Annotated[str, about("Its file name")]
+    n_queries: Annotated[Positive, about("Queries on it", unit="queries")]
+    fingerprint: Annotated[str, about("Digest of what these queries ask and accept")]
+
+
 class RetrieverFacts(Record, frozen=True, kw_only=True):
     """The retriever."""
 
@@ -90,6 +98,10 @@ class RunHeader(Record, frozen=True, kw_only=True):
         ),
     ] = None
     gold_set: Annotated[GoldSetFacts, about("The whole gold set, whatever part of it was asked")]
+    pinned: Annotated[
+        PinnedQueries | None,
+        about("The list of queries that was asked; absent where it was the whole gold set"),
+    ] = None
     retriever: Annotated[RetrieverFacts, about("The retriever")]
     settings: Annotated[RunSettings, about("How it was scored")]
     versions: Annotated[dict[str, str], about("Versions of what computed the numbers")]
@@ -107,6 +119,57 @@ class RunStatus(Record, frozen=True, kw_only=True):
     problems: Annotated[dict[str, Positive], about("Queries by problem code")]
     has_verdict: Annotated[bool, about("Whether the means may be used to decide")]
     reasons: Annotated[tuple[str, ...], about("Why not, in sentences")]
+
+
+class TrustSample(Record, frozen=True, kw_only=True):
+    """The queries that were asked a second time."""
+
+    n_wanted: Annotated[Count, about("Queries wanted; fewer where fewer were answered")]
+    seed: Annotated[int, about("Seed of the choice")]
+    rule: Annotated[str, about("How they were chosen, in a sentence")]
+
+
+class Trust(Record, frozen=True, kw_only=True):
+    """What was found out about the answers before they were scored."""
+
+    ids_checked: Annotated[
+        bool, about("Whether the documents were known, so that an answer with another one failed")
+    ]
+    n_failed: Annotated[Count, about("Queries without an answer that can be scored")]
+    failed_share: Annotated[Share, about("Their share of the queries asked", unit="0–1")]
+    max_failed_share: Annotated[
+        Share, about("Above this share the run has no verdict; stated before the run", unit="0–1")
+    ]
+    problems: Annotated[dict[str, Positive], about("Failed queries by code", unit="queries")]
+    n_asked_twice: Annotated[Count, about("Queries asked a second time, after all others")]
+    n_same_answer: Annotated[
+        Count,
+        about("Of them answered with the same documents in the same order, refused ones alike"),
+    ]
+    n_same_scores: Annotated[Count, about("Of these, those with exactly equal scores")]
+    varied_high: Annotated[
+        Share | None,
+        about(
+            "Upper end of the interval (Clopper–Pearson) of the share of queries that are"
+            " answered differently; null when none was asked twice",
+            unit="0–1",
+        ),
+    ]
+    is_declared: Annotated[bool, about("Whether the retriever says that it is deterministic")]
+    determinism: Annotated[
+        Literal["declared", "measured", "not_measured"],
+        about(
+            "declared: the retriever says that equal questions get equal answers, and no second"
+            " answer contradicts it. measured: by the second answers alone"
+        ),
+    ]
+    is_deterministic: Annotated[
+        bool | None,
+        about("Whether equal questions get the same documents in the same order; null: not known"),
+    ]
+    sample: Annotated[
+        TrustSample | None, about("Which queries were asked twice; null when none was meant to be")
+    ]
 
 
 class MetricMean(Record, frozen=True, kw_only=True):
@@ -150,6 +213,16 @@ class MetricMean(Record, frozen=True, kw_only=True):
             unit="0–1",
         ),
     ]
+    failed_low: Annotated[
+        float | None,
+        about(
+            "Mean if every failed query that can be scored had scored 0; absent where none failed",
+            unit="0–1",
+        ),
+    ] = None
+    failed_high: Annotated[
+        float | None, about("The same, had every one of them scored 1", unit="0–1")
+    ] = None
 
 
 class RunSlice(Record, frozen=True, kw_only=True):
@@ -186,13 +259,36 @@ class QueryResult(Record, frozen=True, kw_only=True):
     corpus: Annotated[str, about("Where")]
     area: Annotated[str | None, about("Area of the query")]
     origin: Annotated[str | None, about("replayed, extracted or adversarial")]
-    source: Annotated[str, about("bootstrap (a machine's row) or chair (a person's)")]
+    source: Annotated[
+        str, about("bootstrap (a machine's row) or chair (a row reviewed by a person)")
+    ]
     answerable: Annotated[
         bool | None,
         about("False: no document answers it. Null: not stated, and no relevant document is known"),
     ]
     status: Annotated[Literal["ok", "failed"], about("failed: the retriever gave no usable answer")]
     error: Annotated[str | None, about("How it failed, in a sentence")]
+    failure: Annotated[
+        str | None,
+        about("Why it failed, by code; absent where it did not", unit="code"),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        about(
+            "Wall time until the answer was there, retries included. Null in runs of earlier"
+            " versions and in a baseline",
+            unit="seconds",
+        ),
+    ] = NULL
+    second_answer: Annotated[
+        Literal["same", "other_scores", "other_answer", "failed"] | None,
+        about(
+            "What came back when it was asked again: the same documents in the same order with"
+            " the same scores, or with other scores, something else, or no answer. Null when it"
+            " was asked once",
+            unit="code",
+        ),
+    ] = NULL
     is_refused: Annotated[bool, about("Documents were found and all lay below the floor")]
     problems: Annotated[
         tuple[str, ...], about("What was wrong with the answer, by code", unit="codes")
@@ -329,6 +425,16 @@ class ShareWithInterval(Record, frozen=True, kw_only=True):
     reason: Annotated[str | None, about("Reason code when there is none")]
     ci_low: Annotated[float | None, about("Lower end of its interval; null when there is none")]
     ci_high: Annotated[float | None, about("Upper end")]
+    unproved_low: Annotated[
+        float | None,
+        about(
+            "The value if every unproved claim is unsupported; absent where no claim is unproved"
+        ),
+    ] = None
+    unproved_high: Annotated[
+        float | None,
+        about("The value if every unproved claim is supported; the interval covers it"),
+    ] = None
 
 
 class Confusion(Record, frozen=True, kw_only=True):
@@ -350,6 +456,9 @@ class JudgeAgreement(Record, frozen=True, kw_only=True):
         about("Share of labels that the judge gives too, with its Wilson interval"),
     ]
     confusion: Annotated[Confusion, about("Labels by who calls the claim supported")]
+    n_unproved: Annotated[
+        Count, about("Labels whose claim the judge left unproved, counted as not supported")
+    ] = 0
 
 
 class Claim(Record, frozen=True, kw_only=True):
@@ -381,6 +490,21 @@ class Claim(Record, frozen=True, kw_only=True):
             unit="code",
         ),
     ]
+    is_unproved: Annotated[
+        bool,
+        about(
+            "Whether a document was called supporting without proof, and none supports it: the "
+            "quotation is not in it, the answer holds no verdict, or a rule forbids it"
+        ),
+    ] = False
+    is_context_unproved: Annotated[bool, about("The same of the draft's context")] = False
+    veto: Annotated[
+        str | None,
+        about(
+            "The rule that a supporting verdict broke: number_differs or negation_differs",
+            unit="code",
+        ),
+    ] = None
 
 
 class DraftClaims(Record, frozen=True, kw_only=True):
@@ -412,6 +536,17 @@ class Claims(Record, frozen=True, kw_only=True):
     n_supported: Annotated[
         Count, about("Substantive claims that a document labelled relevant supports")
     ]
+    n_unproved: Annotated[
+        Count,
+        about("Substantive claims that are neither supported nor refuted: no proof was given"),
+    ] = 0
+    n_context_unproved: Annotated[
+        Count, about("The same of the contexts of the drafts, for the faithfulness")
+    ] = 0
+    n_vetoed: Annotated[
+        Count,
+        about("Unproved claims whose supporting verdict broke a rule on numbers or negation"),
+    ] = 0
     coverage: Annotated[
         ShareWithInterval,
         about(
@@ -540,6 +675,14 @@ class Delta(Record, frozen=True, kw_only=True):
         tuple[str, ...], about("Queries answered in both runs whose first document is another one")
     ]
     queries: Annotated[tuple[QueryContribution, ...], about("Queries that moved a metric")]
+    n_queries_moved: Annotated[
+        Count | None,
+        about(
+            "Queries that moved: at least one metric of the ranking has another value. Absent in"
+            " runs of earlier versions",
+            unit="queries",
+        ),
+    ] = None
 
 
 class SearchRun(Record, frozen=True, kw_only=True):
@@ -553,6 +696,13 @@ class SearchRun(Record, frozen=True, kw_only=True):
     label: Annotated[str, about("Label given by the person who ran it; may be empty")]
     run: Annotated[RunHeader, about("The measured system, gold set and settings")]
     status: Annotated[RunStatus, about("Status of the queries")]
+    trust: Annotated[
+        Trust | None,
+        about(
+            "What was found out about the answers before they were scored. Absent in runs of"
+            " earlier versions"
+        ),
+    ] = None
     metrics: Annotated[dict[str, MetricMean], about("Means over all queries, by measure")]
     slices: Annotated[RunSlices, about("Means over parts of the queries")]
     queries: Annotated[

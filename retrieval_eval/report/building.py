@@ -581,7 +581,12 @@ def _search_report(
         is_simulated=loaded.n_simulated > 0,
         tables=tables,
         inputs=digest_of(*whole, *runs, *documents, *files),
-        listed=Listed(reports_dir, measured, n_queries=loaded.n_compared),
+        listed=Listed(
+            reports_dir,
+            measured,
+            n_queries=loaded.n_compared,
+            n_queries_moved=None if loaded.change is None else len(loaded.moved),
+        ),
         **page,
     )
 

@@ -695,7 +695,7 @@ SEARCH_FRAMES: Final[Frames] = {
     ),
     "labels": _frame(
         "one row a source of labels: who made them",
-        "source | text | | bootstrap (feedback) or chair (people) | gold set",
+        "source | text | | bootstrap (feedback) or chair (reviewed by a person) | gold set",
         "n_queries | integer | queries | Queries asked of this source | gold set",
         "n_pairs | integer | pairs | Their judged documents | gold set",
         "n_by_one | integer | pairs | Those one named person graded | gold set",

@@ -33,6 +33,10 @@ QUERIES_A_PAGE: Final = 200
 DOCUMENTS_A_PAGE: Final = 300
 
 
+FEW_DOCUMENTS: Final = 5_000
+"""Up to so many documents all are listed; of more, those that belong to two queries or more."""
+
+
 TOP = 10
 """Documents listed of each ranking; relevant ones further down are named below the table."""
 APPEARANCES = 25

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,6 @@ from retrieval_eval.model.search_run import (
     DeltaSlice,
     DeltaSlices,
     MetricChange,
-    QueryContribution,
     SearchRun,
 )
 from retrieval_eval.search.comparability import (
@@ -28,13 +27,13 @@ from retrieval_eval.search.comparability import (
     own_faults,
     truncation,
 )
-from retrieval_eval.search.named_metrics import shares
+from retrieval_eval.search.named_metrics import moved_queries, shares
 from retrieval_eval.search.paired_change import (
     Change,
     Resampling,
     Sides,
     change_of,
-    contributions,
+    query_contributions,
     restricted,
     slice_of,
     top1_differs,
@@ -96,7 +95,8 @@ def compare_with_baseline(baseline: SearchRun, run: SearchRun, *, seed: int) -> 
 def plan_update(path: Path, run: Path) -> Update:
     """Return what replacing the baseline at ``path`` by the run in a file would change.
 
-    Nothing is written. The new baseline is the run without its own delta.
+    Nothing is written. The new baseline is the run without its own delta, and without the seconds
+    its answers took.
 
     Raises
     ------
@@ -109,7 +109,9 @@ def plan_update(path: Path, run: Path) -> Update:
     read = load_search_run(run)
     if reasons := own_faults(read):
         raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(reasons)}")
-    new = replace(read, delta=None, delta_withheld=())
+    # A baseline is committed, and each of its lines changes only where an answer did.
+    timeless = tuple(replace(query, seconds=None) for query in read.queries)
+    new = replace(read, queries=timeless, delta=None, delta_withheld=())
     old = load_search_run(path) if is_there(path) else None
     found = {} if old is None else differences(old.run, new.run)
     if left_out := _not_asked(new, None if "gold_set" in found else old):
@@ -231,6 +233,7 @@ def delta(baseline: SearchRun, current: SearchRun, *, seed: int) -> Delta:
         dimension: {value: part(dimension, value) for value in getattr(current.slices, dimension)}
         for dimension in SLICED_BY
     }
+    rows = query_contributions(sides, after)
     return replace(
         block,
         metrics=_changes_of(sides, resampling),
@@ -240,7 +243,8 @@ def delta(baseline: SearchRun, current: SearchRun, *, seed: int) -> Delta:
             for query in after
             if query in before and top1_differs(before[query], after[query])
         ),
-        queries=_contributions(sides, after),
+        queries=rows,
+        n_queries_moved=len(moved_queries(rows)),
     )
 
 
@@ -259,14 +263,4 @@ def _block(change: Change) -> MetricChange:
         n_pairs=change.n_pairs,
         n_only_baseline=change.n_only_before,
         n_only_current=change.n_only_after,
-    )
-
-
-def _contributions(sides: Sides, after: Iterable[str]) -> tuple[QueryContribution, ...]:
-    found: dict[str, dict[str, float]] = {query: {} for query in after}
-    for name, pair in sides.items():
-        for query, moved in contributions(*pair).items():
-            found[query][name] = moved
-    return tuple(
-        QueryContribution(id=query, contributions=moved) for query, moved in found.items() if moved
     )

@@ -8,11 +8,22 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.model.search_run import CorpusFacts, JudgeFacts, RunHeader, SearchRun
+from retrieval_eval.model.search_diff import SetupDifference
+from retrieval_eval.model.search_run import (
+    CorpusFacts,
+    JudgeFacts,
+    QueryResult,
+    RunHeader,
+    SearchRun,
+)
 from retrieval_eval.search.claims.judge import is_same_judge
 from retrieval_eval.search.document import without_untrusted
 from retrieval_eval.search.retrievers import retriever_kind
+from retrieval_eval.search.trust import reasons as trust_reasons
+from retrieval_eval.search.trust import trust_of
 from retrieval_eval.values import counted
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
@@ -86,6 +97,36 @@ def setup_changes(baseline: RunHeader, current: RunHeader) -> list[str]:
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     ]
+
+
+def setup_differences(a: SearchRun, b: SearchRun) -> tuple[SetupDifference, ...]:
+    """Return every field of the set-up in which two runs differ, the system first.
+
+    After retriever, reranker, floor, options and corpora (see `setup_changes`) come the threshold
+    of refusals, the gold set, how metrics were measured, and versions of libraries.
+    """
+    kinds = [retriever_kind(run.run.retriever.spec) for run in (a, b)]
+    sides = []
+    for kind, run in zip(kinds, (a, b), strict=True):
+        gold, settings = run.run.gold_set, run.run.settings
+        found = {"kind of retriever": kind, **_setup(run.run, with_options=kinds[0] == kinds[1])}
+        if run.abstention is not None:
+            found["abstain_at"] = _told(run.abstention.threshold)
+        found["gold set"] = (
+            f"{counted(gold.n_queries, 'query')}, {counted(gold.n_labelled_pairs, 'labelled pair')}"
+            f", digest {gold.fingerprint[:12]}"
+        )
+        for name in ("depth", "convention", "empty_ranking", "seed", "n_resamples", "confidence"):
+            found[name] = _told(getattr(settings, name))
+        found["k_values"] = ", ".join(map(str, settings.k_values))
+        found |= {f"version of {name}": version for name, version in run.run.versions.items()}
+        sides.append(found)
+    old, new = sides
+    return tuple(
+        SetupDifference(field=name, a=old.get(name), b=new.get(name))
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    )
 
 
 def _setup(run: RunHeader, *, with_options: bool) -> dict[str, str]:
@@ -266,9 +307,14 @@ def copies(runs: Sequence[SearchRun]) -> list[str]:
         f"run {number} is run {other} again; a run shows no noise against itself"
         for number, run in enumerate(runs, 1)
         for other, earlier in enumerate(runs[: number - 1], 1)
-        if (run.generated_at, run.label, run.queries)
-        == (earlier.generated_at, earlier.label, earlier.queries)
+        if (run.generated_at, run.label, _answers(run))
+        == (earlier.generated_at, earlier.label, _answers(earlier))
     ]
+
+
+def _answers(run: SearchRun) -> list[QueryResult]:
+    # A baseline lacks the seconds of the run that it was.
+    return [replace(query, seconds=None) for query in run.queries]
 
 
 def system_changes(runs: Sequence[SearchRun]) -> list[str]:
@@ -307,10 +353,8 @@ def own_faults(doc: SearchRun) -> list[str]:
     if not doc.queries:
         return ["it holds no query"]
     doc = without_untrusted(doc)
-    found = list(doc.status.reasons)
-    n_failed = sum(query.status == "failed" for query in doc.queries)
-    if n_failed and not found:
-        found.append(f"{n_failed} of {len(doc.queries)} queries failed")
+    # A file may say of itself that it has a verdict; its queries say whether it can.
+    found = list(doc.status.reasons) or trust_reasons(trust_of(doc), doc.queries)
     if not doc.status.has_verdict and not found:
         found.append("it gives no reason")
     twice = [query for query, n in Counter(q.id for q in doc.queries).items() if n > 1]

@@ -60,7 +60,7 @@ def components_of(thresholds: Thresholds) -> tuple[Bound, ...]:
     """
     found = []
     for row in thresholds.rows:
-        if row.part is not None or row.metric == _ITSELF:
+        if row.part is not None or row.slices or row.metric == _ITSELF:
             continue
         for bound, is_ceiling in ((row.floor, False), (row.ceiling, True)):
             if bound is not None:

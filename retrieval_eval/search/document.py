@@ -17,6 +17,7 @@ from retrieval_eval.model.search_run import (
     CorpusFacts,
     GoldSetFacts,
     MetricMean,
+    PinnedQueries,
     QueryResult,
     RankedDocument,
     RetrieverFacts,
@@ -24,6 +25,8 @@ from retrieval_eval.model.search_run import (
     RunSlices,
     RunStatus,
     SearchRun,
+    Trust,
+    TrustSample,
 )
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.abstention import Gate, abstention_of
@@ -31,7 +34,9 @@ from retrieval_eval.search.composite import composite_of
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
-from retrieval_eval.values import Value, counted
+from retrieval_eval.search.trust import reasons as trust_reasons
+from retrieval_eval.search.trust import second_answer, trust_in, trust_of
+from retrieval_eval.values import Value
 
 
 def retriever_facts(
@@ -70,15 +75,29 @@ def search_run(
     backlog: Mapping[str, Any] | None = None,
     abstain_at: float | None = None,
     ids_checked: bool = False,
+    max_failed: float = 0.0,
+    is_declared: bool = False,
+    sample: TrustSample | None = None,
+    pinned: PinnedQueries | None = None,
 ) -> SearchRun:
     """Return the search run of scored answers.
 
-    Equal arguments give equal runs; how long the queries took is not part of it. ``abstain_at`` is
-    the top score below which a query counts as refused (see `abstention_of`). ``ids_checked`` says
-    that the documents of the corpora were known when the queries were asked. Claims of drafts and
-    the change against a baseline are added to a run later.
+    Equal arguments give equal runs, but for how long the queries took. ``abstain_at`` is the top
+    score below which a query counts as refused (see `abstention_of`). ``ids_checked`` says that
+    the documents of the corpora were known when the queries were asked; it, ``max_failed``,
+    ``is_declared`` and ``sample`` are those of `trust_in`. ``pinned`` is the list of queries that
+    was asked, where it was not the whole gold set. Claims of drafts and the change against a
+    baseline are added to a run later.
     """
-    queries = tuple(_query(query) for query in scores.queries)
+    queries = tuple(_query(query, abstain_at) for query in scores.queries)
+    trust = trust_in(
+        queries,
+        ids_checked=ids_checked,
+        max_failed=max_failed,
+        is_declared=is_declared,
+        sample=sample,
+        confidence=scores.settings.confidence,
+    )
     run = SearchRun(
         schema_version=SCHEMA_VERSION,
         generated_at=generated_at,
@@ -87,11 +106,13 @@ def search_run(
             corpora=tuple(corpora),
             ids_checked=ids_checked,
             gold_set=_gold_set(gold),
+            pinned=pinned,
             retriever=retriever,
             settings=scores.settings.facts(),
             versions=_versions(),
         ),
-        status=status_of(queries, scores.overall.metrics),
+        status=status_of(queries, scores.overall.metrics, trust),
+        trust=trust,
         metrics=scores.overall.metrics,
         slices=RunSlices(**{name: dict(parts) for name, parts in scores.slices.items()}),
         queries=queries,
@@ -123,7 +144,7 @@ def without_untrusted(run: SearchRun) -> SearchRun:
     }
     found = replace(
         run,
-        status=status_of(queries, run.metrics),
+        status=status_of(queries, run.metrics, trust_of(replace(run, queries=queries))),
         metrics=_unknown(run.metrics),
         slices=RunSlices(**parts),
         queries=queries,
@@ -144,15 +165,16 @@ def without_untrusted(run: SearchRun) -> SearchRun:
 
 
 def _trusted(query: QueryResult) -> QueryResult:
-    wrong = [UNTRUSTED[code] for code in query.problems if code in UNTRUSTED]
+    wrong = [code for code in query.problems if code in UNTRUSTED]
     if len({found.doc for found in query.ranking}) < len(query.ranking):
-        wrong.append(UNTRUSTED["duplicate_documents"])
+        wrong.append("duplicate_documents")
     if query.status == "failed" or not wrong:
         return query
     return replace(
         query,
         status="failed",
-        error=f"{wrong[0]}, as an earlier version recorded",
+        error=f"{UNTRUSTED[wrong[0]]}, as an earlier version recorded",
+        failure=wrong[0],
         is_refused=False,
         problems=(),
         n_retrieved=0,
@@ -191,16 +213,13 @@ def _versions() -> dict[str, str]:
     return ours | {name: version(name) for name in ("numpy", "scipy")}
 
 
-def status_of(queries: Sequence[QueryResult], metrics: Mapping[str, MetricMean]) -> RunStatus:
+def status_of(
+    queries: Sequence[QueryResult], metrics: Mapping[str, MetricMean], trust: Trust
+) -> RunStatus:
     """Return the status of queries that were asked, and whether their means may decide."""
     failed = [query for query in queries if query.status == "failed"]
     problems = Counter(code for query in queries for code in query.problems)
-    reasons = []
-    if failed:
-        reasons.append(
-            f"{len(failed)} of {counted(len(queries), 'query')} failed, so the means are not those "
-            f"of the gold set; the first was {failed[0].id} ({failed[0].error})"
-        )
+    reasons = trust_reasons(trust, queries)
     if len(failed) < len(queries) and not any(mean.computable for mean in metrics.values()):
         reasons.append("no query has a document labelled relevant, so nothing was measured")
     return RunStatus(
@@ -216,7 +235,7 @@ def status_of(queries: Sequence[QueryResult], metrics: Mapping[str, MetricMean])
     )
 
 
-def _query(scored: QueryScore) -> QueryResult:
+def _query(scored: QueryScore, abstain_at: float | None) -> QueryResult:
     query, result = scored.query, scored.result
     values = {name: score.value for name, score in scored.scores.items()}
     return QueryResult(
@@ -229,6 +248,9 @@ def _query(scored: QueryScore) -> QueryResult:
         answerable=True if query.answerable is None and query.n_relevant else query.answerable,
         status=result.status,
         error=result.error,
+        failure=result.failure,
+        seconds=None if result.seconds is None else round(result.seconds, 6),
+        second_answer=second_answer(result, abstain_at),
         is_refused=result.is_refused,
         problems=result.problems,
         n_retrieved=len(result.ranking),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.backlog import read_backlog
+from retrieval_eval.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import remove, write_bytes, write_text
@@ -21,14 +21,21 @@ from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
 from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.document import retriever_facts, search_run
+from retrieval_eval.search.guard.pinned import Pinned, pinned_facts, pinning_faults, read_pinned
 from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.protocol import Retriever
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.run_files import load_search_run, run_bytes
-from retrieval_eval.search.running import describe_retriever, known_documents_of, run_queries
+from retrieval_eval.search.running import (
+    describe_retriever,
+    known_documents_of,
+    run_queries,
+    says,
+)
 from retrieval_eval.search.scoring import score_run
 from retrieval_eval.search.secrets import shown_options, shown_spec
 from retrieval_eval.search.settings import Settings
+from retrieval_eval.search.trust import ASK_TWICE, check_limits, sample_of
 
 DEFAULT_GOLD: Final = Path("data/eval/gold-set.jsonl")
 DEFAULT_OUT: Final = Path("data/eval")
@@ -51,17 +58,20 @@ def run_search(
     abstain_at: float | None = None,
     use_rerank: bool = True,
     baseline: Path | None = None,
-    backlog: str | None = None,
+    backlog: str | BacklogSource | None = None,
     jobs: int = 1,
     journal: Path | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
     on_resume: OnResume | None = None,
+    queries: Collection[str] | Path | None = None,
+    max_failed: float = 0.0,
+    ask_twice: int = ASK_TWICE,
 ) -> SearchRun:
     """Ask a retriever the queries of a gold set and score what it returns.
 
     Nothing is written but the journal, where one is named. A query that fails is recorded, and the
-    run has no verdict then.
+    run has no verdict then, unless so few failed as ``max_failed`` allows.
 
     Parameters
     ----------
@@ -98,6 +108,14 @@ def run_search(
         Called after each query.
     on_resume
         Called when a journal holds answers.
+    queries
+        Only these queries: their ids, or a pinned list (`read_pinned`) of them.
+    max_failed
+        The share of failed queries up to which the run has a verdict. Means are over the others,
+        with bounds (``failed_low``, ``failed_high``) as if those had scored 0 or 1.
+    ask_twice
+        How many queries are asked a second time (`sampled`), to see whether the answers are the
+        same. A retriever that says ``is_deterministic = True`` is held to it.
 
     Returns
     -------
@@ -124,12 +142,18 @@ def run_search(
     0.5
     """
     gold = gold_set if isinstance(gold_set, GoldSet) else load_gold_set(gold_set)
-    chosen = sorted(set(corpora) or {query.corpus for query in gold.queries})
     if not gold.queries:
         raise NothingToEvaluateError(f"{gold.path or 'the gold set'} holds no query")
     # Whatever cannot be used is found before the first query is asked.
     check_threshold(abstain_at)
+    check_limits(max_failed, ask_twice)
     settings = settings or Settings()
+    pinned, ids = None, queries
+    if isinstance(queries, Path):
+        pinned = _pinned(queries, gold)
+        ids = pinned.ids
+    assert not isinstance(ids, Path)
+    chosen = sorted(set(corpora) or _corpora_of(gold, ids))
     before = None if baseline is None else load_search_run(baseline)
     documents = read_corpus(corpus) if isinstance(corpus, Path) else corpus
     if documents is not None:
@@ -138,6 +162,7 @@ def run_search(
     spec, asked = _opened(retriever, options or {})
     facts = describe_retriever(asked)
     known = known_documents_of(asked) if documents is None else documents.ids()
+    is_declared = says(asked, "is_deterministic")
     results = run_queries(
         gold,
         asked,
@@ -153,7 +178,12 @@ def run_search(
         identity={"spec": shown_spec(spec), "options": shown_options(options or {})},
         fresh=fresh,
         on_resume=on_resume,
+        queries=ids,
+        ask_twice=ask_twice,
+        seed=settings.seed,
     )
+    if not results:
+        raise NothingToEvaluateError("no query is left to ask")
     run = search_run(
         gold,
         score_run(gold, results, settings),
@@ -164,6 +194,10 @@ def run_search(
         backlog=waiting,
         abstain_at=abstain_at,
         ids_checked=known is not None,
+        max_failed=max_failed,
+        is_declared=is_declared,
+        sample=sample_of(ask_twice, settings.seed),
+        pinned=None if pinned is None else pinned_facts(pinned),
     )
     if before is None:
         return run
@@ -185,10 +219,13 @@ class Request:
     abstain_at: float | None = None
     use_rerank: bool = True
     baseline: Path | None = None
-    backlog: str | None = None
+    backlog: str | BacklogSource | None = None
     out: Path = DEFAULT_OUT
     jobs: int = 1
     fresh: bool = False
+    queries: Path | None = None
+    max_failed: float = 0.0
+    ask_twice: int = ASK_TWICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +281,22 @@ def measured_run(
         fresh=request.fresh,
         progress=progress,
         on_resume=on_resume,
+        queries=request.queries,
+        max_failed=request.max_failed,
+        ask_twice=request.ask_twice,
     )
+
+
+def _pinned(path: Path, gold: GoldSet) -> Pinned:
+    """Return a pinned list whose queries the gold set has as they were when they were pinned."""
+    pinned = read_pinned(path)
+    if faults := pinning_faults(pinned, gold, {query.id for query in gold.queries}):
+        raise NothingToEvaluateError(f"{'; '.join(faults)}; `retrieval-eval search pin` pins anew")
+    return pinned
+
+
+def _corpora_of(gold: GoldSet, ids: Collection[str] | None) -> set[str]:
+    return {query.corpus for query in gold.queries if ids is None or query.id in ids}
 
 
 def _opened(retriever: Retriever | str, options: Mapping[str, str]) -> tuple[str, Retriever]:
@@ -287,7 +339,7 @@ def _check_corpora(corpus: Corpus, chosen: Collection[str]) -> None:
         )
 
 
-def _backlog(source: str) -> dict[str, Any]:
+def _backlog(source: str | BacklogSource) -> dict[str, Any]:
     return to_builtins(read_backlog(source))
 
 

@@ -5,6 +5,7 @@ Two kinds: between runs of one system on the same queries, and between samples o
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -90,6 +91,9 @@ def repeated_runs(
         raise BadInputError(
             "a ranked file answers the same every time; name finished runs of the system instead"
         )
+
+    # The repeats themselves show what a second answer would.
+    request = dataclasses.replace(request, ask_twice=0)
 
     def one(number: int) -> SearchRun:
         def report(done: int, total: int, name: str) -> None:

@@ -22,6 +22,7 @@ from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult as Answer
 from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME, Score, mean_of, score_run
 from retrieval_eval.search.settings import Settings
+from retrieval_eval.search.trust import trust_in, trust_of
 from retrieval_eval.values import REASONS, Value
 
 
@@ -51,9 +52,19 @@ def part_of(run: SearchRun, ids: Collection[str], gold: GoldSet | None = None) -
         refusals = abstention_of(
             kept, threshold=refusals.threshold, confidence=own.confidence, gate=gate
         )
+    whole = trust_of(run)
+    trust = trust_in(
+        kept,
+        ids_checked=whole.ids_checked,
+        max_failed=whole.max_failed_share,
+        is_declared=whole.is_declared,
+        sample=whole.sample,
+        confidence=own.confidence,
+    )
     return replace(
         run,
-        status=status_of(kept, metrics),
+        status=status_of(kept, metrics, trust),
+        trust=None if run.trust is None else trust,
         metrics=metrics,
         slices=slices,
         queries=kept,
@@ -102,8 +113,12 @@ def _scores(query: QueryResult, measures: Sequence[str]) -> Mapping[str, Score]:
     for name in measures:
         value = query.metrics.get(name)
         reason = query.reasons.get(name, "")
-        gap = Value.missing(reason if reason in REASONS else "not_recorded")
-        found[name] = Score(gap if value is None else Value.of(value, 1))
+        if value is None:
+            is_lost = reason == "query_failed" and query.answerable is True
+            gap = Value.missing(reason if reason in REASONS else "not_recorded")
+            found[name] = Score(gap, is_lost=is_lost)
+        else:
+            found[name] = Score(Value.of(value, 1))
     return found
 
 

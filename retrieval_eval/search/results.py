@@ -18,16 +18,31 @@ PROBLEMS: Final = (
 )
 """What can be odd about an answer that is still a ranking, in the order it is reported."""
 
-UNTRUSTED: Final[Mapping[str, str]] = {
-    "duplicate_documents": "a document came twice",
+FAILURES: Final[Mapping[str, str]] = {
+    "raised": "the retriever raised an error, timed out or could not be reached",
+    "not_a_ranking": "what came back is no list of documents that has an end",
     "nan_score": "a score was no finite number",
+    "duplicate_documents": "a document came twice",
     "unknown_documents": "the corpus has no such document",
+    "only_an_order": "a floor needs scores, and the answer has none",
+}
+"""Why a query failed: each code with its sentence. Nothing of a failed query is scored."""
+
+UNTRUSTED: Final[Mapping[str, str]] = {
+    code: FAILURES[code] for code in ("duplicate_documents", "nan_score", "unknown_documents")
 }
 """Problems of answers that earlier versions scored nevertheless; such an answer is a failure."""
 
 
 class RetrieverError(RetrievalEvalError):
-    """A retriever gave no usable answer to one query; the run goes on without it."""
+    """A retriever gave no usable answer to one query; the run goes on without it.
+
+    ``code`` is one of :data:`FAILURES`.
+    """
+
+    def __init__(self, message: str, code: str = "raised") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +53,11 @@ class QueryResult:
     does), holds each document once and at most as many as were requested. ``status`` is
     ``failed`` when the retriever raised, timed out or returned something that is no ranking (see
     `~retrieval_eval.search.returned.read_documents`);
-    then ``error`` is a sentence and the ranking is empty. ``is_refused`` says that documents were
-    found and all lay below the floor. ``problems`` are codes of :data:`PROBLEMS`. ``seconds`` is
-    the wall time of the call with all its retries.
+    then ``error`` is a sentence, ``failure`` a code of :data:`FAILURES`, and the ranking is empty.
+    ``is_refused`` says that documents were found and all lay below the floor. ``problems`` are
+    codes of :data:`PROBLEMS`. ``seconds`` is the wall time of the call with all its retries.
+    ``again`` is what the same question gave when it was asked a second time; None where it was
+    asked once.
     """
 
     id: str
@@ -50,3 +67,5 @@ class QueryResult:
     is_refused: bool = False
     problems: tuple[str, ...] = ()
     seconds: float | None = None
+    failure: str | None = None
+    again: QueryResult | None = None

@@ -16,7 +16,10 @@ from retrieval_eval.search.results import PROBLEMS, RetrieverError
 from retrieval_eval.values import as_number
 
 MAX_DOCUMENTS: Final = 100_000
-"""Documents read of one answer; an endless generator must not hang a run."""
+"""Documents of one answer; an endless generator must not hang a run, and what comes after these
+could score higher, so that a longer answer is none."""
+MAX_ID: Final = 4096
+"""Characters of a document id; a run keeps every one of them."""
 
 _EXPECTED: Final = (
     "expected a sequence of ScoredDoc, (document, score) pairs, mappings with doc (or id) and"
@@ -51,9 +54,10 @@ def read_documents(value: Any, known: Collection[str] | None = None) -> list[Sco
     Raises
     ------
     RetrieverError
-        When the answer cannot be trusted: the value is no sequence or iterator, an item is no
-        document, a score is no finite number, only some of the documents have one, a document
-        comes twice, or is none of the known ones.
+        When the answer cannot be trusted: the value is no sequence or iterator, it has more than
+        :data:`MAX_DOCUMENTS` items, an item is no document, an id is longer than :data:`MAX_ID`, a
+        score is no finite number, only some of the documents have one, a document comes twice, or
+        is none of the known ones.
 
     Examples
     --------
@@ -64,16 +68,23 @@ def read_documents(value: Any, known: Collection[str] | None = None) -> list[Sco
     """
     is_text = isinstance(value, str | bytes | bytearray | memoryview)
     if is_text or not isinstance(value, Sequence | Iterator):
-        raise RetrieverError(f"the retriever returned {_kind(value)}; {_EXPECTED}")
-    items = [_item(item, place) for place, item in enumerate(islice(value, MAX_DOCUMENTS), 1)]
+        raise _no_ranking(f"the retriever returned {_kind(value)}; {_EXPECTED}")
+    first_ones = islice(iter(value), MAX_DOCUMENTS + 1)
+    items = [_item(item, place) for place, item in enumerate(first_ones, 1)]
+    if len(items) > MAX_DOCUMENTS:
+        raise _no_ranking(f"the retriever returned more than {MAX_DOCUMENTS:,} documents")
     places: dict[str, int] = {}
     for place, (doc, _) in enumerate(items, 1):
         if (first := places.setdefault(doc, place)) != place:
-            raise RetrieverError(f"items {first} and {place} are the same document, {_shown(doc)}")
+            raise RetrieverError(
+                f"items {first} and {place} are the same document, {_shown(doc)}",
+                "duplicate_documents",
+            )
         if known is not None and doc not in known:
             raise RetrieverError(
                 f"item {place} is {_shown(doc)}, and the corpus has no such document"
-                f"{_other_form(doc, known)}"
+                f"{_other_form(doc, known)}",
+                "unknown_documents",
             )
     if all(score is None for _, score in items):
         return [ScoredDoc(doc, -float(rank)) for doc, rank in places.items()]
@@ -101,7 +112,9 @@ def rank(
         When there is a floor and the scores only say the rank.
     """
     if floor is not None and docs and says_rank_only(docs):
-        raise RetrieverError("a floor needs scores, and the retriever gives only an order")
+        raise RetrieverError(
+            "a floor needs scores, and the retriever gives only an order", "only_an_order"
+        )
     ordered = sorted(docs, key=lambda doc: (doc.score, doc.doc), reverse=True)
     top = tuple(ordered[:depth])
     found = {
@@ -123,9 +136,9 @@ def clean_text(text: str) -> str:
     """Return ``text`` as an artefact can hold it: half of a surrogate pair becomes U+FFFD."""
     # Both ways end in a plain string, whatever subclass it was.
     try:
-        return text.encode("utf-8").decode("utf-8")
+        return str.encode(text, "utf-8").decode("utf-8")
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return str.encode(text, "utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _item(item: Any, place: int) -> tuple[str, Any]:
@@ -137,25 +150,40 @@ def _item(item: Any, place: int) -> tuple[str, Any]:
         doc, score = item.get("doc", item.get("id")), item.get("score")
     elif isinstance(item, tuple | list):
         if len(item) != 2:
-            raise RetrieverError(f"item {place} has {len(item)} parts; {_EXPECTED}")
+            raise _no_ranking(f"item {place} has {len(item)} parts; {_EXPECTED}")
         doc, score = item
-    if isinstance(doc, str) and doc:
-        return clean_text(doc), score
-    if not isinstance(doc, bool) and isinstance(doc, UUID | Integral):
-        return str(doc), score
-    what = "an empty document id" if doc == "" else f"{_kind(doc)} for a document"
-    raise RetrieverError(f"item {place} has {what}; {_EXPECTED}")
+    if isinstance(doc, str):
+        # As a plain string, whatever a subclass makes of its methods.
+        doc = clean_text(doc)
+    elif not isinstance(doc, bool) and isinstance(doc, UUID | Integral):
+        doc = str(doc)
+    else:
+        raise _no_ranking(f"item {place} has {_kind(doc)} for a document; {_EXPECTED}")
+    if not doc:
+        raise _no_ranking(f"item {place} has an empty document id; {_EXPECTED}")
+    if len(doc) > MAX_ID:
+        size = f"{len(doc):,} characters, and {MAX_ID:,} are the most"
+        raise _no_ranking(f"item {place} has a document id of {size}")
+    return doc, score
 
 
 def _number(score: Any, which: str) -> float:
     if score is None:
-        raise RetrieverError(f"{which} has no score, and others have one")
+        raise RetrieverError(f"{which} has no score, and others have one", "nan_score")
     number = as_number(score)
     if number is None:
-        raise RetrieverError(f"{which} has {_kind(score)} for a score; expected a finite number")
-    if not math.isfinite(number):
-        raise RetrieverError(f"{which} has a score of {number}; expected a finite number")
-    return number
+        what = _kind(score)
+    elif not math.isfinite(number):
+        what = str(number)
+    else:
+        # Minus 0 ranks as 0 does, and is written as it.
+        return number + 0.0
+    stated = f"{what} for a score" if number is None else f"a score of {what}"
+    raise RetrieverError(f"{which} has {stated}; expected a finite number", "nan_score")
+
+
+def _no_ranking(message: str) -> RetrieverError:
+    return RetrieverError(message, "not_a_ranking")
 
 
 def _other_form(doc: str, known: Collection[str]) -> str:

@@ -56,7 +56,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _endless(document: Any) -> list[str]:
     """Return the places of numbers that no float can hold, which Python's JSON lets pass."""
-    if not _has_endless(document):
+    if _is_finite(document):
         return []
     found = []
     rest: list[tuple[Any, tuple[object, ...]]] = [(document, ())]
@@ -70,20 +70,19 @@ def _endless(document: Any) -> list[str]:
     return sorted(found)
 
 
-def _has_endless(document: Any) -> bool:
-    """Return whether there is such a number at all; most of the time of reading a run was this."""
-    least, most = -sys.float_info.max, sys.float_info.max
+def _is_finite(document: Any) -> bool:
+    """Return whether a float can hold every number; without places, since most runs are fine."""
+    most = sys.float_info.max
     rest = [document]
     while rest:
         value = rest.pop()
         for item in value.values() if type(value) is dict else value:
             kind = type(item)
-            if kind is float or kind is int:
-                if not least <= item <= most:
-                    return True
-            elif kind is dict or kind is list:
+            if kind is dict or kind is list:
                 rest.append(item)
-    return False
+            elif (kind is float or kind is int) and not -most <= item <= most:
+                return False
+    return True
 
 
 def _off_scale(document: Mapping[str, Any]) -> list[str]:

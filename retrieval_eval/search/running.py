@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -31,8 +31,9 @@ from retrieval_eval.search.protocol import (
     ScoredDoc,
     Staged,
 )
-from retrieval_eval.search.results import UNTRUSTED, QueryResult, Status
+from retrieval_eval.search.results import UNTRUSTED, QueryResult, RetrieverError, Status
 from retrieval_eval.search.returned import clean_text, rank, read_documents
+from retrieval_eval.values import DEFAULT_SEED
 
 _LONGEST_ERROR: Final = 500
 _FORMAT: Final = "retrieval-eval search run, version 1"
@@ -54,13 +55,19 @@ def run_queries(
     identity: Mapping[str, Any] | None = None,
     fresh: bool = False,
     on_resume: Callable[[int, int], None] | None = None,
+    queries: Collection[str] | None = None,
+    ask_twice: int = 0,
+    seed: int = DEFAULT_SEED,
 ) -> tuple[QueryResult, ...]:
     """Return what the retriever answers to each gold query, in the order of the gold set.
 
     Whatever goes wrong with one query makes that query ``failed`` and no more. Documents scored
     below ``floor`` are dropped. At most ``jobs`` queries are asked at once, and only of a retriever
     that says ``is_thread_safe = True``. With a ``journal`` an interrupted run is continued:
-    answered queries are not asked a second time, failed ones are.
+    answered queries are not asked anew, failed ones are.
+
+    After all of them ``ask_twice`` of those that were answered are asked once more, chosen by
+    `sampled` with ``seed``; what comes back is ``again`` of their result.
 
     Parameters
     ----------
@@ -81,6 +88,8 @@ def run_queries(
     on_resume
         Called with the number of queries that the journal answers, and that of all, if it answers
         any: everything that can be refused has passed by then.
+    queries
+        Ids of the queries to ask; None: all of them.
 
     Raises
     ------
@@ -90,43 +99,73 @@ def run_queries(
         none of the queries.
     """
     _check(depth, floor, jobs)
-    queries = _chosen(gold, corpora)
-    ask = _Asker(retriever, depth, floor, use_rerank, _by_corpus(known_documents, queries))
-    ask.check(queries)
-    book, answered = None, dict[str, QueryResult]()
+    asked = _chosen(gold, corpora, queries)
+    ask = _Asker(retriever, depth, floor, use_rerank, _by_corpus(known_documents, asked))
+    ask.check(asked)
+    book, answered, again = None, dict[str, QueryResult](), dict[str, QueryResult]()
     if journal is not None:
         documents = None if ask.known is None else documents_fingerprint(ask.known)
         settings = {
             "gold_set": gold.fingerprint,
-            "corpora": sorted({query.corpus for query in queries}),
+            "corpora": sorted({query.corpus for query in asked}),
             "retriever": {**(identity or {}), "facts": describe_retriever(retriever)},
             "depth": depth,
             "floor": floor,
             "use_rerank": use_rerank,
             "known_documents": documents,
         }
-        book, answered = open_journal(journal, settings, fresh=fresh)
-    results = {query.id: answered[query.id] for query in queries if query.id in answered}
+        if queries is not None:
+            settings["queries"] = sorted(query.id for query in asked)
+        book, answered, again = open_journal(journal, settings, fresh=fresh)
+    results = {query.id: answered[query.id] for query in asked if query.id in answered}
     if results and on_resume is not None:
-        on_resume(len(results), len(queries))
-    report = _Report(len(queries), progress)
-    for result in results.values():
-        report(result)
+        on_resume(len(results), len(asked))
+    twice = sampled([query.id for query in asked], ask_twice, seed=seed)
+    report = _Report(len(asked) + len(twice), progress)
+    jobs = jobs if says(retriever, "is_thread_safe") else 1
 
-    def answer(query: GoldQuery) -> QueryResult:
-        result = ask(query)
-        # In the thread that asked, so that an interruption loses nothing that was answered.
-        if book is not None:
-            book.record(result)
-        return result
+    def ask_all(chosen: Sequence[GoldQuery], found: dict[str, QueryResult], again: bool) -> None:
+        def answer(query: GoldQuery) -> QueryResult:
+            result = ask(query)
+            # In the thread that asked, so that an interruption loses nothing that was answered.
+            if book is not None:
+                book.record(result, is_second=again)
+            return result
 
-    missing = [query for query in queries if query.id not in results]
-    is_thread_safe = getattr(retriever, "is_thread_safe", False) is True
-    with closing(_answers(answer, missing, jobs if is_thread_safe else 1)) as answers:
-        for result in answers:
-            results[result.id] = result
-            report(result)
-    return tuple(results[query.id] for query in queries)
+        for query in chosen:
+            if query.id in found:
+                report(query.id)
+        with closing(_answers(answer, [q for q in chosen if q.id not in found], jobs)) as answers:
+            for result in answers:
+                found[result.id] = result
+                report(result.id)
+
+    ask_all(asked, results, again=False)
+    # After all others, so that what a retriever remembers of the last question matters less.
+    ask_all([q for q in asked if q.id in twice and results[q.id].status == "ok"], again, again=True)
+    return tuple(
+        replace(results[query.id], again=again.get(query.id) if query.id in twice else None)
+        for query in asked
+    )
+
+
+def sampled(ids: Collection[str], n: int, *, seed: int) -> frozenset[str]:
+    """Return the ``n`` ids whose SHA-256 together with the seed is smallest, or all if fewer.
+
+    Neither their order nor other queries beside them change which of two ids comes first.
+
+    Examples
+    --------
+    >>> sorted(sampled(["a", "b", "c", "d"], 2, seed=1))
+    ['c', 'd']
+    >>> sampled(["a", "b"], 0, seed=1)
+    frozenset()
+    """
+
+    def place(name: str) -> tuple[bytes, str]:
+        return sha256(f"{seed}:{name}".encode("utf-8", "surrogatepass")).digest(), name
+
+    return frozenset(sorted(ids, key=place)[:n])
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +187,17 @@ class _Asker:
             seconds = perf_counter() - start
             n_known = None if known is None else len(known)
             ranked = rank(docs, depth=self.depth, floor=self.floor, n_known=n_known)
+        except KeyboardInterrupt:
+            raise
         # The code of others may raise anything; leaving with sys.exit would look like success.
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001
+            code = error.code if isinstance(error, RetrieverError) else "raised"
             return QueryResult(
-                query.id, "failed", error=_sentence(error), seconds=perf_counter() - start
+                query.id,
+                "failed",
+                error=_sentence(error),
+                seconds=perf_counter() - start,
+                failure=code,
             )
         return QueryResult(
             query.id,
@@ -195,10 +241,10 @@ class _Report:
         self._total, self._progress = total, progress
         self._done = 0
 
-    def __call__(self, result: QueryResult) -> None:
+    def __call__(self, name: str) -> None:
         self._done += 1
         if self._progress is not None:
-            self._progress(self._done, self._total, result.id)
+            self._progress(self._done, self._total, name)
 
 
 def _answers(
@@ -225,9 +271,17 @@ def _check(depth: int, floor: float | None, jobs: int) -> None:
         raise BadInputError(f"the floor is {floor}; it must be a finite number")
 
 
-def _chosen(gold: GoldSet, corpora: Collection[str] | None) -> list[GoldQuery]:
+def _chosen(
+    gold: GoldSet, corpora: Collection[str] | None, ids: Collection[str] | None
+) -> list[GoldQuery]:
+    queries = list(gold.queries)
+    if ids is not None:
+        wanted = frozenset(ids)
+        if unknown := sorted(wanted - {query.id for query in queries}):
+            raise BadInputError(f"the gold set has no query {unknown[0]!r}")
+        queries = [query for query in queries if query.id in wanted]
     if corpora is None:
-        return list(gold.queries)
+        return queries
     known = {query.corpus for query in gold.queries}
     unknown = sorted(set(corpora) - known)
     if unknown:
@@ -235,7 +289,7 @@ def _chosen(gold: GoldSet, corpora: Collection[str] | None) -> list[GoldQuery]:
             f"no gold query belongs to corpus {', '.join(map(repr, unknown))};"
             f" the gold set has {', '.join(map(repr, sorted(known))) or 'none'}"
         )
-    return [query for query in gold.queries if query.corpus in corpora]
+    return [query for query in queries if query.corpus in corpora]
 
 
 def _by_corpus(
@@ -277,14 +331,28 @@ def describe_retriever(retriever: object) -> dict[str, Any]:
         return {}
     try:
         facts = json.loads(json_bytes(retriever.describe()))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInputError(
-            f"the retriever's describe() is of no use ({type(error).__name__}: {error});"
+            f"the retriever's describe() is of no use ({_sentence(error)});"
             " expected a mapping of JSON values"
         ) from error
     if not isinstance(facts, dict):
         raise BadInputError("the retriever's describe() returned no mapping; expected JSON values")
     return facts
+
+
+def says(retriever: object, name: str) -> bool:
+    """Return whether a retriever says of itself that something is so, such as ``is_thread_safe``.
+
+    Raises
+    ------
+    BadInputError
+        When looking at the attribute raises an error.
+    """
+    try:
+        return getattr(retriever, name, False) is True
+    except (Exception, SystemExit) as error:
+        raise BadInputError(f"the retriever's {name} is of no use ({_sentence(error)})") from error
 
 
 def known_documents_of(retriever: object) -> dict[str, frozenset[str]] | None:
@@ -304,9 +372,9 @@ def known_documents_of(retriever: object) -> dict[str, frozenset[str]] | None:
     try:
         if isinstance(retriever, KnowsDocuments):
             stated = retriever.known_documents
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInputError(
-            f"the retriever's known_documents is of no use ({type(error).__name__}: {error})"
+            f"the retriever's known_documents is of no use ({_sentence(error)})"
         ) from error
     if stated is None:
         return None
@@ -331,8 +399,10 @@ class Journal:
     path: Path
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
-    def record(self, result: QueryResult) -> None:
+    def record(self, result: QueryResult, *, is_second: bool = False) -> None:
         """Append one result as a whole line; may be called from several threads.
+
+        ``is_second`` marks what came back when a query was asked again.
 
         Raises
         ------
@@ -341,15 +411,15 @@ class Journal:
         """
         try:
             with self._lock:
-                append_line(self.path, _line(result))
+                append_line(self.path, _line(result, is_second=is_second))
         except OSError as error:
             raise _cannot_be("written", self.path, error) from error
 
 
 def open_journal(
     path: Path, settings: Mapping[str, Any], *, fresh: bool = False
-) -> tuple[Journal, dict[str, QueryResult]]:
-    """Return the journal at ``path`` and the answers it holds, by query id.
+) -> tuple[Journal, dict[str, QueryResult], dict[str, QueryResult]]:
+    """Return the journal at ``path`` and the first and second answers it holds, by query id.
 
     Failed queries are left out, and answers that an earlier version let pass (see
     :data:`UNTRUSTED`): they are asked again. A last line without its end was being
@@ -363,7 +433,8 @@ def open_journal(
     """
     # As they come back from the file, so that tuples and lists do not differ.
     wanted = json.loads(json_bytes(dict(settings)))
-    answered: dict[str, QueryResult] = {}
+    first: dict[str, QueryResult] = {}
+    second: dict[str, QueryResult] = {}
     try:
         lines = _whole_lines(path) if path.exists() else []
     except OSError as error:
@@ -371,13 +442,19 @@ def open_journal(
     if lines:
         _refuse_other(path, lines[0], wanted, fresh=fresh)
     if lines and not fresh:
-        results = (_result(path, number, line) for number, line in enumerate(lines[1:], 2))
-        answered = {result.id: result for result in results if _is_answer(result)}
+        for number, row in enumerate(lines[1:], 2):
+            result, is_second = _result(path, number, row)
+            if _is_answer(result):
+                (second if is_second else first)[result.id] = result
+        # The second answer to what was not answered at first belongs to no answer.
+        second = {name: result for name, result in second.items() if name in first}
     try:
-        write_bytes(path, b"".join([_header(wanted), *map(_line, answered.values())]))
+        rows = [_line(result) for result in first.values()]
+        rows += [_line(result, is_second=True) for result in second.values()]
+        write_bytes(path, b"".join([_header(wanted), *rows]))
     except OSError as error:
         raise _cannot_be("written", path, error) from error
-    return Journal(path), answered
+    return Journal(path), first, second
 
 
 def documents_fingerprint(documents: Mapping[str, Collection[str]]) -> str:
@@ -423,12 +500,14 @@ def _refuse_other(path: Path, line: bytes, wanted: dict[str, Any], *, fresh: boo
     )
 
 
-def _line(result: QueryResult) -> bytes:
+def _line(result: QueryResult, *, is_second: bool = False) -> bytes:
     return json_bytes(
         {
             "id": result.id,
+            **({"is_second": True} if is_second else {}),
             "status": result.status,
             "error": result.error,
+            "failure": result.failure,
             "ranking": [[doc.doc, doc.score] for doc in result.ranking],
             "is_refused": result.is_refused,
             "problems": list(result.problems),
@@ -437,11 +516,11 @@ def _line(result: QueryResult) -> bytes:
     )
 
 
-def _result(path: Path, number: int, line: bytes) -> QueryResult:
+def _result(path: Path, number: int, line: bytes) -> tuple[QueryResult, bool]:
     row, _ = decode(line.decode("utf-8", "replace"))
     if not isinstance(row, dict) or not _is_result(row):
         raise BadInputError(f"{path}: line {number}: no result of a query; {_START_ANEW}")
-    return QueryResult(
+    result = QueryResult(
         id=row["id"],
         status=cast("Status", row["status"]),
         error=row["error"],
@@ -449,7 +528,9 @@ def _result(path: Path, number: int, line: bytes) -> QueryResult:
         is_refused=row["is_refused"],
         problems=tuple(row["problems"]),
         seconds=row["seconds"],
+        failure=row.get("failure"),
     )
+    return result, row.get("is_second") is True
 
 
 def _is_result(row: dict[str, Any]) -> bool:
@@ -458,6 +539,7 @@ def _is_result(row: dict[str, Any]) -> bool:
         isinstance(row.get("id"), str)
         and row.get("status") in ("ok", "failed")
         and isinstance(row.get("error", 0), str | None)
+        and isinstance(row.get("failure"), str | None)
         and isinstance(row.get("is_refused"), bool)
         and isinstance(problems, list)
         and all(isinstance(code, str) for code in problems)

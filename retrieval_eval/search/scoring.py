@@ -37,13 +37,15 @@ class Score:
     """One measure of one query, its range over orders of ties, and its unjudged upper bound.
 
     The three numbers are None where ``value`` is not computable, ``unjudged_high`` also where the
-    measure has no such bound (Judged).
+    measure has no such bound (Judged). ``is_lost`` says that there would be a value, had the query
+    not failed: it may be anything from 0 to 1.
     """
 
     value: Value
     tie_low: float | None = None
     tie_high: float | None = None
     unjudged_high: float | None = None
+    is_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +116,19 @@ def _scored(
     runs = {query: {d.doc: d.score for d in docs} for query, docs in rankings.items()}
     found = evaluate_rankings(qrels, runs, settings.measures, convention=CONVENTION)
     scores = _scores_by_query(by_id, found, upper_bounds(qrels, rankings, settings.measures))
-    failed = dict.fromkeys(settings.measures, Score(Value.missing("query_failed")))
     return tuple(
-        QueryScore(by_id[result.id], result, scores.get(result.id, failed)) for result in results
+        QueryScore(
+            by_id[result.id],
+            result,
+            scores.get(result.id) or _lost(by_id[result.id], settings.measures),
+        )
+        for result in results
     )
+
+
+def _lost(query: GoldQuery, measures: Sequence[str]) -> dict[str, Score]:
+    gap = Value.missing("query_failed")
+    return {name: Score(gap, is_lost=_has_truth(query, name)) for name in measures}
 
 
 def _scores_by_query(
@@ -144,8 +155,12 @@ def _scores_by_query(
 
 def _gap(query: GoldQuery, name: str) -> Score:
     """Return the measure of a query that did not fail and has no value."""
-    has_truth = query.relevant if parse_measure(name).name == "Judged" else query.n_relevant
+    has_truth = _has_truth(query, name)
     return Score(Value.missing("nothing_retrieved" if has_truth else "no_ground_truth"))
+
+
+def _has_truth(query: GoldQuery, name: str) -> bool:
+    return bool(query.relevant if parse_measure(name).name == "Judged" else query.n_relevant)
 
 
 def _slice(queries: Sequence[QueryScore], settings: Settings) -> RunSlice:
@@ -160,7 +175,8 @@ def _slice(queries: Sequence[QueryScore], settings: Settings) -> RunSlice:
 def mean_of(scores: Sequence[Score], settings: Settings) -> MetricMean:
     """Return the mean of one measure over queries, given in a stable order (by query id).
 
-    The interval is the studentised bootstrap interval, queries being the units.
+    The interval is the studentised bootstrap interval, queries being the units. ``failed_low`` and
+    ``failed_high`` are the mean over these and the lost queries, had those scored 0, or 1.
     """
     numbers = [s.value.value for s in scores if s.value.value is not None]
     gaps = Counter(s.value.reason for s in scores if s.value.reason is not None)
@@ -178,6 +194,8 @@ def mean_of(scores: Sequence[Score], settings: Settings) -> MetricMean:
         else Value.missing("no_computable_values")
     )
     unjudged_high = _average(score.unjudged_high for score in scores)
+    n_lost = sum(score.is_lost for score in scores)
+    n_all = len(numbers) + n_lost
     return MetricMean(
         **value.to_json(),
         n_not_computable=gaps.total(),
@@ -188,6 +206,8 @@ def mean_of(scores: Sequence[Score], settings: Settings) -> MetricMean:
         tie_high=_average(score.tie_high for score in scores),
         unjudged_low=None if unjudged_high is None else value.value,
         unjudged_high=unjudged_high,
+        failed_low=math.fsum(numbers) / n_all if n_lost else None,
+        failed_high=(math.fsum(numbers) + n_lost) / n_all if n_lost else None,
     )
 
 

@@ -21,6 +21,8 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.settings import BASE_MEASURES, DEFAULT_K
+from retrieval_eval.search.trust import line as trust_line
+from retrieval_eval.search.trust import warnings
 from retrieval_eval.values import counted, signed
 
 DASH: Final = "—"
@@ -42,6 +44,7 @@ def header(document: SearchRun) -> list[tuple[str, str]]:
         ("corpus", _corpora(run)),
         ("gold set", f"{labelled}, {PROVISIONAL}" if gold.is_provisional else labelled),
         ("queries", _queries(status)),
+        ("answers", trust_line(document)),
         ("retriever", _retriever(use)),
         ("reranker", _reranker(use)),
         ("floor", "none" if use.floor is None else f"{use.floor:g}"),
@@ -51,6 +54,7 @@ def header(document: SearchRun) -> list[tuple[str, str]]:
 def notices(document: SearchRun) -> list[str]:
     """Return the sentences a reader must not miss: no verdict, invented or provisional labels."""
     found = [f"No verdict: {reason}." for reason in document.status.reasons]
+    found += [f"Warning: {warning}." for warning in warnings(document)]
     found += simulated(document)
     found += _without_labels(document)
     if document.run.gold_set.is_provisional:

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import shutil
 import subprocess
 import sys
-import zipfile
 from datetime import date
 from importlib.metadata import entry_points
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-import yaml
 
 from retrieval_eval import schema
 from retrieval_eval.cli.main import run
@@ -29,7 +24,6 @@ from tests.searches import written
 pytest_plugins = ["pytester"]
 
 PLUGIN = "retrieval_eval.search.guard.pytest_plugin"
-WORKFLOW = "docs/github-workflow/retrieval-guard.yml"
 WHY = """
 [[justification]]
 metrics = { "P@5" = 40 }
@@ -494,149 +488,3 @@ def test_the_fixture_takes_the_noise_of_the_root_folder(pytester):
         """,
     )
     result.assert_outcomes(passed=1)
-
-
-# The workflow, step by step as it would run.
-
-
-@pytest.fixture(scope="module")
-def workflow(project):
-    return yaml.safe_load((project / WORKFLOW).read_text(encoding="utf-8"))
-
-
-def test_the_workflow_uses_nothing_of_others_and_may_write_nothing(workflow):
-    (job,) = workflow["jobs"].values()
-    used = [step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step]
-    assert used == ["actions/checkout", "actions/setup-python"]
-    assert workflow["permissions"] == {"contents": "read"}
-    # Text of a pull request never becomes part of a script.
-    assert not any("${{" in step.get("run", "") for step in job["steps"])
-    assert "pull_request" in workflow[True]  # YAML 1.1 reads "on" as true
-    assert "secrets" not in json.dumps(job)
-
-
-def test_the_workflow_installs_nothing_that_is_not_pinned(workflow):
-    (job,) = workflow["jobs"].values()
-    lines = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
-    installs = [line.split() for line in lines if "install" in line]
-    assert installs
-    for words in installs:
-        named = [word.strip('"') for word in words[words.index("install") + 1 :]]
-        operands = [word for word in named if not word.startswith("-")]
-        # A lock file whose hashes are required, or a file of the repository and no index.
-        assert all(word.startswith("$TOOL") for word in operands), words
-        assert "--require-hashes" in named or {"--no-index", "--no-deps"} <= {*named}
-
-
-@pytest.fixture(scope="module")
-def tool(project, tmp_path_factory):
-    """What a team commits of this tool: its wheel, and a lock file; here of one small package."""
-    folder = tmp_path_factory.mktemp("tool")
-    call = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(call, cwd=project, check=True, capture_output=True)
-    links = folder / "index"
-    links.mkdir()
-    pinned = links / "pinned-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(pinned, "w") as archive:
-        archive.writestr("pinned.py", "")
-        archive.writestr("pinned-1.0.dist-info/METADATA", "Name: pinned\nVersion: 1.0\n")
-        archive.writestr("pinned-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        archive.writestr("pinned-1.0.dist-info/RECORD", "pinned.py,,\n")
-    digest = hashlib.sha256(pinned.read_bytes()).hexdigest()
-    (folder / "requirements.lock").write_text(f"pinned==1.0 --hash=sha256:{digest}\n")
-    return folder
-
-
-@pytest.fixture
-def steps(workflow, tool, demo, tmp_path):
-    """Give a function that runs the steps of the job as GitHub would, in the demo's folder."""
-    return lambda **fields: run_workflow(workflow, demo, tmp_path, **{"TOOL": str(tool), **fields})
-
-
-def run_workflow(workflow, root, folder, **fields):
-    """Return exit codes by step, and the summary."""
-    (job,) = workflow["jobs"].values()
-    summary, site = folder / "summary.md", folder / "site"
-    paths = [str(site), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {
-        **os.environ,
-        **job["env"],
-        "RESULTS": str(folder / "results"),
-        "GITHUB_SHA": "0123abc",
-        "GITHUB_STEP_SUMMARY": str(summary),
-        # Packages go into a folder of their own, and nothing is downloaded.
-        "PIP_TARGET": str(site),
-        "PIP_FIND_LINKS": f"{fields['TOOL']}/index",
-        "PIP_NO_INDEX": "1",
-        "PYTHONPATH": os.pathsep.join(paths),
-        "PATH": os.pathsep.join(
-            [str(site / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
-        ),
-        **fields,
-    }
-    codes, has_failed = {}, False
-    for step in job["steps"]:
-        if "run" not in step or (has_failed and step.get("if") != "always()"):
-            continue
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-e", "-c", step["run"]],
-            cwd=root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        codes[step["name"]] = done.returncode
-        has_failed = has_failed or done.returncode != 0
-        assert "Traceback" not in done.stderr, done.stderr
-    return codes, summary.read_text(encoding="utf-8")
-
-
-STEPS = ["Install", "Measure this change", "Compare with the baseline", "Show the verdict"]
-
-
-def test_the_workflow_passes_an_unchanged_system(steps):
-    codes, summary = steps()
-    assert codes == dict.fromkeys(STEPS, 0)
-    assert summary.startswith(MARKER)
-    assert "Retrieval guard: PASS: 3 thresholds: 2 pass, 1 not applied" in summary
-    assert "0123abc of " in summary
-
-
-def test_the_workflow_fails_a_change_that_loses_documents(steps, demo, tmp_path):
-    # A corpus without every second document, which is what a broken index build leaves.
-    kept = (demo / "data/eval/corpus.jsonl").read_text().splitlines(keepends=True)[::2]
-    (tmp_path / "corpus.jsonl").write_text("".join(kept))
-    codes, summary = steps(RETRIEVER=f"bm25:{tmp_path}/corpus.jsonl")
-    assert list(codes.values()) == [0, 0, 1, 0]
-    assert "Retrieval guard: BREACH" in summary
-    assert "<summary>P&#64;5" in summary
-
-
-def test_the_workflow_shows_that_queries_failed(steps, tmp_path):
-    (tmp_path / "broken_retriever.py").write_text(
-        "def search(query, *, corpus, k):\n    raise ConnectionError('the index is away')\n"
-    )
-    codes, summary = steps(RETRIEVER="broken_retriever:search")
-    assert list(codes.values()) == [0, 0, 2, 0]
-    assert "Retrieval guard: NO VERDICT" in summary
-    assert "queries failed" in summary
-
-
-def test_the_workflow_stops_at_a_package_of_another_hash(steps, tool, tmp_path):
-    changed = tmp_path / "tool"
-    shutil.copytree(tool, changed)
-    lock = changed / "requirements.lock"
-    lock.write_text(lock.read_text()[:-65] + "0" * 64 + "\n")
-    codes, summary = steps(TOOL=str(changed))
-    assert list(codes) == ["Install", "Show the verdict"]
-    assert codes["Install"] != 0
-    assert not (tmp_path / "site").exists()
-    assert summary == "Retrieval guard: no verdict, an earlier step failed.\n"
-
-
-def test_the_workflow_says_when_nothing_could_be_measured(steps):
-    codes, summary = steps(RETRIEVER="bm25:none.jsonl")
-    assert list(codes) == ["Install", "Measure this change", "Show the verdict"]
-    assert codes["Measure this change"] not in (0, 2)
-    assert summary == "Retrieval guard: no verdict, an earlier step failed.\n"

@@ -7,30 +7,37 @@ noise, or the queries), then the rule, the bounds and the justifications give ea
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final, Literal
+from itertools import islice
+from typing import Any, Final, Literal
 
 from msgspec import structs
 
+from retrieval_eval.metrics.ranking.measures import Measure, parse_measure
 from retrieval_eval.model import guard as model
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import (
     DecisionRule,
     GuardedRun,
+    GuardPolicy,
     GuardRow,
     GuardRuling,
     GuardSlice,
     Mover,
+    SliceRuling,
 )
 from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.comparability import judge_faults, judge_of, run_faults, run_notes
+from retrieval_eval.search.guard.approvals import Approvals
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.measured import Measured, Side, measure
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults
+from retrieval_eval.search.guard.policy import policy_of
 from retrieval_eval.search.guard.rendering import headline
 from retrieval_eval.search.guard.rule import (
     BREACH,
@@ -44,15 +51,27 @@ from retrieval_eval.search.guard.rule import (
 from retrieval_eval.search.guard.thresholds import PINNED, Part, Threshold, Thresholds
 from retrieval_eval.search.named_metrics import BLOCK_OF, query_ids
 from retrieval_eval.search.noise import staleness
-from retrieval_eval.search.noise_level import MOST_RUNS, NoiseLevel, noise_test, runs_needed
+from retrieval_eval.search.noise_level import (
+    MOST_RUNS,
+    NoiseLevel,
+    beyond_noise,
+    noise_test,
+    runs_needed,
+)
 from retrieval_eval.search.paired_change import Resampling
-from retrieval_eval.values import DEFAULT_SEED, Value
+from retrieval_eval.search.scoring import NO_NAME
+from retrieval_eval.search.trust import trust_of
+from retrieval_eval.stats.intervals import clopper_pearson
+from retrieval_eval.values import DEFAULT_SEED, Value, counted
 
 RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]
 RunVerdict = Literal["pass", "breach", "no_verdict"]
-DecidedBy = Literal["threshold", "noise", "significance"]
+DecidedBy = Literal["threshold", "determinism", "noise", "significance"]
 
 N_MOVERS: Final = 10
+_SEVERITY: Final[Sequence[RowVerdict]] = (
+    *("skipped", "pass", "within_noise", "overridden", "no_verdict", "breach"),
+)
 _EXIT_CODES: Final[Mapping[RunVerdict, Literal[0, 1, 2]]] = {
     "pass": 0,
     "breach": 1,
@@ -71,8 +90,11 @@ def check(
     pinned: Pinned | None = None,
     lists: Mapping[str, Pinned] | None = None,
     justifications: Sequence[Justification] = (),
+    approvals: Sequence[Approvals] | None = None,
     noise: NoiseFloor | None = None,
     notes: Sequence[str] = (),
+    policy: str | None = None,
+    look: int = 1,
     seed: int = DEFAULT_SEED,
 ) -> GuardRuling:
     """Compare one or more search runs with a baseline.
@@ -94,51 +116,155 @@ def check(
         Pinned lists that are slices of thresholds, by the path written there.
     justifications
         Breaches that were accepted in writing.
+    approvals
+        Records of a Git host: a justification then counts only where one of them shows that its
+        second approver approved. None: no record, and approvals are unverified.
     noise
         The noise of the system (schema ``search_noise``), which decides under the shipped rule.
     notes
         More to know, such as why the noise is stale.
+    policy
+        The digest that the policy must have, or its first characters; with another there is no
+        verdict.
+    look
+        Which guard against this baseline it is, from 1: where the thresholds share alpha over
+        several, its level depends on it.
     seed
         Seed of intervals and tests.
     """
+    level = thresholds.level(look)
     sides = Side(runs), Side(baselines)
     run = runs[0]
     scope = None if pinned is None else frozenset(pinned.ids)
     faults = [] if pinned is None else _pinning(pinned, gold, run)
     faults += run_faults(runs, baselines, scope)
+    digests = policy_of(
+        thresholds, seed=seed, pinned=pinned, lists=lists, justifications=justifications
+    )
+    if policy is not None and not digests.digest.startswith(policy.lower()):
+        faults.append(f"the policy is {digests.digest[:12]}, and {policy[:12]} was expected")
     settings = run.run.settings
+    groups = [
+        [row] if faults else _with_slices(row, sides[1].first, scope) for row in thresholds.rows
+    ]
+    # Only where alpha is shared do p-values have to be smaller than usual.
+    n_rows = max(sum(map(len, groups)), 1)
+    strictest = None if thresholds.looks is None else level / n_rows
     measured = []
-    for threshold in thresholds.rows:
+    for threshold in (one for group in groups for one in group):
         ids, why = _ids_of(threshold, run, scope, lists or {}, gold)
         if faults or why:
-            gap = Value.missing("no_computable_values")
-            measured.append(Measured(threshold, gap, gap, faults=tuple(faults or why)))
+            measured.append(_missing(threshold, faults=tuple(faults or why)))
+        elif threshold.slices and threshold.part is None:
+            why = [f"no {_listed(threshold)} has {threshold.min_queries} queries, and is not all"]
+            measured.append(_missing(threshold, not_applied=why[0]))
         else:
-            measured.append(measure(threshold, *sides, ids, Resampling.of(settings, seed)))
+            resampling = Resampling.of(settings, seed)
+            measured.append(measure(threshold, *sides, ids, resampling, strictest))
     known_noise = usable_noise(noise, *sides, pinned)
-    found = rulings(measured, thresholds, justifications, today, known_noise)
-    notes = [*run_notes(runs, baselines), *notes, *_unused(found, justifications, today)]
+    deciding = replace(thresholds, alpha=level)
+    accepted = [Accepted.by(one, approvals) for one in justifications]
+    found = rulings(measured, deciding, accepted, today, known_noise)
+    notes = [*run_notes(runs, baselines), *notes, *_unused(found, accepted, today)]
+    if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
+        notes.append(_repeated(sides))
     if noise is not None and known_noise.document is None:
         notes.append(f"{known_noise.why}, so it decided nothing")
+    rest = iter(found)
     return _verdict(
-        [_row(one, thresholds.alpha, _movers(one.measured, *sides)) for one in found],
+        [_grouped(list(islice(rest, len(group))), level, sides) for group in groups],
         thresholds,
         today,
         seed=seed,
+        look=look,
         reasons=tuple(faults),
         notes=tuple(notes),
         run=_side(sides[0]),
         baseline=_side(sides[1]),
         confidence=settings.confidence,
         n_pinned=None if scope is None else len(scope),
+        policy=digests,
+    )
+
+
+def _repeated(sides: tuple[Side, Side]) -> str:
+    """Return what it rests on that both systems count as deterministic."""
+    trusts = [trust_of(run) for side in sides for run in side.runs]
+    n = sum(trust.n_asked_twice for trust in trusts)
+    if not n:
+        return "the retriever says that it is deterministic, and no query was asked twice"
+    high = clopper_pearson(0, n, confidence=0.95).high.value or 0.0
+    text = f"{counted(n, 'query')} of both sides asked twice, all with the same answer, so at most "
+    return f"{text}{high:.0%} of queries (95%) vary: any change beyond a threshold counts as real"
+
+
+def _with_slices(
+    threshold: Threshold, baseline: SearchRun, scope: frozenset[str] | None
+) -> list[Threshold]:
+    """Return a threshold for each slice it declares, itself where it declares or finds none.
+
+    A slice that holds every query looked at is none: the threshold of the whole judges it.
+    """
+    sizes = Counter(
+        (dimension, getattr(query, dimension) or NO_NAME)
+        for query in baseline.queries
+        if scope is None or query.id in scope
+        for dimension in threshold.slices
+    )
+    n = len(baseline.queries) if scope is None else len(scope)
+    parts = [Part(*key) for key, size in sizes.items() if threshold.min_queries <= size < n]
+    return [replace(threshold, part=part) for part in parts] or [threshold]
+
+
+def _listed(threshold: Threshold) -> str:
+    return " or ".join(threshold.slices)
+
+
+def _missing(threshold: Threshold, faults: tuple[str, ...] = (), not_applied: str = "") -> Measured:
+    gap = Value.missing("no_computable_values")
+    return Measured(threshold, gap, gap, faults=faults, not_applied=not_applied)
+
+
+def _grouped(found: Sequence[Ruling], alpha: float, sides: tuple[Side, Side]) -> GuardRow:
+    """Return the row of a threshold: that of its worst slice where it declares slices."""
+    ordered = sorted(found, key=_badness, reverse=True)
+    worst = ordered[0]
+    row = _row(worst, alpha, _movers(worst.measured, *sides))
+    if not worst.measured.threshold.slices:
+        return row
+    judged = [one for one in ordered if one.measured.threshold.part is not None]
+    n_breaches = sum(one.verdict == "breach" for one in judged)
+    if n_breaches > 1:
+        row = structs.replace(row, reasons=(*row.reasons, f"{n_breaches} slices breach"))
+    return structs.replace(
+        row,
+        worst_of=worst.measured.threshold.slices,
+        slices=tuple(map(_slice_ruling, judged)),
+    )
+
+
+def _badness(found: Ruling) -> tuple[int, float]:
+    m = found.measured
+    return _SEVERITY.index(found.verdict), (m.harm_points or 0.0) - (m.limit_points or 0.0)
+
+
+def _slice_ruling(found: Ruling) -> SliceRuling:
+    m = found.measured
+    assert m.threshold.part is not None
+    return SliceRuling(
+        dimension=m.threshold.part.dimension,
+        value=m.threshold.part.value,
+        n_queries=m.n_pairs,
+        change_points=m.change_points,
+        p_adjusted=found.p_adjusted,
+        verdict=found.verdict,
     )
 
 
 def no_verdict(thresholds: Thresholds, reasons: Sequence[str], today: date) -> GuardRuling:
     """Return the verdict on a run or a baseline that cannot even be read as one."""
-    gap = Value.missing("no_computable_values")
     found = [
-        Ruling(Measured(threshold, gap, gap, faults=tuple(reasons)), "no_verdict", tuple(reasons))
+        Ruling(_missing(threshold, tuple(reasons)), "no_verdict", tuple(reasons))
         for threshold in thresholds.rows
     ]
     rows = [_row(one, thresholds.alpha) for one in found]
@@ -152,11 +278,13 @@ def _verdict(
     *,
     reasons: tuple[str, ...],
     notes: tuple[str, ...] = (),
+    look: int = 1,
     seed: int = DEFAULT_SEED,
     run: GuardedRun | None = None,
     baseline: GuardedRun | None = None,
     confidence: float | None = None,
     n_pinned: int | None = None,
+    policy: GuardPolicy | None = None,
 ) -> GuardRuling:
     verdict = _overall(rows, reasons)
     return GuardRuling(
@@ -166,13 +294,21 @@ def _verdict(
         headline=headline(verdict, rows),
         reasons=reasons,
         notes=notes,
-        decision=DecisionRule(rule=thresholds.rule, alpha=thresholds.alpha, seed=seed),
+        decision=DecisionRule(
+            rule=thresholds.rule,
+            alpha=thresholds.alpha,
+            seed=seed,
+            looks=thresholds.looks,
+            look=None if thresholds.looks is None else look,
+            level=None if thresholds.looks is None else thresholds.level(look),
+        ),
         today=today.isoformat(),
         run=run,
         baseline=baseline,
         confidence=confidence,
         n_pinned=n_pinned,
         rows=tuple(rows),
+        policy=policy,
     )
 
 
@@ -220,19 +356,22 @@ def _ids_of(
     return ids, why
 
 
-def _unused(rulings: Sequence[Ruling], given: Sequence[Justification], today: date) -> list[str]:
+def _unused(rulings: Sequence[Ruling], given: Sequence[Accepted], today: date) -> list[str]:
     used = [one.justification for one in rulings]
     breached = [one.measured.threshold for one in rulings if one.verdict == "breach"]
     found = []
-    for one in given:
-        if any(one is other for other in used):
+    for accepted in given:
+        one = accepted.justification
+        if any(accepted is other for other in used):
             continue
         name = ", ".join(one.names)
         is_about_breach = any(one.covers(threshold) for threshold in breached)
-        if not one.is_valid(today) and is_about_breach:
-            found.append(f"the justification of {name} expired on {one.expires}: it counts no more")
-        elif not is_about_breach:
+        if not is_about_breach:
             found.append(f"the justification of {name} was not needed")
+        elif not one.is_valid(today):
+            found.append(f"the justification of {name} expired on {one.expires}: it counts no more")
+        elif accepted.problem is not None:
+            found.append(f"the justification of {name} does not count: {accepted.problem}")
     return found
 
 
@@ -300,6 +439,13 @@ class Noise:
             **structs.asdict(found.run_to_run),
         )
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether all runs are of retrievers that are deterministic, as far as is known."""
+        is_known = self.document is None or self.document.is_deterministic
+        trusts = [trust_of(run) for side in self.sides for run in side.runs]
+        return is_known and all(trust.is_deterministic for trust in trusts)
+
     def is_deterministic(self, level: NoiseLevel | None) -> bool:
         """Return whether no answer ever moved in the runs that noise is taken from."""
         is_still = level is None or self.document is None or self.document.is_deterministic
@@ -353,7 +499,8 @@ class Evidence:
 def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
     """Return the evidence that a change is real, under a rule.
 
-    A metric that is no mean over queries has nothing but its threshold.
+    A metric that is no mean over queries has nothing but its threshold. Of deterministic systems
+    any change of what the retriever answers is real, as with a noise file that says so.
     """
     found = Evidence("significance", m.p_value, m.error_points, m.n_pairs - 1)
     if rule == "threshold" or m.change is None or m.harm_points is None:
@@ -362,6 +509,11 @@ def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
         return found
     measured = noise.level(m)
     levels = m.spreads if measured is None else (*m.spreads, measured)
+    # Drafts are not the retriever's, and may vary where its answers do not.
+    is_of_drafts = BLOCK_OF.get(m.threshold.metric, ("",))[0] == "claims"
+    if not levels and noise.is_repeatable and not is_of_drafts:
+        p_value = beyond_noise(m.harm_points, 0.0, 1)
+        return Evidence("determinism", p_value, 0.0, 1, sides=noise.n_runs)
     if not levels:
         is_by_queries = rule == "threshold_and_real"
         return found if is_by_queries else Evidence("noise", math.nan, math.nan, 0, noise.gap(m))
@@ -380,6 +532,34 @@ def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Accepted:
+    """A justification and what the records of a Git host show of its approval.
+
+    ``commit`` is the one that the second approver approved; None without records. ``problem`` says
+    why the records do not show the approval; it then does not count.
+    """
+
+    justification: Justification
+    commit: str | None = None
+    problem: str | None = None
+
+    @classmethod
+    def by(cls, one: Justification, approvals: Sequence[Approvals] | None) -> Accepted:
+        """Return a justification with what the records show; None: there are none."""
+        if approvals is None:
+            return cls(one)
+        problems = [(record, record.problem(one)) for record in approvals]
+        for record, problem in problems:
+            if problem is None:
+                return cls(one, commit=record.commit)
+        return cls(one, problem=problems[0][1] if problems else "no record of approvals was given")
+
+    def counts(self, today: date) -> bool:
+        """Return whether it has not expired, and no record speaks against it."""
+        return self.problem is None and self.justification.is_valid(today)
+
+
+@dataclass(frozen=True, slots=True)
 class Ruling:
     """One threshold with its verdict.
 
@@ -395,13 +575,13 @@ class Ruling:
     evidence: Evidence | None = None
     p_adjusted: float | None = None
     detectable_points: float | None = None
-    justification: Justification | None = None
+    justification: Accepted | None = None
 
 
 def rulings(
     measured: Sequence[Measured],
     thresholds: Thresholds,
-    justifications: Sequence[Justification],
+    justifications: Sequence[Accepted],
     today: date,
     noise: Noise,
 ) -> list[Ruling]:
@@ -415,7 +595,7 @@ def rulings(
     decided = _decided(changes, found, thresholds)
     strictest = thresholds.alpha / max(sum(not math.isnan(one.p_value) for one in found), 1)
     place_of = {id(m): place for place, m in enumerate(changes)}
-    valid = [one for one in justifications if one.is_valid(today)]
+    valid = [one for one in justifications if one.counts(today)]
     rows = []
     for m in measured:
         place = place_of.get(id(m))
@@ -431,13 +611,14 @@ def rulings(
     return rows
 
 
-def _excused(row: Ruling, justifications: Sequence[Justification]) -> Ruling:
+def _excused(row: Ruling, justifications: Sequence[Accepted]) -> Ruling:
     """Return a breach as overridden where a justification states its metric and its size."""
     threshold, points = row.measured.threshold, row.measured.breach_points
     for one in justifications:
-        if one.excuses(threshold, points):
+        if one.justification.excuses(threshold, points):
             return replace(row, verdict="overridden", justification=one)
-    sizes = [one.metrics[threshold.metric] for one in justifications if one.covers(threshold)]
+    about = [one.justification for one in justifications]
+    sizes = [one.metrics[threshold.metric] for one in about if one.covers(threshold)]
     if not sizes:
         return row
     summary = f"the justification excuses at most {max(sizes):g} points, and these are {points:.2f}"
@@ -499,9 +680,10 @@ def _in_queries(points: float | None, n: int) -> float | None:
 
 
 def _excuse(found: Ruling) -> model.Justification | None:
-    one, name = found.justification, found.measured.threshold.metric
-    if one is None:
+    if found.justification is None:
         return None
+    one, name = found.justification.justification, found.measured.threshold.metric
+    commit = found.justification.commit
     return model.Justification(
         metric=name,
         part=_slice(one.part),
@@ -511,6 +693,8 @@ def _excuse(found: Ruling) -> model.Justification | None:
         expires=one.expires.isoformat(),
         max_points=one.metrics[name],
         excused_points=found.measured.breach_points,
+        approval="unverified" if commit is None else "verified",
+        approved_commit=commit,
     )
 
 
@@ -521,7 +705,7 @@ def _movers(m: Measured, run: Side, baseline: Side) -> tuple[Mover, ...]:
     sign = 1.0 if m.threshold.direction == "down is bad" else -1.0
     worst = sorted(m.contributions.items(), key=lambda item: (sign * item[1], item[0]))[:N_MOVERS]
     before, now = (side.per_query(m.threshold.metric) for side in (baseline, run))
-    queries = {query.id: query for query in run.first.queries}
+    queries, old = ({q.id: q for q in side.first.queries} for side in (run, baseline))
     return tuple(
         Mover(
             id=name,
@@ -530,9 +714,33 @@ def _movers(m: Measured, run: Side, baseline: Side) -> tuple[Mover, ...]:
             before=before[name],
             now=now[name],
             points=points,
+            **_documents(m.threshold.metric, old[name], queries[name]),
         )
         for name, points in worst
     )
+
+
+def _documents(metric: str, before: QueryResult, now: QueryResult) -> dict[str, Any]:
+    """Return where the first relevant document was and is, and which the first k lost."""
+    if metric in BLOCK_OF:
+        return {}
+    measure = parse_measure(metric)
+    ranks = [
+        {found.doc: rank for rank, found in enumerate(query.ranking, 1) if _is_hit(found, measure)}
+        for query in (before, now)
+    ]
+    old, new = ({doc for doc, rank in at.items() if rank <= _cutoff(measure)} for at in ranks)
+    first, second = (min(at.values(), default=None) for at in ranks)
+    lost = tuple(doc for doc in ranks[0] if doc in old - new)
+    return {"rank_before": first, "rank_now": second, "lost": lost}
+
+
+def _is_hit(found: RankedDocument, measure: Measure) -> bool:
+    return found.grade is not None and found.grade >= measure.rel
+
+
+def _cutoff(measure: Measure) -> float:
+    return math.inf if measure.cutoff is None else measure.cutoff
 
 
 def _decided(
@@ -572,7 +780,7 @@ def _ruling(
     summary = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
     if bounds or code == BREACH or found is None:
         return "breach", summary
-    is_by_noise = found.decided_by == "noise"
+    is_by_noise = found.decided_by in ("noise", "determinism")
     chance = "repeating the run" if is_by_noise else "chance"
     summary += (f"{chance} alone would do that (adjusted p {p:.3f})",)
     if code != UNDECIDED:
@@ -580,6 +788,9 @@ def _ruling(
     shown = (
         f"only {detectable:.1f} points or more" if detectable and detectable < 100 else "nothing"
     )
+    if m.threshold.slices:
+        # The threshold on all queries asks what can be seen at all; a small slice cannot show it.
+        return "within_noise", (*summary, f"this slice would show {shown}")
     if not is_by_noise:
         reason = f"too few queries to tell: {m.n_pairs} of them, moving as they do,"
         return "no_verdict", (*summary, f"{reason} would show {shown}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -14,6 +15,7 @@ from retrieval_eval.io.files import probe, read_text, write_bytes
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
+from retrieval_eval.search.guard.approvals import read_approvals
 from retrieval_eval.search.guard.check import check, no_verdict
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import pinned_lists, pinned_text, read_pinned, sample
@@ -28,6 +30,7 @@ from retrieval_eval.search.noise import DEFAULT_NOISE, read_noise, staleness
 from retrieval_eval.search.run_files import load_search_run
 
 DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
+_DIGEST: Final = re.compile(r"[0-9a-fA-F]{12,64}")
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
 """What stands beside a breach in a diff: the guard itself may pass it by justification."""
 
@@ -41,7 +44,7 @@ class Request:
     ``thresholds`` None: `DEFAULT_THRESHOLDS` below the working folder where that exists, else the
     shipped ones. ``noise`` is a noise file; None: `DEFAULT_NOISE` where that exists. ``queries`` is
     a pinned list, ``justification`` the written overrides; None: without. ``gold`` is read for
-    pinned lists only.
+    pinned lists only. ``look`` counts the guards against this baseline, where alpha is shared.
     """
 
     runs: Sequence[Path]
@@ -51,6 +54,9 @@ class Request:
     gold: Path = DEFAULT_GOLD
     justification: Path | None = None
     noise: Path | None = None
+    approvals: Sequence[Path] = ()
+    policy: str | None = None
+    look: int = 1
 
 
 def guard(request: Request, *, today: date) -> GuardRuling:
@@ -69,6 +75,10 @@ def guard(request: Request, *, today: date) -> GuardRuling:
         When a file is not there, or thresholds, pinned list, justification, noise file or gold
         set cannot be used.
     """
+    if request.policy is not None and not _DIGEST.fullmatch(request.policy):
+        raise BadInputError(
+            f"{request.policy!r} is no digest; expected 12 to 64 hexadecimal digits"
+        )
     thresholds = _thresholds(request.thresholds)
     pinned = None if request.queries is None else read_pinned(request.queries)
     lists = pinned_lists(thresholds)
@@ -94,6 +104,9 @@ def guard(request: Request, *, today: date) -> GuardRuling:
         pinned=pinned,
         lists=lists,
         justifications=justifications,
+        approvals=[read_approvals(path) for path in request.approvals] or None,
+        policy=request.policy,
+        look=request.look,
         noise=noise,
         notes=() if noise is None else staleness(noise, runs[0]),
     )

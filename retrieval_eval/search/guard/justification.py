@@ -29,6 +29,7 @@ _SIZES: Final = (
     'metrics = { "P@5" = 1.0 }'
 )
 _ADDRESS: Final = re.compile(r"""(?:mailto:)?([^\s<>()\[\],;:"']+@[^\s<>()\[\],;:"']+)""")
+_ACCOUNT: Final = re.compile(r"(?<!\S)@([A-Za-z0-9][A-Za-z0-9-]{0,38})(?!\S)")
 # Letters and marks that are never shown.
 _INVISIBLE: Final = frozenset([*"\u034f\u115f\u1160\u3164\uffa0", *map(chr, range(0xFE00, 0xFE10))])
 
@@ -95,12 +96,23 @@ def is_same_person(one: str, other: str) -> bool:
     False
     """
     (name, boxes), (other_name, other_boxes) = map(_person, (one, other))
-    if (name and name == other_name) or boxes & other_boxes:
+    if (name and name == other_name) or boxes & other_boxes or accounts(one) & accounts(other):
         return True
     by_box = (not boxes and name in _mailboxes(other_boxes)) or (
         not other_boxes and other_name in _mailboxes(boxes)
     )
     return bool(by_box)
+
+
+def accounts(text: str) -> frozenset[str]:
+    """Return the accounts of a Git host in a text, in small letters and without the sign.
+
+    Examples
+    --------
+    >>> accounts("Ann Lee @Ann-Lee <ann@x.org>")
+    frozenset({'ann-lee'})
+    """
+    return frozenset(found.lower() for found in _ACCOUNT.findall(text))
 
 
 def is_named(text: str) -> bool:
@@ -199,7 +211,9 @@ def _person(text: str) -> tuple[str, frozenset[str]]:
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     shown = "".join(c for c in text if c.isspace() or (c.isprintable() and c not in _INVISIBLE))
     boxes = {re.sub(r"\+[^@]*@", "@", address) for address in _ADDRESS.findall(shown)}
-    return _words(_ADDRESS.sub(" ", shown)), frozenset(boxes)
+    words = _ADDRESS.sub(" ", shown)
+    # An account beside a name is no part of it; alone, it is the name.
+    return _words(_ACCOUNT.sub(" ", words)) or _words(words), frozenset(boxes)
 
 
 def _mailboxes(addresses: Iterable[str]) -> set[str]:

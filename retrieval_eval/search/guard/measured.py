@@ -112,6 +112,7 @@ def measure(
     baseline: Side,
     ids: Collection[str] | None,
     resampling: Resampling,
+    level: float | None = None,
 ) -> Measured:
     """Measure the metric of a threshold on both sides.
 
@@ -119,6 +120,8 @@ def measure(
     ----------
     ids
         Ids of the queries to look at; None: the whole runs.
+    level
+        A level that p-values must be able to reach; None: the usual ones.
     """
     name = threshold.metric
     old, new = (side.value(name, _within(side.first, ids)) for side in (baseline, run))
@@ -159,7 +162,7 @@ def measure(
     harms = np.zeros(change.n_pairs)
     # In the order of query ids, for the seed of the test picks positions.
     harms[: len(moved)] = [sign * change.n_pairs * moved[query] for query in sorted(moved)]
-    p_value, error = harm_test(harms, seed=resampling.seed)
+    p_value, error = harm_test(harms, seed=resampling.seed, level=level)
     spreads = (side.spread(name, ids) for side in (baseline, run))
     found = tuple(spread for spread in spreads if spread is not None)
     return Measured(threshold, old, new, change, moved, p_value, error, found)

@@ -13,6 +13,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.io.files import read_text
 from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.search_run import PinnedQueries
 from retrieval_eval.search.guard.thresholds import PINNED, Thresholds
 
 _HEAD: Final = "# gold-fingerprint: "
@@ -62,6 +63,13 @@ def read_pinned(path: Path) -> Pinned:
     if faults:
         raise BadInputError("\n".join(f"{path}: {fault}" for fault in faults))
     return Pinned(tuple(ids), found, path)
+
+
+def pinned_facts(pinned: Pinned) -> PinnedQueries:
+    """Return what a search run says of the pinned list that it asked."""
+    return PinnedQueries(
+        name=pinned.path.name, n_queries=len(pinned.ids), fingerprint=pinned.fingerprint
+    )
 
 
 def pinned_lists(thresholds: Thresholds) -> dict[str, Pinned]:

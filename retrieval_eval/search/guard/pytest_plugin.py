@@ -20,15 +20,19 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., GuardRuling]:
     """Give a function that fails the test unless a search run passes the guard.
 
     ``retrieval_guard(run=..., baseline=..., thresholds=..., queries=..., gold=...,
-    justification=..., noise=..., today=...)``: paths as `Request` has them, relative to pytest's
-    root folder; only ``run`` must be given. ``run`` and ``baseline`` may be lists of paths, of
-    several runs of a system. No verdict fails as a breach does. Returns the verdict.
+    justification=..., approvals=..., noise=..., policy=..., look=..., today=...)``: as `Request`
+    has them, paths relative to pytest's root folder; only ``run`` must be given. ``run``,
+    ``baseline`` and ``approvals`` may be lists of paths, the first two of several runs of a system.
+    No verdict fails as a breach does. Returns the verdict.
     """
 
     def check_run(
         *,
         run: Name | Sequence[Name],
         baseline: Name | Sequence[Name] | None = None,
+        approvals: Name | Sequence[Name] = (),
+        policy: str | None = None,
+        look: int = 1,
         today: date | None = None,
         **paths: Name,
     ) -> GuardRuling:
@@ -47,6 +51,9 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., GuardRuling]:
         request = Request(
             [root / path for path in _listed(run)],
             [root / path for path in baselines],
+            approvals=[root / path for path in _listed(approvals)],
+            policy=policy,
+            look=look,
             **{"gold": root / defaults.gold, **found},
         )
         try:

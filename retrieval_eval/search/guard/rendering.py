@@ -12,7 +12,7 @@ from html import escape
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from retrieval_eval.model.guard import GuardRow, GuardRuling, Mover
+from retrieval_eval.model.guard import GuardRow, GuardRuling, Justification, Mover
 from retrieval_eval.search.markdown import escaped, table
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 from retrieval_eval.values import counted
@@ -45,7 +45,8 @@ _SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
 _ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAGS: Final = {"breach": "failure", "no_verdict": "error", "skipped": "skipped"}
 _RULE_WORDS: Final[Mapping[str, str]] = {
-    "threshold_and_real": f" when it is real: {_NOISE} or, where there is none, {_CHANCE}",
+    "threshold_and_real": f" when it is real: {_NOISE} or, where there is none and a system is not "
+    f"deterministic, {_CHANCE}",
     "threshold": "",
     "threshold_and_significant": f" when it is {_CHANCE}",
     "threshold_and_beyond_noise": f" when it is {_NOISE}",
@@ -129,9 +130,15 @@ def excuse(row: GuardRow) -> str:
         return ""
     return (
         f"{one.excused_points:.2f} of at most {one.max_points:g} points excused: {one.reason} "
-        f"(written by {one.author}, approved by {one.second_approver}, names not verified, "
+        f"(written by {one.author}, approved by {one.second_approver}, {_approval(one)}, "
         f"valid up to {one.expires})"
     )
+
+
+def _approval(one: Justification) -> str:
+    if one.approval == "verified" and one.approved_commit is not None:
+        return f"approval of {one.approved_commit[:12]} verified"
+    return "approval unverified"
 
 
 def method(verdict: GuardRuling) -> str:
@@ -140,11 +147,32 @@ def method(verdict: GuardRuling) -> str:
     which = f"{pinned:,} pinned queries" if pinned else "queries"
     rule = f"a change beyond its threshold is a breach{_RULE_WORDS[decision.rule]}"
     if decision.rule != "threshold":
-        rule += f" (Holm over the rows, {decision.alpha:g})"
+        rule += f" (Holm over the rows, {decision.alpha:g}{_looks(verdict)})"
     overview = f"Paired over {which}{_means(verdict)}; {rule}; "
     overview += "a floor or ceiling applies whatever the baseline."
-    confidence = verdict.confidence
-    return f"{overview} Intervals: {confidence:.0%}, queries resampled." if confidence else overview
+    if confidence := verdict.confidence:
+        overview += f" Intervals: {confidence:.0%}, queries resampled."
+    return f"{overview} {policy_words(verdict)}".rstrip()
+
+
+def _looks(verdict: GuardRuling) -> str:
+    """Return which part of its level a guard has, empty where that is all of it."""
+    decision = verdict.decision
+    if decision.looks is None or decision.look is None or decision.level is None:
+        return ""
+    which = f"guard {decision.look:,}" if decision.look > 1 else "this one"
+    return f" over all guards against this baseline, {decision.level:.2g} of it for {which}"
+
+
+def policy_words(verdict: GuardRuling) -> str:
+    """Return the digests of the policy in short, empty where there is none."""
+    policy = verdict.policy
+    if policy is None:
+        return ""
+    excused = policy.justifications
+    return f"Policy {policy.digest[:12]}" + (
+        f", justifications {excused[:12]}." if excused else ", nothing justified."
+    )
 
 
 def _means(verdict: GuardRuling) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -11,12 +12,15 @@ from retrieval_eval.search.guard.rule import RULES, Rule
 from retrieval_eval.search.guard.toml import Table, raise_faults, read_toml
 from retrieval_eval.search.named_metrics import NOT_IN_PARTS, check_metric_name
 from retrieval_eval.search.scoring import DIMENSIONS
+from retrieval_eval.stats.sequential import level_at_look
 
 Direction = Literal["down is bad", "up is bad"]
 Unit = Literal["points", "relative_percent"]
 
 DIRECTIONS: Final = ("down is bad", "up is bad")
 UNITS: Final = ("points", "relative_percent")
+MIN_QUERIES: Final = 20
+"""Smaller slices are not judged, unless a threshold names another number."""
 PINNED: Final = "queries"
 """The slice that is a file of query ids."""
 
@@ -41,7 +45,8 @@ class Threshold:
     ``max_change`` is the largest allowed change in the bad direction, in points (hundredths) or in
     per cent of the baseline; ``floor`` and ``ceiling`` bound the value itself, in the metric's own
     unit. None: no such bound. A metric that the baseline did not record is not checked;
-    ``required``: it leaves no verdict.
+    ``required``: it leaves no verdict. With ``slices``, dimensions such as corpus, it holds for
+    each of their slices of at least ``min_queries`` queries, and the worst of them decides.
     """
 
     metric: str
@@ -52,10 +57,14 @@ class Threshold:
     ceiling: float | None = None
     part: Part | None = None
     required: bool = False
+    slices: tuple[str, ...] = ()
+    min_queries: int = MIN_QUERIES
 
     @property
     def name(self) -> str:
         """The metric, and the slice where there is one."""
+        if self.part is None and self.slices:
+            return f"{self.metric} [worst {' or '.join(self.slices)}]"
         return f"{self.metric} [{self.part}]" if self.part else self.metric
 
     @property
@@ -84,6 +93,12 @@ class Thresholds:
     rule: Rule
     alpha: float
     path: Path
+    looks: int | None = None
+    """Guards against one baseline over which ``alpha`` is shared; None: each has its own."""
+
+    def level(self, look: int = 1) -> float:
+        """Return the level of one guard, of those against this baseline the ``look``-th."""
+        return self.alpha if self.looks is None else level_at_look(self.alpha, self.looks, look)
 
 
 def shipped_thresholds() -> Thresholds:
@@ -104,6 +119,9 @@ def read_thresholds(path: Path) -> Thresholds:
     decision = top.table("decision")
     rule = decision.choice("rule", RULES, RULES[0])
     alpha = decision.number("alpha", least=0.0, most=0.5)
+    looks = decision.number("looks", least=1.0, most=1e6)
+    if looks is not None and looks % 1:
+        decision.fault("looks", f"expected a whole number, found {looks:g}")
     decision.report_unknown_keys()
     rows = [_threshold(table) for table in top.tables("threshold")]
     top.report_unknown_keys()
@@ -111,11 +129,44 @@ def read_thresholds(path: Path) -> Thresholds:
         top.fault("threshold", "there is none, and nothing checked is nothing passed")
     seen = set()
     for place, row in enumerate(rows):
-        if (row.metric, row.part) in seen:
+        if row.name in seen:
             top.fault(f"threshold/{place}", f"a second threshold for {row.name}")
-        seen.add((row.metric, row.part))
+        seen.add(row.name)
     raise_faults(path, top.faults)
-    return Thresholds(tuple(rows), cast("Rule", rule), 0.05 if alpha is None else alpha, path)
+    return Thresholds(
+        tuple(rows),
+        cast("Rule", rule),
+        0.05 if alpha is None else alpha,
+        path,
+        None if looks is None else int(looks),
+    )
+
+
+def toml_of(thresholds: Thresholds) -> str:
+    """Return thresholds as the TOML that `read_thresholds` reads."""
+    head = f"[decision]\nrule = {_quoted(thresholds.rule)}\nalpha = {thresholds.alpha!r}\n"
+    blocks = [head if thresholds.looks is None else f"{head}looks = {thresholds.looks}\n"]
+    for row in thresholds.rows:
+        keys = {
+            "metric": _quoted(row.metric),
+            "direction": _quoted(row.direction),
+            "max_change": row.max_change,
+            "unit": row.unit and _quoted(row.unit),
+            "floor": row.floor,
+            "ceiling": row.ceiling,
+            "slice": row.part and f"{{ {row.part.dimension} = {_quoted(row.part.value)} }}",
+            "slices": json.dumps(row.slices) if row.slices else None,
+            "min_queries": row.min_queries if row.slices else None,
+            "required": "true" if row.required else None,
+        }
+        lines = (f"{name} = {value}\n" for name, value in keys.items() if value is not None)
+        blocks.append("[[threshold]]\n" + "".join(lines))
+    return "\n".join(blocks)
+
+
+def _quoted(text: str) -> str:
+    # Basic strings of TOML are written as those of JSON, but for one control character.
+    return json.dumps(text).replace("\x7f", "\\u007f")
 
 
 def _threshold(table: Table) -> Threshold:
@@ -138,6 +189,7 @@ def _threshold(table: Table) -> Threshold:
     part = part_of(table)
     if part is not None and metric in NOT_IN_PARTS:
         table.fault("slice", f"{metric} has no value for a part of a run")
+    slices, min_queries = _slices_of(table, metric)
     required = table.flag("required", default=False)
     table.report_unknown_keys()
     return Threshold(
@@ -149,7 +201,29 @@ def _threshold(table: Table) -> Threshold:
         ceiling,
         part,
         required,
+        slices,
+        min_queries,
     )
+
+
+def _slices_of(table: Table, metric: str) -> tuple[tuple[str, ...], int]:
+    """Return the dimensions of the declared slices, and the least number of queries of one."""
+    given = table.raw("slices")
+    least = table.number("min_queries", least=1)
+    known = ", ".join(DIMENSIONS)
+    is_list = isinstance(given, list) and all(name in DIMENSIONS for name in given) and given
+    if given is not None and (not is_list or len(set(given)) < len(given)):
+        table.fault("slices", f"expected a list of some of {known}")
+        return (), MIN_QUERIES
+    if given is None and least is not None:
+        table.fault("min_queries", "expected with slices")
+    if least is not None and least != int(least):
+        table.fault("min_queries", "expected a whole number")
+    if given and "slice" in table.given:
+        table.fault("slices", "slice and slices exclude each other")
+    if given and metric in NOT_IN_PARTS:
+        table.fault("slices", f"{metric} has no value for a part of a run")
+    return tuple(given or ()), MIN_QUERIES if least is None else int(least)
 
 
 def part_of(table: Table) -> Part | None:

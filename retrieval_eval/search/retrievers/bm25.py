@@ -109,6 +109,7 @@ class Bm25Retriever:
     """
 
     is_thread_safe = True
+    is_deterministic = True
 
     def __init__(self, corpus: Corpus, settings: Bm25Settings | None = None) -> None:
         self._settings = settings or Bm25Settings()

@@ -40,6 +40,7 @@ class RankedFile:
     sha256: str
 
     is_thread_safe = True
+    is_deterministic = True
 
     @property
     def query_ids(self) -> Collection[str]:

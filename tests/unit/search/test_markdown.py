@@ -135,6 +135,7 @@ def test_the_header_names_all_that_was_measured():
         ("corpus", "docs (8,000 documents); document ids not checked (no --corpus-file)"),
         ("gold set", "gold-set (n_queries=1, n_labelled_pairs=1), provisional (bootstrap-only)"),
         ("queries", "1 asked, 0 failed, 1 empty, 1 refused"),
+        ("answers", "1 query, 0 failed; ids not checked; none asked twice"),
         ("retriever", "hybrid · tests:fake (k1=2)"),
         ("reranker", "cross"),
         ("floor", "0.25"),

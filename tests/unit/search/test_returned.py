@@ -14,7 +14,7 @@ import pytest
 
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
-from retrieval_eval.search.returned import MAX_DOCUMENTS, rank, read_documents
+from retrieval_eval.search.returned import MAX_DOCUMENTS, MAX_ID, rank, read_documents
 
 Hit = namedtuple("Hit", ["doc", "score"])
 
@@ -154,9 +154,16 @@ def test_what_is_no_sequence_is_refused(value):
         read_documents(value)
 
 
-def test_an_endless_generator_is_cut():
-    docs = read_documents((f"d{i}", 0.5) for i in count())
-    assert len(docs) == MAX_DOCUMENTS
+def test_an_answer_without_end_is_refused():
+    with pytest.raises(RetrieverError, match="returned more than 100,000 documents"):
+        read_documents((f"d{i}", 0.5) for i in count())
+    assert len(read_documents([f"d{i}" for i in range(MAX_DOCUMENTS)])) == MAX_DOCUMENTS
+
+
+def test_an_id_that_a_run_cannot_keep_is_refused():
+    assert read_documents(["x" * MAX_ID])
+    with pytest.raises(RetrieverError, match="item 1 has a document id of 1,000,000 characters"):
+        read_documents(["x" * 1_000_000])
 
 
 def test_the_order_is_score_then_id_both_descending():

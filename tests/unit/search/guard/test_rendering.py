@@ -97,7 +97,7 @@ def test_an_overridden_breach_is_loud(tmp_path):
     assert "**OVERRIDDEN**" in text
     sentence = (
         "OVERRIDDEN: P@5: 40.00 of at most 45 points excused: chunks changed (written by ann, "
-        "approved by bob, names not verified, valid up to 2026-02-01)."
+        "approved by bob, approval unverified, valid up to 2026-02-01)."
     )
     assert sentence.replace("@", "&#64;") in text
     assert sentence in to_text(found)
@@ -118,7 +118,8 @@ def test_the_text_of_a_failing_test_is_the_same_verdict(breach):
     assert any(line.startswith("P@5") and line.endswith("BREACH") for line in lines)
     assert "BREACH: P@5: 2.00 points worse, and 1.5 are allowed." in lines
     assert lines[-1].startswith("Paired over queries; a change beyond its threshold is a breach;")
-    assert lines[-1].endswith("Intervals: 95%, queries resampled.")
+    assert "Intervals: 95%, queries resampled. Policy " in lines[-1]
+    assert lines[-1].endswith(", nothing justified.")
 
 
 def test_bounds_and_directions_are_spelled_out(tmp_path):
@@ -143,7 +144,7 @@ def test_bounds_and_directions_are_spelled_out(tmp_path):
         ("threshold", "threshold", "beyond its threshold is a breach; a floor"),
         ("threshold_and_significant", "significance", "one-sided sign-flip test of the queries ("),
         ("threshold_and_beyond_noise", "noise", "beyond the measured run-to-run noise ("),
-        ("threshold_and_real", "significance", "noise or, where there is none, more than chance"),
+        ("threshold_and_real", "significance", "where there is none and a system is not determin"),
     ],
 )
 def test_what_decided_stands_in_every_row_and_the_rule_below(tmp_path, rule, shown, words):

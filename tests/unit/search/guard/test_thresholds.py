@@ -8,6 +8,7 @@ from retrieval_eval.search.guard.thresholds import (
     Threshold,
     read_thresholds,
     shipped_thresholds,
+    toml_of,
 )
 from tests.guards import drop, thresholds_of
 
@@ -36,6 +37,19 @@ def test_a_threshold_of_a_slice(tmp_path):
     part = Part("corpus", "docs")
     assert found == Threshold("RR", "down is bad", 2.0, "points", 0.5, None, part, required=True)
     assert found.name == "RR [corpus docs]"
+
+
+def test_thresholds_are_written_as_they_are_read(tmp_path):
+    rows = [
+        drop("RR", 2, 'slice = { corpus = "do\\"cs\\u007f" }', "floor = 0.5", "required = true"),
+        drop("P@5", 1.25, 'slices = ["corpus", "area"]', "min_queries = 30"),
+        *(drop(row.metric, row.max_change) for row in shipped_thresholds().rows),
+    ]
+    found = thresholds_of(tmp_path, *rows)
+    path = tmp_path / "again.toml"
+    path.write_text(toml_of(found))
+    again = read_thresholds(path)
+    assert (again.rows, again.rule, again.alpha) == (found.rows, found.rule, found.alpha)
 
 
 def test_relative_per_cent_become_points_of_the_baseline():
@@ -76,6 +90,13 @@ def test_relative_per_cent_become_points_of_the_baseline():
         (drop("P@5", 1, "slice = {team = 'a'}"), "/threshold/0/slice/team: unknown key"),
         (drop("P@5", 1, "slice = {corpus = 'a', area = 'b'}"), "slice: expected exactly one of"),
         (drop("composite", 1, "slice = {corpus = 'a'}"), "composite has no value for a part"),
+        (drop("P@5", 1, "slices = ['team']"), "/slices: expected a list of some of corpus, area"),
+        (drop("P@5", 1, "slices = []"), "/slices: expected a list of some of corpus"),
+        (drop("P@5", 1, "slices = ['area', 'area']"), "/slices: expected a list of some of"),
+        (drop("P@5", 1, "slices = ['area']", "slice = {area = 'a'}"), "exclude each other"),
+        (drop("composite", 1, "slices = ['area']"), "composite has no value for a part"),
+        (drop("P@5", 1, "min_queries = 5"), "/min_queries: expected with slices"),
+        (drop("P@5", 1, "slices = ['area']", "min_queries = 1.5"), "expected a whole number"),
         ('metric = "P@5"\ndirection = "down is bad"', "max_change: expected max_change, floor or"),
         (
             'metric = "P@5"\ndirection = "down is bad"\nmax_change = 1',

@@ -1,0 +1,209 @@
+"""May the numbers of a search run be trusted: one question, asked here of every run.
+
+`~retrieval_eval.search.returned.read_documents` decides whether one answer can be scored. What it
+found over a whole run, and whether the retriever answers the same question alike, makes the block
+``trust`` of the run; `distrust` reads it for everything that decides by a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.model.search_run import QueryResult, SearchRun, Trust, TrustSample
+from retrieval_eval.search.results import FAILURES
+from retrieval_eval.search.results import QueryResult as Answer
+from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.stats.intervals import clopper_pearson
+from retrieval_eval.values import counted
+
+ASK_TWICE: Final = 20
+"""Queries asked a second time unless another number is stated."""
+
+_VARIED: Final = ("other_answer", "failed")
+SecondAnswer = Literal["same", "other_scores", "other_answer", "failed"]
+
+
+def check_limits(max_failed: float, ask_twice: int) -> None:
+    """Raise `BadInputError` for a share of failures, or a number of queries, that is none."""
+    if not 0 <= max_failed < 1:
+        raise BadInputError(
+            f"the largest share of failed queries is {max_failed}; it must be 0 or more and below 1"
+        )
+    if ask_twice < 0:
+        raise BadInputError(f"{ask_twice} queries cannot be asked twice; it must be 0 or more")
+
+
+def sample_of(n: int, seed: int) -> TrustSample | None:
+    """Return the rule by which `~retrieval_eval.search.running.sampled` chooses; None for 0."""
+    if not n:
+        return None
+    rule = "the smallest SHA-256 of seed, colon and query id; answered ones are asked again"
+    return TrustSample(n_wanted=n, seed=seed, rule=rule)
+
+
+def second_answer(answer: Answer, threshold: float | None = None) -> SecondAnswer | None:
+    """Return how the second answer to a query differs from the first; None without a second.
+
+    Metrics see documents in their order, so that this decides whether two answers are the same.
+    Scores decide where a score is compared with a number: at a floor, whose effect on the ranking
+    is seen in it, and at the ``threshold`` of refusals, whose effect counts as another answer.
+    Scores that differ otherwise, such as in their last digit, count as other scores.
+    """
+    again = answer.again
+    if again is None or answer.status == "failed":
+        return None
+    if again.status == "failed":
+        return "failed"
+    if _decided(answer, threshold) != _decided(again, threshold):
+        return "other_answer"
+    return "same" if answer.ranking == again.ranking else "other_scores"
+
+
+def _decided(answer: Answer, threshold: float | None) -> tuple[list[str], bool, bool]:
+    top = answer.ranking[0].score if answer.ranking else -math.inf
+    is_below = threshold is not None and top < threshold
+    return [found.doc for found in answer.ranking], answer.is_refused, is_below
+
+
+def trust_in(
+    queries: Sequence[QueryResult],
+    *,
+    ids_checked: bool,
+    max_failed: float = 0.0,
+    is_declared: bool = False,
+    sample: TrustSample | None = None,
+    confidence: float = 0.95,
+) -> Trust:
+    """Return what was found out about the answers of a run.
+
+    Parameters
+    ----------
+    queries
+        Those of the run.
+    ids_checked
+        Whether the documents were known.
+    max_failed
+        The share of failed queries above which there is no verdict.
+    is_declared
+        Whether the retriever says that it is deterministic.
+    sample
+        Which queries were to be asked twice.
+    confidence
+        Coverage of the interval of the share that varies.
+    """
+    failed = [query.failure or "raised" for query in queries if query.status == "failed"]
+    found = Counter(failed)
+    second = Counter(query.second_answer for query in queries if query.second_answer is not None)
+    n_varied = sum(second[code] for code in _VARIED)
+    n_twice = second.total()
+    is_measured = n_twice > 0 and not (is_declared and not n_varied)
+    return Trust(
+        ids_checked=ids_checked,
+        n_failed=len(failed),
+        failed_share=len(failed) / len(queries) if queries else 0.0,
+        max_failed_share=max_failed,
+        problems={code: found[code] for code in FAILURES if found[code]},
+        n_asked_twice=n_twice,
+        n_same_answer=n_twice - n_varied,
+        n_same_scores=second["same"],
+        varied_high=clopper_pearson(n_varied, n_twice, confidence=confidence).high.value,
+        is_declared=is_declared,
+        determinism="measured" if is_measured else "declared" if is_declared else "not_measured",
+        is_deterministic=not n_varied if n_twice or is_declared else None,
+        sample=sample,
+    )
+
+
+def reasons(trust: Trust, queries: Sequence[QueryResult]) -> list[str]:
+    """Return why a run with these queries has no verdict of its own, in sentences."""
+    failed = [query for query in queries if query.status == "failed"]
+    found = []
+    if failed and len(failed) > trust.max_failed_share * len(queries):
+        limit = trust.max_failed_share
+        above = f", above the limit of {limit:.2%}" if limit else ""
+        found.append(
+            f"{len(failed)} of {counted(len(queries), 'query')} failed{above}, so the means are not"
+            f" those of the gold set; the first was {failed[0].id} ({failed[0].error})"
+        )
+    if trust.is_declared and trust.is_deterministic is False:
+        varied = [query.id for query in queries if query.second_answer in _VARIED]
+        twice = f"{len(varied)} of {counted(trust.n_asked_twice, 'query')} asked twice"
+        found.append(
+            f"the retriever says that it is deterministic, and {twice} got another answer; the"
+            f" first was {varied[0]}"
+        )
+    return found
+
+
+def trust_of(run: SearchRun) -> Trust:
+    """Return the block ``trust`` of a run; of one of an earlier version, what can be known."""
+    if run.trust is not None:
+        return run.trust
+    return trust_in(run.queries, ids_checked=run.run.ids_checked is True)
+
+
+def line(run: SearchRun) -> str:
+    """Return what was found out about the answers in one line, for a terminal and a page.
+
+    Such as "600 queries, 0 failed; ids checked; 20 asked twice, all the same".
+    """
+    trust, n = trust_of(run), len(run.queries)
+    failed = f"{counted(n, 'query')}, {trust.n_failed:,} failed"
+    if trust.n_failed:
+        codes = ", ".join(f"{count:,} {FAILURES[code]}" for code, count in _known(trust))
+        failed += f" ({codes})" if codes else ""
+    if trust.max_failed_share:
+        failed += f", at most {trust.max_failed_share:.2%} may"
+    ids = "ids checked" if trust.ids_checked else "ids not checked"
+    return f"{failed}; {ids}; {_twice(trust)}"
+
+
+def _known(trust: Trust) -> list[tuple[str, int]]:
+    return [(code, n) for code, n in trust.problems.items() if code in FAILURES]
+
+
+def _twice(trust: Trust) -> str:
+    declared = " (the retriever says that it is deterministic)" if trust.is_declared else ""
+    if not trust.n_asked_twice:
+        return f"none asked twice{declared}"
+    n_varied = trust.n_asked_twice - trust.n_same_answer
+    n_scores = trust.n_same_answer - trust.n_same_scores
+    parts = []
+    if n_varied:
+        parts.append(f"{n_varied:,} answered differently")
+    if n_scores:
+        parts.append(f"{n_scores:,} with other scores in the same order")
+    return f"{trust.n_asked_twice:,} asked twice, {', '.join(parts) or 'all the same'}{declared}"
+
+
+def warnings(run: SearchRun) -> list[str]:
+    """Return what a reader must know before the numbers, in sentences without a full stop."""
+    trust = trust_of(run)
+    found = []
+    if trust.n_failed and trust.n_failed <= trust.max_failed_share * len(run.queries):
+        found.append(
+            f"{trust.n_failed:,} of {counted(len(run.queries), 'query')} failed, within the limit"
+            f" of {trust.max_failed_share:.2%}, and means are over the others{_bounds(run)}"
+        )
+    n_varied = trust.n_asked_twice - trust.n_same_answer
+    if n_varied and not trust.is_declared:
+        found.append(
+            f"{n_varied:,} of {counted(trust.n_asked_twice, 'query')} asked twice got another"
+            " answer: the retriever is not deterministic, and `retrieval-eval search noise` says"
+            " how much its numbers move"
+        )
+    return found
+
+
+def _bounds(run: SearchRun) -> str:
+    means = {name: run.metrics[name] for name in HEADLINE if name in run.metrics}
+    found = [
+        f"{name} would lie from {mean.failed_low:.3f} to {mean.failed_high:.3f}"
+        for name, mean in means.items()
+        if mean.failed_low is not None and mean.failed_high is not None
+    ]
+    return f"; with each failed one between 0 and 1, {' and '.join(found)}" if found else ""
