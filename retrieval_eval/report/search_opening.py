@@ -141,10 +141,10 @@ def _diff_facts(diff: SearchDiff) -> dict[str, str]:
 
 def setup_finding(diff: SearchDiff) -> str:
     """Return how many settings differ."""
-    n = len(diff.document.changes)
+    n = len(diff.document.setup)
     if not n:
         return "The set-up of both runs is recorded as the same"
-    return f"The set-up differs in {counted(n, 'setting')}"
+    return f"The set-up differs in {counted(n, 'field')}"
 
 
 def ruling_words(ruling: GuardRuling) -> str:

@@ -20,6 +20,7 @@ from retrieval_eval.model.search_run import (
     SearchRun,
 )
 from retrieval_eval.search.claims.judge import is_same_judge
+from retrieval_eval.search.claims.summary import agreement_words
 from retrieval_eval.search.document import without_untrusted
 from retrieval_eval.search.retrievers import retriever_kind
 from retrieval_eval.search.trust import distrust, incomplete
@@ -312,6 +313,10 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
             if is_whole
             else "a run stands on both sides, which hides what changed"
         )
+    agreements = [one.claims.agreement for one in (*runs, *baselines) if one.claims is not None]
+    if agreements:
+        known = [one for one in agreements if one is not None]
+        found.append(f"the judge of the claims: {agreement_words(known[0] if known else None)}")
     old, new = _digests(baseline), _digests(run)
     found += [
         f"the documents of corpus {name} are others than the baseline's: labels may be stale"
