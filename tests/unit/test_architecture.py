@@ -458,6 +458,7 @@ DOORS = (
         is_forbidden_call=_asks_a_retriever,
         allowed={
             "search/measure.py": "the one caller of `run_queries`",
+            "search/audit.py": "results that a search run keeps, as results",
             "search/part.py": "results that a search run keeps, as results",
             "search/label_split.py": "results that a search run keeps, as results",
         },
@@ -475,6 +476,7 @@ DOORS = (
         ),
         allowed={
             "search/measure.py": "scores what `run_queries` returned",
+            "search/audit.py": "scores a search run anew, to see whether its numbers follow",
             "search/part.py": "scores some queries of a search run anew",
             "search/label_split.py": "scores a search run under other labels",
         },
