@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from retrieval_eval.report.exhibits import Block, Link, Table
 from retrieval_eval.report.names import SHOWN, SOURCES
 from retrieval_eval.report.notebook_files import markdown_cell
 from retrieval_eval.report.numbers import MISSING, rate
+from retrieval_eval.report.show import to_html
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -105,13 +106,13 @@ def shown_names(
     found = {query.id: query for query in run.queries}
     known = {query.id: query for query in (gold.queries if gold else ())}
     old = {query.id: query for query in (before.queries if before else ())}
-    docs: dict[str, None] = {}
+    docs: Counter[str] = Counter()
     for name, query in found.items():
-        for one in (query, old.get(name)):
-            docs.update(dict.fromkeys(d.doc for d in (one.ranking[:TOP] if one else ())))
+        own = {d.doc for one in (query, old.get(name)) for d in (one.ranking[:TOP] if one else ())}
         relevant = known[name].relevant if name in known else {}
-        docs.update(dict.fromkeys(doc for doc, grade in relevant.items() if grade >= 1))
-    return list(found), sorted(docs)
+        docs.update(own | {doc for doc, grade in relevant.items() if grade >= 1})
+    is_few = len(docs) <= FEW_DOCUMENTS
+    return list(found), sorted(doc for doc, n in docs.items() if is_few or n > 1)
 
 
 def write_pages(view: Searched, folder: Path, *, title: str) -> list[tuple[str, str]]:
@@ -177,7 +178,7 @@ def _page(
     ]
     mark = simulated.TITLE if is_simulated else ""
     block = Block("section", finding, exhibits=tuple(tables))
-    data = {"text/html": block._repr_mimebundle_()["text/html"]}
+    data = {"text/html": to_html(block)}
     output = library.new_output("display_data", data=data)
     cells = [
         markdown_cell(f"# {mark}{head}", "title"),
@@ -287,7 +288,8 @@ def _appearances(
         for doc, grade in grades.items():
             if min(now.get(doc, TOP + 1), was.get(doc, TOP + 1)) <= TOP or (grade or 0) >= 1:
                 found[doc].append((name, grade, now.get(doc), was.get(doc)))
-    return {doc: found[doc] for doc in sorted(found)}
+    kept = found if len(found) <= FEW_DOCUMENTS else found.keys() & view.places.documents.keys()
+    return {doc: found[doc] for doc in sorted(kept)}
 
 
 def _document(view: Searched, doc: str, found: Sequence[_Appearance]) -> Table:
