@@ -54,6 +54,7 @@ REASONS: Final[dict[str, str]] = {
     "perfect_association": "the association is perfect, so its strength has no finite scale",
     "whole_run_only": "the metric is one of the whole run, and of no part of it",
     "no_claims": "no draft makes a substantive claim",
+    "all_unproved": "no claim was decided: the judge gave no verdict with proof",
     "no_computable_values": "no trial has a computable value",
 }
 """Every reason code with the sentence a report prints for it."""

@@ -43,6 +43,29 @@ def run_with(
     return document
 
 
+def with_trust(
+    document: dict[str, Any], *, n_twice: int = 20, n_same: int = 20, is_declared: bool = False
+) -> dict[str, Any]:
+    """The run with what was found of its answers: so many asked twice, so many answered alike."""
+    is_known = n_twice > 0 or is_declared
+    document["trust"] = {
+        "ids_checked": False,
+        "n_failed": 0,
+        "failed_share": 0.0,
+        "max_failed_share": 0.0,
+        "problems": {},
+        "n_asked_twice": n_twice,
+        "n_same_answer": n_same,
+        "n_same_scores": n_same,
+        "varied_high": None,
+        "is_declared": is_declared,
+        "determinism": "measured" if n_twice else "declared" if is_declared else "not_measured",
+        "is_deterministic": n_same == n_twice if is_known else None,
+        "sample": None,
+    }
+    return document
+
+
 def with_claims(document: dict[str, Any], supported: Sequence[Sequence[bool]]) -> dict[str, Any]:
     """The run with a claims block: whether each claim of each query's draft is supported."""
     flat = [is_supported for draft in supported for is_supported in draft]

@@ -15,8 +15,13 @@ Give = Callable[[Any], None]
 
 
 def says(content: Any, status: int = 200, **message: Any) -> Give:
-    """A chat completion whose message is this text, or this object as JSON."""
-    text = content if isinstance(content, str) or content is None else json.dumps(content)
+    """A chat completion whose message is this text, or this object as JSON.
+
+    Without ``is_text`` the content is sent as it is.
+    """
+    is_text = message.pop("is_text", True)
+    is_plain = isinstance(content, str) or content is None or not is_text
+    text = content if is_plain else json.dumps(content)
     finish = message.pop("finish_reason", "stop")
     choice = {"finish_reason": finish, "message": {"role": "assistant", "content": text, **message}}
     return body(json.dumps({"choices": [choice]}).encode(), status)
@@ -27,9 +32,9 @@ def body(data: bytes, status: int = 200, **headers: str) -> Give:
 
     def give(handler: Any) -> None:
         handler.send_response(status)
-        for name, value in headers.items():
+        own = {"Content_Length": str(len(data)), **headers}
+        for name, value in own.items():
             handler.send_header(name.replace("_", "-"), value)
-        handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
         handler.wfile.write(data)
 
@@ -67,6 +72,13 @@ def drip(handler: Any) -> None:
             handler.wfile.flush()
 
 
+def _sent(data: bytes, kind: str | None) -> Any:
+    """What was sent: a JSON value, or of lines of JSON a list of values."""
+    if kind == "application/x-ndjson":
+        return [json.loads(line) for line in data.splitlines()]
+    return json.loads(data) if data else None
+
+
 @contextmanager
 def local_server(*answers: Give, path: str = "/v1") -> Iterator[SimpleNamespace]:
     """A server that gives the answers in turn, the last one for ever; remembers the requests."""
@@ -77,6 +89,7 @@ def local_server(*answers: Give, path: str = "/v1") -> Iterator[SimpleNamespace]
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def setup(self) -> None:
             super().setup()
@@ -91,7 +104,7 @@ def local_server(*answers: Give, path: str = "/v1") -> Iterator[SimpleNamespace]
                         method=self.command,
                         path=self.path,
                         headers=dict(self.headers),
-                        body=json.loads(data) if data else None,
+                        body=_sent(data, self.headers.get("Content-Type")),
                     )
                 )
             self.released = released

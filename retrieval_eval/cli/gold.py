@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from retrieval_eval.gold.exchange import (
 from retrieval_eval.gold.faults import LineFault
 from retrieval_eval.gold.gold_set import gold_faults, gold_set_bytes, gold_stats, load_gold_set
 from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.model.gold import DEFAULT_CORPUS
+from retrieval_eval.model.gold import DEFAULT_CORPUS, SOURCE_WORDS
 from retrieval_eval.search.run_files import document_of, load_search_run
 from retrieval_eval.values import counted
 
@@ -105,7 +105,8 @@ def stats(gold_path: Path, as_json: bool) -> None:
         if block["n"]:
             echo("")
             head = (name, block["unit"], "share")
-            print_table([head, *(_row(part) for part in block["parts"])])
+            names = SOURCE_WORDS if name == "source" else {}
+            print_table([head, *(_row(part, names) for part in block["parts"])])
 
 
 @gold.command("import")
@@ -136,7 +137,7 @@ def import_(
 ) -> None:
     """Make a gold set of a TREC or BEIR collection.
 
-    Imported rows are `chair` rows: no bootstrap changes them. Files that exist are not replaced.
+    Imported rows are reviewed rows: no bootstrap changes them. Files that exist are not replaced.
     """
     if corpus_file is not None and corpus_file.resolve() == gold_path.resolve():
         raise click.UsageError("--gold and --corpus-file name the same file")
@@ -320,12 +321,12 @@ def _reviewed(found: dict[str, Any]) -> str:
     return f"{reviewed}: provisional" if found["is_provisional"] else reviewed
 
 
-def _row(part: dict[str, Any]) -> tuple[str, str, str]:
+def _row(part: dict[str, Any], names: Mapping[str, str]) -> tuple[str, str, str]:
     words = {None: "(not stated)", True: "yes", False: "no"}
     value = part["value"]
     is_word = value is None or isinstance(value, bool)
     return (
-        words[value] if is_word else str(value),
+        words[value] if is_word else names.get(str(value), str(value)),
         str(part["n"]),
         f"{part['percent']:.1f} %",
     )

@@ -10,14 +10,14 @@ import click
 from retrieval_eval.cli.common import echo, json_option, number, print_json, progress_bar
 from retrieval_eval.cli.search_options import (
     DATABASE_VARIABLE,
-    backlog_columns,
-    backlog_option,
+    backlog_options,
     gold_option,
 )
-from retrieval_eval.gold.backlog import read_backlog
+from retrieval_eval.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.gold.bootstrap import BootstrapResult, feedback_settings
 from retrieval_eval.gold.bootstrap import bootstrap as regenerate
 from retrieval_eval.model import to_builtins
+from retrieval_eval.model.gold import STYLES
 from retrieval_eval.values import counted
 
 
@@ -54,6 +54,12 @@ from retrieval_eval.values import counted
     metavar="SCORE[=GRADE]",
     help="A relevance score that counts and its grade (1 unless given). Default: 3=1.",
 )
+@click.option(
+    "--names",
+    type=click.Choice(list(STYLES)),
+    help="Field names of new rows in a set whose rows do not show them; case-law: practice_area, "
+    "relevant_case_law_ids and note.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @json_option
 def bootstrap(
@@ -62,13 +68,14 @@ def bootstrap(
     tables: tuple[str, ...],
     columns: tuple[str, ...],
     scores: tuple[str, ...],
+    names: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
     """Make gold queries from the relevance feedback of a database.
 
-    The gold set gets one row of source 'bootstrap' for each query that has feedback. Rows of source
-    'chair' keep their bytes and take precedence. Run it as often as you like: the same database
+    The gold set gets one row of source 'bootstrap' for each query that has feedback. Reviewed rows
+    keep their bytes and take precedence. Run it as often as you like: the same database
     gives the same file. Tables, columns and scores can also be set in gold.toml beside the gold
     set. See docs/gold-database.md.
     """
@@ -82,6 +89,7 @@ def bootstrap(
             gold_path,
             tables=settings.tables.renamed(**renamed),
             scores=_scores(scores) or settings.scores,
+            names=names,
             dry_run=dry_run,
             progress=progress,
         )
@@ -124,7 +132,7 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
     echo(
         f"bootstrap rows: {result.n_added} added, {result.n_changed} changed, "
         f"{result.n_unchanged} unchanged, {result.n_dropped} dropped; {result.n_covered} not made, "
-        f"a chair row has the query; chair rows: {result.n_chair} kept"
+        f"a reviewed row has the query; reviewed rows: {result.n_chair} kept"
     )
     for reason, n in result.skipped.items():
         echo(f"feedback rows without use: {n} ({reason})")
@@ -135,8 +143,7 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
 
 
 @click.command(short_help="Count items waiting for review, by age.")
-@backlog_option
-@backlog_columns
+@backlog_options
 @click.option(
     "--as-of",
     metavar="TIME",
@@ -144,10 +151,7 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
 )
 @json_option
 def backlog(
-    backlog: str | None,
-    backlog_table: str,
-    backlog_status: str,
-    backlog_created: str,
+    backlog: BacklogSource | None,
     as_of: str | None,
     as_json: bool,
 ) -> None:
@@ -158,13 +162,7 @@ def backlog(
     """
     if backlog is None:
         raise click.UsageError(f"no backlog source: give --backlog or set ${DATABASE_VARIABLE}")
-    found = read_backlog(
-        backlog,
-        table=backlog_table,
-        status=backlog_status,
-        created=backlog_created,
-        as_of=_time(as_of),
-    )
+    found = read_backlog(backlog, as_of=_time(as_of))
     if as_json:
         print_json(to_builtins(found))
         return

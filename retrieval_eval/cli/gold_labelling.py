@@ -144,7 +144,7 @@ def pool_read(
     """Add the grades of filled-in sheets to the gold set, as labels.
 
     The judgements (`relevant`) stay as they are until `gold settle`. A bootstrap row
-    that gets labels becomes a chair row, because the next bootstrap would drop them. Comments
+    that gets labels becomes a reviewed row, because the next bootstrap would drop them. Comments
     go to the field `label_comments`. Faults are named by line, and then nothing is written.
     """
     found = read_pool(load_gold_set(gold_path), sheets, key)
@@ -269,7 +269,7 @@ def settle_command(
     Works on the sheets of `gold agreement --adjudicate`, `gold relabel` and `gold pool`. Grades
     become labels of the person named in the key. A grade that all of them gave goes to `relevant`,
     and the field `decisions` records who decided what, why, and over which other grades. Such rows
-    become chair rows. Faults are named by line, and then nothing is written.
+    become reviewed rows. Faults are named by line, and then nothing is written.
     """
     found = settle(load_gold_set(gold_path), sheets, key)
     target = out or gold_path
@@ -298,7 +298,7 @@ def settle_command(
 
 
 def _promoted(rows: Sequence[str]) -> str:
-    return f"{counted(len(rows), 'bootstrap row')} became chair rows"
+    return f"{counted(len(rows), 'bootstrap row')} became reviewed rows"
 
 
 def _two(pair: str) -> tuple[str, str]:

@@ -71,7 +71,7 @@ def relabel_command(
     A label belongs to a text, not to an id or a place. Documents with the same text (up to white
     space) keep their grades. A document that contains all of a relevant text gets its grade.
     Everything else is queued to be graded again, or dropped where nothing of the text is left.
-    Grades of chair rows are kept like all others; only the ids of their documents change.
+    Grades of reviewed rows are kept like all others; only the ids of their documents change.
 
     The gold set itself is never changed. The new one has its name, in the folder --out. The field
     `relabelled` of a row names the documents that have their grade from another one.

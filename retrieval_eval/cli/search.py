@@ -24,7 +24,7 @@ from retrieval_eval.cli.search_options import (
     RetrieverOption,
     asking_options,
     backlog_at_hand,
-    backlog_option,
+    backlog_options,
     data_option,
     request_of,
     run_files,
@@ -32,6 +32,7 @@ from retrieval_eval.cli.search_options import (
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
+    from retrieval_eval.gold.backlog import BacklogSource
     from retrieval_eval.model.search_run import SearchRun
 
 EXIT_NO_VERDICT = 2
@@ -46,6 +47,7 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
         "claims": "retrieval_eval.cli.search_claims:claims",
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",
+        "history": "retrieval_eval.cli.search_history:history",
         "pin": "retrieval_eval.cli.search_guard:pin",
         "judge-next": "retrieval_eval.cli.search_judge_next:judge_next",
         "noise": "retrieval_eval.cli.search_noise:noise",
@@ -96,7 +98,7 @@ def search() -> None:
     help="Queries asked a second time, to see whether the answers are the same.",
 )
 @click.option("--baseline", type=FILE, help=f"Run to compare with. Default: {BASELINE}, if any.")
-@backlog_option
+@backlog_options
 @click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
 @click.option("--fresh", is_flag=True, help="Do not continue an interrupted run.")
 @seed_option()
@@ -112,7 +114,7 @@ def run(
     max_failed: float,
     ask_twice: int,
     baseline: Path | None,
-    backlog: str | None,
+    backlog: BacklogSource | None,
     out: Path,
     fresh: bool,
     seed: int,

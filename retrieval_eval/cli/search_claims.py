@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -17,7 +15,15 @@ from retrieval_eval.cli.common import (
     progress_bar,
 )
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
-from retrieval_eval.search.claims.judge import FORMER_NAMES, JUDGES
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.model.search_run import Claims, ShareWithInterval
+from retrieval_eval.search.claims.judge import JUDGES, MODULE
+from retrieval_eval.search.claims.summary import (
+    agreement_words,
+    bounds_words,
+    unproved_words,
+    why_advisory_of,
+)
 
 _CACHE = "claim-judgements.jsonl"
 
@@ -33,10 +39,10 @@ _CACHE = "claim-judgements.jsonl"
 @click.option(
     "--judge",
     "judge_name",
-    type=click.Choice([*JUDGES, *FORMER_NAMES]),
-    metavar="|".join(JUDGES),
+    metavar="|".join([*JUDGES, MODULE]),
     help="Who decides whether a document supports a claim; must be named. "
-    + " ".join(f"{name} {kind.summary}." for name, kind in JUDGES.items()),
+    + " ".join(f"{name} {kind.summary}." for name, kind in JUDGES.items())
+    + f" {MODULE} calls your own code.",
 )
 @click.option(
     "--judge-option",
@@ -68,17 +74,20 @@ def claims(
 
     RUN is a file, or the label of a run in the folder --data; it stays as it is.
 
+    A claim called supported without proof is unproved: it widens the coverage to a range.
+
     Exit code 0: measured. 2: the judge failed three times, or no draft could be judged; nothing
-    is written. 3: bad input.
+    is written. 3: bad input, or no judge named.
     """
     from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
     from retrieval_eval.search.run_files import document_of
     from retrieval_eval.search.run_names import WITH_CLAIMS
 
     if judge_name is None:
-        raise click.UsageError(
+        raise BadInputError(
             "name who judges the claims: "
             + "; ".join(f"--judge {name} {kind.summary}" for name, kind in JUDGES.items())
+            + f"; --judge {MODULE} calls your own code"
         )
     (path,) = run_files([run], data)
     plain_run = path.with_name(f"{path.name.removesuffix(WITH_CLAIMS)}.json")
@@ -99,11 +108,12 @@ def claims(
         out=target,
     )
     with progress_bar("claim") as progress:
-        document = document_of(measure_claims(request, progress=progress))
+        measured = measure_claims(request, progress=progress)
     if as_json:
-        print_json(document)
+        print_json(document_of(measured))
         return
-    _print_claims(document["claims"])
+    if measured.claims is not None:
+        _print_claims(measured.claims)
     echo("")
     echo(target)
 
@@ -117,38 +127,44 @@ def _options(given: tuple[str, ...]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _print_claims(block: Mapping[str, Any]) -> None:
-    judge = block["judge"]
-    settings = ", ".join(f"{name}={value}" for name, value in judge["settings"].items())
-    echo(f"judge  : {judge['name']} {judge['version']} ({settings})")
-    if judge["known_errors"]:
-        echo(f"         {judge['known_errors']}")
+def _print_claims(block: Claims) -> None:
+    judge, agreement = block.judge, block.agreement
+    settings = ", ".join(f"{name}={value}" for name, value in judge.settings.items())
+    echo(f"judge  : {judge.name} {judge.version} ({settings})")
+    if judge.known_errors:
+        echo(f"         {judge.known_errors}")
+    echo(f"         {agreement_words(agreement)}")
     echo(
-        f"drafts : {block['n_drafts']} ({block['n_refused']} refused, {block['n_unlabelled']} of"
-        f" unlabelled queries, {block['n_without_draft']} queries without a draft)"
+        f"drafts : {block.n_drafts} ({block.n_refused} refused, {block.n_unlabelled} of"
+        f" unlabelled queries, {block.n_without_draft} queries without a draft)"
     )
-    echo(f"claims : {block['n_claims']}, {block['n_substantive']} of them substantive")
+    unproved = unproved_words(block)
+    echo(
+        f"claims : {block.n_claims}, {block.n_substantive} of them substantive"
+        + (f"; {unproved}" if unproved else "")
+    )
     echo("")
-    rows = [("", "value", "interval", "n")]
-    rows += [
-        _row(name, block[key])
-        for name, key in (("claim coverage", "coverage"), ("faithfulness", "faithfulness"))
-    ]
-    agreement = block["agreement"]
+    rows = [("", "value", "interval", "n", "unproved")]
+    rows += [_row("claim coverage", block.coverage), _row("faithfulness", block.faithfulness)]
     if agreement is not None:
-        rows.append(_row("judge-human kappa", agreement["kappa"]))
-        rows.append(_row("judge-human accuracy", agreement["accuracy"]))
-    print_table(rows)
+        rows.append(_row("judge-human kappa", agreement.kappa))
+        rows.append(_row("judge-human accuracy", agreement.accuracy))
+    # A column only where there is something in it.
+    print_table(rows if unproved else [row[:4] for row in rows])
     if agreement is not None:
-        counts = agreement["confusion"]
+        counts = agreement.confusion
         echo("")
         echo(
-            f"supported, say both {counts['both']}, the judge only {counts['judge_only']}, "
-            f"people only {counts['human_only']}, neither {counts['neither']}"
+            f"supported, say both {counts.both}, the judge only {counts.judge_only}, "
+            f"people only {counts.human_only}, neither {counts.neither}"
         )
+    why = why_advisory_of(agreement)
+    if why:
+        echo("")
+        echo(f"The guard does not block on these numbers: {why}.")
 
 
-def _row(name: str, metric: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    low, high = metric["ci_low"], metric["ci_high"]
+def _row(name: str, share: ShareWithInterval) -> tuple[str, str, str, str, str]:
+    low, high = share.ci_low, share.ci_high
     interval = "—" if low is None else f"{number(low, 3)} to {number(high, 3)}"
-    return name, number(metric["value"], 3), interval, str(metric["n"])
+    return name, number(share.value, 3), interval, str(share.n), bounds_words(share)

@@ -50,6 +50,13 @@ _WIDTH = 60
     help="Compare although this differs; may be given several times. A banner names it.",
 )
 @click.option("--queries", type=FILE, help="Pinned list of queries, shown as a slice of its own.")
+@click.option(
+    "--query",
+    "names",
+    multiple=True,
+    metavar="ID",
+    help="Show this query alone, with both rankings side by side; may be given several times.",
+)
 @click.option("--out", type=FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
 @seed_option()
 @click.option("--report", is_flag=True, help="Write a page about it below --reports-dir.")
@@ -73,6 +80,7 @@ def diff(
     flag_points: float,
     accept: tuple[str, ...],
     queries: Path | None,
+    names: tuple[str, ...],
     out: Path | None,
     seed: int,
     report: bool,
@@ -88,7 +96,7 @@ def diff(
     A and B are files, or labels of runs in the folder --data.
 
     Exit code 0: compared. 2: a run has no verdict, or the runs did not measure the same thing and
-    that was not accepted. 3: no such run, or no valid one.
+    that was not accepted. 3: no such run or query, or no valid one.
     """
     from retrieval_eval.io.files import write_text
     from retrieval_eval.model import to_builtins
@@ -103,15 +111,28 @@ def diff(
         raise click.UsageError(
             "--noise, --privacy, --renderer and --pdf are for the page; add --report"
         )
+    if names and (report or out is not None):
+        raise click.UsageError("--query prints single queries; leave out --report and --out")
     paths = run_files([a, b], data)
+    first, second = map(load_search_run, paths)
     found = diff_of(
-        load_search_run(paths[0]),
-        load_search_run(paths[1]),
+        first,
+        second,
         accept=accept,
         flag_points=flag_points,
         seed=seed,
         pinned=None if queries is None else read_pinned(queries).ids,
     )
+    if names:
+        from retrieval_eval.search.query_diff import compare_queries, query_lines
+
+        compared = compare_queries(found, first, second, names)
+        if as_json:
+            print_json(to_builtins(compared))
+        else:
+            for line in query_lines(compared):
+                echo(line)
+        context.exit(EXIT_NO_VERDICT if found.no_verdict else 0)
     if out is not None:
         write_text(out, diff_markdown(found))
     if as_json:

@@ -150,7 +150,8 @@ def guard(
             raise click.UsageError("--init takes one run, and one baseline to write")
         (baseline,) = baselines
         run_path = run_files(runs, data)[0] if runs else baseline
-        _init(run_path, baseline, thresholds, gold_path, workflow, force=force, as_json=as_json)
+        files = baseline, thresholds, gold_path, queries
+        _init(run_path, *files, workflow, force=force, as_json=as_json)
         return
     if not runs:
         raise click.UsageError("Missing argument 'RUN...'.")
@@ -186,6 +187,7 @@ def _init(
     baseline: Path,
     thresholds: Path | None,
     gold: Path,
+    queries: Path | None,
     workflow: str,
     *,
     force: bool,
@@ -201,8 +203,10 @@ def _init(
         baseline=baseline,
         thresholds=thresholds or _THRESHOLDS,
         gold=gold,
+        queries=queries,
         with_workflow=has_workflow,
     )
+    steps = next_steps(adoption, [gold, *([] if queries is None else [queries])])
     written = write_adoption(adoption, force=force)
     rows = [f"{row.name} {allowed(row)}" for row in adoption.verdict.rows]
     if as_json:
@@ -213,7 +217,7 @@ def _init(
                 "thresholds": rows,
                 "left_out": dict(adoption.left_out),
                 "verdict": adoption.verdict.verdict,
-                "notes": next_steps(adoption, gold),
+                "notes": steps,
             }
         )
         return
@@ -226,7 +230,7 @@ def _init(
         echo(f"left out: {name}: {one_line(why)}")
     echo("")
     echo(f"the baseline against itself: {adoption.verdict.headline}")
-    for line in next_steps(adoption, gold):
+    for line in steps:
         echo(line)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -12,6 +13,7 @@ from click.core import ParameterSource
 from retrieval_eval.cli.common import FOLDER, echo, parse_k, parse_options
 
 if TYPE_CHECKING:
+    from retrieval_eval.gold.backlog import BacklogSource
     from retrieval_eval.search.measure import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -149,8 +151,36 @@ def _checked_source(
     return source or None
 
 
-def backlog_option(function: F) -> F:
-    """Add ``--backlog``."""
+def backlog_options(function: F) -> F:
+    """Add ``--backlog`` and its names; the command gets ``backlog``, a source or None."""
+    from retrieval_eval.gold.backlog import PRESETS, BacklogSource
+
+    @wraps(function)
+    def command(*args: Any, backlog: str | None, **given: Any) -> Any:
+        names = {name: given.pop(f"backlog_{name}") for name in ("table", "status", "created")}
+        preset = PRESETS[given.pop("backlog_preset")]
+        if "backlog_name" in given:
+            given["backlog_name"] = given["backlog_name"] or preset.block
+        chosen = {name: value or getattr(preset, name) for name, value in names.items()}
+        place = None if backlog is None else BacklogSource(backlog, **chosen)
+        return function(*args, backlog=place, **given)
+
+    for name, meaning in (
+        ("created", "Column or key of the time an item was made"),
+        ("status", "Column or key of the review status"),
+        ("table", "Table or view of the items in a database, or schema.name"),
+    ):
+        option = click.option(
+            f"--backlog-{name}", metavar="NAME", help=f"{meaning}. Default: {_listed(name)}."
+        )
+        command = option(command)
+    command = click.option(
+        "--backlog-preset",
+        type=click.Choice(list(PRESETS)),
+        default="standard",
+        show_default=True,
+        help="Names of table, columns and block that are not given.",
+    )(command)
     return click.option(
         "--backlog",
         metavar="SOURCE",
@@ -159,25 +189,20 @@ def backlog_option(function: F) -> F:
         help="Items under review: a JSONL file, or a database as a SQLAlchemy URL; it is only "
         f"read, and its password never shown. Default: ${DATABASE_VARIABLE}, which keeps the "
         "password out of process lists.",
-    )(function)
+    )(command)  # type: ignore[return-value]
 
 
-def backlog_columns(function: F) -> F:
-    """Add the names of table and columns of the items under review."""
-    from retrieval_eval.gold.backlog import CREATED_COLUMN, STATUS_COLUMN, TABLE
+def _listed(name: str) -> str:
+    """Return the default of a name, and the presets that have another one."""
+    from retrieval_eval.gold.backlog import PRESETS
 
-    for name, default, meaning in (
-        ("created", CREATED_COLUMN, "Column or key of the time an item was made."),
-        ("status", STATUS_COLUMN, "Column or key of the review status."),
-        ("table", TABLE, "Table or view of the items in a database, or schema.name."),
-    ):
-        function = click.option(
-            f"--backlog-{name}", metavar="NAME", default=default, show_default=True, help=meaning
-        )(function)
-    return function
+    values = {preset: getattr(names, name) for preset, names in PRESETS.items()}
+    usual = values.pop("standard")
+    others = (f"{value} for {preset}" for preset, value in values.items() if value != usual)
+    return ", ".join([usual, *others])
 
 
-def backlog_at_hand(source: str | None) -> str | None:
+def backlog_at_hand(source: BacklogSource | None) -> BacklogSource | None:
     """Return the source of a backlog, or None for an unusable one from the environment.
 
     The environment variable may name a database that holds feedback but no backlog. That must not

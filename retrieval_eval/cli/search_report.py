@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -20,11 +20,14 @@ from retrieval_eval.cli.search_options import (
     FILE,
     GOLD,
     backlog_at_hand,
-    backlog_option,
+    backlog_options,
     data_option,
     run_files,
 )
 from retrieval_eval.records import Renderer
+
+if TYPE_CHECKING:
+    from retrieval_eval.gold.backlog import BacklogSource
 
 _NOISE = DATA / "noise.json"
 _THRESHOLDS = DATA / "guard.toml"
@@ -52,7 +55,7 @@ _reports_dir = click.option(
     help="Gold set that was asked: with it, relevant documents that were not retrieved are named. "
     f"Default: {GOLD}, if any.",
 )
-@backlog_option
+@backlog_options
 @click.option(
     "--corpus-file",
     type=FILE,
@@ -90,7 +93,7 @@ def report(
     data: Path,
     baseline: Path | None,
     gold: Path | None,
-    backlog: str | None,
+    backlog: BacklogSource | None,
     corpus_file: Path | None,
     noise: Path | None,
     thresholds: Path | None,

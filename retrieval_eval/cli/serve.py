@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from retrieval_eval.cli.common import FOLDER, echo
-from retrieval_eval.cli.search_options import DATA, backlog_columns, backlog_option
+from retrieval_eval.cli.search_options import DATA, backlog_options
 
 if TYPE_CHECKING:
+    from retrieval_eval.gold.backlog import BacklogSource
     from retrieval_eval.serve.dashboard import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,12 +23,10 @@ def source_options(function: F) -> F:
     for option in (
         click.option(
             "--backlog-name",
-            default="backlog",
-            show_default=True,
-            help="Name of the backlog block, such as halacha_backlog.",
+            metavar="NAME",
+            help="Name of the backlog block. Default: backlog, or the preset's.",
         ),
-        backlog_columns,
-        backlog_option,
+        backlog_options,
         click.option(
             "--data",
             type=FOLDER,
@@ -115,10 +114,7 @@ def _sources(
     data: Path,
     reports: Path,
     *,
-    backlog: str | None,
-    backlog_table: str,
-    backlog_status: str,
-    backlog_created: str,
+    backlog: BacklogSource | None,
     backlog_name: str,
 ) -> Sources:
     from retrieval_eval.serve.dashboard import Sources, backlog_reader, check_name
@@ -126,7 +122,4 @@ def _sources(
     check_name(backlog_name)
     if backlog is None:
         return Sources(data, reports, None, backlog_name)
-    reader = backlog_reader(
-        backlog, table=backlog_table, status=backlog_status, created=backlog_created
-    )
-    return Sources(data, reports, reader, backlog_name)
+    return Sources(data, reports, backlog_reader(backlog), backlog_name)

@@ -73,7 +73,7 @@ class SearchDemo:
 
     @property
     def feedback(self) -> Path:
-        """SQLite: ``search_logs``, ``search_relevance_feedback``, review queue ``halachot``."""
+        """SQLite: ``search_logs``, ``search_relevance_feedback``, review queue ``review_items``."""
         return self.root / "feedback.sqlite"
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -11,16 +11,63 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.database import parse_url, reading, require_columns, shown, table_of
+from retrieval_eval.gold.database import (
+    check_identifier,
+    parse_url,
+    reading,
+    require_columns,
+    shown,
+    table_of,
+)
 from retrieval_eval.gold.faults import user_lines
 from retrieval_eval.model.dashboard import Backlog
+from retrieval_eval.model.gold import CASE_LAW
+from retrieval_eval.model.meta import Record
 
 STATUSES: Final = ("pending_review", "approved", "rejected", "published")
-TABLE: Final = "halachot"
-STATUS_COLUMN: Final = "review_status"
-CREATED_COLUMN: Final = "created_at"
 NO_STATUS: Final = "(none)"
 _MOST_FAULTS: Final = 20
+
+
+class BacklogPreset(Record, frozen=True):
+    """What a review database calls its table, its two columns, and the block of its counts."""
+
+    table: str = "review_items"
+    status: str = "review_status"
+    created: str = "created_at"
+    block: str = "backlog"
+
+
+PRESETS: Final[Mapping[str, BacklogPreset]] = {
+    "standard": BacklogPreset(),
+    CASE_LAW: BacklogPreset(table="halachot", block="halacha_backlog"),
+}
+"""Presets by name; ``standard`` is the default."""
+
+
+class BacklogSource(Record, frozen=True):
+    """Where the items under review are.
+
+    Parameters
+    ----------
+    source : str
+        A SQLAlchemy URL (anything with ``://``), else the path of a JSONL file. It is only read.
+    table : str
+        The table or view of a database, ``name`` or ``schema.name``; of no use for a file.
+    status, created : str
+        The columns, or the keys of each line, that hold the review status and the time an item
+        was made. A time without a zone is UTC.
+
+    Examples
+    --------
+    >>> BacklogSource("items.jsonl").table
+    'review_items'
+    """
+
+    source: str
+    table: str = PRESETS["standard"].table
+    status: str = PRESETS["standard"].status
+    created: str = PRESETS["standard"].created
 
 
 @dataclass(slots=True)
@@ -56,25 +103,13 @@ class _Tally:
         )
 
 
-def read_backlog(
-    source: str,
-    *,
-    table: str = TABLE,
-    status: str = STATUS_COLUMN,
-    created: str = CREATED_COLUMN,
-    as_of: datetime | None = None,
-) -> Backlog:
+def read_backlog(source: str | BacklogSource, *, as_of: datetime | None = None) -> Backlog:
     """Count the items under review in a database or a JSONL file.
 
     Parameters
     ----------
-    source : str
-        A SQLAlchemy URL (anything with ``://``), else the path of a JSONL file. It is only read.
-    table : str
-        The table or view of a database, ``name`` or ``schema.name``; of no use for a file.
-    status, created : str
-        The columns, or the keys of each line, that hold the review status and the time an item
-        was made. A time without a zone is UTC.
+    source : str or BacklogSource
+        Where they are; a text is a source whose table and columns have the default names.
     as_of : datetime, optional
         The moment to which the age of the oldest pending item is counted. Default: now. Without
         a zone it is UTC, too.
@@ -82,23 +117,27 @@ def read_backlog(
     Raises
     ------
     BadInputError
-        The database is down, a table or column is missing, or lines are unusable: all named. Or
-        ``as_of`` lies outside the years 1 to 9999 in UTC.
+        The database is down, a table or column is missing or cannot be a name, or lines are
+        unusable: all named. Or ``as_of`` lies outside the years 1 to 9999 in UTC.
     """
+    place = source if isinstance(source, BacklogSource) else BacklogSource(source)
     now, problem = _moment(as_of or datetime.now(UTC))
     if now is None:
         raise BadInputError(f"the moment to count to: {problem}")
-    if "://" in source:
-        return _of_database(source, table, status, created).backlog(now)
-    return _of_file(Path(source), status, created).backlog(now)
+    if "://" in place.source:
+        return _of_database(place).backlog(now)
+    return _of_file(Path(place.source), place.status, place.created).backlog(now)
 
 
-def _of_database(source: str, name: str, status: str, created: str) -> _Tally:
-    url = parse_url(source)
+def _of_database(place: BacklogSource) -> _Tally:
+    url = parse_url(place.source)
+    name, status, created = place.table, place.status, place.created
+    for each, what in ((name, "table"), (status, "column"), (created, "column")):
+        check_identifier(each, what)
     from sqlalchemy import String, case, cast, func, null, select
 
     tally = _Tally()
-    with reading(source) as connection:
+    with reading(place.source) as connection:
         require_columns(connection, url, name, (status, created))
         items = table_of(name, (status, created))
         # As text, because the status may be of an enumerated type that lacks the value.

@@ -33,11 +33,12 @@ from retrieval_eval.gold.gold_set import (
     parse_gold,
     query_line,
     refuse,
+    style_of,
 )
 from retrieval_eval.gold.identity import normalize_query, query_id
 from retrieval_eval.io.files import is_there, read_bytes, write_bytes
 from retrieval_eval.model import Record
-from retrieval_eval.model.gold import DEFAULT_CORPUS, FieldMap, GoldQuery
+from retrieval_eval.model.gold import DEFAULT_CORPUS, STYLES, FieldMap, GoldQuery
 from retrieval_eval.records import Progress
 from retrieval_eval.values import counted
 
@@ -414,6 +415,11 @@ class _Existing:
     chair: tuple[GoldQuery, ...]
     machine: Mapping[tuple[str, str], tuple[GoldQuery, str]]
 
+    def queries(self) -> Iterator[GoldQuery]:
+        """Yield the reviewed rows, then the generated ones."""
+        yield from self.chair
+        yield from (query for query, _ in self.machine.values())
+
 
 def bootstrap(
     engine_url: str,
@@ -421,15 +427,16 @@ def bootstrap(
     *,
     tables: FeedbackTables | None = None,
     scores: Mapping[int, int] | None = None,
+    names: str | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> BootstrapResult:
     """Regenerate the ``bootstrap`` rows of a gold set from the relevance feedback of a database.
 
-    The file then holds its header line, the ``chair`` rows with their bytes and in their order (a
-    blank line before one stays), and the generated rows by (corpus, id). A query that a chair row
-    has, by id or by normalised text and corpus, gets no generated row. A second run with the same
-    database changes no byte.
+    The file then holds its header line, the reviewed rows (``chair``) with their bytes and in their
+    order (a blank line before one stays), and the generated rows by (corpus, id). A query that a
+    reviewed row has, by id or by normalised text and corpus, gets no generated row. A second run
+    with the same database changes no byte.
 
     Parameters
     ----------
@@ -440,6 +447,10 @@ def bootstrap(
     tables, scores : optional
         Names, and the grade of each requested score. Default: ``gold.toml`` beside the gold set,
         else the documented names, and score 3 as grade 1.
+    names : str, optional
+        One of :data:`~retrieval_eval.model.gold.STYLES`: how rows are written where the file has
+        none that shows it. Default: ``names`` in the header line or ``gold.toml``, else the
+        standard names.
     dry_run : bool
         Write nothing.
     progress : callable, optional
@@ -451,7 +462,7 @@ def bootstrap(
         The database is down or lacks a table or column, or the gold set has faults (all named
         by line). Nothing is written then.
     NothingToEvaluateError
-        There would be no row: neither usable feedback nor a chair row. Nothing is written.
+        There would be no row: neither usable feedback nor a reviewed row. Nothing is written.
     """
     target = Path(os.path.realpath(path))
     # Beside the name that was given, where every other command looks for `gold.toml` too.
@@ -464,7 +475,10 @@ def bootstrap(
     if _bytes(target) != existing.data:
         existing = _read_existing(path, target)
     made = _without_covered(feedback.queries, existing.chair)
-    lines = {_key(query): query_line(query, fields=existing.fields) for query in made}
+    style = existing.fields.style if names is None else STYLES[names]
+    fields = replace(existing.fields, style=style)
+    fields = replace(fields, style=style_of(existing.queries(), fields))
+    lines = {_key(query): query_line(query, fields=fields) for query in made}
     if not made and not existing.chair:
         raise NothingToEvaluateError(_nothing(feedback, worth, path))
     data = _joined(existing.head, lines.values())
@@ -583,5 +597,5 @@ def _nothing(feedback: Feedback, scores: Mapping[int, int], path: Path) -> str:
     unusable = f", all unusable ({reasons})" if reasons else ""
     return (
         f"{path}: not written, for it would hold no query: "
-        f"{counted(feedback.n_rows, 'feedback row')} with score {wanted}{unusable}; no chair row"
+        f"{counted(feedback.n_rows, 'feedback row')} with score {wanted}{unusable}; no reviewed row"
     )

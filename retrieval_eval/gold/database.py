@@ -152,6 +152,15 @@ def _reason(error: Exception, url: URL) -> str:
     return line
 
 
+def check_identifier(name: str, what: str) -> None:
+    """Raise `BadInputError` for a text that is no name of a table or column of any database."""
+    if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise BadInputError(
+            f"{name[:40]!r} cannot name a {what}; expected up to {_LONGEST_NAME} printable"
+            " characters"
+        )
+
+
 def table_of(name: str, columns: Iterable[str]) -> TableClause:
     """Return a table to select from; ``schema.table`` names a table of a schema.
 
@@ -191,6 +200,7 @@ def require_columns(connection: Connection, url: URL, name: str, columns: Iterab
 
 _REMAP = "tables and columns of other names can be named, see docs/gold-database.md"
 _MOST_NAMES = 30
+_LONGEST_NAME = 200
 
 
 def _listed(names: Iterable[str]) -> str:

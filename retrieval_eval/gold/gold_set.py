@@ -28,11 +28,13 @@ from retrieval_eval.model.gold import (
     MAX_GRADE,
     ORIGINS,
     SOURCES,
+    STYLES,
     Anchor,
     FieldMap,
     GoldQuery,
     GoldSet,
     Label,
+    RowStyle,
     Source,
     Written,
 )
@@ -40,9 +42,8 @@ from retrieval_eval.model.gold import (
 SETTINGS_FILE: Final = "gold.toml"
 HEADER_KEY: Final = "gold_set"
 
-_HEADER_HAS: Final = ("fields", "max_grade")
+_HEADER_HAS: Final = ("fields", "max_grade", "names")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_ALWAYS: Final = frozenset({"id", "query", "corpus", "relevant", "source"})
 _TENTHS: Final = 1000
 """Shares are printed in tenths of a percent."""
 
@@ -229,6 +230,9 @@ def field_map(path: Path) -> FieldMap:
 
         {"gold_set": {"max_grade": 3, "fields": {"relevant": "answers"}}}
 
+    ``names = "case-law"`` in either place makes new rows use ``practice_area`` and
+    ``relevant_case_law_ids``, as rows of a file do that uses them already.
+
     Raises
     ------
     BadInputError
@@ -240,15 +244,57 @@ def field_map(path: Path) -> FieldMap:
         for name, value in gold_toml(path).items()
         if name in _HEADER_HAS or not isinstance(value, dict)
     }
-    names, stated = _checked(field, f"{path.parent / SETTINGS_FILE}:")
+    names, stated, preset = _checked(field, f"{path.parent / SETTINGS_FILE}:")
     max_grade = stated or DEFAULT_MAX_GRADE
     header = _first_line(path)
     value: Any = decode(header)[0]
     if not is_header(value):
-        return FieldMap(names, max_grade)
+        return FieldMap(names, max_grade, None, STYLES[preset or "standard"])
     settings = value[HEADER_KEY]
-    own_names, own_max_grade = _checked(settings, f"{path}: line 1: /{HEADER_KEY}")
-    return FieldMap({**names, **own_names}, own_max_grade or max_grade, header)
+    own_names, own_max_grade, own_preset = _checked(settings, f"{path}: line 1: /{HEADER_KEY}")
+    return FieldMap(
+        {**names, **own_names},
+        own_max_grade or max_grade,
+        header,
+        STYLES[own_preset or preset or "standard"],
+    )
+
+
+def style_of(queries: Iterable[GoldQuery], fields: FieldMap) -> RowStyle:
+    """Return how new rows of a gold set are written: as most of the rows that were read.
+
+    A field that no row has is called as ``fields`` states.
+
+    Examples
+    --------
+    >>> row = {"query": "late fees", "relevant_case_law_ids": ["d1"], "source": "chair"}
+    >>> query, _ = read_row(row, FieldMap(), text=json.dumps(row))
+    >>> style_of([query], FieldMap()).names["area"]
+    'practice_area'
+    """
+    known = fields.meanings()
+    used: dict[str, Counter[str]] = {}
+    lists: Counter[bool] = Counter()
+    for query in queries:
+        if query.written is None:
+            continue
+        for name, value in json.loads(query.written.text).items():
+            field = known.get(name)
+            if field is None or query.written.fields.meanings().get(name) != field:
+                continue
+            used.setdefault(field, Counter())[name] += 1
+            # Other grades have to be written with their documents, whatever the style.
+            if field == "relevant" and query.relevant and set(query.relevant.values()) == {1}:
+                lists[isinstance(value, list)] += 1
+    found = {field: names.most_common(1)[0][0] for field, names in used.items()}
+    style = fields.style
+    for preset in STYLES.values():
+        if any(found.get(field) == name for field, name in preset.names.items()):
+            style = preset
+    names = {**style.names, **fields.names, **found}
+    has_lists = lists[True] > lists[False] if lists else style.has_lists
+    is_renamed = names.get("relevant", "relevant") != "relevant"
+    return replace(style, names=names, has_lists=has_lists and is_renamed)
 
 
 def max_grade_of(gold: GoldSet) -> int:
@@ -294,19 +340,25 @@ def gold_toml(path: Path) -> dict[str, Any]:
     return document
 
 
-def _checked(settings: Any, where: str) -> tuple[dict[str, str], int | None]:
+def _checked(settings: Any, where: str) -> tuple[dict[str, str], int | None, str | None]:
+    known = ", ".join(_HEADER_HAS)
     if not isinstance(settings, dict):
-        raise BadInputError(f"{where}: expected an object with 'fields' or 'max_grade'")
+        raise BadInputError(f"{where}: expected an object with some of {known}")
     for key in settings:
         if key not in _HEADER_HAS:
-            raise BadInputError(f"{where} unknown setting {key[:80]!r}; known: fields, max_grade")
+            raise BadInputError(f"{where} unknown setting {key[:80]!r}; known: {known}")
+    preset = settings.get("names")
+    if preset is not None and (not isinstance(preset, str) or preset not in STYLES):
+        raise BadInputError(
+            f"{where} names: expected one of {', '.join(STYLES)}, not {str(preset)[:40]!r}"
+        )
     max_grade = settings.get("max_grade")
     if max_grade is not None and not _is_scale(max_grade):
         raise BadInputError(
             f"{where} max_grade: expected a whole number from 1 to {MAX_GRADE},"
             f" not {str(max_grade)[:40]}"
         )
-    return _checked_names(settings.get("fields", {}), f"{where} fields"), max_grade
+    return _checked_names(settings.get("fields", {}), f"{where} fields"), max_grade, preset
 
 
 def _is_scale(value: Any) -> bool:
@@ -550,8 +602,9 @@ def query_line(query: GoldQuery, *, fields: FieldMap | None = None) -> str:
     """Return the line of a query, without a line feed.
 
     A query that was read and not changed gives exactly the line it came from. A changed one keeps
-    the other fields as they were, and the field names of its file. Any other query is written under
-    the standard names in their order, defaults left out, documents by falling grade.
+    the other fields as they were, and the field names of its file. Any other query is written in
+    the style of ``fields``: by default under the standard names in their order, defaults left out,
+    documents by falling grade.
 
     Parameters
     ----------
@@ -572,9 +625,13 @@ def query_line(query: GoldQuery, *, fields: FieldMap | None = None) -> str:
         if fields is None or _is_read_alike(row, written.fields, fields):
             changed = _changed(row, written.fields, query)
             return written.text if _dumps(changed) == _dumps(row) else _dumps(changed)
+    style = RowStyle() if fields is None else fields.style
     values = _values(query)
-    needed = _ALWAYS | _stated(query)
-    stated = {name: values[name] for name in FIELDS if name in needed}
+    needed = {*style.always, *_stated(query)}
+    order = dict.fromkeys([*style.first, *FIELDS])
+    stated = {style.names.get(name, name): values[name] for name in order if name in needed}
+    if style.has_lists and all(grade == 1 for grade in query.relevant.values()):
+        stated[style.names.get("relevant", "relevant")] = list(values["relevant"])
     return _dumps({**stated, **query.extra})
 
 
@@ -614,6 +671,7 @@ def gold_set_bytes(
     if max_grade is not None and max_grade > fields.max_grade:
         fields = _with_scale(fields, max_grade)
     queries = list(queries)
+    fields = replace(fields, style=style_of(queries, fields))
     lines = [query_line(query, fields=fields) for query in queries]
     head = [] if fields.header is None else [fields.header]
     data = "".join(f"{line}\n" for line in (*head, *lines)).encode("utf-8", "surrogatepass")
@@ -644,18 +702,28 @@ def _changed(row: dict[str, Any], fields: FieldMap, query: GoldQuery) -> dict[st
     was, _ = read_row(row, fields)
     assert was is not None
     old, new, meanings = _values(was), _values(query), fields.meanings()
+    style = style_of([query], fields)
     found: dict[str, Any] = {}
     for name, value in row.items():
         field = meanings.get(name)
         if field is not None:
             found[name] = value if old[field] == new[field] else new[field]
+            if field == "relevant" and isinstance(value, list):
+                found[name] = _as_list(value, new[field])
         elif name in query.extra:
             found[name] = query.extra[name]
     stated = _stated(query) - {meanings.get(name) for name in row}
     for field in FIELDS:
         if field in stated:
-            found[fields.names.get(field, field)] = new[field]
+            found[fields.names.get(field) or style.names.get(field, field)] = new[field]
     return {**found, **query.extra}
+
+
+def _as_list(old: list[str], grades: Mapping[str, int]) -> Any:
+    """Return the documents in the order they had, new ones last; the grades where one is not 1."""
+    if any(grade != 1 for grade in grades.values()):
+        return grades
+    return [*(doc for doc in old if doc in grades), *(doc for doc in grades if doc not in old)]
 
 
 def _stated(query: GoldQuery) -> set[str]:

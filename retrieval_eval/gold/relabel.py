@@ -266,7 +266,7 @@ def relabel(gold: GoldSet, old: Corpus, new: Corpus, *, sources: Path | None = N
     A grade belongs to a text. It moves where the same text (up to white space) is in the new
     corpus, whatever its id or place; it is carried where one document contains all of the text
     (see `Row` for grade 0); everything else is queued, or dropped where nothing of the text is
-    left. Rows keep their order, their source and all grades that hold; chair rows too.
+    left. Rows keep their order, their source and all grades that hold; reviewed rows too.
 
     Parameters
     ----------
@@ -364,16 +364,16 @@ def _source_notes(wrong: set[Key], problems: list[str]) -> list[str]:
 
 
 def _row_notes(before: Iterable[GoldQuery], after: Iterable[GoldQuery]) -> list[str]:
-    chair = [(a, b) for a, b in zip(before, after, strict=True) if a.source == "chair"]
-    n_other = sum(set(a.relevant) != set(b.relevant) for a, b in chair)
+    reviewed = [(a, b) for a, b in zip(before, after, strict=True) if a.source == "chair"]
+    n_other = sum(set(a.relevant) != set(b.relevant) for a, b in reviewed)
     n_bare = sum(
         bool(a.n_relevant) and not b.n_relevant for a, b in zip(before, after, strict=True)
     )
     notes = []
-    if chair:
+    if reviewed:
         notes.append(
-            f"{counted(len(chair), 'chair row')}: grades that hold are kept; {n_other} of these"
-            " rows name other documents than before"
+            f"{counted(len(reviewed), 'reviewed row')}: grades that hold are kept; {n_other} of"
+            " these rows name other documents than before"
         )
     if n_bare:
         n = counted(n_bare, "query")

@@ -326,6 +326,36 @@ def decode(text: str) -> tuple[Any, str | None]:
         return None, f"not valid JSON ({error})"
 
 
+def decode_strict(text: str) -> tuple[Any, str | None]:
+    """Do what :func:`decode` does, and find what readers of JSON disagree about a problem.
+
+    Examples
+    --------
+    >>> decode_strict('{"a": 1, "a": 2}'), decode_strict("[NaN]")
+    ((None, 'a name stands twice in one object'), (None, 'NaN is no number of JSON'))
+    """
+
+    def members(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(found)) < len(found):
+            raise _StrictError("a name stands twice in one object")
+        return dict(found)
+
+    def constant(name: str) -> Any:
+        raise _StrictError(f"{name} is no number of JSON")
+
+    value, problem = decode(text)
+    if problem is not None:
+        return value, problem
+    try:
+        return json.loads(text, object_pairs_hook=members, parse_constant=constant), None
+    except _StrictError as error:
+        return None, str(error)
+
+
+class _StrictError(ValueError):
+    """JSON that readers of it understand differently."""
+
+
 def decode_toml(text: str) -> tuple[dict[str, Any], str | None]:
     """Return ``(table, None)`` or ``({}, problem)`` for the text of a TOML file."""
     try:

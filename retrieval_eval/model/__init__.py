@@ -63,8 +63,11 @@ INPUTS: Final[dict[str, Document]] = {
 ANSWERS: Final[dict[str, Document]] = {
     "dashboard": Document("model.dashboard", "Dashboard", "dashboard_schema.json"),
     "diagnostics": Document("model.dashboard", "Diagnostics", "diagnostics_schema.json"),
+    "compared_queries": Document(
+        "model.search_diff", "ComparedQueries", "compared_queries_schema.json"
+    ),
 }
-"""What the servers answer; these are no files."""
+"""What the servers answer and ``search diff --query`` prints; these are no files."""
 
 PUBLISHED: Final = {**DOCUMENTS, **INPUTS, **ANSWERS}
 """Everything with a schema in ``schemas/``."""

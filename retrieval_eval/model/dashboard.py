@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from retrieval_eval.model.meta import Count, Record, about
+from retrieval_eval.model.meta import NULL, Count, Record, about
 from retrieval_eval.model.search_run import (
     DeltaBaseline,
     MetricChange,
@@ -69,6 +69,13 @@ class RunDifference(Record, frozen=True, kw_only=True):
         Count | None,
         about("Queries whose first document is another one; null when not comparable"),
     ]
+    n_queries_moved: Annotated[
+        Count | None,
+        about(
+            "Queries that moved: at least one metric of the ranking has another value; null when"
+            " not comparable"
+        ),
+    ] = NULL
     metrics: Annotated[
         dict[str, MetricChange], about("The change of each metric; empty when not comparable")
     ]

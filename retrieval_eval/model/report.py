@@ -31,5 +31,9 @@ class ReportEntry(Record, frozen=True, kw_only=True):
     ] = NULL
     n_trials: Annotated[Count | None, about("Trials it is about", unit="trials")] = NULL
     n_queries: Annotated[Count | None, about("Queries it is about", unit="queries")] = NULL
+    n_queries_moved: Annotated[
+        Count | None,
+        about("Queries that moved between the two runs it compares", unit="queries"),
+    ] = NULL
     is_simulated: Annotated[bool, about("Whether simulated data is in it")]
     body_sha256: BodyDigest = None

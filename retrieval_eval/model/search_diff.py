@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from retrieval_eval.model.meta import (
     ABSENT_MAP,
     EMPTY_LIST,
+    NULL,
     Count,
     Moment,
     NonNegative,
@@ -120,6 +121,34 @@ class ChangedTop(Record, frozen=True, kw_only=True):
     b: Annotated[TopDocument | None, about("A first document; null for an empty ranking")]
 
 
+Outcome = Literal["answered", "refused", "empty", "failed", "not_asked"]
+"""What a run did with a query: documents, none or too low a score, none at all, no usable answer,
+or the query is not in the run."""
+
+
+class QueryOutcome(Record, frozen=True, kw_only=True):
+    """A query that failed, or that the runs did not both answer, refuse or leave empty."""
+
+    id: Annotated[str, about("Query id")]
+    query: Annotated[str, about("What was asked")]
+    a: Annotated[
+        Outcome,
+        about(
+            "In run a. refused: all documents lay below the floor, or the top score below the"
+            " threshold of refusals; empty: nothing was returned"
+        ),
+    ]
+    b: Annotated[Outcome, about("In run b")]
+
+
+class SetupDifference(Record, frozen=True, kw_only=True):
+    """One field of the set-up in which the runs differ."""
+
+    field: Annotated[str, about("Which, such as an option of the retriever")]
+    a: Annotated[str | None, about("In run a; null where it has none")]
+    b: Annotated[str | None, about("In run b; null where it has none")]
+
+
 class QueryValues(Record, frozen=True, kw_only=True):
     """Both values."""
 
@@ -151,7 +180,9 @@ class QueryDifference(Record, frozen=True, kw_only=True):
     corpus: Annotated[str, about("Where")]
     area: Annotated[str | None, about("Area")]
     origin: Annotated[str | None, about("Origin")]
-    source: Annotated[str, about("bootstrap or chair")]
+    source: Annotated[
+        str, about("bootstrap (a machine's row) or chair (a row reviewed by a person)")
+    ]
     metrics: Annotated[dict[str, QueryValues], about("Its values, by metric, where they differ")]
     contributions: Annotated[
         dict[str, float],
@@ -200,6 +231,37 @@ class SearchDiff(Record, frozen=True, kw_only=True):
     n_queries_in_both: Annotated[Count, about("Queries of both runs")]
     n_queries_only_a: Annotated[Count, about("Queries asked in run a only")]
     n_queries_only_b: Annotated[Count, about("Queries asked in run b only")]
+    n_queries_moved: Annotated[
+        Count | None,
+        about(
+            "Queries that moved: at least one metric of the ranking has another value. Null in"
+            " files of earlier versions",
+            unit="queries",
+        ),
+    ] = NULL
+    n_queries_top1_changed: Annotated[
+        Count | None,
+        about("Queries of both runs whose first document is another one", unit="queries"),
+    ] = NULL
+    n_queries_other_ranking: Annotated[
+        Count | None,
+        about(
+            "Queries of both runs with other documents or another order of them, whether or not a"
+            " metric has another value",
+            unit="queries",
+        ),
+    ] = NULL
+    outcomes: Annotated[
+        tuple[QueryOutcome, ...],
+        about(
+            "Queries that failed, were asked in one run only, or were refused or came back empty"
+            " in one run only"
+        ),
+    ] = EMPTY_LIST
+    setup: Annotated[
+        tuple[SetupDifference, ...],
+        about("Every field of the set-up that differs, versions and settings included"),
+    ] = EMPTY_LIST
     metrics: Annotated[dict[str, MetricDifference], about("Changes over all queries, by metric")]
     flagged: Annotated[tuple[str, ...], about("Metrics that moved by more than the flag level")]
     slices: Annotated[DiffSlices, about("The same for parts of the queries")]
@@ -211,3 +273,69 @@ class SearchDiff(Record, frozen=True, kw_only=True):
             "headline measure first"
         ),
     ]
+
+
+class PlacedDocument(Record, frozen=True, kw_only=True):
+    """A document of one ranking, and where the other one has it."""
+
+    rank: Annotated[Positive, about("Its rank", unit="rank")]
+    doc: Annotated[str, about("Document id")]
+    score: Annotated[float, about("Its score", unit="of the retriever")]
+    grade: Annotated[int | None, about("Its grade; null when it was not judged", unit="grade")]
+    other_rank: Annotated[
+        Positive | None,
+        about("Its rank in the other run; null when that did not return it", unit="rank"),
+    ]
+
+
+class SideOfQuery(Record, frozen=True, kw_only=True):
+    """What one run did with a query."""
+
+    outcome: Annotated[Outcome, about("What the run did with it")]
+    error: Annotated[str | None, about("How it failed, in a sentence")]
+    seconds: Annotated[
+        float | None, about("How long the retriever took; null when not recorded", unit="seconds")
+    ]
+    ranking: Annotated[tuple[PlacedDocument, ...], about("Its documents, best rank first")]
+
+
+class MetricOfQuery(Record, frozen=True, kw_only=True):
+    """One metric of one query; a value is null where it is not computable."""
+
+    a: Annotated[float | None, about("In run a", unit="0–1")]
+    b: Annotated[float | None, about("In run b", unit="0–1")]
+    points: Annotated[
+        float | None,
+        about(
+            "What the query adds to the change over all queries; null where a value is lacking",
+            unit="points",
+        ),
+    ]
+
+
+class ComparedQuery(Record, frozen=True, kw_only=True):
+    """One query of two runs, both rankings side by side."""
+
+    id: Annotated[str, about("Query id")]
+    query: Annotated[str, about("What was asked")]
+    corpus: Annotated[str, about("Where")]
+    area: Annotated[str | None, about("Area")]
+    origin: Annotated[str | None, about("Origin")]
+    source: Annotated[str, about("bootstrap or chair")]
+    answerable: Annotated[bool | None, about("False: no document answers it. Null: not stated")]
+    is_moved: Annotated[bool, about("Whether a metric of its ranking has another value")]
+    a: Annotated[SideOfQuery, about("What the first run did with it")]
+    b: Annotated[SideOfQuery, about("What the second run did with it")]
+    metrics: Annotated[dict[str, MetricOfQuery], about("Its metrics in both runs, by name")]
+
+
+class ComparedQueries(Record, frozen=True, kw_only=True):
+    """Some queries of a difference, each with both rankings."""
+
+    schema_version: SchemaVersion
+    a: Annotated[DiffSide, about("The first run")]
+    b: Annotated[DiffSide, about("The second run")]
+    banner: Annotated[str | None, about("The warning above every view of this diff")]
+    n_queries_in_both: Annotated[Count, about("Queries of both runs", unit="queries")]
+    n_queries_moved: Annotated[Count | None, about("Queries that moved", unit="queries")]
+    queries: Annotated[tuple[ComparedQuery, ...], about("The queries that were named, in order")]

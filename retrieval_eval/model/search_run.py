@@ -259,7 +259,9 @@ class QueryResult(Record, frozen=True, kw_only=True):
     corpus: Annotated[str, about("Where")]
     area: Annotated[str | None, about("Area of the query")]
     origin: Annotated[str | None, about("replayed, extracted or adversarial")]
-    source: Annotated[str, about("bootstrap (a machine's row) or chair (a person's)")]
+    source: Annotated[
+        str, about("bootstrap (a machine's row) or chair (a row reviewed by a person)")
+    ]
     answerable: Annotated[
         bool | None,
         about("False: no document answers it. Null: not stated, and no relevant document is known"),
@@ -423,6 +425,16 @@ class ShareWithInterval(Record, frozen=True, kw_only=True):
     reason: Annotated[str | None, about("Reason code when there is none")]
     ci_low: Annotated[float | None, about("Lower end of its interval; null when there is none")]
     ci_high: Annotated[float | None, about("Upper end")]
+    unproved_low: Annotated[
+        float | None,
+        about(
+            "The value if every unproved claim is unsupported; absent where no claim is unproved"
+        ),
+    ] = None
+    unproved_high: Annotated[
+        float | None,
+        about("The value if every unproved claim is supported; the interval covers it"),
+    ] = None
 
 
 class Confusion(Record, frozen=True, kw_only=True):
@@ -444,6 +456,9 @@ class JudgeAgreement(Record, frozen=True, kw_only=True):
         about("Share of labels that the judge gives too, with its Wilson interval"),
     ]
     confusion: Annotated[Confusion, about("Labels by who calls the claim supported")]
+    n_unproved: Annotated[
+        Count, about("Labels whose claim the judge left unproved, counted as not supported")
+    ] = 0
 
 
 class Claim(Record, frozen=True, kw_only=True):
@@ -475,6 +490,21 @@ class Claim(Record, frozen=True, kw_only=True):
             unit="code",
         ),
     ]
+    is_unproved: Annotated[
+        bool,
+        about(
+            "Whether a document was called supporting without proof, and none supports it: the "
+            "quotation is not in it, the answer holds no verdict, or a rule forbids it"
+        ),
+    ] = False
+    is_context_unproved: Annotated[bool, about("The same of the draft's context")] = False
+    veto: Annotated[
+        str | None,
+        about(
+            "The rule that a supporting verdict broke: number_differs or negation_differs",
+            unit="code",
+        ),
+    ] = None
 
 
 class DraftClaims(Record, frozen=True, kw_only=True):
@@ -506,6 +536,17 @@ class Claims(Record, frozen=True, kw_only=True):
     n_supported: Annotated[
         Count, about("Substantive claims that a document labelled relevant supports")
     ]
+    n_unproved: Annotated[
+        Count,
+        about("Substantive claims that are neither supported nor refuted: no proof was given"),
+    ] = 0
+    n_context_unproved: Annotated[
+        Count, about("The same of the contexts of the drafts, for the faithfulness")
+    ] = 0
+    n_vetoed: Annotated[
+        Count,
+        about("Unproved claims whose supporting verdict broke a rule on numbers or negation"),
+    ] = 0
     coverage: Annotated[
         ShareWithInterval,
         about(
@@ -634,6 +675,14 @@ class Delta(Record, frozen=True, kw_only=True):
         tuple[str, ...], about("Queries answered in both runs whose first document is another one")
     ]
     queries: Annotated[tuple[QueryContribution, ...], about("Queries that moved a metric")]
+    n_queries_moved: Annotated[
+        Count | None,
+        about(
+            "Queries that moved: at least one metric of the ranking has another value. Absent in"
+            " runs of earlier versions",
+            unit="queries",
+        ),
+    ] = None
 
 
 class SearchRun(Record, frozen=True, kw_only=True):

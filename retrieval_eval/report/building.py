@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -47,7 +49,7 @@ from retrieval_eval.report.searched import Searched
 from retrieval_eval.report.table.tasks import task_means
 from retrieval_eval.report.trial import Trial
 from retrieval_eval.report.words import VERDICTS
-from retrieval_eval.search.demo import DEMO_FOLDER, MeasuredDemo, measured_demo
+from retrieval_eval.search.demo import DEMO_FOLDER, MeasuredDemo, measured_demo, measured_history
 from retrieval_eval.search.demo import is_demo as is_search_demo
 
 Notebook = Literal["run_report", "compare_runs"]
@@ -484,6 +486,9 @@ def build_demo(
     """Measure the demonstration, write its report, and return its page and what was measured."""
     folder = reports_dir / DEMO_FOLDER
     made = measured_demo(folder / "data", progress=progress)
+    past = measured_history(folder / "data", progress=progress)
+    command = shlex.join(("retrieval-eval", "search", "history", str(past)))
+    made = replace(made, commands=(*made.commands, command))
     values: dict[str, Any] = {**made.sources, "privacy": privacy}
     loaded = load_search(**values, pages=True)
     return _search_report(loaded, values, folder, reports_dir, progress=progress, **page), made
@@ -576,7 +581,12 @@ def _search_report(
         is_simulated=loaded.n_simulated > 0,
         tables=tables,
         inputs=digest_of(*whole, *runs, *documents, *files),
-        listed=Listed(reports_dir, measured, n_queries=loaded.n_compared),
+        listed=Listed(
+            reports_dir,
+            measured,
+            n_queries=loaded.n_compared,
+            n_queries_moved=None if loaded.change is None else len(loaded.moved),
+        ),
         **page,
     )
 

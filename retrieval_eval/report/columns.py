@@ -695,7 +695,7 @@ SEARCH_FRAMES: Final[Frames] = {
     ),
     "labels": _frame(
         "one row a source of labels: who made them",
-        "source | text | | bootstrap (feedback) or chair (people) | gold set",
+        "source | text | | bootstrap (feedback) or chair (reviewed by a person) | gold set",
         "n_queries | integer | queries | Queries asked of this source | gold set",
         "n_pairs | integer | pairs | Their judged documents | gold set",
         "n_by_one | integer | pairs | Those one named person graded | gold set",
@@ -855,6 +855,10 @@ breaches | list | | Metrics whose threshold is breached | guard
 worst | text | | The one that lost most | guard
 worst_points | number | points | Its change | guard
 reasons | list | | Why it is no plain pass | guard
+same_setup | boolean | | Nothing declared of the system changed: an A/A comparison | computed
+recorded | text | code | The verdict in a committed guard document, by its thresholds | document
+outcome | text | code | What became of a breach, such as regained or open | computed
+became | text | | The same in words | computed
 """,
     ),
     "labels": _frame(
@@ -869,6 +873,52 @@ n | integer | queries | Queries of this source | run/gold_set/sources/*
 n_queries | integer | queries | Queries of the whole gold set | run/gold_set/n_queries
 n_labelled_pairs | integer | pairs | Its judgements | run/gold_set/n_labelled_pairs
 n_unlabelled | integer | queries | Its queries with nothing relevant yet | run/gold_set/n_unlabelled
+""",
+    ),
+    "gold": _frame(
+        "one row a gold set, dimension and part of it, whenever the gold set changed",
+        _MEASURED,
+        """
+gold_set | text | | Name of the gold set | run/gold_set/name
+fingerprint | text | digest | Digest of all in it that can move a measure | run/gold_set/fingerprint
+n_queries | integer | queries | Queries of the whole gold set | run/gold_set/n_queries
+n_labelled_pairs | integer | pairs | Its judgements | run/gold_set/n_labelled_pairs
+n_reviewed | integer | queries | Its queries that a person reviewed | run/gold_set/sources
+n_unlabelled | integer | queries | Its queries with nothing relevant yet | run/gold_set/n_unlabelled
+dimension | text | code | source; corpus or origin where all queries were asked | slices
+part | text | | The source, corpus or origin | slices
+n | integer | queries | Queries of the part | slices
+""",
+    ),
+    "noise": _frame(
+        "one row a noise file of search: how much runs of one system varied",
+        """
+source | text | | Its file | folder
+moment | text | UTC | When it was measured | generated_at
+quarter | text | | Calendar quarter of that | generated_at
+n_runs | integer | runs | Runs it compares | n_runs
+n_queries | integer | queries | Queries of each | n_queries
+is_deterministic | boolean | | No answer varied | is_deterministic
+worst_sd_points | number | points | Largest run-to-run SD of a guarded metric | metrics
+worst_metric | text | | That metric | metrics
+ratio | number | | Largest ratio of such an SD to that of the file before, same gold set | computed
+ratio_low | number | | Lower end of its 95 % interval (F) | computed
+ratio_high | number | | Its upper end | computed
+grew | boolean | | Some metric is noisier than before, beyond chance | computed
+alarm_share | number | | A/A comparisons in which the thresholds of today alarm | computed
+alarm_low | number | | Lower end of its 95 % interval, from that of the noise | computed
+alarm_high | number | | Its upper end | computed
+stale | list | | Why it does not hold for the newest run | computed
+""",
+    ),
+    "quarters": _frame(
+        "one row a calendar quarter: whether the thresholds were re-validated by a noise file",
+        """
+quarter | text | | Such as 2026 Q1 | computed
+state | text | code | done, due, missed, not_yet_due or not_needed | computed
+source | text | | The last noise file of the quarter | folder
+n_runs | integer | runs | Search runs measured in it | document
+sentence | text | | The same in words | computed
 """,
     ),
 }

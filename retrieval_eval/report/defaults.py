@@ -320,10 +320,37 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         "Every search run that has an earlier one, and what the guard says of the change",
         _columns(
             "moment: When, run, against: Compared with, verdict: Guard, worst: Fell most, "
-            "worst_points: Points, headline: In one line"
+            "worst_points: Points, became: What became of it, recorded: Committed verdict, "
+            "headline: In one line"
         ),
         words.regressions,
         formats={"verdict": lambda verdict: str(verdict).replace("_", " ")},
+    ),
+    "history.noise": Defaults(
+        "noise",
+        "Noise files, and how often the thresholds of today would alarm without a change",
+        _columns(
+            "moment: Measured, quarter, source: File, n_runs: Runs, "
+            "worst_sd_points: Run-to-run SD, worst_metric: Of, ratio: To the one before, "
+            "ratio_low: 95 % from, ratio_high: 95 % to, alarm_share: Alarms, "
+            "alarm_low: 95 % from, alarm_high: 95 % to"
+        ),
+        formats=dict.fromkeys(("alarm_share", "alarm_low", "alarm_high"), NAMED["percent"]),
+    ),
+    "history.quarters": Defaults(
+        "quarters",
+        "Quarters, and whether the thresholds were re-validated in them",
+        _columns("quarter, state, n_runs: Search runs, sentence: In words"),
+        formats={"state": lambda state: str(state).replace("_", " ")},
+    ),
+    "history.gold": Defaults(
+        "gold",
+        "The gold set whenever it changed",
+        _columns(
+            "moment: First measured, gold_set, n_queries, n_labelled_pairs: Judgements, "
+            "n_reviewed: Reviewed, n_unlabelled: Without a relevant document, fingerprint: Digest"
+        ),
+        formats={"fingerprint": lambda digest: str(digest)[:12]},
     ),
     "history.labels": Defaults(
         "gold-sets",

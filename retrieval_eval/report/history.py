@@ -12,21 +12,27 @@ import difflib
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
-from retrieval_eval.io.files import entries, label, probe
+from retrieval_eval.io.files import label, probe
 from retrieval_eval.io.layout import OWN_FOLDER
 from retrieval_eval.io.runs import find_runs
 from retrieval_eval.metrics.catalog import BY_NAME
-from retrieval_eval.model.guard import GuardRow, GuardRuling
-from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.model.search_history import (
+    GoldState,
+    PastChange,
+    PastNoise,
+    PastRun,
+    SearchHistory,
+)
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.pipeline.evaluate import SUMMARY_FILE
 from retrieval_eval.pipeline.roots import DEMO
@@ -41,10 +47,13 @@ from retrieval_eval.report.publishing import Keep, digest_of, publish, write_fra
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.words import VERDICTS
-from retrieval_eval.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_demo
-from retrieval_eval.search.guard.files import Request, guard
-from retrieval_eval.search.run_files import load_search_run
-from retrieval_eval.search.run_names import REPORTS, WITH_CLAIMS
+from retrieval_eval.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_history
+from retrieval_eval.search.history import (
+    REVIEWED,
+    change_sentences,
+    outcome_words,
+    search_history,
+)
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.study.pool import study_estimate
 from retrieval_eval.values import DEFAULT_SEED, counted
@@ -58,7 +67,6 @@ SEARCH: Final = "search"
 METRICS: Final = ("file_recall", "mrr", "ndcg@10", "context_efficiency", "reward", "cost_usd")
 """The metrics of agents whose means are followed."""
 
-_REVIEWED: Final = "chair"
 _COLUMNS: Final = {name: columns for name, (_, columns) in HISTORY_FRAMES.items()}
 _BATCH: Final = "%Y-%m-%d__%H-%M-%S"
 
@@ -67,15 +75,16 @@ class History(frames.Measured):
     """What was measured over time; each frame is in the order of time and handed out as a copy.
 
     Its frames are those of :data:`retrieval_eval.report.columns.HISTORY_FRAMES`: ``runs``,
-    ``metrics``, ``comparisons``, ``guard`` and ``labels``. Shown in a notebook it says what there
-    is.
+    ``metrics``, ``comparisons``, ``guard``, ``labels``, ``gold``, ``noise`` and ``quarters``.
+    Shown in a notebook it says what there is.
     """
 
     owner = "history"
     frame_columns = _COLUMNS
 
-    def __init__(self, tables: dict[str, list[Row]]) -> None:
+    def __init__(self, tables: dict[str, list[Row]], search: SearchHistory | None = None) -> None:
         self._tables = tables
+        self._search = search
 
     @frames.handed_out
     def runs(self) -> pd.DataFrame:
@@ -101,7 +110,7 @@ class History(frames.Measured):
         own = self.comparisons[self.comparisons["metric"] == metric]
         pairs = Counter(zip(own["baseline_config"], own["comparison_config"], strict=True))
         if not pairs:
-            return own
+            return own.assign(study=own["run"])
         baseline, comparison = min(pairs, key=lambda pair: (-pairs[pair], pair))
         is_its = (own["baseline_config"] == baseline) & (own["comparison_config"] == comparison)
         chosen: pd.DataFrame = own[is_its].assign(study=own["run"])
@@ -116,6 +125,25 @@ class History(frames.Measured):
     def labels(self) -> pd.DataFrame:
         """One row a search run and source of labels: queries of its gold set."""
         return self._made("labels")
+
+    @frames.handed_out
+    def gold(self) -> pd.DataFrame:
+        """One row a gold set of search, whenever it changed, and part of it."""
+        return self._made("gold")
+
+    @frames.handed_out
+    def noise(self) -> pd.DataFrame:
+        """One row a noise file of search, in the order of time."""
+        return self._made("noise")
+
+    @frames.handed_out
+    def quarters(self) -> pd.DataFrame:
+        """One row a calendar quarter: whether thresholds were re-validated in it."""
+        return self._made("quarters")
+
+    def sentences(self) -> list[str]:
+        """Return what the guard says of all changes of search, and what became of breaches."""
+        return [] if self._search is None else change_sentences(self._search)
 
     def _made(self, name: str) -> pd.DataFrame:
         return make_frame(self._tables[name], _COLUMNS[name])
@@ -182,11 +210,18 @@ def _caught(verdicts: Sequence[str]) -> str:
 
 
 def _broken(metrics: Sequence[Row]) -> str:
-    n = sum(max(lines) - 1 for lines in _by_series(metrics, lambda row: int(row["line"])))
+    # A line of its own begins for every metric of a run at once.
+    broken = {
+        (later["kind"], later["run"], later["moment"])
+        for series in _by_series(metrics, lambda row: row)
+        for row, later in pairwise(series)
+        if row["line"] != later["line"]
+    }
+    n = len(broken)
     if not n:
         return "Every mean rests on the same as the one before it."
     return (
-        f"In {counted(n, 'place')} a mean rests on something other than the one before it (other "
+        f"In {counted(n, 'run')} a mean rests on something other than the one before it (other "
         "tasks, ground truth, labels, documents or cut-offs): no line joins the two."
     )
 
@@ -206,6 +241,8 @@ def load_history(
     output_dir: str | Path = "",
     subject: str = "",
     thresholds: str | Path = "",
+    justification: str | Path = "",
+    as_of: str = "",
     seed: int = DEFAULT_SEED,
 ) -> History:
     """Return what was measured over time, read from documents that are there.
@@ -222,7 +259,11 @@ def load_history(
     subject
         One suite or corpus; empty for all.
     thresholds
-        Of the guard; by default as for `retrieval-eval search guard`.
+        Of the guard; by default ``guard.toml`` of the folder, else as for `search guard`.
+    justification
+        Breaches that were accepted in writing.
+    as_of
+        The day on which a quarter is due, such as ``2026-03-31``; by default today.
     seed
         Seed of the intervals of agents.
 
@@ -232,12 +273,12 @@ def load_history(
         When nothing was named, a folder does not exist or holds no run, or there is no such
         subject (with the closest names).
     """
-    places = (data, runs_root, output_dir, subject, thresholds)
+    places = (data, runs_root, output_dir, subject, thresholds, justification)
     if any(not isinstance(place, str | Path) for place in places):
         raise BadInputError("folders and names are given as text")
     if str(data) == DEMO:
         _measure_demo(AGENTS_DEMO)
-        data = Path(measured_demo(DEMO_OUTPUT).sources["run"]).parent
+        data = measured_history(DEMO_OUTPUT)
         runs_root, output_dir = AGENTS_DEMO / "runs", AGENTS_DEMO
     if not (data or runs_root):
         raise BadInputError(
@@ -245,8 +286,15 @@ def load_history(
             "or say demo for the built-in demonstration, which is simulated"
         )
     points: list[_Point] = []
+    search = None
     if data:
-        points += _search_points(Path(data), thresholds)
+        search = search_history(
+            Path(data),
+            thresholds=Path(thresholds) if thresholds else None,
+            justification=Path(justification) if justification else None,
+            as_of=_as_day(as_of),
+        )
+        points += _search_points(search)
     if runs_root:
         points += _agent_points(Path(runs_root), Path(output_dir) if output_dir else None, seed)
     if not any(point.row["status"] == "read" for point in points):
@@ -256,7 +304,8 @@ def load_history(
             "write them"
         )
     points.sort(key=lambda point: (point.row["moment"] or "~", point.row["kind"], point.row["run"]))
-    return History(_tables(_of_subject(points, subject)))
+    of_search = {} if search is None else _search_tables(search)
+    return History(_tables(_of_subject(points, subject)) | of_search, search)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +321,7 @@ class _Point:
 
 def _tables(points: Sequence[_Point]) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {"runs": [point.row for point in points]}
+    tables |= {name: [] for name in ("gold", "noise", "quarters")}
     for name in ("metrics", "comparisons", "guard", "labels"):
         tables[name] = [
             {"kind": point.row["kind"], "run": point.row["run"], "moment": point.row["moment"]}
@@ -426,116 +476,66 @@ def _agent_means(trials: pd.DataFrame, k_values: Sequence[int], seed: int) -> It
             }
 
 
-def _search_points(folder: Path, thresholds: str | Path) -> Iterator[_Point]:
-    if not probe(folder.is_dir):
-        raise BadInputError(f"{folder}: no such folder of search runs")
-    found: dict[tuple[str, ...], tuple[Path, SearchRun]] = {}
-    for path in _run_files(folder):
-        try:
-            run = load_search_run(path)
-        except BadInputError as error:
-            if path.match(REPORTS) or path.name == "baseline.json":
-                reason = str(error).removeprefix(f"{path}: ")
-                yield _unread(SEARCH, path.stem, path.name, "unreadable", reason)
-            continue  # another document of the folder, such as noise
-        # The baseline is a copy of a run, and so is one to which claims were added.
-        found.setdefault((run.label, run.generated_at, run.run.gold_set.fingerprint), (path, run))
-    ordered = sorted(found.values(), key=lambda each: (each[1].generated_at, each[0].name))
-    for number, (path, run) in enumerate(ordered):
-        against = _compared_with(run, ordered[:number])
-        rulings = [_ruling(path, run, against, thresholds)] if against else []
-        yield _search_point(path, run, rulings)
+def _as_day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise BadInputError(f"{visible(text, 40)!r} is no day such as 2026-03-31") from None
 
 
-def _run_files(folder: Path) -> list[Path]:
-    """Return the files that may be runs: those with claims first, the copy of a baseline last."""
-    files = [p for p in entries(folder) if p.suffix == ".json" and probe(p.is_file)]
-    return sorted(
-        files,
-        key=lambda p: (p.name == "baseline.json", not p.name.endswith(WITH_CLAIMS), p.name),
-    )
+def _search_points(history: SearchHistory) -> Iterator[_Point]:
+    for file in history.unread:
+        yield _unread(SEARCH, Path(file.source).stem, file.source, "unreadable", file.reason)
+    changes = {(change.source, change.generated_at): change for change in history.changes}
+    for run in history.runs:
+        change = changes.get((run.source, run.generated_at))
+        yield _search_point(run, change)
 
 
-def _compared_with(
-    run: SearchRun, earlier: Sequence[tuple[Path, SearchRun]]
-) -> tuple[Path, SearchRun] | None:
-    """Return the run that it was compared with when it was measured, else the one before it."""
-    if run.delta is not None:
-        wanted = (run.delta.baseline.label, run.delta.baseline.generated_at)
-        for path, other in earlier:
-            if (other.label, other.generated_at) == wanted:
-                return path, other
-    return earlier[-1] if earlier else None
-
-
-def _ruling(
-    path: Path, run: SearchRun, against: tuple[Path, SearchRun], thresholds: str | Path
-) -> Row:
-    chosen = Path(thresholds) if thresholds else None
-    request = Request([path], [against[0]], chosen)
-    ruling = guard(request, today=date.fromisoformat(run.generated_at[:10]))
-    breaches = [row for row in ruling.rows if row.verdict == "breach"]
-    worst = max(breaches, key=_harm, default=None)
+def _ruling(change: PastChange) -> Row:
     return {
-        "against": _name(*against),
-        "against_moment": against[1].generated_at,
-        "verdict": ruling.verdict,
-        "headline": ruling.headline,
-        "breaches": [row.name for row in breaches],
-        "worst": worst.name if worst else None,
-        "worst_points": worst.change_points if worst else None,
-        "reasons": list(_reasons(ruling)),
+        "against": change.against,
+        "against_moment": change.against_at,
+        "verdict": change.verdict,
+        "headline": change.headline,
+        "breaches": list(change.breaches),
+        "worst": change.worst,
+        "worst_points": change.worst_points,
+        "reasons": list(change.reasons),
+        "same_setup": change.same_setup,
+        "recorded": change.recorded,
+        "outcome": change.outcome,
+        "became": outcome_words(change) or None,
     }
 
 
-def _harm(row: GuardRow) -> float:
-    return row.harm_points or 0.0
-
-
-def _reasons(ruling: GuardRuling) -> Iterable[str]:
-    return ruling.reasons or (row.reasons[0] for row in ruling.rows if row.reasons)
-
-
-def _name(path: Path, run: SearchRun) -> str:
-    return run.label or path.name.removesuffix(".json").removesuffix(".claims")
-
-
-def _search_point(path: Path, run: SearchRun, rulings: Sequence[Row]) -> _Point:
-    header, status = run.run, run.status
-    gold, settings = header.gold_set, header.settings
-    corpora = ", ".join(corpus.corpus for corpus in header.corpora)
-    documents = [(corpus.corpus, corpus.fingerprint) for corpus in header.corpora]
-    basis = _digest(
-        gold.fingerprint,
-        documents,
-        sorted(query.id for query in run.queries),
-        (settings.k_values, settings.depth, settings.convention, settings.empty_ranking),
-    )
+def _search_point(run: PastRun, change: PastChange | None) -> _Point:
+    gold = run.gold
     row = {
         "kind": SEARCH,
-        "run": _name(path, run),
+        "run": run.name,
         "moment": run.generated_at,
         "moment_of": "measurement",
-        "subject": corpora,
-        "system": header.retriever.spec,
-        "n": status.n_queries,
-        "n_computable": status.n_ok,
-        "verdict": "measured" if status.has_verdict else "no verdict",
-        "reason": "; ".join(status.reasons) or None,
+        "subject": run.corpora,
+        "system": run.retriever,
+        "n": run.n_queries,
+        "n_computable": run.n_queries - run.n_failed,
+        "verdict": "measured" if run.has_verdict else "no verdict",
+        "reason": "; ".join(run.reasons) or None,
         "status": "read",
-        "source": path.name,
-        "is_simulated": bool(gold.n_simulated),
+        "source": run.source,
+        "is_simulated": run.is_simulated,
     }
     means = (
         {
-            "subject": corpora,
+            "subject": run.corpora,
             "series": SEARCH,
             "metric": name,
             "mean": mean.value,
             "ci_low": mean.ci_low,
             "ci_high": mean.ci_high,
             "n": mean.n,
-            "basis": basis,
+            "basis": run.basis,
         }
         for name, mean in run.metrics.items()
     )
@@ -544,7 +544,7 @@ def _search_point(path: Path, run: SearchRun, rulings: Sequence[Row]) -> _Point:
             "gold_set": gold.name,
             "fingerprint": gold.fingerprint,
             "source": source,
-            "is_reviewed": source == _REVIEWED,
+            "is_reviewed": source == REVIEWED,
             "n": n,
             "n_queries": gold.n_queries,
             "n_labelled_pairs": gold.n_labelled_pairs,
@@ -552,7 +552,67 @@ def _search_point(path: Path, run: SearchRun, rulings: Sequence[Row]) -> _Point:
         }
         for source, n in sorted(gold.sources.items())
     )
-    return _Point(row, tuple(means), tuple(rulings), tuple(labels))
+    rulings = () if change is None else (_ruling(change),)
+    return _Point(row, tuple(means), rulings, tuple(labels))
+
+
+def _search_tables(history: SearchHistory) -> dict[str, list[Row]]:
+    return {
+        "gold": [row for state in history.gold for row in _gold_rows(state)],
+        "noise": [_noise_row(noise) for noise in history.noise],
+        "quarters": [
+            {
+                "quarter": each.quarter,
+                "state": each.state,
+                "source": each.source,
+                "n_runs": each.n_runs,
+                "sentence": each.sentence,
+            }
+            for each in history.quarters
+        ],
+    }
+
+
+def _gold_rows(state: GoldState) -> Iterator[Row]:
+    parts = {"source": state.gold.sources, "corpus": state.by_corpus, "origin": state.by_origin}
+    for dimension, counts in parts.items():
+        for part, n in (counts or {}).items():
+            yield {
+                "kind": SEARCH,
+                "run": state.run,
+                "moment": state.generated_at,
+                "gold_set": state.gold.name,
+                "fingerprint": state.gold.fingerprint,
+                "n_queries": state.gold.n_queries,
+                "n_labelled_pairs": state.gold.n_labelled_pairs,
+                "n_reviewed": state.n_reviewed,
+                "n_unlabelled": state.gold.n_unlabelled,
+                "dimension": dimension,
+                "part": part,
+                "n": n,
+            }
+
+
+def _noise_row(noise: PastNoise) -> Row:
+    worst = max(noise.sd_points, key=lambda name: noise.sd_points[name], default=None)
+    return {
+        "source": noise.source,
+        "moment": noise.generated_at,
+        "quarter": noise.quarter,
+        "n_runs": noise.n_runs,
+        "n_queries": noise.n_queries,
+        "is_deterministic": noise.is_deterministic,
+        "worst_sd_points": None if worst is None else noise.sd_points[worst],
+        "worst_metric": worst,
+        "ratio": noise.ratio,
+        "ratio_low": noise.ratio_low,
+        "ratio_high": noise.ratio_high,
+        "grew": noise.grew,
+        "alarm_share": noise.alarms.value,
+        "alarm_low": noise.alarms.ci_low,
+        "alarm_high": noise.alarms.ci_high,
+        "stale": list(noise.stale),
+    }
 
 
 def _measure_demo(folder: Path, progress: Progress | None = None) -> None:
@@ -577,6 +637,8 @@ def build_history(
     measure: str = "nDCG@10",
     metric: str = "file_recall",
     thresholds: str | Path = "",
+    justification: str | Path = "",
+    as_of: str = "",
     seed: int = DEFAULT_SEED,
     renderer: Renderer = "auto",
     pdf: bool = False,
@@ -587,7 +649,7 @@ def build_history(
 
     Parameters
     ----------
-    data, runs_root, output_dir, subject, thresholds, seed
+    data, runs_root, output_dir, subject, thresholds, justification, as_of, seed
         As for :func:`load_history`.
     measure, metric
         Of search and of agents: what is drawn over time.
@@ -607,8 +669,7 @@ def build_history(
     if str(data) == DEMO:
         agents = reports_dir / DEMO / "data"
         _measure_demo(agents, progress)
-        made = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress)
-        data = Path(made.sources["run"]).parent
+        data = measured_history(reports_dir / DEMO_FOLDER / "data", progress=progress)
         runs_root, output_dir = agents / "runs", agents
     values: dict[str, Any] = {
         "data": str(data),
@@ -616,6 +677,9 @@ def build_history(
         "output_dir": str(output_dir),
         "subject": subject,
         "thresholds": str(thresholds),
+        "justification": str(justification),
+        # Named in the parameters, so that they make the same page on any later day.
+        "as_of": as_of or datetime.now(UTC).date().isoformat(),
         "seed": seed,
     }
     history = load_history(**values)

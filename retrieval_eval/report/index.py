@@ -64,6 +64,7 @@ class Listed:
     verdict: str = ""
     n_trials: int | None = None
     n_queries: int | None = None
+    n_queries_moved: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ def entry_of(
         measured_at=listed.measured_at,
         n_trials=listed.n_trials,
         n_queries=listed.n_queries,
+        n_queries_moved=listed.n_queries_moved,
         is_simulated=simulated,
     )
 
@@ -219,6 +221,7 @@ def _row(name: str, entry: ReportEntry | None) -> tuple[str, ...]:
         for n, noun in ((entry.n_trials, "trial"), (entry.n_queries, "query"))
         if n is not None
     ]
+    counts += [f"{entry.n_queries_moved:,} moved"] if entry.n_queries_moved is not None else []
     return (
         Link(visible(entry.title, 120) or visible(name, 120), place),
         (entry.measured_at or MISSING)[:16].replace("T", " "),

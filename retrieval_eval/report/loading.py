@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.backlog import STATUSES, read_backlog
+from retrieval_eval.gold.backlog import STATUSES, BacklogSource, read_backlog
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import read_mapping
@@ -258,7 +258,7 @@ def load_search(
     run: str | Path,
     *,
     baseline: str | Path = "",
-    backlog: str = "",
+    backlog: str | BacklogSource = "",
     gold: str | Path = "",
     corpus: str | Path = "",
     noise: str | Path = "",
@@ -347,7 +347,7 @@ def load_search(
         stored,
         path=path,
         baseline=before,
-        backlog=load_backlog(backlog) if as_text(backlog) else None,
+        backlog=load_backlog(backlog) if _is_given(backlog) else None,
         gold=labels,
         gold_problem=problem,
         corpus=_read(read_corpus, corpus),
@@ -485,23 +485,28 @@ def _relabelled(
     return old, read_mapping(mapping, old)
 
 
-def load_backlog(source: str) -> Mapping[str, Any]:
+def _is_given(backlog: str | BacklogSource) -> bool:
+    return isinstance(backlog, BacklogSource) or bool(as_text(backlog))
+
+
+def load_backlog(source: str | BacklogSource) -> Mapping[str, Any]:
     """Return the counts of a review queue.
 
     Parameters
     ----------
     source
-        A database URL or JSONL file of items, which are counted, or a ``.json`` file that holds
-        what ``retrieval-eval gold backlog --json`` printed.
+        A database or JSONL file of items, which are counted, or a ``.json`` file that holds what
+        ``retrieval-eval gold backlog --json`` printed.
 
     Raises
     ------
     BadInputError
         When the source cannot be read, or the counts of a file do not sum to its total.
     """
-    if "://" in source or not source.endswith(".json"):
+    name = source.source if isinstance(source, BacklogSource) else source
+    if "://" in name or not name.endswith(".json"):
         return to_builtins(read_backlog(source))
-    path = Path(source)
+    path = Path(name)
     found = read_json(path, path.parent)
     if found.problem is not None:
         raise BadInputError(found.problem)

@@ -8,6 +8,7 @@ from typing import Final
 
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.metrics.ranking.measures import DEFINITIONS
+from retrieval_eval.model.gold import SOURCE_WORDS
 from retrieval_eval.report.numbers import rate, signed
 from retrieval_eval.search.named_metrics import BLOCK_OF, FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
 from retrieval_eval.search.settings import HEADLINE
@@ -111,10 +112,7 @@ DIMENSIONS: Final[dict[str, str]] = {
     "source": "Label source",
 }
 
-SOURCES: Final[dict[str, str]] = {
-    "chair": "reviewed by people",
-    "bootstrap": "taken from feedback",
-}
+SOURCES: Final[dict[str, str]] = dict(SOURCE_WORDS)
 
 CODES: Final[dict[str, str]] = {
     **SOURCES,

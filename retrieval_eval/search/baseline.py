@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,6 @@ from retrieval_eval.model.search_run import (
     DeltaSlice,
     DeltaSlices,
     MetricChange,
-    QueryContribution,
     SearchRun,
 )
 from retrieval_eval.search.comparability import (
@@ -28,13 +27,13 @@ from retrieval_eval.search.comparability import (
     own_faults,
     truncation,
 )
-from retrieval_eval.search.named_metrics import shares
+from retrieval_eval.search.named_metrics import moved_queries, shares
 from retrieval_eval.search.paired_change import (
     Change,
     Resampling,
     Sides,
     change_of,
-    contributions,
+    query_contributions,
     restricted,
     slice_of,
     top1_differs,
@@ -234,6 +233,7 @@ def delta(baseline: SearchRun, current: SearchRun, *, seed: int) -> Delta:
         dimension: {value: part(dimension, value) for value in getattr(current.slices, dimension)}
         for dimension in SLICED_BY
     }
+    rows = query_contributions(sides, after)
     return replace(
         block,
         metrics=_changes_of(sides, resampling),
@@ -243,7 +243,8 @@ def delta(baseline: SearchRun, current: SearchRun, *, seed: int) -> Delta:
             for query in after
             if query in before and top1_differs(before[query], after[query])
         ),
-        queries=_contributions(sides, after),
+        queries=rows,
+        n_queries_moved=len(moved_queries(rows)),
     )
 
 
@@ -262,14 +263,4 @@ def _block(change: Change) -> MetricChange:
         n_pairs=change.n_pairs,
         n_only_baseline=change.n_only_before,
         n_only_current=change.n_only_after,
-    )
-
-
-def _contributions(sides: Sides, after: Iterable[str]) -> tuple[QueryContribution, ...]:
-    found: dict[str, dict[str, float]] = {query: {} for query in after}
-    for name, pair in sides.items():
-        for query, moved in contributions(*pair).items():
-            found[query][name] = moved
-    return tuple(
-        QueryContribution(id=query, contributions=moved) for query, moved in found.items() if moved
     )

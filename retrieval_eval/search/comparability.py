@@ -11,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.model.search_diff import SetupDifference
 from retrieval_eval.model.search_run import (
     CorpusFacts,
     JudgeFacts,
@@ -96,6 +97,36 @@ def setup_changes(baseline: RunHeader, current: RunHeader) -> list[str]:
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     ]
+
+
+def setup_differences(a: SearchRun, b: SearchRun) -> tuple[SetupDifference, ...]:
+    """Return every field of the set-up in which two runs differ, the system first.
+
+    After retriever, reranker, floor, options and corpora (see `setup_changes`) come the threshold
+    of refusals, the gold set, how metrics were measured, and versions of libraries.
+    """
+    kinds = [retriever_kind(run.run.retriever.spec) for run in (a, b)]
+    sides = []
+    for kind, run in zip(kinds, (a, b), strict=True):
+        gold, settings = run.run.gold_set, run.run.settings
+        found = {"kind of retriever": kind, **_setup(run.run, with_options=kinds[0] == kinds[1])}
+        if run.abstention is not None:
+            found["abstain_at"] = _told(run.abstention.threshold)
+        found["gold set"] = (
+            f"{counted(gold.n_queries, 'query')}, {counted(gold.n_labelled_pairs, 'labelled pair')}"
+            f", digest {gold.fingerprint[:12]}"
+        )
+        for name in ("depth", "convention", "empty_ranking", "seed", "n_resamples", "confidence"):
+            found[name] = _told(getattr(settings, name))
+        found["k_values"] = ", ".join(map(str, settings.k_values))
+        found |= {f"version of {name}": version for name, version in run.run.versions.items()}
+        sides.append(found)
+    old, new = sides
+    return tuple(
+        SetupDifference(field=name, a=old.get(name), b=new.get(name))
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    )
 
 
 def _setup(run: RunHeader, *, with_options: bool) -> dict[str, str]:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import replace as replaced
+from datetime import date
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.demo import SearchDemo, write_search_demo
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import probe, remove, write_json
+from retrieval_eval.io.files import probe, remove, write_bytes, write_json, write_text
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.baseline import plan_update, write_update
 from retrieval_eval.search.claims.judge import RULES
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
-from retrieval_eval.search.measure import Request, measure_request
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.measure import Request, measure_request, measured_run
 from retrieval_eval.search.noise import noise, repeated_runs
-from retrieval_eval.search.run_files import load_search_run
+from retrieval_eval.search.run_files import load_search_run, run_bytes
 from retrieval_eval.values import DEFAULT_SEED
 
 DEMO: Final = "demo"
@@ -107,6 +113,66 @@ def measured_demo(root: Path, *, progress: Progress | None = None) -> MeasuredDe
         "noise": str(place.noise),
     }
     return MeasuredDemo(sources, _commands(place, first, second))
+
+
+PAST: Final[tuple[tuple[str, str, Mapping[str, str]], ...]] = (
+    ("2026-01-14T09:00:00Z", "defaults", {}),
+    ("2026-02-18T09:00:00Z", "one-term-counts", {"k1": "0.05", "b": "1.0"}),
+    ("2026-03-11T09:00:00Z", "defaults-again", {}),
+    ("2026-05-20T09:00:00Z", "more-labels", {}),
+    ("2026-06-24T09:00:00Z", "other-parameters", CHANGED),
+)
+"""Runs of the history: an invented date, a label, and the options that BM25 was measured with."""
+
+_GROWN_FROM: Final = "2026-05"
+"""From this month on the whole gold set is asked, before that an invented earlier state of it."""
+_N_EARLY: Final = 120
+
+
+def measured_history(root: Path, *, progress: Progress | None = None) -> Path:
+    """Write a folder of committed runs below ``root``, and return it.
+
+    The numbers are measured, on the invented collection; their dates are invented, and so is the
+    earlier, smaller gold set with fewer reviewed rows of the first runs. Beside the runs lie the
+    guard's verdict on the second and the noise of the first quarter. An earlier history of
+    the demo there is replaced.
+    """
+    place = _Place(write_search_demo(root), root / "history")
+    early = place.out / "gold-set.jsonl"
+    write_text(early, _early_rows(place.demo.gold))
+    files: list[Path] = []
+    first_of: dict[Path, Path] = {}
+    for number, (moment, label, options) in enumerate(PAST):
+        gold = place.demo.gold if moment >= _GROWN_FROM else early
+        # The first run of each gold set is the baseline of those after it.
+        request = replaced(_request(place, label, options, first_of.get(gold)), gold_path=gold)
+        run = replace(measured_run(request), generated_at=moment)
+        files.append(place.out / f"eval-report-{moment.replace('-', '').replace(':', '')}.json")
+        write_bytes(files[-1], run_bytes(to_builtins(run)))
+        first_of.setdefault(gold, files[-1])
+        if progress is not None:
+            progress(number + 1, len(PAST), label)
+    request = replaced(_request(place, "", {}, None), gold_path=early)
+    known = noise(repeated_runs(request, repeats=2), generated_at=PAST[0][0], seed=DEFAULT_SEED)
+    write_json(place.out / "noise-2026q1.json", to_builtins(known), indent=1)
+    # What a build would have committed beside the second run.
+    ruling = check(
+        [load_search_run(files[1])],
+        [load_search_run(files[0])],
+        shipped_thresholds(),
+        today=date.fromisoformat(PAST[1][0][:10]),
+        noise=known,
+    )
+    write_json(place.out / "guard-2026-02-18.json", to_builtins(ruling), indent=1)
+    return place.out
+
+
+def _early_rows(gold: Path) -> str:
+    """Return the first rows of the gold set, every third reviewed one as it was before that."""
+    lines = gold.read_text(encoding="utf-8").splitlines()[:_N_EARLY]
+    for number in range(0, len(lines), 3):
+        lines[number] = lines[number].replace('"source":"chair"', '"source":"bootstrap"', 1)
+    return "\n".join(lines) + "\n"
 
 
 def _measured(

@@ -22,7 +22,9 @@ from retrieval_eval.model.search_diff import (
     MetricDifference,
     MovedDocument,
     MovedDocuments,
+    Outcome,
     QueryDifference,
+    QueryOutcome,
     QueryValues,
     SearchDiff,
     TopDocument,
@@ -34,12 +36,15 @@ from retrieval_eval.search.comparability import (
     changes,
     common_measures,
     own_faults,
+    setup_differences,
     unverified,
 )
 from retrieval_eval.search.named_metrics import (
     BLOCK_OF,
     WHOLE_RUN_ONLY,
+    is_refused,
     metric_value,
+    moved_queries,
     shares,
 )
 from retrieval_eval.search.paired_change import (
@@ -50,6 +55,7 @@ from retrieval_eval.search.paired_change import (
     change_of,
     contributions,
     pairs_of,
+    ranking_differs,
     restricted,
     slice_of,
     top1_differs,
@@ -121,9 +127,12 @@ def diff(
     if not before.keys() & after.keys():
         raise NothingToEvaluateError("the runs have no query in common")
     no_verdict = _no_verdict(a, b)
+    both = sorted(before.keys() & after.keys())
     sides = {name: (shares(a, name), shares(b, name)) for name in _names(a, b)}
     compare = _Comparing(_resampling(a, b, seed), flag_points)
     metrics = compare(sides) | compare.whole_runs(a, b)
+    top1 = _top1_changed(before, after)
+    queries = changed_queries(before, after, sides, _cutoffs(a, b))
     return SearchDiff(
         schema_version=SCHEMA_VERSION,
         a=_side(a),
@@ -137,14 +146,19 @@ def diff(
         ),
         notices=tuple(_notices(a, b, pinned)),
         changes=tuple(changes(a, b)),
-        n_queries_in_both=len(before.keys() & after.keys()),
+        n_queries_in_both=len(both),
         n_queries_only_a=len(before.keys() - after.keys()),
         n_queries_only_b=len(after.keys() - before.keys()),
+        n_queries_moved=len(moved_queries(queries)),
+        n_queries_top1_changed=len(top1),
+        n_queries_other_ranking=sum(ranking_differs(before[q], after[q]) for q in both),
+        outcomes=outcomes(a, b),
+        setup=setup_differences(a, b),
         metrics=metrics,
         flagged=tuple(name for name, change in metrics.items() if change.is_flagged),
         slices=_slices(a, b, sides, compare, pinned),
-        top1_changed=_top1_changed(before, after),
-        queries=changed_queries(before, after, sides, _cutoffs(a, b)),
+        top1_changed=top1,
+        queries=queries,
     )
 
 
@@ -308,6 +322,41 @@ def _top1_changed(
         for query in sorted(before.keys() & after.keys())
         if top1_differs(before[query], after[query])
     )
+
+
+def outcome_of(run: SearchRun, query: QueryResult | None) -> Outcome:
+    """Return what a run did with a query: see :class:`QueryOutcome`."""
+    if query is None:
+        return "not_asked"
+    if query.status == "failed":
+        return "failed"
+    if query.is_refused:
+        return "refused"
+    if not query.ranking:
+        return "empty"
+    threshold = None if run.abstention is None else run.abstention.threshold
+    return "refused" if is_refused(query.ranking[0].score, threshold) else "answered"
+
+
+def outcomes(a: SearchRun, b: SearchRun) -> tuple[QueryOutcome, ...]:
+    """Return the queries that a run failed on, or with which the runs did different things.
+
+    Failed ones come first, then those that one run did not ask, then the others, each by id.
+    """
+    before, after = _by_id(a), _by_id(b)
+    found = []
+    for name in before.keys() | after.keys():
+        pair = [outcome_of(run, of.get(name)) for run, of in ((a, before), (b, after))]
+        if "failed" in pair or pair[0] != pair[1]:
+            text = (after[name] if name in after else before[name]).query
+            found.append(QueryOutcome(id=name, query=text, a=pair[0], b=pair[1]))
+    order = ("failed", "not_asked")
+
+    def place(one: QueryOutcome) -> tuple[int, str]:
+        codes = [order.index(code) for code in (one.a, one.b) if code in order]
+        return min(codes, default=len(order)), one.id
+
+    return tuple(sorted(found, key=place))
 
 
 def changed_queries(

@@ -22,11 +22,17 @@ from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.scoring import DIMENSIONS
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH, moved_words, number, points, signed_span
+from retrieval_eval.values import counted
 
 Rows = list[list[str]]
 
 TEXT: Final = "text"
 """The head of the column that holds queries, which may be cut off."""
+
+MEANINGS: Final = (
+    "A query moved when a metric of its ranking has another value; its ranking is another one when "
+    "documents or their order differ."
+)
 
 _MOST_QUERIES: Final = 20
 _FLAG: Final = "moved"
@@ -51,13 +57,16 @@ def summary_sentences(diff: SearchDiff) -> list[str]:
         else f"No metric moved by more than {level}."
     ]
     moved = {name: len(movers(diff.queries, name)) for name in headline(diff)}
-    words = ", ".join(f"{n} moved {name}" for name, n in moved.items())
+    words = "".join(f"; {n:,} moved {name}" for name, n in moved.items())
     n_moved = len(moved_queries(diff.queries))
-    found.append(
-        f"{moved_words(n_moved, len(diff.top1_changed))}; {words}; {len(diff.queries):,} "
-        "differ when documents and refusals count too."
-    )
+    found.append(f"{moved_words(n_moved, len(diff.top1_changed))}{words}.")
+    if (others := diff.n_queries_other_ranking) is not None:
+        found.append(f"{counted(others, 'query')} {_have(others)} another ranking. {MEANINGS}")
     return found
+
+
+def _have(n: int) -> str:
+    return "has" if n == 1 else "have"
 
 
 def shown_metrics(diff: SearchDiff) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -41,11 +41,17 @@ _READ: Final = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 class HttpError(Exception):
-    """No usable answer; ``n_tries`` is None where another try could not have helped."""
+    """No usable answer; ``n_tries`` is None where another try could not have helped.
 
-    def __init__(self, message: str, n_tries: int | None = None) -> None:
+    ``status`` is that of an answer which was refused at once.
+    """
+
+    def __init__(
+        self, message: str, n_tries: int | None = None, *, status: int | None = None
+    ) -> None:
         super().__init__(message)
         self.n_tries = n_tries
+        self.status = status
 
 
 class TransientError(Exception):
@@ -128,6 +134,15 @@ class HttpClient:
             headers={"Content-Type": "application/json"},
         )
 
+    def post_lines(self, url: str, values: Iterable[Any]) -> httpx.Request:
+        """Return a POST request with one JSON value a line (NDJSON)."""
+        return self._client.build_request(
+            "POST",
+            url,
+            content=b"".join(json.dumps(value).encode() + b"\n" for value in values),
+            headers={"Content-Type": "application/x-ndjson"},
+        )
+
     def ask(self, request: httpx.Request, read: Callable[[Any], Answer]) -> Answer:
         """Return what ``read`` makes of the JSON of the answer.
 
@@ -197,7 +212,7 @@ class HttpClient:
         said += f": {text[:_LONGEST_QUOTE]}" if text else ""
         if self._policy.is_transient(response.status_code) and not response.is_redirect:
             raise TransientError(said, retry_after(response.headers.get("Retry-After")))
-        raise self._failure(said)
+        raise HttpError(f"{self._policy.where}: {said}", status=response.status_code)
 
     def _send(self, request: httpx.Request) -> httpx.Response:
         for _ in range(_MAX_REDIRECTS + 1):

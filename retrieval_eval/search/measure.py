@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.backlog import read_backlog
+from retrieval_eval.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import remove, write_bytes, write_text
@@ -58,7 +58,7 @@ def run_search(
     abstain_at: float | None = None,
     use_rerank: bool = True,
     baseline: Path | None = None,
-    backlog: str | None = None,
+    backlog: str | BacklogSource | None = None,
     jobs: int = 1,
     journal: Path | None = None,
     fresh: bool = False,
@@ -219,7 +219,7 @@ class Request:
     abstain_at: float | None = None
     use_rerank: bool = True
     baseline: Path | None = None
-    backlog: str | None = None
+    backlog: str | BacklogSource | None = None
     out: Path = DEFAULT_OUT
     jobs: int = 1
     fresh: bool = False
@@ -339,7 +339,7 @@ def _check_corpora(corpus: Corpus, chosen: Collection[str]) -> None:
         )
 
 
-def _backlog(source: str) -> dict[str, Any]:
+def _backlog(source: str | BacklogSource) -> dict[str, Any]:
     return to_builtins(read_backlog(source))
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retrieval_eval.model.search_run import QueryResult, RunSettings, SearchRun
-from retrieval_eval.search.named_metrics import Share, query_ids
+from retrieval_eval.model.search_run import (
+    QueryContribution,
+    QueryResult,
+    RunSettings,
+    SearchRun,
+)
+from retrieval_eval.search.named_metrics import Share, moved_queries, query_ids, shares
 from retrieval_eval.stats.paired import compare_paired
 
 POINTS: Final = 100.0
@@ -107,6 +112,45 @@ def contributions(before: Shares, after: Shares) -> dict[str, float]:
     return {query: points for query, points in moved.items() if points}
 
 
+def query_contributions(sides: Sides, ids: Iterable[str]) -> tuple[QueryContribution, ...]:
+    """Return what each of some queries adds to the change of every metric, without zeros."""
+    found: dict[str, dict[str, float]] = {query: {} for query in ids}
+    for name, pair in sides.items():
+        for query, points in contributions(*pair).items():
+            if query in found:
+                found[query][name] = points
+    return tuple(
+        QueryContribution(id=query, contributions=points)
+        for query, points in found.items()
+        if points
+    )
+
+
+def moved_between(
+    before: SearchRun, after: SearchRun, within: Collection[str] | None = None
+) -> dict[str, dict[str, float]]:
+    """Return the queries that moved from one run to another, as `moved_queries` defines it.
+
+    Parameters
+    ----------
+    before, after
+        Search runs of one gold set.
+    within
+        Ids of the queries to look at, such as the pinned ones; None: all of both runs.
+
+    Returns
+    -------
+    dict
+        Query id to metric to points; its length is the number that every page and terminal gives.
+    """
+    known = before.run.settings.measures
+    names = [name for name in after.run.settings.measures if name in known]
+    sides: Sides = {name: (shares(before, name), shares(after, name)) for name in names}
+    if within is not None:
+        sides = restricted(sides, (within, within))
+    return moved_queries(query_contributions(sides, (query.id for query in after.queries)))
+
+
 def pairs_of(before: Shares, after: Shares) -> dict[str, tuple[Share, Share]]:
     """Return both shares of each query that has a value in both, in the order of query ids."""
     return {
@@ -159,3 +203,10 @@ def top1_differs(before: QueryResult, after: QueryResult) -> bool:
         return False
     tops = [query.ranking[0].doc if query.ranking else None for query in (before, after)]
     return tops[0] != tops[1]
+
+
+def ranking_differs(before: QueryResult, after: QueryResult) -> bool:
+    """Return whether a query has other documents or another order; False where it failed."""
+    if "failed" in (before.status, after.status):
+        return False
+    return [found.doc for found in before.ranking] != [found.doc for found in after.ranking]

@@ -68,3 +68,17 @@ class AnswersById(Protocol):
     def search_by_id(self, query_id: str, *, corpus: str, k: int) -> Sequence[Any]:
         """Return at most ``k`` documents for the query of this id, best first."""
         ...
+
+
+@runtime_checkable
+class AnswersTogether(Protocol):
+    """A retriever that answers several queries at once where ``batch_size`` is above 1."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many queries one call takes at most."""
+        ...
+
+    def search_many(self, queries: Sequence[str], *, corpus: str, k: int) -> Sequence[Any]:
+        """Return for each query, in order, what ``search`` returns, or the exception it raises."""
+        ...

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -33,8 +33,12 @@ from retrieval_eval.model.dashboard import (
 )
 from retrieval_eval.model.search_run import Delta, MetricMean, RunSlice, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
+from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.settings import HEADLINE
+
+if TYPE_CHECKING:
+    from retrieval_eval.gold.backlog import BacklogSource
 
 PATTERN: Final = "eval-report-*.json"
 
@@ -233,6 +237,7 @@ def _difference(delta: Delta, corpus: str | None, n_top1_changed: int | None) ->
         reasons=delta.reasons,
         changes=delta.changes,
         n_queries_top1_changed=n_top1_changed,
+        n_queries_moved=delta.n_queries_moved,
         metrics=metrics,
     )
 
@@ -371,8 +376,10 @@ def _load(path: Path, _state: tuple[int, int, int]) -> Run | SkippedFile:
         return _skipped(path, f"/generated_at: {expected}")
     delta, n_changed = found.delta, None
     if delta is not None:
-        n_changed = len(delta.queries_top1_changed) if delta.is_comparable else None
-        delta = replace(delta, queries=(), queries_top1_changed=())
+        n_moved = None
+        if delta.is_comparable:
+            n_changed, n_moved = len(delta.queries_top1_changed), len(moved_queries(delta.queries))
+        delta = replace(delta, queries=(), queries_top1_changed=(), n_queries_moved=n_moved)
     # A time without a zone is read as UTC, so that all can be ordered.
     known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return Run(path.name, known, replace(found, queries=(), delta=delta), n_changed)
@@ -381,17 +388,17 @@ def _load(path: Path, _state: tuple[int, int, int]) -> Run | SkippedFile:
 # --- the review backlog ---
 
 
-def backlog_reader(source: str, *, table: str, status: str, created: str) -> BacklogReader:
-    """Return a reader of the backlog in ``source``: a database URL or the path of a JSONL file.
+def backlog_reader(source: BacklogSource) -> BacklogReader:
+    """Return a reader of the backlog in a source.
 
-    Nothing is opened before the reader is called. For the names, and what is raised then, see
+    Nothing is opened before the reader is called. For what is raised then, see
     :func:`retrieval_eval.gold.backlog.read_backlog`.
     """
 
     def read() -> Backlog:
         from retrieval_eval.gold.backlog import read_backlog
 
-        return read_backlog(source, table=table, status=status, created=created)
+        return read_backlog(source)
 
     return read
 

@@ -151,7 +151,7 @@ def test_relabelling_and_the_split_of_the_change(demo, tmp_path):
     arguments = ["--gold", demo.gold, "--old-corpus", demo.corpus, "--new-corpus", new.corpus]
     text = _run(relabel_command, *arguments, "--sources", new.sources)
     assert "0 pairs of the new corpus to grade" in text
-    assert "note: 111 chair rows: grades that hold are kept; 0 of these rows" in text
+    assert "note: 111 reviewed rows: grades that hold are kept; 0 of these rows" in text
     out = demo.root / "relabel"
     assert sorted(path.name for path in out.iterdir()) == [
         "gold-set.jsonl", "queue.jsonl", "relabel.json",

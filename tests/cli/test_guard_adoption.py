@@ -177,7 +177,9 @@ def test_three_commands_lead_from_a_retriever_to_a_green_guard(team):
     assert "checked: P@5 −0.5 points (0.2 queries)" in began
     assert "left out: claim_coverage: the baseline has no claim_coverage: the value was" in began
     assert "the baseline against itself: PASS: 2 thresholds: 2 pass" in began
+    assert "20 queries asked twice, all with the same answer: any change beyond a thresh" in began
     assert passed.startswith("PASS: 2 thresholds: 2 pass\n")
+    assert "determinism  pass" in passed
 
 
 def test_the_workflow_passes_the_unchanged_system(branch):
@@ -314,13 +316,15 @@ def test_the_workflow_repeats_the_run_and_holds_no_secret(begun, capsys):
     assert job["env"]["RETRIEVER"] == "my.search:find"
     words = shlex.split(steps["Measure this change"].partition("||")[0])
     options = ["--option", "index=it's; $(id)", "--k", "2", "--depth", "60", "--no-rerank"]
-    assert words[5:14] == [*options, "--gold", "gold.jsonl"]
+    assert words[5:16] == [*options, "--ask-twice", "0", "--gold", "gold.jsonl"]
     assert "--gold gold.jsonl" in steps["Compare with the baseline"]
     # Settings of tools alone make no project that could be installed.
     assert [line.split()[-2:] for line in steps["Install"].splitlines()] == [
         ["-r", "requirements.txt"],
         ["-r", "tools/retrieval-evidence/requirements.txt"],
     ]
+    # These tests run in a checkout, of which no wheel is installed.
+    assert "make the wheel: pip wheel --no-deps --wheel-dir tools/retr" in capsys.readouterr().out
     for field, value in (("spec", "http://me:***@host"), ("spec", "a:${{ secrets.X }}")):
         use[field] = value
         Path("run.json").write_bytes(run_bytes(made))

@@ -35,3 +35,16 @@ def test_the_list_imports_no_command():
     imported = set(completed.splitlines()[-1].split())
     assert "retrieval_eval.cli.main" in imported
     assert not imported & {place.split(":")[0] for place in COMMANDS.values()}
+
+
+def test_no_command_calls_a_reviewed_row_by_the_word_of_the_files():
+    def helps(command, context):
+        yield command.get_help(context)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                found = command.get_command(context, name)
+                yield from helps(found, click.Context(found, info_name=name, parent=context))
+
+    text = "\n".join(helps(group, click.Context(group)))
+    assert "reviewed rows" in text
+    assert "chair" not in text

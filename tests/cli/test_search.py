@@ -335,8 +335,8 @@ def test_the_backlog_of_the_environment_is_counted_and_never_stops_a_run(tree, c
     import sqlite3
 
     with sqlite3.connect(tree / "items.db") as connection:
-        connection.execute("CREATE TABLE halachot (review_status TEXT, created_at TEXT)")
-        connection.execute("INSERT INTO halachot VALUES ('approved', NULL)")
+        connection.execute("CREATE TABLE review_items (review_status TEXT, created_at TEXT)")
+        connection.execute("INSERT INTO review_items VALUES ('approved', NULL)")
     connection.close()
     monkeypatch.setenv("RETRIEVAL_EVAL_DATABASE_URL", "sqlite:///items.db")
     assert run([*COMMAND, "--json"]) == 0

@@ -73,6 +73,9 @@ def test_claims_go_to_a_new_file_beside_the_run(tree, capsys):
     rows = [line.split() for line in text.splitlines()]
     assert ["claim", "coverage", "0.333", "—", "3"] in rows
     assert ["faithfulness", "0.667", "—", "3"] in rows
+    # Without labels of people there is no κ, and every coverage says so.
+    assert "         not compared with people\n" in text
+    assert "The guard does not block on these numbers: the judge was not compared" in text
     assert text.endswith("run.claims.json\n")
     assert (tree / "run.json").read_bytes() == before
     assert run(["validate", "run.claims.json"]) == 0
@@ -80,7 +83,7 @@ def test_claims_go_to_a_new_file_beside_the_run(tree, capsys):
 
 def test_without_a_named_judge_there_is_no_coverage(tree, capsys):
     before = files(tree)
-    assert run(NO_JUDGE) == 64
+    assert run(NO_JUDGE) == 3
     printed_text = capsys.readouterr().err
     assert (
         "name who judges the claims: --judge rules compares words, numbers and negation"
@@ -88,13 +91,14 @@ def test_without_a_named_judge_there_is_no_coverage(tree, capsys):
     )
     assert "10 of 16 wrong claims" in printed_text
     assert "--judge http asks a model" in printed_text
+    assert "--judge MODULE:CALLABLE calls your own code" in printed_text
     assert files(tree) == before
 
 
 def test_help_says_what_the_rule_based_judge_is_known_for(capsys):
     assert run(["search", "claims", "--help"]) == 0
     printed_text = " ".join(capsys.readouterr().out.split())
-    assert "--judge rules|http" in printed_text
+    assert "--judge rules|http|MODULE:CALLABLE" in printed_text
     assert "an earlier version accepted 10 of 16 wrong claims, and no paraphrase" in printed_text
 
 
@@ -129,6 +133,39 @@ def test_human_labels_are_compared_with_the_judge(tree, capsys):
     (row,) = [line.split() for line in text.splitlines() if "kappa" in line]
     assert row == ["judge-human", "kappa", "0.400", "—", "3"]
     assert "supported, say both 1, the judge only 0, people only 1, neither 1" in text
+
+
+def test_a_claim_without_proof_widens_the_coverage_and_fails_nothing(tree, capsys):
+    given = {"supported": True, "quote": "Copies are kept for 30 days", "reason": "stated"}
+    with local_server(says(given)) as server:
+        command = [*NO_JUDGE, *HTTP, "--judge-option", f"base_url={server.url}"]
+        assert run(command) == 0
+        n = len(server.requests)
+        assert run(command) == 0
+        assert len(server.requests) == n
+    text = capsys.readouterr().out
+    block = json.loads((tree / "run.claims.json").read_text())["claims"]
+    # The port of q1 is called supported by words of d1, which vetoes the other number; nothing
+    # that is quoted stands in d2.
+    assert (block["n_substantive"], block["n_supported"], block["n_unproved"]) == (3, 1, 2)
+    assert (block["n_vetoed"], block["coverage"]["value"]) == (1, pytest.approx(1 / 3))
+    low, high = (block["coverage"][f"unproved_{end}"] for end in ("low", "high"))
+    assert (low, high) == (pytest.approx(1 / 3), 1.0)
+    assert "2 unproved for the coverage and 2 for the faithfulness (1 vetoed: 1 number" in text
+    assert "0.333 to 1.000" in text
+
+
+def test_a_function_of_ones_own_judges(tree, capsys):
+    (tree / "own.py").write_text(
+        "def judge(claim, block_text, word):\n"
+        "    return {'supported': word in block_text, 'quote': word}\n"
+    )
+    command = [*NO_JUDGE, "--judge", "own:judge", "--judge-option", "word=encrypted"]
+    assert run(command) == 0
+    judge = json.loads((tree / "run.claims.json").read_text())["claims"]["judge"]
+    assert (judge["name"], judge["settings"]) == ("own:judge", {"word": "encrypted"})
+    (tree / "own.py").write_text("def broken(claim, block_text):\n    return 0.7\n")
+    assert run([*NO_JUDGE, "--judge", "own:judge"]) == 3
 
 
 def test_a_model_judges_and_is_not_asked_again(tree, capsys):
@@ -169,7 +206,8 @@ def test_a_judge_that_fails_three_times_fails_the_run(tree, capsys):
         (["--judge", "http"], 3, "option base_url is missing"),
         (["--judge-option", "model=x"], 3, "has no option 'model'"),
         (["--judge-option", "threshold"], 64, "expected NAME=VALUE"),
-        (["--judge", "other"], 64, "'other' is not one of"),
+        (["--judge", "other"], 3, "'other' is no judge; there are rules, http, and package.module"),
+        (["--judge", "absent_module:judge"], 3, "there is no module 'absent_module'"),
         (["--out", "run.json"], 64, "is RUN itself"),
     ],
 )

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
 import pytest
 
 from retrieval_eval.cli.main import run
 from retrieval_eval.io.files import write_bytes
+from retrieval_eval.model import json_schema
 from retrieval_eval.schema import faults
 from retrieval_eval.search.run_files import run_bytes
 from tests.searches import answer, gold_query, gold_set, run_of
@@ -36,7 +38,7 @@ def test_a_diff_by_labels_is_printed_queries_first(tree, capsys):
     assert text.startswith("Guard, B against A: PASS: 5 thresholds: 2 pass, 3 not applied\n")
     assert "\n\nThe digest of corpus docs was not recorded" in text
     assert "1 query moved, 1 has another first document;" in text
-    assert text.index("Another first document") < text.index("metric ")
+    assert text.index("Another first document") < text.index("\nmetric ")
     (row,) = [line.split() for line in text.splitlines() if line.startswith("RR ")]
     # 1 to 1/2 in one of three queries.
     assert row[:4] == ["RR", "1.000", "0.833", "−16.67"]
@@ -60,6 +62,52 @@ def test_the_verdict_of_the_guard_comes_first(tree, capsys):
     guard.write_text("[")
     assert run(["search", "diff", "before", "after"]) == 0
     assert capsys.readouterr().out.startswith("Guard not asked: data/eval/guard.toml: ")
+
+
+def test_single_queries_are_shown_with_both_rankings(tree, capsys):
+    command = ["search", "diff", "before", "data/eval/eval-report-2.json"]
+    assert run([*command, "--query", "q1", "--query", "q2", "--query", "q1"]) == 0
+    text, errors = capsys.readouterr()
+    assert errors == ""
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "\x1b" not in text
+    assert lines[3].startswith("q1: red\\u001b[31m apple apple")
+    rows = [line.split() for line in lines]
+    assert ["RR", "1.000", "0.500", "−16.67"] in rows
+    first = rows.index(["rank", "A", "grade", "in", "B", "B", "grade", "in", "A"])
+    assert rows[first + 1] == ["1", "a", "2", "2", "x", "unjudged", "2"]
+    # q1 once, q2 after it.
+    assert [line.split(":")[0] for line in lines if line.startswith("q")] == ["q1", "q2"]
+    assert "corpus docs, it did not move" in text
+
+
+def test_single_queries_as_json(tree, capsys):
+    assert run(["search", "diff", "before", "after", "--query", "q1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, json_schema("compared_queries"))
+    (query,) = found["queries"]
+    assert query["a"]["ranking"][0] == {
+        "rank": 1,
+        "doc": "a",
+        "score": 2.0,
+        "grade": 2,
+        "other_rank": None,
+    }
+    assert query["metrics"]["RR"] == {"a": 1.0, "b": 0.0, "points": pytest.approx(-100 / 3)}
+    assert found["n_queries_moved"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--query", "q11"], 3, "neither run has a query 'q11'; the closest: 'q1'"),
+        (["--query", "q1", "--out", "x.md"], 64, "leave out --report and --out"),
+    ],
+)
+def test_queries_that_cannot_be_shown(tree, capsys, options, code, message):
+    assert run(["search", "diff", "before", "after", *options]) == code
+    assert message in capsys.readouterr().err
 
 
 def test_the_newest_of_a_label_is_taken_and_said(tree, capsys):

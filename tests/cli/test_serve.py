@@ -31,10 +31,10 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "reports" / "run").mkdir(parents=True)
     (tmp_path / "reports" / "run" / "index.html").write_text("<p>a report</p>")
     with contextlib.closing(sqlite3.connect(tmp_path / "items.db")) as database, database:
-        database.execute("CREATE TABLE halachot (id, review_status TEXT, created_at TEXT)")
+        database.execute("CREATE TABLE review_items (id, review_status TEXT, created_at TEXT)")
         rows = [("pending_review", "2026-01-02"), ("pending_review", "2026-01-03")]
         rows += [("approved", "2026-01-01"), ("parked", "2026-01-01")]
-        database.executemany("INSERT INTO halachot VALUES (1, ?, ?)", rows)
+        database.executemany("INSERT INTO review_items VALUES (1, ?, ?)", rows)
     return tmp_path
 
 

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.slow
 def queue(folder: Path) -> str:
     path = folder / "secret-name.sqlite"
     connection = sqlite3.connect(path)
-    connection.execute("create table halachot (review_status text, created_at text)")
+    connection.execute("create table review_items (review_status text, created_at text)")
     rows = [("pending_review", "2025-12-01T08:00:00Z"), ("approved", "2025-12-02T08:00:00Z")]
-    connection.executemany("insert into halachot values (?, ?)", rows)
+    connection.executemany("insert into review_items values (?, ?)", rows)
     connection.commit()
     connection.close()
     return f"sqlite:///{path}"

@@ -9,13 +9,17 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import SearchDiff, assets, build_diff, load_diff, loading, render
+from retrieval_eval.report import SearchDiff, assets, build_diff, index, load_diff, loading, render
 from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Figure, Table
+from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.search.baseline import compare_with_baseline
+from retrieval_eval.search.diff_text import diff_markdown, summary_sentences
+from retrieval_eval.search.paired_change import moved_between
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
 from tests.report.conftest import (
@@ -108,14 +112,21 @@ def test_the_answer_says_what_moved_and_who_lost_most():
     assert sum(len(s.split()) for s in block.sentences) <= 90
 
 
-def test_one_count_of_queries_that_moved_is_everywhere():
+def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
     found = made()
-    n = len(found.moved)
-    assert found.queries["is_moved"].sum() == n == 2
+    a, b = found.runs
+    n = len(moved_between(a, b))
+    assert n == found.document.n_queries_moved == found.queries["is_moved"].sum() == 2
+    assert compare_with_baseline(a, b, seed=1).delta.n_queries_moved == n
     shown = Shown(found)
     assert f"{n} queries moved" in shown.badges()["Change"]
     assert any(f"{n} queries moved" in sentence for sentence in shown.answer.sentences)
-    assert shown["contributions"].finding == f"{n} of 13 queries moved"
+    assert shown["contributions"].finding.startswith(f"{n} of 13 queries moved")
+    assert summary_sentences(found.document)[1].startswith(f"{n} queries moved, ")
+    assert f"\n- {n} queries moved, " in diff_markdown(found.document)
+    listed = Listed(tmp_path, None, n_queries=found.n_compared, n_queries_moved=len(found.moved))
+    entry = entry_of("", "search_diff", "title", listed, simulated=False)
+    assert index._row("folder", entry)[-1] == f"13 queries, {n} moved"
 
 
 def test_the_title_names_the_moves_that_are_clear():

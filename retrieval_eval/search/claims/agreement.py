@@ -16,6 +16,7 @@ from retrieval_eval.io.files import iter_jsonl
 from retrieval_eval.model.search_run import Confusion, JudgeAgreement, ShareWithInterval
 from retrieval_eval.search.claims.coverage import Blocks
 from retrieval_eval.search.claims.judge import Judge, ask_all
+from retrieval_eval.search.claims.verdicts import verdict_of
 from retrieval_eval.stats.agreement import cohen_kappa
 from retrieval_eval.stats.intervals import Interval, wilson
 from retrieval_eval.values import DEFAULT_SEED, Value, ratio
@@ -88,6 +89,7 @@ def judge_agreement(
 ) -> JudgeAgreement:
     """Return how often a judge says what people say.
 
+    Its verdicts are those that count in a coverage: vetoed and unproved ones are not supported.
     Cohen's kappa has a bootstrap interval, the accuracy Wilson's.
 
     Raises
@@ -95,7 +97,8 @@ def judge_agreement(
     JudgeError
         When the judge fails.
     """
-    judgements = ask_all(lambda label: judge.judge(label.claim, label.block), labels, judge)
+    asked = ask_all(lambda label: verdict_of(judge, label.claim, label.block), labels, judge)
+    judgements = list(asked)
     said = [judgement.supported for judgement in judgements]
     human = [label.supported for label in labels]
     pairs = Counter(zip(said, human, strict=True))
@@ -112,6 +115,7 @@ def judge_agreement(
             human_only=pairs[False, True],
             neither=pairs[False, False],
         ),
+        n_unproved=sum(judgement.is_unproved for judgement in judgements),
     )
 
 

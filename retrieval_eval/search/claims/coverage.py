@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -26,6 +26,7 @@ from retrieval_eval.search.claims import splitting as split
 from retrieval_eval.search.claims.drafts import Draft
 from retrieval_eval.search.claims.judge import Judge, Judgement, ask_all, block_text
 from retrieval_eval.search.claims.splitting import split_claims
+from retrieval_eval.search.claims.verdicts import verdict_of
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.values import Value
 
@@ -144,6 +145,10 @@ def claims_of(
     unanswerable query no document supports anything, so every claim of its draft is uncovered.
     Drafts of queries without labels are counted and left out.
 
+    A claim without a supporting document that a judge called supported without proof is unproved.
+    It counts as not supported in the value, and the interval reaches from the lower end of that
+    share to the upper end of the share with all unproved claims supported.
+
     Parameters
     ----------
     run
@@ -182,12 +187,7 @@ def claims_of(
     by_query: dict[str, list[Claim]] = {draft.id: [] for draft in kept}
     for task, found in zip(tasks, claims, strict=True):
         by_query[task.query].append(found)
-    substantive = [
-        (query, claim) for query, own in by_query.items() for claim in own if claim.is_substantive
-    ]
-    clusters = [query for query, _ in substantive]
-    is_covered = [claim.supported_by is not None for _, claim in substantive]
-    is_in_context = [claim.in_context for _, claim in substantive]
+    own = [(query, claim) for query, found in by_query.items() for claim in found]
     settings = run.run.settings
     return Claims(
         judge=judge.facts,
@@ -195,11 +195,7 @@ def claims_of(
         n_refused=sum(draft.refused for draft in kept),
         n_unlabelled=len(drafts) - len(kept),
         n_without_draft=len(queries.keys() - {draft.id for draft in drafts}),
-        n_claims=len(claims),
-        n_substantive=len(substantive),
-        n_supported=sum(is_covered),
-        coverage=_share(is_covered, clusters, settings),
-        faithfulness=_share(is_in_context, clusters, settings),
+        **_numbers(own, settings),
         # Labels of people come beside it; see `judge_agreement`.
         agreement=None,
         queries=tuple(
@@ -217,23 +213,37 @@ def claims_within(claims: Claims, queries: Sequence[QueryResult], settings: RunS
     """
     asked = {query.id for query in queries}
     drafts = tuple(draft for draft in claims.queries if draft.id in asked)
-    own = [(draft.id, claim) for draft in drafts for claim in draft.claims if claim.is_substantive]
-    clusters = [query for query, _ in own]
-    is_covered = [claim.supported_by is not None for _, claim in own]
+    own = [(draft.id, claim) for draft in drafts for claim in draft.claims]
     return replace(
         claims,
         n_drafts=len(drafts),
         n_refused=sum(draft.is_refused for draft in drafts),
         n_unlabelled=0,
         n_without_draft=len(asked) - len(drafts),
-        n_claims=sum(len(draft.claims) for draft in drafts),
-        n_substantive=len(own),
-        n_supported=sum(is_covered),
-        coverage=_share(is_covered, clusters, settings),
-        faithfulness=_share([claim.in_context for _, claim in own], clusters, settings),
+        **_numbers(own, settings),
         agreement=None,
         queries=drafts,
     )
+
+
+def _numbers(claims: Sequence[tuple[str, Claim]], settings: RunSettings) -> dict[str, Any]:
+    """Return the counts and shares of claims, each with the id of its query."""
+    own = [(query, claim) for query, claim in claims if claim.is_substantive]
+    clusters = [query for query, _ in own]
+    is_covered = [claim.supported_by is not None for _, claim in own]
+    is_unproved = [claim.is_unproved for _, claim in own]
+    is_in_context = [claim.in_context for _, claim in own]
+    is_context_unproved = [claim.is_context_unproved for _, claim in own]
+    return {
+        "n_claims": len(claims),
+        "n_substantive": len(own),
+        "n_supported": sum(is_covered),
+        "n_unproved": sum(is_unproved),
+        "n_context_unproved": sum(is_context_unproved),
+        "n_vetoed": sum(claim.veto is not None for _, claim in own),
+        "coverage": _share(is_covered, is_unproved, clusters, settings),
+        "faithfulness": _share(is_in_context, is_context_unproved, clusters, settings),
+    }
 
 
 def _queries(run: SearchRun, gold: GoldSet) -> dict[str, GoldQuery]:
@@ -276,10 +286,11 @@ def _claim(task: _Task, judge: Judge) -> Claim:
 
     def ask(block: Block) -> Judgement:
         if block.text not in known:
-            known[block.text] = judge.judge(task.claim.text, block.text)
+            known[block.text] = verdict_of(judge, task.claim.text, block.text)
         return known[block.text]
 
-    covering, judgement, is_in_context = None, Judgement(False, None, NOT_SUBSTANTIVE), False
+    covering, judgement = None, Judgement(False, None, NOT_SUBSTANTIVE)
+    in_context = context_unproved = False
     if task.claim.is_substantive:
         judgement = Judgement(False, None, NO_GOLD_BLOCK)
         for number, block in enumerate(task.labelled):
@@ -287,17 +298,26 @@ def _claim(task: _Task, judge: Judge) -> Claim:
             if answer.supported:
                 covering, judgement = block, answer
                 break
-            # Why the best of the blocks does not support it tells most.
-            judgement = answer if not number else judgement
-        is_in_context = any(ask(block).supported for block in task.context)
+            # Why the best of the blocks does not support it tells most, but for a want of proof.
+            is_first_unproved = answer.is_unproved and not judgement.is_unproved
+            judgement = answer if not number or is_first_unproved else judgement
+        for block in task.context:
+            answer = ask(block)
+            in_context = in_context or answer.supported
+            context_unproved = context_unproved or answer.is_unproved
+            if in_context:
+                break
     return Claim(
         text=task.claim.text,
         draft_span=task.claim.span,
         is_substantive=task.claim.is_substantive,
         supported_by=covering.doc if covering else None,
         span=_span(covering, judgement),
-        in_context=is_in_context,
+        in_context=in_context,
         reason=judgement.reason,
+        is_unproved=judgement.is_unproved,
+        is_context_unproved=context_unproved and not in_context,
+        veto=judgement.veto,
     )
 
 
@@ -310,10 +330,34 @@ def _span(block: Block | None, judgement: Judgement) -> tuple[int, int] | None:
 
 
 def _share(
-    flags: Sequence[bool], clusters: Sequence[str], settings: RunSettings
+    flags: Sequence[bool],
+    unproved: Sequence[bool],
+    clusters: Sequence[str],
+    settings: RunSettings,
 ) -> ShareWithInterval:
     if not flags:
         return ShareWithInterval(**Value.missing("no_claims").to_json(), ci_low=None, ci_high=None)
+    low, ends = _resampled(flags, clusters, settings)
+    if not any(unproved):
+        return ShareWithInterval(
+            **Value.of(low, len(flags)).to_json(), ci_low=ends[0], ci_high=ends[1]
+        )
+    most = [flag or is_unproved for flag, is_unproved in zip(flags, unproved, strict=True)]
+    high, high_ends = _resampled(most, clusters, settings)
+    value = Value.missing("all_unproved") if all(unproved) else Value.of(low, len(flags))
+    return ShareWithInterval(
+        **value.to_json(),
+        ci_low=ends[0],
+        ci_high=high_ends[1],
+        unproved_low=low,
+        unproved_high=high,
+    )
+
+
+def _resampled(
+    flags: Sequence[bool], clusters: Sequence[str], settings: RunSettings
+) -> tuple[float, tuple[float | None, float | None]]:
+    """Return the share of flags and both ends of its interval."""
     numbers = [float(flag) for flag in flags]
     interval = bootstrap_mean(
         numbers,
@@ -323,8 +367,7 @@ def _share(
         clusters=clusters,
     )
     low, high = interval.low.value, interval.high.value
-    return ShareWithInterval(
-        **Value.of(math.fsum(numbers) / len(numbers), len(numbers)).to_json(),
-        ci_low=None if low is None else max(low, 0.0),
-        ci_high=None if high is None else min(high, 1.0),
+    return math.fsum(numbers) / len(numbers), (
+        None if low is None else max(low, 0.0),
+        None if high is None else min(high, 1.0),
     )

@@ -1,19 +1,21 @@
-"""A language model behind an OpenAI-compatible endpoint as a judge: a verdict, or no run."""
+"""A language model behind an HTTP endpoint as a judge: a verdict with proof, or none at all."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
+from math import inf
+from threading import Lock
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import decode
+from retrieval_eval.io.files import decode, decode_strict
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.search.claims.judge import (
     HTTP,
@@ -21,25 +23,57 @@ from retrieval_eval.search.claims.judge import (
     JudgeError,
     JudgeKind,
     Judgement,
+    checked,
 )
-from retrieval_eval.search.http import (
-    HttpClient,
-    HttpError,
-    HttpPolicy,
-    TransientError,
-    require_http,
+from retrieval_eval.search.claims.shapes import (
+    JSON_ANSWER,
+    SHAPES,
+    TEMPERATURE,
+    NoVerdictError,
+    Question,
+    Shape,
 )
+from retrieval_eval.search.http import HttpClient, HttpError, HttpPolicy, require_http
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.returned import clean_text
 
-DEFAULT_KEY: Final = "OPENAI_API_KEY"
 TRIES: Final = 3
 
-OPTIONS: Final = ("base_url", "model", "api_key_env", "timeout", "concurrency", "backoff")
+URL_VARIABLE: Final = "RETRIEVAL_EVAL_JUDGE_URL"
+MODEL_VARIABLE: Final = "RETRIEVAL_EVAL_JUDGE_MODEL"
+HEADER_VARIABLE: Final = "RETRIEVAL_EVAL_JUDGE_HEADER"
+KEY_VARIABLE: Final = "RETRIEVAL_EVAL_JUDGE_KEY"
+"""Address, model, name and value of the header with the key, where no option states them."""
+
+_BODY, _HEADER, _HEADER_ENV = "body.", "header.", "header_env."
+OPTIONS: Final = (
+    "shape",
+    "base_url",
+    "model",
+    "api_key_env",
+    "temperature",
+    "response_format",
+    "timeout",
+    "max_retry_after",
+    "concurrency",
+    "backoff",
+)
+PREFIXES: Final = (_BODY, _HEADER, _HEADER_ENV)
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
+_HEADER_VALUE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_LOOKS_SECRET: Final = re.compile(
+    r"api.?key|secret|passw|credential|authori|cookie|access.?token|bearer|x-goog-api-key",
+    re.IGNORECASE,
+)
+_QUERY: Final = frozenset({"api-version", "api_version"})
 _LONGEST_ANSWER: Final = 1_000_000
+_LEFT_OUT_AT: Final = frozenset({400, 422})
 # Another try cannot help: what is asked, or who asks, is refused.
 _FINAL: Final = frozenset({400, 401, 403, 404, 405, 413, 422})
+_FENCED: Final = re.compile(r"```[\w-]*\s*\n(.*?)\n?\s*```", re.DOTALL)
+_THOUGHTS: Final = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_QUOTES: Final = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f", '"'))
 
 INSTRUCTION: Final = """\
 You check whether a document supports a claim. The user message is one JSON object with two \
@@ -56,31 +90,43 @@ exactly, or null if it is not supported, "reason": one short sentence}"""
 INSTRUCTION_ID: Final = sha256(INSTRUCTION.encode()).hexdigest()[:12]
 """What an artefact records of the instruction: another wording may judge otherwise."""
 
-_LONGEST_REASON: Final = 200
-
 
 @dataclass(frozen=True, slots=True)
 class HttpJudgeSettings:
-    """Each field is an option of the same name, but ``api_key``, which ``api_key_env`` names.
+    """Each field is an option of the same name, but headers, secrets and ``extra``.
 
-    ``base_url`` is the address before ``/chat/completions``. ``timeout`` is in seconds, for one
-    try as a whole; ``backoff`` is the longest first wait between two tries. Without a key nothing
-    is sent in its place, as local servers want it.
+    ``base_url`` is the address before the path that ``shape`` adds. ``temperature`` None and
+    ``asks_for_json`` False leave these settings out of the request (``none``). ``timeout`` is in
+    seconds, for one try as a whole; ``backoff`` is the longest first wait between two tries,
+    ``max_retry_after`` the longest that a server may ask for. ``headers`` are those of the request,
+    whose values from the environment are also ``secrets``, which nothing may show. ``extra`` are
+    further members of the request's body, those of members in them included.
     """
 
     base_url: str
     model: str
+    shape: str = "openai"
+    temperature: float | None = 0
+    asks_for_json: bool = True
     timeout: float = 30.0
+    max_retry_after: float = 30.0
     concurrency: int = 4
     backoff: float = 0.5
-    api_key: str | None = field(default=None, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 def http_judge_settings(given: Mapping[str, str]) -> HttpJudgeSettings:
-    """Return the settings of textual options.
+    """Return the settings of textual options and of the environment.
 
-    The key is read from the environment variable that ``api_key_env`` names; without the option
-    from ``OPENAI_API_KEY``, if it is set.
+    ``base_url`` and ``model`` may stand in `URL_VARIABLE` and `MODEL_VARIABLE`. The key is read
+    from the variable that ``api_key_env`` names, else from `KEY_VARIABLE`, else from the one that
+    is usual for the API; without one, nothing is sent. It is sent in the header that the API
+    documents, or in the one that `HEADER_VARIABLE` names. ``header_env.NAME=VARIABLE`` adds
+    a header whose value is in the environment, in place of the key where neither is named;
+    ``header.NAME=VALUE`` a plain one. ``body.NAME=VALUE`` adds a member to the body: JSON, else
+    text; dots lead into members.
 
     Raises
     ------
@@ -89,41 +135,57 @@ def http_judge_settings(given: Mapping[str, str]) -> HttpJudgeSettings:
         variable is not set or holds no key; the message never holds the key.
     """
     options = Options("http judge", given)
-    options.only(OPTIONS)
-    for name in ("base_url", "model"):
-        if not given.get(name, "").strip():
-            raise BadInputError(f"http judge: option {name} is missing")
+    options.only(OPTIONS, prefixes=PREFIXES)
+    known = dict(given)
+    for name, variable in (("base_url", URL_VARIABLE), ("model", MODEL_VARIABLE)):
+        known[name] = (known.get(name) or os.environ.get(variable, "")).strip()
+        if not known[name]:
+            raise BadInputError(f"http judge: option {name} is missing; name it, or set {variable}")
     default = HttpJudgeSettings("", "")
+    name = options.choice("shape", default.shape, tuple(SHAPES))
+    shape = SHAPES[name]
+    headers, secrets = _headers(given, shape)
     return HttpJudgeSettings(
-        base_url=_base_url(given["base_url"].strip()),
-        model=given["model"].strip(),
+        base_url=_base_url(known["base_url"]),
+        model=known["model"],
+        shape=name,
+        temperature=_temperature(options),
+        asks_for_json=options.choice(JSON_ANSWER, "json", ("json", "none")) == "json",
         timeout=options.number("timeout", default.timeout, 0.01, 3600),
+        max_retry_after=options.number("max_retry_after", default.max_retry_after, 0, 3600),
         concurrency=options.whole("concurrency", default.concurrency, 1, 256),
         backoff=options.number("backoff", default.backoff, 0, 600),
-        api_key=_api_key(given.get("api_key_env")),
+        extra=_extra(given, shape),
+        headers=headers,
+        secrets=secrets,
     )
 
 
 class HttpJudge:
-    """Asks a chat completion endpoint once per claim and block, and again up to three times.
+    """Asks a model once per claim and block, and again up to three times.
 
-    Lost connections, time-outs, errors of the server, refusals of the model and answers that are
-    no verdict are tried again; after the third failure the judge raises, and the run fails. There
-    is no substitute for a verdict. Redirects are not followed, for the key must not go elsewhere.
-    Threads may share a judge.
+    Lost connections, time-outs, errors of the server and refusals of the model are tried again;
+    after the third failure the judge raises, and the run fails. A model that answers three times
+    without a verdict that may count leaves the claim unproved. There is no substitute for a
+    verdict. A setting that the endpoint refuses by name (400) is left out from then on. Redirects
+    are not followed, for the key must not go elsewhere. Threads may share a judge.
     """
 
     def __init__(self, settings: HttpJudgeSettings) -> None:
         self._settings = settings
-        self._url = f"{settings.base_url}/chat/completions"
-        key = settings.api_key
+        self._shape = SHAPES[settings.shape]
+        self._left_out: frozenset[str] = frozenset()
+        self._lock = Lock()
+        base, mark, query = settings.base_url.partition("?")
+        self._url = f"{base.rstrip('/')}{self._shape.path(settings.model)}{mark}{query}"
         self._client = HttpClient(
             HttpPolicy(
                 where=f"the judge {self._url}",
                 headers={
                     "Accept": "application/json",
                     "Accept-Encoding": "identity",
-                    **({"Authorization": f"Bearer {key}"} if key is not None else {}),
+                    **self._shape.headers,
+                    **settings.headers,
                 },
                 tries=TRIES,
                 backoff=settings.backoff,
@@ -132,7 +194,8 @@ class HttpJudge:
                 total_timeout=settings.timeout,
                 max_bytes=_LONGEST_ANSWER,
                 concurrency=settings.concurrency,
-                secrets=() if key is None else (key,),
+                max_retry_after=settings.max_retry_after,
+                secrets=settings.secrets,
                 is_transient=lambda status: status not in _FINAL,
                 is_timeout_per_try=True,
                 retries_answers=True,
@@ -143,22 +206,40 @@ class HttpJudge:
 
     @property
     def facts(self) -> JudgeFacts:
-        """Its model, address and instruction; never the key."""
+        """Its model, address, instruction and what is sent beside them; never the key."""
+        use = self._settings
+        sends_json = use.asks_for_json and JSON_ANSWER not in self._left_out
         settings = {
-            "base_url": self._settings.base_url,
-            "model": self._settings.model,
-            "temperature": 0,
+            "shape": use.shape,
+            "base_url": use.base_url,
+            "model": use.model,
+            TEMPERATURE: None if TEMPERATURE in self._left_out else use.temperature,
+            JSON_ANSWER: "json" if sends_json else None,
             "instruction": INSTRUCTION_ID,
+            **({"body": dict(use.extra)} if use.extra else {}),
         }
-        return JudgeFacts(name=HTTP, version="1", settings=settings)
+        return JudgeFacts(name=HTTP, version="2", settings=settings)
 
     @property
     def concurrency(self) -> int:
         """How many requests may be under way."""
         return self._settings.concurrency
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The settings that the endpoint refused, so that they are not sent."""
+        return self._left_out
+
+    def leave_out(self, names: frozenset[str]) -> None:
+        """Send these settings no more."""
+        with self._lock:
+            self._left_out |= names & self._shape.refused_as.keys()
+
     def judge(self, claim: str, block_text: str) -> Judgement:
         """Return the model's judgement; the span is that of the words it quotes.
+
+        The claim is unproved where three answers hold no verdict, or call it supported by words
+        that are not in the block.
 
         Raises
         ------
@@ -166,99 +247,115 @@ class HttpJudge:
             After three tries, or at once where the endpoint will never answer (400, 401, 403,
             404, ...). The message has no header and no key.
         """
-        request = self._client.post(
-            self._url, request_body(self._settings.model, claim, block_text)
+        read = partial(self._read, block_text=block_text)
+        while True:
+            left_out = self._left_out
+            request = self._client.post(self._url, self._body(claim, block_text, left_out))
+            try:
+                return self._client.ask(request, read)
+            except HttpError as error:
+                if isinstance(error.__cause__, NoVerdictError):
+                    said = self._hidden(str(error.__cause__))
+                    return Judgement(False, None, f"{said} ({TRIES} tries)", is_unproved=True)
+                refused = self._refused(error) - left_out
+                if not refused:
+                    raise self._failed(error) from None
+                self.leave_out(refused)
+
+    def _body(self, claim: str, block_text: str, left_out: frozenset[str]) -> dict[str, Any]:
+        use = self._settings
+        question = Question(
+            model=use.model,
+            instruction=INSTRUCTION,
+            # One JSON text, whose own quoting no content of theirs can leave.
+            data=json.dumps({"claim": claim, "document": block_text}, ensure_ascii=True),
+            temperature=None if TEMPERATURE in left_out else use.temperature,
+            asks_for_json=use.asks_for_json and JSON_ANSWER not in left_out,
         )
+        return _joined(self._shape.body(question), use.extra)
+
+    def _read(self, answer: Any, block_text: str) -> Judgement:
+        verdict = read_verdict(self._shape.text(answer))
+        given = verdict.get("reason")
+        verdict["reason"] = self._hidden(given) if isinstance(given, str) else None
+        quoted = verdict.get("quote")
+        verdict.pop("span", None)
+        if verdict["supported"] and not isinstance(quoted, str):
+            raise NoVerdictError("the model calls the claim supported and quotes nothing")
         try:
-            return self._client.ask(request, partial(read_answer, block_text=block_text))
-        except HttpError as error:
-            said = clean_text(str(error))
-            if error.n_tries is not None:
-                said += f" ({TRIES} tries); the run fails, because a missing verdict has no score"
-            raise JudgeError(said) from None
+            found = checked(verdict, block_text)
+        except JudgeError as error:
+            raise NoVerdictError(str(error)) from error
+        if found.is_unproved:
+            raise NoVerdictError(
+                "the model calls the claim supported by words the document does not hold"
+            )
+        return found
+
+    def _refused(self, error: HttpError) -> frozenset[str]:
+        """Return the settings that the endpoint refuses by name."""
+        if error.status not in _LEFT_OUT_AT:
+            return frozenset()
+        said = str(error).lower()
+        use = self._settings
+        sent = {TEMPERATURE: use.temperature is not None, JSON_ANSWER: use.asks_for_json}
+        return frozenset(
+            name
+            for name, words in self._shape.refused_as.items()
+            if sent[name] and any(word.lower() in said for word in words)
+        )
+
+    def _failed(self, error: HttpError) -> JudgeError:
+        said = self._hidden(str(error))
+        if error.n_tries is not None:
+            said += f" ({TRIES} tries); the run fails, because a missing verdict has no score"
+        return JudgeError(said)
+
+    def _hidden(self, text: str) -> str:
+        for secret in self._settings.secrets:
+            text = text.replace(secret, "***")
+        return clean_text(text)
 
 
-def request_body(model: str, claim: str, block_text: str) -> dict[str, Any]:
-    """Return a chat completion request.
+def read_verdict(text: str) -> dict[str, Any]:
+    r"""Return the verdict in the text of a model: a JSON object with ``supported``.
 
-    Claim and block stand in one JSON text, whose own quoting no content of theirs can leave.
-    """
-    data = json.dumps({"claim": claim, "document": block_text}, ensure_ascii=True)
-    return {
-        "model": model,
-        "temperature": 0,
-        "response_format": {"type": "json_object"},
-        "messages": [
-            {"role": "system", "content": INSTRUCTION},
-            {"role": "user", "content": data},
-        ],
-    }
-
-
-def read_answer(answer: Any, block_text: str) -> Judgement:
-    """Return the judgement in a chat completion.
+    It may stand in a fence (```` ```json ````), behind the model's marked thoughts, or in
+    typographic quotation marks.
 
     Raises
     ------
-    TransientError
-        When there is none: no message, a refusal, an answer that was cut, a verdict that is not
-        true or false, or a claim called supported by words that the block does not hold.
-    """
-    choice = _at(answer, "choices", 0)
-    message = _at(choice, "message")
-    if _at(message, "refusal"):
-        raise TransientError("the model refused")
-    finish = _at(choice, "finish_reason")
-    if finish not in (None, "stop"):
-        raise TransientError(f"the answer ended early ({clean_text(str(finish)[:40])})")
-    content = _at(message, "content")
-    if not isinstance(content, str):
-        raise TransientError("the answer has no text at choices[0].message.content")
-    verdict, problem = decode(content.strip())
-    if problem is not None or not isinstance(verdict, dict):
-        raise TransientError("the model did not answer with a JSON object")
-    return _judgement(verdict, block_text)
-
-
-def _judgement(verdict: dict[str, Any], block_text: str) -> Judgement:
-    supported, quote = verdict.get("supported"), verdict.get("quote")
-    if not isinstance(supported, bool):
-        raise TransientError('the verdict has no "supported" that is true or false')
-    given = verdict.get("reason")
-    reason = " ".join(given.split())[:_LONGEST_REASON] if isinstance(given, str) else ""
-    reason = clean_text(reason) or ("supported" if supported else "not_supported")
-    if not supported:
-        return Judgement(False, None, reason)
-    span = find_quote(quote, block_text) if isinstance(quote, str) else None
-    if span is None:
-        raise TransientError(
-            "the model calls the claim supported by words the document does not hold"
-        )
-    return Judgement(True, span, reason)
-
-
-def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    r"""Return where a text holds a quotation, letter case and white space aside.
+    NoVerdictError
+        When there is no such object, a name stands in it twice, a number is none, or ``supported``
+        is not true or false.
 
     Examples
     --------
-    >>> find_quote("two  words", "It has Two\nwords.")
-    (7, 16)
+    >>> read_verdict('```json\n{"supported": false}\n```')
+    {'supported': False}
     """
-    words = quote.strip().strip("\"'\u201c\u201d.\u2026").split()
-    if not words:
-        return None
-    found = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE)
-    return found.span() if found else None
+    shown = _THOUGHTS.sub("", text, count=1).strip()
+    fenced = _FENCED.findall(shown)
+    if len(fenced) == 1:
+        shown = fenced[0].strip()
+    verdict, problem = decode_strict(shown)
+    if problem is not None and shown != shown.translate(_QUOTES):
+        verdict, problem = decode_strict(shown.translate(_QUOTES))
+    if problem is not None:
+        raise NoVerdictError(f"the model did not answer with one JSON object: {problem}")
+    if not isinstance(verdict, dict):
+        raise NoVerdictError("the model did not answer with a JSON object")
+    if not isinstance(verdict.get("supported"), bool):
+        raise NoVerdictError('the verdict has no "supported" that is true or false')
+    return verdict
 
 
-def _at(value: Any, *path: str | int) -> Any:
-    for part in path:
-        if isinstance(part, int):
-            value = value[part] if isinstance(value, list) and len(value) > part else None
-        else:
-            value = value.get(part) if isinstance(value, dict) else None
-    return value
+def _joined(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in extra.items():
+        old = body.get(name)
+        is_inner = isinstance(old, dict) and isinstance(value, Mapping)
+        body[name] = _joined(old, value) if isinstance(old, dict) and is_inner else value
+    return body
 
 
 def open_http_judge(options: Mapping[str, str]) -> HttpJudge:
@@ -274,7 +371,94 @@ def open_http_judge(options: Mapping[str, str]) -> HttpJudge:
     return HttpJudge(settings)
 
 
-JUDGES.add(HTTP, JudgeKind("asks a model", open_http_judge, options=OPTIONS))
+JUDGES.add(
+    HTTP,
+    JudgeKind(
+        "asks a model", open_http_judge, options=(*OPTIONS, *(f"{name}NAME" for name in PREFIXES))
+    ),
+)
+
+
+def _temperature(options: Options) -> float | None:
+    if options.given.get(TEMPERATURE, "").strip().lower() == "none":
+        return None
+    value = options.number(TEMPERATURE, 0, 0, 10)
+    return int(value) if value == int(value) else value
+
+
+def _extra(given: Mapping[str, str], shape: Shape) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for option, text in given.items():
+        if not option.startswith(_BODY):
+            continue
+        path = option.removeprefix(_BODY).split(".")
+        if not all(path):
+            raise BadInputError(f"http judge: option {option} has an empty name")
+        if _LOOKS_SECRET.search(option):
+            raise BadInputError(
+                f"http judge: option {option} looks like a secret, which a report would show;"
+                " put it into the environment and name it with header_env.NAME"
+            )
+        if path[0] in shape.own or path[-1] in (TEMPERATURE, JSON_ANSWER):
+            raise BadInputError(f"http judge: {option} is set by the judge itself")
+        value, problem = decode(text)
+        inner = found
+        for name in path[:-1]:
+            inner = inner.setdefault(name, {})
+            if not isinstance(inner, dict):
+                raise BadInputError(f"http judge: {option} leads into what is no object")
+        inner[path[-1]] = text if problem is not None or _has_no_value(value) else value
+    return found
+
+
+def _has_no_value(value: Any) -> bool:
+    return isinstance(value, float) and not -inf < value < inf
+
+
+def _headers(given: Mapping[str, str], shape: Shape) -> tuple[dict[str, str], tuple[str, ...]]:
+    headers, secrets = dict[str, str](), list[str]()
+    for name, text, is_secret in _given_headers(given):
+        if not _HEADER_NAME.fullmatch(name):
+            raise BadInputError(f"http judge: {name[:80]!r} is no name of a header")
+        if not _HEADER_VALUE.fullmatch(text):
+            raise BadInputError(f"http judge: the header {name} holds no usable value")
+        headers[name] = text
+        if is_secret:
+            secrets.append(text)
+    is_named = any(option.startswith(_HEADER_ENV) for option in given)
+    key = _api_key(given.get("api_key_env"), None if is_named else shape.key_variable)
+    if key is not None:
+        name = os.environ.get(HEADER_VARIABLE, "").strip() or shape.key_header
+        if not _HEADER_NAME.fullmatch(name):
+            raise BadInputError(f"http judge: {HEADER_VARIABLE} holds no name of a header")
+        is_usual = name.lower() == shape.key_header.lower()
+        prefix = shape.key_prefix if is_usual else "Bearer " * (name.lower() == "authorization")
+        headers[name] = f"{prefix}{key}"
+        secrets.append(key)
+    # As it may come back: within a scheme, in an address or in JSON.
+    parts = [part for secret in secrets for part in (secret, *secret.split()[1:])]
+    forms = {
+        form for part in parts for form in (part, quote(part, safe=""), json.dumps(part)[1:-1])
+    }
+    return headers, tuple(sorted(forms, key=len, reverse=True))
+
+
+def _given_headers(given: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
+    for option, text in given.items():
+        if option.startswith(_HEADER_ENV):
+            variable = text.strip()
+            value = os.environ.get(variable, "").strip()
+            if not value:
+                raise BadInputError(f"http judge: the environment variable {variable} is not set")
+            yield option.removeprefix(_HEADER_ENV), value, True
+        elif option.startswith(_HEADER):
+            name = option.removeprefix(_HEADER)
+            if _LOOKS_SECRET.search(name):
+                raise BadInputError(
+                    f"http judge: the header {name} is a secret; put its value into an environment"
+                    f" variable and name that with header_env.{name}"
+                )
+            yield name, text.strip(), False
 
 
 def _base_url(url: str) -> str:
@@ -285,20 +469,25 @@ def _base_url(url: str) -> str:
         parts, host = None, None
     if parts is None or not host or parts.scheme not in {"http", "https"}:
         raise BadInputError("http judge: base_url must be like https://host/v1")
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+    names = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    is_secret = parts.username is not None or parts.password is not None or parts.fragment
+    if is_secret or not names <= _QUERY or (parts.query and not names):
         raise BadInputError(
-            "http judge: base_url may hold no credentials and no query, which a report would show;"
-            " put the key into an environment variable and name it with api_key_env"
+            "http judge: base_url may hold no credentials and no query but api-version, since a"
+            " report would show them; put the key into an environment variable and name it with"
+            " api_key_env"
         )
     return url.rstrip("/")
 
 
-def _api_key(variable: str | None) -> str | None:
-    key = os.environ.get(variable or DEFAULT_KEY, "").strip()
-    if not key:
-        if variable is None:
-            return None
+def _api_key(variable: str | None, usual: str | None) -> str | None:
+    names = (variable,) if variable is not None else (KEY_VARIABLE, usual)
+    for name in names:
+        key = os.environ.get(name, "").strip() if name else ""
+        if key and not _KEY.fullmatch(key):
+            raise BadInputError(f"http judge: {name} holds no usable key")
+        if key:
+            return key
+    if variable is not None:
         raise BadInputError(f"http judge: the environment variable {variable} is not set")
-    if not _KEY.fullmatch(key):
-        raise BadInputError(f"http judge: {variable or DEFAULT_KEY} holds no usable key")
-    return key
+    return None

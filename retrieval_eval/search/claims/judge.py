@@ -7,18 +7,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
+from numbers import Integral
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import append_line, decode, is_there, json_bytes
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.registry import Registry
+from retrieval_eval.search.claims.quotations import find_quote
+from retrieval_eval.search.returned import clean_text
 
 RULES: Final = "rules"
 HTTP: Final = "http"
+
+MODULE: Final = "MODULE:CALLABLE"
+"""How help names a judge out of the user's own code."""
 
 FORMER_NAMES: Final[Mapping[str, str]] = {"offline": RULES}
 """Judges by the names that older artefacts and scripts have for them."""
@@ -28,6 +34,8 @@ RULES_ERRORS: Final = (
 )
 """What the rule-based judge is known for."""
 
+_LEFT_OUT: Final = "left_out"
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -36,17 +44,143 @@ class JudgeError(NothingToEvaluateError):
     """A judge gave no usable verdict, so nothing was measured (exit code 2)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Judgement:
     """Whether a block supports a claim, where, and why.
 
     ``span`` are the characters of the block that do, None where it does not support the claim or
-    the place is not known. ``reason`` is a code or a short sentence.
+    the place is not known. ``reason`` is a code or a short sentence. An ``is_unproved`` claim was
+    called supported without proof, or not judged in words that can be read: it is not supported,
+    and not known to be unsupported. ``veto`` is the rule that a supporting verdict breaks
+    (`retrieval_eval.search.claims.verdicts`).
     """
 
     supported: bool
     span: tuple[int, int] | None
     reason: str
+    is_unproved: bool = False
+    veto: str | None = None
+
+    def __repr__(self) -> str:
+        """Return the parts, without those that are not set."""
+        parts = [f"supported={self.supported}", f"span={self.span}", f"reason={self.reason!r}"]
+        parts += ["is_unproved=True"] if self.is_unproved else []
+        parts += [f"veto={self.veto!r}"] if self.veto else []
+        return f"Judgement({', '.join(parts)})"
+
+
+SUPPORTED: Final = "supported"
+NOT_SUPPORTED: Final = "not_supported"
+NOT_QUOTED: Final = "not_quoted"
+"""Called supported by words that the block does not hold."""
+
+_LONGEST_REASON: Final = 200
+_EXPECTED: Final = (
+    "expected true or false, a Judgement, or a mapping with supported and perhaps span or quote,"
+    " and reason"
+)
+
+
+def checked(found: Any, block_text: str) -> Judgement:
+    """Return what a judge answered as a judgement: the one place that decides what may count.
+
+    A judge answers with `Judgement`, with true or false, or with a mapping: ``supported`` (true or
+    false), ``span`` (first and behind the last character of the block) or ``quote`` (words of the
+    block), ``reason`` (text). A claim called supported by a quote that the block does not hold is
+    unproved.
+
+    Raises
+    ------
+    JudgeError
+        When it is anything else: no such value, a number in place of true or false, a span outside
+        the block or of no character.
+
+    Examples
+    --------
+    >>> checked({"supported": True, "quote": "30 days"}, "Kept for 30 days.")
+    Judgement(supported=True, span=(9, 16), reason='supported')
+    >>> checked(0.93, "Kept for 30 days.")
+    Traceback (most recent call last):
+    retrieval_eval.search.claims.judge.JudgeError: the judge answered with a value of type float; \
+expected true or false, a Judgement, or a mapping with supported and perhaps span or quote, \
+and reason
+    """
+    supported: Any
+    span: Any
+    reason: Any
+    quote, is_unproved = None, False
+    if isinstance(found, Judgement):
+        supported, span, reason = found.supported, found.span, found.reason
+        is_unproved = _flag(found.is_unproved, "is_unproved")
+    elif isinstance(found, Mapping):
+        supported, span = found.get("supported"), found.get("span")
+        quote, reason = found.get("quote"), found.get("reason")
+    elif _is_flag(found):
+        supported, span, reason = found, None, None
+    else:
+        raise JudgeError(f"the judge answered with {_kind(found)}; {_EXPECTED}")
+    is_supported = _flag(supported, "supported")
+    if reason is not None and not isinstance(reason, str):
+        raise JudgeError(f"the judge gave {_kind(reason)} for a reason; expected text")
+    said = clean_text(" ".join((reason or "").split())[:_LONGEST_REASON])
+    if not is_supported:
+        return Judgement(False, None, said or NOT_SUPPORTED, is_unproved)
+    if quote is not None and not isinstance(quote, str):
+        raise JudgeError(f"the judge gave {_kind(quote)} for a quote; expected text")
+    place = None if span is None else _span(span, block_text)
+    if place is None and quote is not None:
+        place = find_quote(quote, block_text)
+        if place is None:
+            return Judgement(False, None, said or NOT_QUOTED, is_unproved=True)
+    return Judgement(not is_unproved, place, said or SUPPORTED, is_unproved)
+
+
+def _is_flag(value: Any) -> bool:
+    # A boolean of numpy is one, an array of them is none.
+    return isinstance(value, bool) or type(value).__name__ in {"bool_", "bool"}
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not _is_flag(value):
+        raise JudgeError(f"the judge gave {_kind(value)} for {name}; expected true or false")
+    return bool(value)
+
+
+def _span(span: Any, block_text: str) -> tuple[int, int]:
+    ends = tuple(span) if isinstance(span, Sequence) and not isinstance(span, str) else ()
+    if len(ends) != 2 or not all(isinstance(end, Integral) for end in ends) or _has_flag(ends):
+        raise JudgeError("the judge gave a span that is no pair of whole numbers")
+    start, end = int(ends[0]), int(ends[1])
+    if not 0 <= start < end <= len(block_text):
+        raise JudgeError(
+            f"the judge gave the span {start} to {end} of a block of {len(block_text)} characters"
+        )
+    return start, end
+
+
+def _has_flag(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, bool) for value in values)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def ask(judge: Judge, claim: str, block_text: str) -> Judgement:
+    """Return the checked judgement of a judge on one claim and one block.
+
+    Raises
+    ------
+    JudgeError
+        When the judge raises anything, or its answer is none (`checked`).
+    """
+    try:
+        return checked(judge.judge(claim, block_text), block_text)
+    except (JudgeError, BadInputError):
+        raise
+    except (Exception, SystemExit) as error:
+        said = clean_text(" ".join(str(error).split())[:_LONGEST_REASON])
+        raise JudgeError(f"the judge failed: {type(error).__name__}: {said}") from error
 
 
 def is_same_judge(one: JudgeFacts, other: JudgeFacts) -> bool:
@@ -128,7 +262,7 @@ JUDGES: Final[Registry[JudgeKind]] = Registry(
 
 
 def open_judge(name: str, options: Mapping[str, str] = {}, *, cache: Path | None = None) -> Judge:
-    """Return a judge of :data:`JUDGES`, such as ``rules`` or ``http``.
+    """Return a judge of :data:`JUDGES`, such as ``rules`` or ``http``, or ``module:callable``.
 
     The rule-based judge is known to err (`RULES_ERRORS`); its older name is ``offline``.
     ``cache`` is the file in which judgements that may cost money are kept; None: they are not.
@@ -139,7 +273,14 @@ def open_judge(name: str, options: Mapping[str, str] = {}, *, cache: Path | None
         When there is no such judge, an option is of no use, or the extra ``search`` with its HTTP
         client is not installed.
     """
-    kind = JUDGES[FORMER_NAMES.get(name, name)]
+    if ":" in name:
+        from retrieval_eval.search.claims.module_judge import open_module_judge
+
+        return open_module_judge(name, options)
+    try:
+        kind = JUDGES[FORMER_NAMES.get(name, name)]
+    except BadInputError as error:
+        raise BadInputError(f"{error}, and package.module:callable of your own code") from None
     judge = kind.open(options)
     return CachedJudge(judge, cache) if kind.is_cached and cache is not None else judge
 
@@ -187,12 +328,27 @@ def ask_all(ask: Callable[[Item], Answer], items: Sequence[Item], judge: Judge) 
         executor.shutdown(cancel_futures=True)
 
 
+@runtime_checkable
+class Adapting(Protocol):
+    """A judge that leaves out what its endpoint refused to take."""
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """What was left out because it was refused."""
+        ...
+
+    def leave_out(self, names: frozenset[str]) -> None:
+        """Leave it out from now on."""
+        ...
+
+
 class CachedJudge:
     """A judge that remembers, in a JSONL file, what another one said.
 
     The key is the SHA-256 over the judge's facts, claim and block, so another model, instruction
     or text is asked anew. A line that is cut or damaged is asked again. Failures are not kept.
-    Claims and blocks themselves are not in the file, the judge's reasons are.
+    Claims and blocks themselves are not in the file, the judge's reasons are, and what an endpoint
+    refused to take, so that the next run does not offer it again.
 
     Raises
     ------
@@ -204,7 +360,12 @@ class CachedJudge:
         self._judge = judge
         self._path = path
         self._lock = Lock()
-        self._known = _read(path)
+        self._left_out: frozenset[str] = frozenset()
+        self._known, left_out = _read(path)
+        self._first_key = _key(judge.facts, "", "")
+        if isinstance(judge, Adapting) and self._first_key in left_out:
+            self._left_out = left_out[self._first_key]
+            judge.leave_out(self._left_out)
 
     @property
     def facts(self) -> JudgeFacts:
@@ -222,17 +383,31 @@ class CachedJudge:
         known = self._known.get(key)
         if known is not None and _fits(known, block_text):
             return known
-        judgement = self._judge.judge(claim, block_text)
+        judgement = ask(self._judge, claim, block_text)
+        self._keep_left_out()
+        # The judge may have learnt what its endpoint takes, which is part of its facts.
+        key = _key(self.facts, claim, block_text)
         row = {
             "key": key,
             "supported": judgement.supported,
             "span": judgement.span,
             "reason": judgement.reason,
+            **({"is_unproved": True} if judgement.is_unproved else {}),
         }
         with self._lock:
             self._known[key] = judgement
             _append(self._path, json_bytes(row))
         return judgement
+
+    def _keep_left_out(self) -> None:
+        if not isinstance(self._judge, Adapting):
+            return
+        with self._lock:
+            left_out = self._judge.left_out
+            if left_out != self._left_out:
+                self._left_out = left_out
+                row = {"key": self._first_key, _LEFT_OUT: sorted(left_out)}
+                _append(self._path, json_bytes(row))
 
 
 def _append(path: Path, line: bytes) -> None:
@@ -261,28 +436,35 @@ def _fits(judgement: Judgement, block_text: str) -> bool:
     return span is None or 0 <= span[0] < span[1] <= len(block_text)
 
 
-def _read(path: Path) -> dict[str, Judgement]:
+def _read(path: Path) -> tuple[dict[str, Judgement], dict[str, frozenset[str]]]:
     if not is_there(path):
-        return {}
+        return {}, {}
     data = read_user_bytes(path)
     if data and not data.endswith(b"\n"):
         # A write was cut; what is appended next must not continue its line.
         _append(path, b"\n")
-    found = {}
+    found: dict[str, Judgement] = {}
+    left_out: dict[str, frozenset[str]] = {}
     for line in data.split(b"\n"):
         row, _ = decode(line.decode("utf-8", "replace"))
         if isinstance(row, dict) and isinstance(row.get("key"), str):
+            names = row.get(_LEFT_OUT)
+            if isinstance(names, list) and all(isinstance(name, str) for name in names):
+                left_out[row["key"]] = frozenset(names)
             judgement = _judgement(row)
             if judgement is not None:
                 found[row["key"]] = judgement
-    return found
+    return found, left_out
 
 
 def _judgement(row: dict[str, Any]) -> Judgement | None:
     supported, span, reason = row.get("supported"), row.get("span"), row.get("reason")
-    if not isinstance(supported, bool) or not isinstance(reason, str):
+    is_unproved = row.get("is_unproved", False)
+    if not all(isinstance(flag, bool) for flag in (supported, is_unproved)):
+        return None
+    if not isinstance(reason, str) or (supported and is_unproved):
         return None
     if span is None:
-        return Judgement(supported, None, reason)
+        return Judgement(bool(supported), None, reason, is_unproved)
     is_pair = isinstance(span, list) and [type(end) for end in span] == [int, int]
-    return Judgement(supported, (span[0], span[1]), reason) if is_pair else None
+    return Judgement(bool(supported), (span[0], span[1]), reason) if is_pair else None

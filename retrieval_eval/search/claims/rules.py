@@ -13,6 +13,7 @@ from retrieval_eval.search.claims.judge import (
     JUDGES,
     RULES,
     RULES_ERRORS,
+    SUPPORTED,
     JudgeKind,
     Judgement,
 )
@@ -27,7 +28,6 @@ THRESHOLD: Final = 0.6
 _WINDOW: Final = 2
 """Sentences one behind the other that may support a claim together."""
 
-SUPPORTED: Final = "supported"
 NO_CONTENT: Final = "no_content"
 TOO_LITTLE_OVERLAP: Final = "too_little_overlap"
 NUMBER_DIFFERS: Final = "number_differs"
@@ -154,6 +154,33 @@ class RulesJudge:
         return Judgement(True, best[2], SUPPORTED)
 
 
+def contradiction(claim: str, block_text: str, span: Span | None) -> str | None:
+    """Return which rule forbids that a place of a block supports a claim; None: no rule does.
+
+    The place counts with the whole of its sentences and the title of the block. Numbers with their
+    units are compared (`NUMBER_DIFFERS`), then negation and antonyms (`NEGATION_DIFFERS`). Without
+    a place the numbers of the whole block count, and negation is not compared.
+
+    Examples
+    --------
+    >>> block = "Copies are kept for 30 days. They are encrypted."
+    >>> contradiction("Copies are kept for a month of 31 days", block, (16, 27))
+    'number_differs'
+    >>> contradiction("Copies stay for 30 days", block, (16, 27)) is None
+    True
+    """
+    ours = statement(claim)
+    if span is None:
+        stated = statement(block_text).numbers
+        return None if all(matches(number, stated) for number in ours.numbers) else NUMBER_DIFFERS
+    body, prefix, parts = _parts(block_text)
+    near = [part for part in parts if part[0] < span[1] and span[0] < part[1]]
+    if not near:
+        return _contradiction(ours, statement(block_text[slice(*span)]))
+    start, end = min(near[0][0], max(span[0], body)), max(near[-1][1], span[1])
+    return _contradiction(ours, statement(prefix + block_text[start:end]))
+
+
 def _contradiction(ours: Statement, theirs: Statement) -> str | None:
     if not all(matches(number, theirs.numbers) for number in ours.numbers):
         return NUMBER_DIFFERS
@@ -216,6 +243,16 @@ def _has_content(token: Token) -> bool:
 
 @lru_cache(maxsize=1024)
 def _windows(block: str) -> tuple[tuple[Span, Statement], ...]:
+    _, prefix, parts = _parts(block)
+    return tuple(
+        ((first[0], last[1]), statement(prefix + block[first[0] : last[1]]))
+        for size in range(1, _WINDOW + 1)
+        for first, last in zip(parts, parts[size - 1 :], strict=False)
+    )
+
+
+def _parts(block: str) -> tuple[int, str, list[Span]]:
+    """Return where the text of a block begins, its title as a sentence, and its sentences."""
     title, gap, text = block.partition("\n\n")
     # A first paragraph that ends like a sentence, or that nothing follows, is the text itself.
     is_title = (
@@ -223,12 +260,7 @@ def _windows(block: str) -> tuple[tuple[Span, Statement], ...]:
     )
     body = len(title) + len(gap) if is_title else 0
     prefix = f"{title}. " if body else ""
-    parts = [span for span in sentences(block) if span[0] >= body]
-    return tuple(
-        ((first[0], last[1]), statement(prefix + block[first[0] : last[1]]))
-        for size in range(1, _WINDOW + 1)
-        for first, last in zip(parts, parts[size - 1 :], strict=False)
-    )
+    return body, prefix, [span for span in sentences(block) if span[0] >= body]
 
 
 def open_rules(options: Mapping[str, str]) -> RulesJudge:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.files import is_there, read_bytes
 from retrieval_eval.model import to_builtins
@@ -20,6 +21,7 @@ from retrieval_eval.search.baseline import DEFAULT_BASELINE, plan_update
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS
 from retrieval_eval.search.guard.measured import Side, measure
+from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.rendering import one_line
 from retrieval_eval.search.guard.thresholds import (
     Threshold,
@@ -27,10 +29,16 @@ from retrieval_eval.search.guard.thresholds import (
     shipped_thresholds,
     toml_of,
 )
-from retrieval_eval.search.guard.workflow import NO_WHEEL, WORKFLOW, tool_files, workflow_text
+from retrieval_eval.search.guard.workflow import (
+    WORKFLOW,
+    missing_wheel,
+    tool_files,
+    workflow_text,
+)
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.search.run_files import run_bytes
+from retrieval_eval.search.trust import trust_of
 from retrieval_eval.values import counted
 
 _HEAD: Final = """\
@@ -69,6 +77,7 @@ def plan_adoption(
     thresholds: Path = DEFAULT_THRESHOLDS,
     gold: Path = DEFAULT_GOLD,
     root: Path = Path(),
+    queries: Path | None = None,
     with_workflow: bool = False,
 ) -> Adoption:
     """Return the files of a guard that begins with a run; nothing is written.
@@ -86,6 +95,8 @@ def plan_adoption(
         Where they are to be.
     gold, root
         Of the workflow: the gold set, and the top folder of the repository.
+    queries
+        The pinned list, of a run that asked it alone; the workflow asks it, too.
     with_workflow
         Whether the workflow for GitHub Actions is wanted, with the wheel of this tool.
 
@@ -98,11 +109,14 @@ def plan_adoption(
     """
     # As the first baseline: an old one that is overwritten has no say.
     update = plan_update(Path(os.devnull), run)
-    if update.differences:
+    document, pinned = update.run, None if queries is None else read_pinned(queries)
+    open_codes = update.differences.keys() - ({"queries"} if pinned is not None else set())
+    if open_codes:
+        hint = "" if document.run.pinned is None else "; --queries takes the list that it asked"
         raise NothingToEvaluateError(
-            f"{run} cannot be the baseline: {'; '.join(update.differences.values())}"
+            f"{run} cannot be the baseline: "
+            f"{'; '.join(update.differences[code] for code in sorted(open_codes))}{hint}"
         )
-    document = update.run
     shipped, kept, left_out = shipped_thresholds(), list[Threshold](), dict[str, str]()
     side, resampling = Side([document]), Resampling.of(document.run.settings, 0)
     for row in shipped.rows:
@@ -118,20 +132,44 @@ def plan_adoption(
             f"{'; '.join(left_out.values())}"
         )
     chosen = Thresholds(tuple(kept), shipped.rule, shipped.alpha, thresholds)
-    verdict = check([document], [document], chosen, today=today)
+    gold_set = None if pinned is None else load_gold_set(gold)
+    verdict = check([document], [document], chosen, today=today, gold=gold_set, pinned=pinned)
     if verdict.exit_code:
-        raise NothingToEvaluateError(f"{run} cannot be the baseline: {verdict.headline}")
+        why = "; ".join([verdict.headline, *verdict.reasons])
+        raise NothingToEvaluateError(f"{run} cannot be the baseline: {why}")
     files = {
         baseline: run_bytes(to_builtins(document)),
         thresholds: _toml(chosen, document, left_out).encode(),
     }
-    notes: tuple[str, ...] = ()
+    notes = [_repeatability(document)]
     if with_workflow:
-        files[root / WORKFLOW] = workflow_text(document, gold=gold, root=root).encode()
+        text = workflow_text(document, gold=gold, root=root, queries=queries)
+        files[root / WORKFLOW] = text.encode()
         tool = tool_files(root)
-        files |= tool or {}
-        notes = (NO_WHEEL,) if tool is None else ()
-    return Adoption(files, document, chosen, left_out, verdict, notes)
+        files |= tool
+        notes += [how] if (how := missing_wheel(tool)) else []
+        names = [v for n, v in document.run.retriever.options.items() if n.endswith("_env")]
+        if names:
+            notes.append(f"the job needs these variables of the environment: {', '.join(names)}")
+    return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
+
+
+def _repeatability(run: SearchRun) -> str:
+    """Return what follows for the guard from whether a system gives the same answer twice."""
+    trust = trust_of(run)
+    if trust.is_deterministic:
+        how = f"{counted(trust.n_asked_twice, 'query')} asked twice, all with the same answer"
+        how = how if trust.n_asked_twice else "the retriever says that it is deterministic"
+        return f"{how}: any change beyond a threshold is a breach, and no noise file is needed"
+    spec = shlex.quote(run.run.retriever.spec)
+    how = "it is not known whether the retriever gives the same answer twice"
+    if trust.is_deterministic is False:
+        n = trust.n_asked_twice - trust.n_same_answer
+        how = f"{n} of {counted(trust.n_asked_twice, 'query')} asked twice got another answer"
+    return (
+        f"{how}: a small drop may leave no verdict; `retrieval-eval search noise --retriever "
+        f"{spec}` measures what is noise"
+    )
 
 
 def write_adoption(adoption: Adoption, *, force: bool = False) -> list[Path]:
@@ -165,7 +203,10 @@ def _toml(chosen: Thresholds, run: SearchRun, left_out: Mapping[str, str]) -> st
     return text + "\n" + toml_of(chosen)
 
 
-def next_steps(adoption: Adoption, gold: Path) -> list[str]:
-    """Return what is left to do, for a terminal: repeats, secrets, and what to commit."""
-    paths = " ".join(shlex.quote(str(path)) for path in dict.fromkeys([gold, *adoption.files]))
+def next_steps(adoption: Adoption, inputs: Sequence[Path]) -> list[str]:
+    """Return what is left to do, for a terminal.
+
+    ``inputs`` are files that are to be committed too: the gold set and a pinned list.
+    """
+    paths = " ".join(shlex.quote(str(path)) for path in [*inputs, *adoption.files])
     return [*adoption.notes, f"commit these: git add {paths}"]

@@ -51,14 +51,22 @@ from retrieval_eval.search.guard.rule import (
 from retrieval_eval.search.guard.thresholds import PINNED, Part, Threshold, Thresholds
 from retrieval_eval.search.named_metrics import BLOCK_OF, query_ids
 from retrieval_eval.search.noise import staleness
-from retrieval_eval.search.noise_level import MOST_RUNS, NoiseLevel, noise_test, runs_needed
+from retrieval_eval.search.noise_level import (
+    MOST_RUNS,
+    NoiseLevel,
+    beyond_noise,
+    noise_test,
+    runs_needed,
+)
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.search.scoring import NO_NAME
-from retrieval_eval.values import DEFAULT_SEED, Value
+from retrieval_eval.search.trust import trust_of
+from retrieval_eval.stats.intervals import clopper_pearson
+from retrieval_eval.values import DEFAULT_SEED, Value, counted
 
 RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]
 RunVerdict = Literal["pass", "breach", "no_verdict"]
-DecidedBy = Literal["threshold", "noise", "significance"]
+DecidedBy = Literal["threshold", "determinism", "noise", "significance"]
 
 N_MOVERS: Final = 10
 _SEVERITY: Final[Sequence[RowVerdict]] = (
@@ -158,6 +166,8 @@ def check(
     accepted = [Accepted.by(one, approvals) for one in justifications]
     found = rulings(measured, deciding, accepted, today, known_noise)
     notes = [*run_notes(runs, baselines), *notes, *_unused(found, accepted, today)]
+    if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
+        notes.append(_repeated(sides))
     if noise is not None and known_noise.document is None:
         notes.append(f"{known_noise.why}, so it decided nothing")
     rest = iter(found)
@@ -175,6 +185,17 @@ def check(
         n_pinned=None if scope is None else len(scope),
         policy=digests,
     )
+
+
+def _repeated(sides: tuple[Side, Side]) -> str:
+    """Return what it rests on that both systems count as deterministic."""
+    trusts = [trust_of(run) for side in sides for run in side.runs]
+    n = sum(trust.n_asked_twice for trust in trusts)
+    if not n:
+        return "the retriever says that it is deterministic, and no query was asked twice"
+    high = clopper_pearson(0, n, confidence=0.95).high.value or 0.0
+    text = f"{counted(n, 'query')} of both sides asked twice, all with the same answer, so at most "
+    return f"{text}{high:.0%} of queries (95%) vary: any change beyond a threshold counts as real"
 
 
 def _with_slices(
@@ -418,6 +439,13 @@ class Noise:
             **structs.asdict(found.run_to_run),
         )
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether all runs are of retrievers that are deterministic, as far as is known."""
+        is_known = self.document is None or self.document.is_deterministic
+        trusts = [trust_of(run) for side in self.sides for run in side.runs]
+        return is_known and all(trust.is_deterministic for trust in trusts)
+
     def is_deterministic(self, level: NoiseLevel | None) -> bool:
         """Return whether no answer ever moved in the runs that noise is taken from."""
         is_still = level is None or self.document is None or self.document.is_deterministic
@@ -471,7 +499,8 @@ class Evidence:
 def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
     """Return the evidence that a change is real, under a rule.
 
-    A metric that is no mean over queries has nothing but its threshold.
+    A metric that is no mean over queries has nothing but its threshold. Of deterministic systems
+    any change of what the retriever answers is real, as with a noise file that says so.
     """
     found = Evidence("significance", m.p_value, m.error_points, m.n_pairs - 1)
     if rule == "threshold" or m.change is None or m.harm_points is None:
@@ -480,6 +509,11 @@ def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
         return found
     measured = noise.level(m)
     levels = m.spreads if measured is None else (*m.spreads, measured)
+    # Drafts are not the retriever's, and may vary where its answers do not.
+    is_of_drafts = BLOCK_OF.get(m.threshold.metric, ("",))[0] == "claims"
+    if not levels and noise.is_repeatable and not is_of_drafts:
+        p_value = beyond_noise(m.harm_points, 0.0, 1)
+        return Evidence("determinism", p_value, 0.0, 1, sides=noise.n_runs)
     if not levels:
         is_by_queries = rule == "threshold_and_real"
         return found if is_by_queries else Evidence("noise", math.nan, math.nan, 0, noise.gap(m))
@@ -746,7 +780,7 @@ def _ruling(
     summary = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
     if bounds or code == BREACH or found is None:
         return "breach", summary
-    is_by_noise = found.decided_by == "noise"
+    is_by_noise = found.decided_by in ("noise", "determinism")
     chance = "repeating the run" if is_by_noise else "chance"
     summary += (f"{chance} alone would do that (adjusted p {p:.3f})",)
     if code != UNDECIDED:

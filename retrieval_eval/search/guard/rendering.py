@@ -45,7 +45,8 @@ _SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
 _ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAGS: Final = {"breach": "failure", "no_verdict": "error", "skipped": "skipped"}
 _RULE_WORDS: Final[Mapping[str, str]] = {
-    "threshold_and_real": f" when it is real: {_NOISE} or, where there is none, {_CHANCE}",
+    "threshold_and_real": f" when it is real: {_NOISE} or, where there is none and a system is not "
+    f"deterministic, {_CHANCE}",
     "threshold": "",
     "threshold_and_significant": f" when it is {_CHANCE}",
     "threshold_and_beyond_noise": f" when it is {_NOISE}",

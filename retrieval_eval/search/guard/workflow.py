@@ -14,20 +14,17 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
+from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME, PACKAGE
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.settings import DEFAULT_DEPTH, DEFAULT_K, Settings
+from retrieval_eval.search.trust import ASK_TWICE, trust_of
 
 WORKFLOW: Final = Path(".github/workflows/retrieval-guard.yml")
 PYTHON: Final = "3.12"
 TOOL: Final = Path("tools/retrieval-evidence")
-NO_WHEEL: Final = (
-    f"the tool was not installed from a wheel, so none could be written; put one into {TOOL} "
-    f"(`pip wheel --no-deps --wheel-dir {TOOL} CHECKOUT`) and name it in {TOOL}/requirements.txt"
-)
-
 _TEMPLATE: Final = Path(__file__).with_name("workflow.yml")
 _PIP: Final = "python -m pip install --disable-pip-version-check"
 # Optional packages of this tool that a retriever may need. What tests need is the project's own.
@@ -39,7 +36,13 @@ _HIDDEN: Final = "***"
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
-def workflow_text(run: SearchRun, *, gold: Path = DEFAULT_GOLD, root: Path = Path()) -> str:
+def workflow_text(
+    run: SearchRun,
+    *,
+    gold: Path = DEFAULT_GOLD,
+    root: Path = Path(),
+    queries: Path | None = None,
+) -> str:
     """Return the workflow that asks what a run asked and compares it with the baseline.
 
     Parameters
@@ -51,6 +54,8 @@ def workflow_text(run: SearchRun, *, gold: Path = DEFAULT_GOLD, root: Path = Pat
     root
         Top folder of the repository. Its ``requirements.txt`` is installed, and the project
         itself where it can be.
+    queries
+        The pinned list that was asked, relative to the repository.
 
     Raises
     ------
@@ -58,13 +63,19 @@ def workflow_text(run: SearchRun, *, gold: Path = DEFAULT_GOLD, root: Path = Pat
         When a setting is not known from the run, or a workflow cannot hold it.
     """
     python = ".".join(run.run.versions.get("python", "").split(".")[:2])
-    gold_words = [] if gold == DEFAULT_GOLD else ["--gold", gold.as_posix()]
+    files = {"--gold": None if gold == DEFAULT_GOLD else gold, "--queries": queries}
+    named = [
+        word
+        for name, path in files.items()
+        if path is not None
+        for word in (name, _written(f"the file of {name}", path.as_posix()))
+    ]
     return filled(
         _written("the retriever", run.run.retriever.spec),
         python=python if re.fullmatch(r"\d+\.\d+", python) else PYTHON,
         projects=_projects(root),
-        asked=[*_asked(run), *gold_words],
-        compared=gold_words,
+        asked=[*_asked(run), *named],
+        compared=named,
     )
 
 
@@ -95,29 +106,41 @@ def filled(
     return found
 
 
-def tool_files(root: Path = Path()) -> dict[Path, bytes] | None:
+def tool_files(root: Path = Path()) -> dict[Path, bytes]:
     """Return the wheel of this tool as installed, and the versions of all that it needs here.
 
-    None where the tool was not installed from a wheel (`NO_WHEEL`), as in a checkout.
+    The wheel is missing where the tool was not installed from one (`missing_wheel`).
     """
-    try:
-        found = distribution(NAME)
-    except PackageNotFoundError:
-        return None
-    files = _installed(found)
-    if f"{PACKAGE}/__init__.py" not in files:
-        return None
-    tag = re.search(r"^Tag: (\S+)$", found.read_text("WHEEL") or "", re.MULTILINE)
-    name = f"{NAME.replace('-', '_')}-{found.version}-{tag[1] if tag else 'py3-none-any'}.whl"
+    found = _tool()
     lines = [
         "# The tool, and the versions of what it needs that measured the baseline.",
-        f"./{(TOOL / name).as_posix()}",
-        *sorted(_pinned(found)),
+        f"./{(TOOL / _wheel_name()).as_posix()}",
+        *(sorted(_pinned(found)) if found is not None else ()),
     ]
-    return {
-        root / TOOL / name: _wheel(files),
-        root / TOOL / "requirements.txt": ("\n".join(lines) + "\n").encode(),
-    }
+    files = {root / TOOL / "requirements.txt": ("\n".join(lines) + "\n").encode()}
+    if found is None or f"{PACKAGE}/__init__.py" not in (packed := _installed(found)):
+        return files
+    return {root / TOOL / _wheel_name(): _wheel(packed), **files}
+
+
+def missing_wheel(files: Mapping[Path, bytes]) -> str | None:
+    """Return how to make the wheel where `tool_files` has none; None where it has one."""
+    if any(path.suffix == ".whl" for path in files):
+        return None
+    checkout = Path(__file__).resolve().parents[3]
+    where = shlex.quote(str(checkout)) if (checkout / "pyproject.toml").is_file() else "CHECKOUT"
+    return f"make the wheel: pip wheel --no-deps --wheel-dir {TOOL} {where}"
+
+
+def _tool() -> Distribution | None:
+    try:
+        return distribution(NAME)
+    except PackageNotFoundError:
+        return None
+
+
+def _wheel_name() -> str:
+    return f"{NAME.replace('-', '_')}-{__version__}-py3-none-any.whl"
 
 
 def _projects(root: Path) -> list[str]:
@@ -152,6 +175,12 @@ def _asked(run: SearchRun) -> Iterator[str]:
         yield from ("--abstain-at", repr(run.abstention.threshold))
     if settings.seed != Settings().seed:
         yield from ("--seed", str(settings.seed))
+    trust = trust_of(run)
+    if trust.max_failed_share:
+        yield from ("--max-failed", repr(trust.max_failed_share))
+    n_twice = trust.sample.n_wanted if trust.sample is not None else 0
+    if run.trust is not None and n_twice != ASK_TWICE:
+        yield from ("--ask-twice", str(n_twice))
 
 
 def _written(what: str, value: str) -> str:

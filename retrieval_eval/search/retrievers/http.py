@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path as FilePath
+from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.search.http import (
     ACCEPTED,
     HttpClient,
@@ -17,22 +22,36 @@ from retrieval_eval.search.http import (
     HttpPolicy,
     require_http,
 )
+from retrieval_eval.search.json_shape import Conditions, Path, Template
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.query_vectors import OPTIONS as VECTOR_OPTIONS
+from retrieval_eval.search.query_vectors import QueryVectors, open_query_vectors
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind
 from retrieval_eval.search.returned import clean_text, read_documents
 from retrieval_eval.search.secrets import shown_options
 
+_LONGEST_QUOTE: Final = 200
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 OPTIONS: Final = (
+    "shape",
     "method",
+    "body",
     "query",
     "corpus",
     "k",
     "results",
     "doc",
     "score",
+    "best",
+    "require",
+    "empty_if",
+    "batch",
+    "batch_header",
+    "batch_body",
+    "batch_results",
+    "batch_require",
     "connect_timeout",
     "read_timeout",
     "total_timeout",
@@ -43,6 +62,68 @@ OPTIONS: Final = (
     "max_bytes",
     "bearer_env",
 )
+_CONFLICTS: Final = ("method", "query", "corpus", "k")
+"""Options of a request without a template."""
+
+_REQUESTS: Final = "requests"
+
+_HITS: Final = {
+    "body": '{"query": {"match": {"text": "$query"}}, "size": "$k", "_source": false}',
+    "results": "hits.hits",
+    "doc": "_id",
+    "score": "_score",
+    "require": (
+        '{"error": null, "timed_out": false, "_shards.failed": 0,'
+        ' "terminated_early": [null, false], "_clusters.skipped": [null, 0],'
+        ' "_clusters.partial": [null, 0], "_clusters.failed": [null, 0]}'
+    ),
+}
+_MULTIPLE_HITS: Final = {
+    **_HITS,
+    "batch": "20",
+    "batch_header": "{}",
+    "batch_results": "responses",
+}
+_POINTS: Final = {
+    "body": '{"query": "$vector", "limit": "$k"}',
+    "doc": "id",
+    "score": "score",
+}
+
+SHAPES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "elasticsearch": _HITS,
+        "elasticsearch_batch": _MULTIPLE_HITS,
+        "opensearch": _HITS,
+        "opensearch_batch": _MULTIPLE_HITS,
+        "qdrant": {**_POINTS, "results": "result.points", "require": '{"status": "ok"}'},
+        "qdrant_batch": {
+            **_POINTS,
+            "results": "points",
+            "batch": "20",
+            "batch_body": '{"searches": "$requests"}',
+            "batch_results": "result",
+            "batch_require": '{"status": "ok"}',
+        },
+        "vespa": {
+            "body": (
+                '{"yql": "select * from sources * where userQuery()", "query": "$query",'
+                ' "hits": "$k"}'
+            ),
+            "results": "root.children",
+            "doc": "fields.id",
+            "score": "relevance",
+            "require": '{"root.errors": null, "root.coverage.full": true}',
+            "empty_if": '{"root.fields.totalCount": 0}',
+        },
+    }
+)
+"""Options of servers with a documented form, by name. Any of them can be given another value.
+
+Sources: the search and multi-search APIs of Elasticsearch and OpenSearch, "Query points" and "Query
+points in batch" of Qdrant, and Vespa's query API and its default JSON result format.
+"""
+
 _PLAIN, _SECRET = "header.", "header_env."
 
 
@@ -50,22 +131,39 @@ _PLAIN, _SECRET = "header.", "header_env."
 class HttpSettings:
     """Each field is an option of the same name, but ``url`` and ``headers``.
 
-    Times are in seconds. ``query``, ``corpus`` and ``k`` name the fields of the request; an empty
-    name leaves the field out. ``results``, ``doc`` and ``score`` are paths into the answer, their
-    parts joined by dots; an empty ``results`` is the answer itself. ``headers`` come from the
-    options ``header.NAME=VALUE``, ``header_env.NAME=VARIABLE`` and ``bearer_env=VARIABLE``; the
-    last two read the environment, so that no secret stands in an option. ``secrets`` are the
-    values that no message may hold, the longest first.
+    Times are in seconds. ``shape`` names a set of options of :data:`SHAPES`. ``query``, ``corpus``
+    and ``k`` name the fields of the request; an empty name leaves the field out. With a ``body``,
+    a JSON template (or ``@FILE``), the request is what the template gives. ``results``, ``doc``
+    and ``score`` are paths into the answer; an empty ``results`` is the answer itself; with
+    ``best=low`` the score is a distance and is negated. An answer that does not meet ``require``
+    is a failure; without results it is empty only if it meets ``empty_if``. ``batch`` queries are
+    asked with one request: lines of ``batch_header`` and body, or ``batch_body``, in which
+    ``"$requests"`` is the list of bodies; ``batch_results`` leads to the list of answers, in the
+    order of the queries.
+
+    ``headers`` come from the options ``header.NAME=VALUE``, ``header_env.NAME=VARIABLE`` and
+    ``bearer_env=VARIABLE``; the last two read the environment, so that no secret stands in an
+    option. ``secrets`` are the values that no message may hold, the longest first.
     """
 
     url: str
+    shape: str = ""
     method: str = "POST"
+    body: str = ""
     query: str = "query"
     corpus: str = "corpus"
     k: str = "k"
     results: str = "results"
     doc: str = "doc"
     score: str = "score"
+    best: str = "high"
+    require: str = ""
+    empty_if: str = ""
+    batch: int = 1
+    batch_header: str = ""
+    batch_body: str = ""
+    batch_results: str = ""
+    batch_require: str = ""
     connect_timeout: float = 5.0
     read_timeout: float = 30.0
     total_timeout: float = 60.0
@@ -96,24 +194,48 @@ def http_settings(url: str, given: Mapping[str, str]) -> HttpSettings:
     --------
     >>> http_settings("https://kb.example/search", {"results": "data.hits", "doc": "id"}).doc
     'id'
+    >>> http_settings("http://127.0.0.1:8080/search/", {"shape": "vespa"}).results
+    'root.children'
     """
+    Options("http", given).only((*OPTIONS, *VECTOR_OPTIONS), prefixes=(_PLAIN, _SECRET))
+    shape = ""
+    if "shape" in given:
+        shape = Options("http", given).choice("shape", "", tuple(SHAPES))
+        given = {**SHAPES[shape], **given}
     options = Options("http", given)
-    options.only(OPTIONS, prefixes=(_PLAIN, _SECRET))
     _check_url(url)
     default = HttpSettings(url)
-    query = given.get("query", default.query)
-    doc = given.get("doc", default.doc)
-    if not query or not doc:
+    text = {
+        name: given.get(name, getattr(default, name))
+        for name in (
+            *("query", "corpus", "k", "results", "doc", "score", "require", "empty_if"),
+            *("batch_header", "batch_body", "batch_results", "batch_require"),
+        )
+    }
+    if not text["query"] or not text["doc"]:
         raise BadInputError("http: options query and doc cannot be empty")
+    body = _body_text(given)
+    if body and (wrong := [name for name in _CONFLICTS if name in given]):
+        raise BadInputError(
+            f"http: option {wrong[0]} has no effect beside a body; write it into the template"
+        )
+    batch = options.whole("batch", default.batch, 1, 10_000)
+    is_batch = bool(text["batch_header"] or text["batch_body"])
+    if text["batch_header"] and text["batch_body"]:
+        raise BadInputError("http: options batch_header and batch_body exclude each other")
+    if batch > 1 and not (is_batch and body):
+        raise BadInputError(
+            "http: option batch needs a body, and either batch_header (a request of lines) or"
+            " batch_body"
+        )
     return HttpSettings(
         url=url,
+        shape=shape,
         method=options.choice("method", default.method, ("POST", "GET")),
-        query=query,
-        corpus=given.get("corpus", default.corpus),
-        k=given.get("k", default.k),
-        results=given.get("results", default.results),
-        doc=doc,
-        score=given.get("score", default.score),
+        body=body,
+        **text,
+        best=options.choice("best", default.best, ("high", "low")),
+        batch=batch,
         connect_timeout=options.number("connect_timeout", default.connect_timeout, 0.01, 3600),
         read_timeout=options.number("read_timeout", default.read_timeout, 0.01, 3600),
         total_timeout=options.number("total_timeout", default.total_timeout, 0.01, 86_400),
@@ -127,6 +249,56 @@ def http_settings(url: str, given: Mapping[str, str]) -> HttpSettings:
     )
 
 
+def _body_text(given: Mapping[str, str]) -> str:
+    text = given.get("body", "")
+    return read_user_text(FilePath(text[1:]).expanduser()) if text.startswith("@") else text
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How requests are written and answers are read: the settings, parsed once."""
+
+    body: Template | None
+    header: Template | None
+    whole: Template | None
+    results: Path
+    doc: Path
+    score: Path | None
+    require: Conditions
+    empty_if: Conditions | None
+    answers: Path
+    batch_require: Conditions
+
+    @classmethod
+    def of(cls, settings: HttpSettings) -> _Form:
+        body = Template.of(settings.body, "body") if settings.body else None
+        if body is not None and not body.names & {"query", "vector"}:
+            raise BadInputError('http: option body has neither "$query" nor "$vector"')
+        header, whole = settings.batch_header, settings.batch_body
+        if whole and Template.of(whole, "batch_body", (_REQUESTS,)).names != {_REQUESTS}:
+            raise BadInputError('http: option batch_body lacks "$requests"')
+        return cls(
+            body=body,
+            header=Template.of(header, "batch_header", ("corpus",)) if header else None,
+            whole=Template.of(whole, "batch_body", (_REQUESTS,)) if whole else None,
+            results=Path.of(settings.results, "results"),
+            doc=Path.of(settings.doc, "doc", is_single=True),
+            score=Path.of(settings.score, "score", is_single=True) if settings.score else None,
+            require=Conditions.of(settings.require, "require"),
+            empty_if=Conditions.of(settings.empty_if, "empty_if") if settings.empty_if else None,
+            answers=Path.of(settings.batch_results, "batch_results"),
+            batch_require=Conditions.of(settings.batch_require, "batch_require"),
+        )
+
+    @property
+    def is_batch(self) -> bool:
+        return self.header is not None or self.whole is not None
+
+    @property
+    def needs_vectors(self) -> bool:
+        return self.body is not None and "vector" in self.body.names
+
+
 class HttpRetriever:
     """Asks an endpoint once per query, and again when that can help; see `HttpClient`.
 
@@ -137,8 +309,15 @@ class HttpRetriever:
 
     is_thread_safe = True
 
-    def __init__(self, settings: HttpSettings) -> None:
+    def __init__(self, settings: HttpSettings, vectors: QueryVectors | None = None) -> None:
         self._settings = settings
+        self._form = _Form.of(settings)
+        self._vectors = vectors
+        if self._form.needs_vectors != (vectors is not None):
+            raise BadInputError(
+                'http: "$vector" in the body and one of the options query_vectors and embedder'
+                " belong together"
+            )
         self._client = HttpClient(
             HttpPolicy(
                 where=settings.shown_url,
@@ -160,50 +339,178 @@ class HttpRetriever:
         )
         self.close = self._client.close
 
+    @property
+    def batch_size(self) -> int:
+        """How many queries one request asks."""
+        return self._settings.batch
+
     def search(self, query: str, *, corpus: str, k: int) -> list[ScoredDoc]:
         """Return the documents of the answer, in its order.
 
         Raises
         ------
         RetrieverError
-            When there is no usable answer within the tries and the time; the message has the
-            address without its query string, and no header.
+            When there is no usable answer within the tries and the time, or the server says that
+            it is not whole; the message has the address without its query string, and no header.
         """
+        if self._form.is_batch:
+            [answer] = self.search_many([query], corpus=corpus, k=k)
+            if isinstance(answer, RetrieverError):
+                raise answer
+            return answer
+        try:
+            return self._client.ask(self._request(query, corpus, k), self._documents)
+        except HttpError as error:
+            raise _failed(error) from error
+
+    def search_many(
+        self, queries: Sequence[str], *, corpus: str, k: int
+    ) -> list[list[ScoredDoc] | RetrieverError]:
+        """Return for each query the documents of its answer, or why there are none.
+
+        What is wrong with the answer to one query fails that query alone. If the server refuses
+        the request, each of its queries is asked again alone, for one of them may be the cause. If
+        there is no answer, or not one for each query, all of them fail.
+        """
+        found: list[list[ScoredDoc] | RetrieverError | None] = [None] * len(queries)
+        bodies: dict[int, Any] = {}
+        for place, query in enumerate(queries):
+            try:
+                bodies[place] = self._body(query, corpus, k)
+            except RetrieverError as error:
+                found[place] = error
+        if bodies:
+            for place, answer in zip(
+                bodies, self._together(list(bodies.values()), corpus), strict=True
+            ):
+                found[place] = answer
+        return [each for each in found if each is not None]
+
+    def _together(self, bodies: list[Any], corpus: str) -> list[list[ScoredDoc] | RetrieverError]:
+        form, url = self._form, self._url(corpus)
+        if form.header is not None:
+            header = form.header.filled({"corpus": corpus})
+            lines = [line for body in bodies for line in (header, body)]
+            request = self._client.post_lines(url, lines)
+        else:
+            assert form.whole is not None
+            request = self._client.post(url, form.whole.filled({_REQUESTS: bodies}))
+        try:
+            answers = self._client.ask(request, lambda answer: self._answers(answer, len(bodies)))
+        except HttpError as error:
+            if error.n_tries is None and len(bodies) > 1:
+                return [each for body in bodies for each in self._together([body], corpus)]
+            return [_failed(error)] * len(bodies)
+        except RetrieverError as error:
+            return [error] * len(bodies)
+        return [self._one(answer) for answer in answers]
+
+    def _one(self, answer: Any) -> list[ScoredDoc] | RetrieverError:
+        try:
+            return self._documents(answer)
+        except RetrieverError as error:
+            return error
+
+    def _answers(self, answer: Any, n: int) -> list[Any]:
+        path = self._form.answers
+        if (breach := self._form.batch_require.breach(answer)) is not None:
+            raise self._untrusted(f"the answer is not whole: {breach}")
+        answers = path.at(answer)
+        if not isinstance(answers, list) or len(answers) != n:
+            has = f"{len(answers)} items" if isinstance(answers, list) else "no list"
+            raise self._untrusted(
+                f"{n} queries were sent and the answer has {has} at {path.text!r}"
+            )
+        return answers
+
+    def _request(self, query: str, corpus: str, k: int) -> Any:
         settings = self._settings
+        if self._form.body is not None:
+            return self._client.post(self._url(corpus), self._body(query, corpus, k))
         fields = ((settings.query, clean_text(query)), (settings.corpus, corpus), (settings.k, k))
         values = {name: value for name, value in fields if name}
         send = self._client.get if settings.method == "GET" else self._client.post
-        try:
-            return self._client.ask(send(settings.url, values), self._documents)
-        except HttpError as error:
-            tries = "" if error.n_tries is None else f" (tries: {error.n_tries})"
-            raise RetrieverError(f"{error}{tries}") from error
+        return send(self._url(corpus), values)
+
+    def _body(self, query: str, corpus: str, k: int) -> Any:
+        assert self._form.body is not None
+        values = {"query": clean_text(query), "corpus": corpus, "k": k}
+        if self._vectors is not None:
+            values["vector"] = self._vectors.get(query, corpus).tolist()
+        return self._form.body.filled(values)
+
+    def _url(self, corpus: str) -> str:
+        url = self._settings.url
+        if _CORPUS not in url:
+            return url
+        if corpus in ("", ".", ".."):
+            raise RetrieverError(f"{corpus!r} cannot be a part of an address")
+        return url.replace(_CORPUS, quote(corpus, safe=""))
 
     def describe(self) -> dict[str, Any]:
-        """Return the address and the method."""
+        """Return the address and method; of a template, its shape and a digest of its form.
+
+        ``request`` is the SHA-256 of all options that decide what is sent and how it is read, the
+        text of the template included.
+        """
         settings = self._settings
-        return {"name": settings.shown_url, "reranker": None, "method": settings.method}
+        facts: dict[str, Any] = {
+            "name": settings.shown_url,
+            "reranker": None,
+            "method": settings.method,
+        }
+        if not settings.body:
+            return facts
+        form = [getattr(settings, name) for name in _FORM]
+        facts |= {"shape": settings.shape or None, "batch": settings.batch}
+        facts["request"] = sha256(json.dumps(form).encode()).hexdigest()
+        return {**facts, **(self._vectors.facts if self._vectors else {})}
 
     def _documents(self, answer: Any) -> list[ScoredDoc]:
-        settings = self._settings
-        results = _at(answer, settings.results)
+        form = self._form
+        if (breach := form.require.breach(answer)) is not None:
+            raise self._untrusted(f"the answer is not whole: {breach}{_said(answer)}")
+        results = form.results.at(answer)
+        if results is None and form.empty_if is not None and form.empty_if.breach(answer) is None:
+            return []
         if not isinstance(results, list):
-            raise RetrieverError(
-                f"{settings.shown_url}: the answer has no list at {settings.results!r}"
+            raise self._untrusted(
+                f"the answer has no list at {form.results.text!r}"
                 f" ({_fields(answer)}); name its place with the option results"
             )
-        return read_documents([self._pair(item, place) for place, item in enumerate(results, 1)])
+        pairs = [self._pair(item, place) for place, item in enumerate(results, 1)]
+        docs = read_documents(pairs)
+        is_distance = self._settings.best == "low" and any(score is not None for _, score in pairs)
+        return [ScoredDoc(each.doc, -each.score) for each in docs] if is_distance else docs
+
+    def _untrusted(self, said: str) -> RetrieverError:
+        # A server may send back what it was sent; a secret of the environment stays there.
+        for secret in self._settings.secrets:
+            said = said.replace(secret, "***")
+        return RetrieverError(f"{self._settings.shown_url}: {said}")
 
     def _pair(self, item: Any, place: int) -> tuple[Any, Any]:
         if isinstance(item, str | int) and not isinstance(item, bool):
             return item, None
-        doc = _at(item, self._settings.doc)
+        doc = self._form.doc.at(item)
         if doc is None:
-            raise RetrieverError(
-                f"{self._settings.shown_url}: result {place} has no {self._settings.doc!r}"
+            raise self._untrusted(
+                f"result {place} has no {self._settings.doc!r}"
                 f" ({_fields(item)}); name the field of the document id with the option doc"
             )
-        return doc, _at(item, self._settings.score) if self._settings.score else None
+        return doc, self._form.score.at(item) if self._form.score else None
+
+
+_CORPUS: Final = "$corpus"
+_FORM: Final = (
+    *("body", "results", "doc", "score", "best", "require", "empty_if"),
+    *("batch_header", "batch_body", "batch_results", "batch_require"),
+)
+
+
+def _failed(error: HttpError) -> RetrieverError:
+    tries = "" if error.n_tries is None else f" (tries: {error.n_tries})"
+    return RetrieverError(f"{error}{tries}")
 
 
 def open_http(url: str, options: Mapping[str, str]) -> HttpRetriever:
@@ -217,7 +524,7 @@ def open_http(url: str, options: Mapping[str, str]) -> HttpRetriever:
     """
     settings = http_settings(url, options)
     require_http("a retriever behind HTTP")
-    return HttpRetriever(settings)
+    return HttpRetriever(settings, open_query_vectors("http", options))
 
 
 RETRIEVERS.add(
@@ -225,7 +532,7 @@ RETRIEVERS.add(
     RetrieverKind(
         "http(s)://…",
         open_http,
-        options=(*OPTIONS, f"{_PLAIN}NAME", f"{_SECRET}NAME"),
+        options=(*OPTIONS, *VECTOR_OPTIONS, f"{_PLAIN}NAME", f"{_SECRET}NAME"),
         schemes=("http", "https"),
     ),
 )
@@ -286,10 +593,10 @@ def _from_environment(option: str, variable: str) -> str:
     return value
 
 
-def _at(value: Any, path: str) -> Any:
-    for part in path.split(".") if path else ():
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
+def _said(answer: Any) -> str:
+    """Return the error that an answer states, quoted and bounded."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    return "" if error is None else f"; it says {json.dumps(error)[:_LONGEST_QUOTE]}"
 
 
 def _fields(value: Any) -> str:

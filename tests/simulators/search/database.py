@@ -25,7 +25,7 @@ create table search_relevance_feedback (
     case_law_id text not null,
     relevance_score integer not null
 );
-create table halachot (
+create table review_items (
     id integer primary key,
     summary text not null,
     review_status text not null,
@@ -62,7 +62,7 @@ def feedback_database(queries: Sequence[PlantedQuery], dice: Dice) -> bytes:
                 [(number, doc, score) for doc, score in feedback],
             )
         database.executemany(
-            "insert into halachot (summary, review_status, created_at) values (?, ?, ?)",
+            "insert into review_items (summary, review_status, created_at) values (?, ?, ?)",
             _reviews(dice),
         )
         database.commit()

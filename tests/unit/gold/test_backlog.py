@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.backlog import STATUSES, read_backlog
+from retrieval_eval.gold.backlog import STATUSES, BacklogSource, read_backlog
 from retrieval_eval.model import to_builtins
 
 AS_OF = datetime(2026, 6, 1, tzinfo=UTC)
@@ -20,9 +20,9 @@ COUNTED = (*STATUSES, "other")
 
 def _insert(database, *rows, status="TEXT", created="TIMESTAMP WITH TIME ZONE"):
     database.run(
-        f"CREATE TABLE halachot (review_status {status}, created_at {created})",
+        f"CREATE TABLE review_items (review_status {status}, created_at {created})",
         (
-            "INSERT INTO halachot VALUES (:status, :created)",
+            "INSERT INTO review_items VALUES (:status, :created)",
             [{"status": state, "created": at} for state, at in rows],
         ),
     )
@@ -75,8 +75,8 @@ def test_a_status_may_be_of_an_enumerated_type(fresh_postgres_url):
 
     database = WritableDatabase(fresh_postgres_url)
     database.run("CREATE TYPE state AS ENUM ('approved', 'open')")
-    database.run("CREATE TABLE halachot (review_status state, created_at DATE)")
-    database.run("INSERT INTO halachot VALUES ('approved', '2026-01-01'), ('open', NULL)")
+    database.run("CREATE TABLE review_items (review_status state, created_at DATE)")
+    database.run("INSERT INTO review_items VALUES ('approved', '2026-01-01'), ('open', NULL)")
     backlog = read_backlog(database.url, as_of=AS_OF)
     assert (backlog.approved, backlog.other, backlog.total) == (1, 1, 2)
     assert backlog.oldest_pending_at is None
@@ -117,16 +117,26 @@ def test_an_empty_table_is_a_backlog_of_nothing_with_no_age(database):
 def test_other_tables_and_columns(database):
     database.run('CREATE TABLE "Review Items" (state TEXT, "since" TIMESTAMP)')
     database.run("INSERT INTO \"Review Items\" VALUES ('pending_review', '2026-05-31 12:00:00')")
-    backlog = read_backlog(
-        database.url, table="Review Items", status="state", created="since", as_of=AS_OF
-    )
+    place = BacklogSource(database.url, table="Review Items", status="state", created="since")
+    backlog = read_backlog(place, as_of=AS_OF)
     assert backlog.oldest_pending_age_days == 0.5
 
 
+@pytest.mark.parametrize(
+    "name", ["", " ", "a\0b", "a\nb", "x" * 201, "items; drop table items", '"']
+)
+def test_a_name_is_never_part_of_a_statement(database, name):
+    _insert(database, ("approved", None))
+    for names in ({"table": name}, {"status": name}, {"created": name}):
+        with pytest.raises(BadInputError, match=r"cannot name a|no table or view|has no column"):
+            read_backlog(BacklogSource(database.url, **names))
+    assert read_backlog(database.url).approved == 1
+
+
 def test_what_is_missing_in_a_database_is_named(database):
-    with pytest.raises(BadInputError, match="no table or view 'halachot'"):
+    with pytest.raises(BadInputError, match="no table or view 'review_items'"):
         read_backlog(database.url)
-    database.run("CREATE TABLE halachot (id INTEGER, created_at TIMESTAMP)")
+    database.run("CREATE TABLE review_items (id INTEGER, created_at TIMESTAMP)")
     with pytest.raises(BadInputError, match=r"no column 'review_status' \(there: created_at, id\)"):
         read_backlog(database.url)
 

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.bootstrap import (
@@ -16,7 +17,7 @@ from retrieval_eval.gold.bootstrap import (
     feedback_settings,
     read_feedback,
 )
-from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.gold.identity import query_id
 from retrieval_eval.model import to_builtins
 from tests.databases import WritableDatabase
@@ -524,3 +525,52 @@ def test_the_result_never_holds_the_password(fresh_postgres_url, database, gold)
     assert "correct-horse" not in json.dumps(document)
     assert document["n_added"] == 1
     assert document["changes"][0]["before"] is None
+
+
+CASE_LAW_ROW = (
+    '{"id":"g001","query":"Objection","practice_area":"levy","corpus":"c",'
+    '"relevant_case_law_ids":["u-2", "u-1"],"source":"chair","note":""}'
+)
+
+
+def test_new_rows_have_the_names_that_the_set_uses(sqlite_database, tmp_path):
+    _fill(sqlite_database)
+    path = tmp_path / "gold-set.jsonl"
+    path.write_text(f"{CASE_LAW_ROW}\n")
+    bootstrap(sqlite_database.url, path)
+    first, *made = path.read_text().splitlines()
+    assert first == CASE_LAW_ROW
+    for row in map(json.loads, made):
+        assert list(row)[:7] == list(json.loads(CASE_LAW_ROW))
+        assert isinstance(row["relevant_case_law_ids"], list)
+    assert not bootstrap(sqlite_database.url, path).is_changed
+    # A grade that changes is written in place, as the list it was.
+    queries = load_gold_set(path).queries
+    write_gold_set(path, [replace(queries[0], relevant={"u-1": 1, "u-9": 1}), *queries[1:]])
+    assert path.read_text().splitlines() == [
+        CASE_LAW_ROW.replace(" ", "").replace('"u-2","u-1"', '"u-1","u-9"'),
+        *made,
+    ]
+
+
+@pytest.mark.parametrize("by", ["option", "gold.toml"])
+def test_a_new_set_may_state_its_names(sqlite_database, tmp_path, by):
+    _fill(sqlite_database)
+    path = tmp_path / "gold-set.jsonl"
+    if by == "gold.toml":
+        (tmp_path / "gold.toml").write_text('names = "case-law"\n')
+    bootstrap(sqlite_database.url, path, names="case-law" if by == "option" else None)
+    named = path.read_bytes()
+    assert all("relevant_case_law_ids" in json.loads(line) for line in named.splitlines())
+    # The rows show the names from now on, also one that is graded otherwise.
+    bootstrap(sqlite_database.url, path, scores={3: 2})
+    (tmp_path / "gold.toml").unlink(missing_ok=True)
+    bootstrap(sqlite_database.url, path)
+    assert path.read_bytes() == named
+    assert [query.relevant for query in load_gold_set(path).queries] == [{"d1": 1, "d2": 1}]
+
+
+def _fill(database):
+    database.make_feedback_tables()
+    database.add_logs((1, "Late fees", "c", "levy"))
+    database.add_feedback((1, "d1"), (1, "d2"))

@@ -74,6 +74,7 @@ def test_a_header_without_a_scale_leaves_the_one_of_gold_toml(path):
         ("max_grade = true", "max_grade"),
         ("max_grade = 2.0", "max_grade"),
         ("max_grad = 3", "unknown setting 'max_grad'"),
+        ('names = "other"', "names: expected one of standard, case-law, not 'other'"),
         ('[fields]\nanswer = "x"', "unknown field 'answer'; known: id, query"),
         ("[fields]\nrelevant = 3", "relevant: expected a field name as text"),
         ('[fields]\nrelevant = ""', "relevant: expected a field name as text"),
@@ -554,7 +555,7 @@ def test_what_was_derived_is_written_once_it_no_longer_follows(path):
     emptied = replace(query, relevant={})
     assert json.loads(query_line(emptied)) == {
         "query": "late fees",
-        "relevant": {},
+        "relevant": [],
         "source": "chair",
         "answerable": True,
     }
@@ -600,7 +601,7 @@ def test_the_header_stays_and_names_are_used_where_they_are_understood(path, tmp
     assert path.read_text().splitlines() == [
         header,
         '{"id":"a","query":"q","docs":["d"],"source":"chair","note":"n"}',
-        '{"id":"b","query":"r","corpus":"x","relevant":{},"source":"chair"}',
+        '{"id":"b","query":"r","corpus":"x","docs":[],"source":"chair"}',
     ]
     elsewhere = tmp_path / "elsewhere" / "gold-set.jsonl"
     write_gold_set(elsewhere, queries)

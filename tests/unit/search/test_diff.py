@@ -187,6 +187,10 @@ def test_failed_queries_are_said_and_have_no_documents_to_compare(a):
     assert found["banner"].startswith(f"NO VERDICT, what follows decides nothing: {told}")
     assert schema.faults(found, "search_diff") == []
     assert found["metrics"]["RR"]["n_only_a"] == 1
+    assert found["n_queries_moved"] == 2
+    assert [(one["id"], one["a"], one["b"]) for one in found["outcomes"]] == [
+        ("q1", "answered", "failed")
+    ]
     assert "q1" not in by_id(found)
     assert "q1" not in {query["id"] for query in found["top1_changed"]}
 
@@ -201,6 +205,9 @@ def test_queries_of_one_run_only_are_counted(a):
     assert found["no_verdict"] == []
     assert (found["n_queries_in_both"], found["n_queries_only_a"]) == (2, 3)
     assert "left out: 3 of A, 0 of B" in found["notices"][0]
+    assert [(one["id"], one["a"], one["b"]) for one in found["outcomes"]] == [
+        (name, "answered", "not_asked") for name in ("q3", "q4", "q5")
+    ]
     assert found["metrics"]["RR"]["delta_points"] == 0
 
 
@@ -292,6 +299,24 @@ def test_refusals_are_compared_by_query():
     assert (refused["delta_points"], refused["n_up"]) == (50, 1)
     assert found["metrics"]["auc"]["is_paired"] is False
     assert by_id(found)["u1"]["contributions"] == {"ungrounded_true_positive_rate": -50.0}
+    # u1 has no metric of a ranking, so it did not move; that it is answered now is listed.
+    assert found["n_queries_moved"] == 1
+    assert [(one["id"], one["a"], one["b"]) for one in found["outcomes"]] == [
+        ("q1", "answered", "refused"),
+        ("u1", "refused", "answered"),
+    ]
+
+
+def test_the_fields_of_the_set_up_that_differ_have_both_values(a):
+    other = run_of(GOLD, answers(BEFORE), options={"k1": "2"}, facts={"name": "fake", "k1": 2.0})
+    other["run"]["versions"]["numpy"] = "0.1"
+    found = diff(a, other, seed=1)["setup"]
+    version = a["run"]["versions"]["numpy"]
+    assert {one["field"]: (one["a"], one["b"]) for one in found} == {
+        "k1": (None, "2.0"),
+        "version of numpy": (version, "0.1"),
+    }
+    assert diff(a, a, seed=1)["setup"] == []
 
 
 def test_tables_say_what_moved(a, b):
@@ -302,12 +327,13 @@ def test_tables_say_what_moved(a, b):
     assert mover_rows(read(found), "P@5")[1:] == [
         ["q3", "text of q3", "+a (grade 1), +2 unjudged", "0.000", "0.200", "+5.00"]
     ]
-    first, second = summary_sentences(read(found))
+    first, second, third = summary_sentences(read(found))
     assert first.startswith("Moved by more than 0.5 points: P@5 +5.00, P@10 +2.50,")
     assert second == (
-        "3 queries moved, 3 have another first document; 1 moved P@5, 1 moved Recall@20; 4 differ "
-        "when documents and refusals count too."
+        "3 queries moved, 3 have another first document; 1 moved P@5; 1 moved Recall@20."
     )
+    # q5 has no relevant document, so no metric of it can move.
+    assert third.startswith("4 queries have another ranking. A query moved when a metric ")
     still = diff(a, a, seed=1)
     assert summary_sentences(read(still))[0] == "No metric moved by more than 0.5 points."
 

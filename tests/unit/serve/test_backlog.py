@@ -5,10 +5,9 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.backlog import BacklogSource
 from retrieval_eval.serve.dashboard import backlog_reader, check_name
 from tests.unit.serve.documents import dashboard_of
-
-NAMES = {"table": "items", "status": "review_status", "created": "created_at"}
 
 
 def shown(folder, reader):
@@ -19,7 +18,7 @@ def shown(folder, reader):
 
 def test_a_file_is_read_afresh_at_every_call(tmp_path):
     path = tmp_path / "items.jsonl"
-    read = backlog_reader(str(path), **NAMES)
+    read = backlog_reader(BacklogSource(str(path)))
     block, reason = shown(tmp_path, read)
     assert block is None
     assert "items.jsonl" in reason
@@ -37,7 +36,7 @@ def test_a_file_is_read_afresh_at_every_call(tmp_path):
 
 def test_a_password_is_in_no_reason(tmp_path):
     url = "postgresql://me:tell-nobody@127.0.0.1:1/none"
-    block, reason = shown(tmp_path, backlog_reader(url, **NAMES))
+    block, reason = shown(tmp_path, backlog_reader(BacklogSource(url)))
     assert block is None
     assert "127.0.0.1" in reason
     assert "tell-nobody" not in reason

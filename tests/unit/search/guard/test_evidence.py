@@ -11,7 +11,7 @@ from scipy.stats import t
 from retrieval_eval import schema
 from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.search.guard.pinned import Pinned
-from tests.guards import drop, run_with, thresholds_of, with_claims
+from tests.guards import drop, run_with, thresholds_of, with_claims, with_trust
 from tests.plain_runs import check, noise
 from tests.searches import gold_query, gold_set, written
 
@@ -100,6 +100,79 @@ def test_any_change_of_a_deterministic_system_is_real_in_any_part_of_it(tmp_path
     found = held(tmp_path, still, *rows, rule=BEYOND, after=after)["rows"]
     assert [row["verdict"] for row in found] == ["breach", "breach", "pass"]
     assert [row["p_value"] for row in found] == [0, 0, 0]
+
+
+# Three of sixty queries lose two of five documents: two points, one in eight by chance.
+FEW, LESS = [3] * 60, [1, 1, 1, *[3] * 57]
+
+
+@pytest.mark.parametrize("rule", [REAL, BEYOND])
+def test_a_drop_of_two_points_in_three_queries_of_a_deterministic_system_is_a_breach(
+    tmp_path, rule
+):
+    runs = [with_trust(run_with(hits)) for hits in (LESS, FEW)]
+    thresholds = thresholds_of(tmp_path, drop("P@5", 0.5), rule=rule)
+    found = check(*([one] for one in runs), thresholds, today=date(2026, 1, 10))
+    (row,) = found.rows
+    assert (row.verdict, row.decided_by, row.p_value) == ("breach", "determinism", 0)
+    assert schema.faults(written(found), "search_guard") == []
+    (note,) = [note for note in found.notes if "asked twice" in note]
+    # Clopper and Pearson: 1 - 0.025 ** (1 / 40) is 8.8 %.
+    assert note.startswith("40 queries of both sides asked twice, all with the same answer, so at")
+    assert "at most 9% of queries (95%) vary" in note
+    # The same numbers with a noise file that says so.
+    still = noise([run_with(FEW)] * 2, generated_at=MOMENT, seed=1)
+    (with_file,) = held(tmp_path, still, rule=rule, before=FEW, after=LESS)["rows"]
+    assert (with_file["verdict"], with_file["p_value"]) == ("breach", 0)
+
+
+@pytest.mark.parametrize(
+    ("now", "then"),
+    [
+        ({}, {"n_same": 19}),
+        ({"n_same": 19}, {}),
+        ({}, {"n_twice": 0, "n_same": 0}),
+        ({}, None),
+        (None, {}),
+    ],
+)
+def test_what_one_side_does_not_show_is_no_determinism(tmp_path, now, then):
+    runs = [
+        run_with(hits) if known is None else with_trust(run_with(hits), **known)
+        for hits, known in ((LESS, now), (FEW, then))
+    ]
+    thresholds = thresholds_of(tmp_path, drop("P@5", 0.5), rule=REAL)
+    (row,) = check(*([one] for one in runs), thresholds, today=date(2026, 1, 10)).rows
+    assert (row.verdict, row.decided_by) == ("no_verdict", "significance")
+
+
+def test_a_retriever_may_declare_that_it_is_deterministic(tmp_path):
+    declared = {"n_twice": 0, "n_same": 0, "is_declared": True}
+    runs = [with_trust(run_with(hits), **declared) for hits in (LESS, FEW)]
+    thresholds = thresholds_of(tmp_path, drop("P@5", 0.5), rule=REAL)
+    found = check(*([one] for one in runs), thresholds, today=date(2026, 1, 10))
+    assert found.rows[0].decided_by == "determinism"
+    assert "says that it is deterministic, and no query was asked twice" in " ".join(found.notes)
+
+
+def test_noise_that_was_measured_is_believed_before_a_sample(tmp_path):
+    runs = [with_trust(run_with(hits)) for hits in (AFTER, BEFORE)]
+    part = drop("P@5", 0.5, "slice = {corpus = 'docs'}")
+    thresholds = thresholds_of(tmp_path, drop("P@5", 0.5), part, rule=REAL)
+    found = check(
+        *([one] for one in runs), thresholds, today=date(2026, 1, 10), noise=noise_of()
+    ).rows
+    # The file says nothing of a part, but that the system is not deterministic.
+    assert [row.decided_by for row in found] == ["noise", "significance"]
+
+
+def test_drafts_may_vary_where_the_retriever_does_not(tmp_path):
+    drafts = [[True, shown] for shown in [False] * 2 + [True] * 58]
+    base = with_claims(with_trust(run_with(FEW)), [[True] * 2] * 60)
+    run = with_claims(with_trust(run_with(LESS)), drafts)
+    thresholds = thresholds_of(tmp_path, drop("claim_coverage", 1), drop("P@5", 1), rule=REAL)
+    found = check([run], [base], thresholds, today=date(2026, 1, 10)).rows
+    assert [row.decided_by for row in found] == ["significance", "determinism"]
 
 
 def test_without_noise_the_shipped_rule_asks_the_queries(tmp_path):

@@ -144,7 +144,7 @@ def test_bounds_and_directions_are_spelled_out(tmp_path):
         ("threshold", "threshold", "beyond its threshold is a breach; a floor"),
         ("threshold_and_significant", "significance", "one-sided sign-flip test of the queries ("),
         ("threshold_and_beyond_noise", "noise", "beyond the measured run-to-run noise ("),
-        ("threshold_and_real", "significance", "noise or, where there is none, more than chance"),
+        ("threshold_and_real", "significance", "where there is none and a system is not determin"),
     ],
 )
 def test_what_decided_stands_in_every_row_and_the_rule_below(tmp_path, rule, shown, words):

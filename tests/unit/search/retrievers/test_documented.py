@@ -11,7 +11,7 @@ import pytest
 from retrieval_eval.search.results import PROBLEMS
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.retrievers.bm25 import METHODS, Bm25Settings
-from retrieval_eval.search.retrievers.http import HttpSettings
+from retrieval_eval.search.retrievers.http import SHAPES, HttpSettings
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def page(project):
 
 
 def section(page, title):
-    parts = re.split(r"^## ", page, flags=re.MULTILINE)
+    parts = re.split(r"^##+ ", page, flags=re.MULTILINE)
     [found] = [part for part in parts if part.startswith(title)]
     return found
 
@@ -89,6 +89,11 @@ def test_every_option_stands_there_with_its_default(page, title, settings):
     for name, value in expected.items():
         is_number = isinstance(value, int | float)
         assert (float(stated[name]) if is_number else stated[name]) == value
+
+
+def test_every_shape_is_named(page):
+    text = section(page, "Servers with a documented form")
+    assert {name for names, _ in rows(text) for name in names} == SHAPES.keys()
 
 
 def test_every_method_is_named(page):

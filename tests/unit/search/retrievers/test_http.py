@@ -422,7 +422,7 @@ def test_credentials_in_the_address_are_refused_unseen():
         ("http:///search", {}, "names no host"),
         ("http://", {}, "names no host"),
         ("http://x:99999/", {}, "the address cannot be read"),
-        ("http://x", {"methd": "GET"}, "http has no option 'methd'; it has method, query, corpus"),
+        ("http://x", {"methd": "GET"}, "http has no option 'methd'; it has shape, method, body"),
         ("http://x", {"method": "PUT"}, "must be one of POST, GET"),
         ("http://x", {"tries": "0"}, "a number from 1 to 100"),
         ("http://x", {"tries": "2.5"}, "it must be whole"),

@@ -46,9 +46,11 @@ def test_not_all_feedback_counts_and_not_every_search_has_some(database):
 
 
 def test_the_review_queue_holds_every_status(database):
-    rows = database.execute("select review_status, count(*) from halachot group by 1").fetchall()
+    rows = database.execute(
+        "select review_status, count(*) from review_items group by 1"
+    ).fetchall()
     assert dict(rows) == REVIEWS
     (undated,) = database.execute(
-        "select count(*) from halachot where created_at not like '202_-__-__T%+00:00'"
+        "select count(*) from review_items where created_at not like '202_-__-__T%+00:00'"
     ).fetchone()
     assert undated == 0
