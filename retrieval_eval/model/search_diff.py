@@ -160,6 +160,29 @@ class SetupDifference(Record, frozen=True, kw_only=True):
     b: Annotated[str | None, about("In run b; null where it has none")]
 
 
+class SplitMetric(Record, frozen=True, kw_only=True):
+    """The change of one metric, by what made it; without numbers where no query has all three."""
+
+    before: Annotated[float | None, about("The earlier run with its own labels", unit="0–1")]
+    between: Annotated[
+        float | None,
+        about("Its rankings, in the words of the later corpus, with the later labels", unit="0–1"),
+    ]
+    after: Annotated[float | None, about("The later run with its own labels", unit="0–1")]
+    total: Annotated[float | None, about("labels plus retrieval", unit="points")]
+    labels: Annotated[float | None, about("between minus before", unit="points")]
+    retrieval: Annotated[float | None, about("after minus between", unit="points")]
+    n: Annotated[Count, about("Queries that have the metric in all three", unit="queries")]
+    n_left_out: Annotated[Count, about("Queries that have it in some of them", unit="queries")]
+
+
+class LabelSplit(Record, frozen=True, kw_only=True):
+    """How much of the change labels made, and how much retrieval."""
+
+    n_queries: Annotated[Count, about("Queries of both runs", unit="queries")]
+    metrics: Annotated[dict[str, SplitMetric], about("By name")]
+
+
 class QueryValues(Record, frozen=True, kw_only=True):
     """Both values."""
 
@@ -269,6 +292,12 @@ class SearchDiff(Record, frozen=True, kw_only=True):
             " in one run only"
         ),
     ] = EMPTY_LIST
+    label_split: Annotated[
+        LabelSplit | None,
+        about(
+            "What labels and retrieval each did to every metric, where both gold sets were given"
+        ),
+    ] = None
     setup: Annotated[
         tuple[SetupDifference, ...],
         about("Every field of the set-up that differs, versions and settings included"),

@@ -40,6 +40,7 @@ from retrieval_eval.search.comparability import (
     setup_differences,
     unverified,
 )
+from retrieval_eval.search.label_split import Relabelled, label_split
 from retrieval_eval.search.named_metrics import (
     BLOCK_OF,
     WHOLE_RUN_ONLY,
@@ -81,6 +82,7 @@ def diff(
     flag_points: float = DEFAULT_FLAG_POINTS,
     seed: int,
     pinned: Collection[str] | None = None,
+    relabelled: Relabelled | None = None,
 ) -> SearchDiff:
     """Return what changed from run ``a`` to run ``b``, in points (hundredths).
 
@@ -102,6 +104,9 @@ def diff(
         Seed of resampling; number and coverage are the larger ones of the two runs.
     pinned
         Ids of queries to show as a slice of their own.
+    relabelled
+        The gold sets of both runs and what became of documents between them, to split the change
+        into what labels did and what retrieval did (see `label_split`).
 
     Returns
     -------
@@ -155,6 +160,7 @@ def diff(
         n_queries_other_ranking=sum(ranking_differs(before[q], after[q]) for q in both),
         outcomes=outcomes(a, b),
         setup=setup_differences(a, b),
+        label_split=None if relabelled is None else label_split(*relabelled, a, b),
         metrics=metrics,
         flagged=tuple(name for name, change in metrics.items() if change.is_flagged),
         slices=_slices(a, b, sides, compare, pinned),

@@ -506,7 +506,7 @@ def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
     """Return the evidence that a change is real, under a rule.
 
     A metric that is no mean over queries has nothing but its threshold. Of deterministic systems
-    any change of what the retriever answers is real, as with a noise file that says so.
+    any change of what the retriever answers is real, as with a noise file of no noise.
     """
     found = Evidence("significance", m.p_value, m.error_points, m.n_pairs - 1)
     if rule == "threshold" or m.change is None or m.harm_points is None:

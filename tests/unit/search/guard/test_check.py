@@ -260,7 +260,7 @@ def broken(case):
     [
         ("failed query", "the run has no verdict of its own: 1 of 6 queries failed"),
         ("failed baseline", "the baseline has no verdict of its own: 1 of 6"),
-        ("truncated", "the run is truncated: it asked 5 of 6 queries"),
+        ("truncated", "the run is truncated: it asked 5 of the 6 queries"),
         ("skipped corpus", "the run skipped the corpus b"),
         ("other labels", "the gold set changed"),
         ("other depth", "a different number of documents was requested"),
