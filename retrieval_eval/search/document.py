@@ -19,6 +19,7 @@ from retrieval_eval.model.search_run import (
     MetricMean,
     PinnedQueries,
     QueryResult,
+    QueryStage,
     RankedDocument,
     RetrieverFacts,
     RunHeader,
@@ -258,6 +259,19 @@ def _query(scored: QueryScore, abstain_at: float | None) -> QueryResult:
             RankedDocument(doc=found.doc, score=found.score, grade=query.relevant.get(found.doc))
             for found in result.ranking
         ),
+        stages=_stages(scored) or None,
         metrics={name: value.value for name, value in values.items()},
         reasons={n: value.reason for n, value in values.items() if value.reason is not None},
+    )
+
+
+def _stages(scored: QueryScore) -> tuple[QueryStage, ...]:
+    relevant = {doc for doc, grade in scored.query.relevant.items() if grade >= 1}
+    return tuple(
+        QueryStage(
+            stage=name,
+            n_documents=len(docs),
+            relevant=tuple(doc for doc in docs if doc in relevant),
+        )
+        for name, docs in scored.result.stages
     )
