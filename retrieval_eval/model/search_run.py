@@ -309,7 +309,10 @@ class QueryResult(Record, frozen=True, kw_only=True):
     ]
     stages: Annotated[
         tuple[QueryStage, ...] | None,
-        about("The stages of the retriever, in order; absent where it shows none"),
+        about(
+            "What is labelled, what the retriever had after each of its stages, and what was"
+            " returned; absent where it shows no stages"
+        ),
     ] = None
     metrics: Annotated[
         dict[str, float | None],

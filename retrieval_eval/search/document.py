@@ -32,6 +32,7 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.abstention import Gate, abstention_of
 from retrieval_eval.search.composite import composite_of
+from retrieval_eval.search.funnel import LABELLED, RETURNED
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
@@ -266,12 +267,17 @@ def _query(scored: QueryScore, abstain_at: float | None) -> QueryResult:
 
 
 def _stages(scored: QueryScore) -> tuple[QueryStage, ...]:
-    relevant = {doc for doc, grade in scored.query.relevant.items() if grade >= 1}
+    """Return what is labelled, the stages of the retriever, and what was returned."""
+    result, relevant = scored.result, {d for d, g in scored.query.relevant.items() if g >= 1}
+    if not result.stages:
+        return ()
+    returned = tuple(found.doc for found in result.ranking)
+    stages = ((LABELLED, tuple(sorted(relevant))), *result.stages, (RETURNED, returned))
     return tuple(
         QueryStage(
             stage=name,
             n_documents=len(docs),
             relevant=tuple(doc for doc in docs if doc in relevant),
         )
-        for name, docs in scored.result.stages
+        for name, docs in stages
     )
