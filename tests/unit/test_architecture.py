@@ -487,6 +487,8 @@ DOORS = (
         allowed={
             "cli/search.py": "of the run that was just made",
             "search/diff.py": "shows what either run says of itself",
+            "search/history.py": "shows what each run says of itself",
+            "cli/search_history.py": "shows what each run says of itself",
         },
     ),
     Door(
