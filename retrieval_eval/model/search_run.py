@@ -714,6 +714,42 @@ class Delta(Record, frozen=True, kw_only=True):
     ] = None
 
 
+class Circularity(Record, frozen=True, kw_only=True):
+    """Relevant labels (grade 1 or more) that only the measured retriever had found."""
+
+    retriever: Annotated[str, about("The name by which labels and run are matched")]
+    n_relevant: Annotated[Count, about("Relevant labels of the queries asked", unit="labels")]
+    n_only_this: Annotated[
+        Count, about("Of them found by this retriever and no other", unit="labels")
+    ]
+    n_others: Annotated[Count, about("Found by another retriever, too or alone", unit="labels")]
+    n_not_recorded: Annotated[Count, about("Without a record of who had found them", unit="labels")]
+    share: Annotated[
+        Share | None, about("n_only_this of the recorded ones; null when none is", unit="0–1")
+    ]
+    low: Annotated[
+        Share | None, about("Of all, if none of those not recorded are its own", unit="0–1")
+    ]
+    high: Annotated[Share | None, about("Of all, if all of those are", unit="0–1")]
+    reason: Annotated[str | None, about("Reason code when there is no share")]
+
+
+class LabelFacts(Record, frozen=True, kw_only=True):
+    """What is known of the labels that the run was scored with."""
+
+    circularity: Annotated[Circularity, about("Labels that came from the measured retriever")]
+    drift: Annotated[
+        dict[str, Count] | None,
+        about(
+            "Labelled pairs by what became of the document that was labelled; null without digests"
+            " or without the documents"
+        ),
+    ] = NULL
+    drifted_queries: Annotated[
+        tuple[str, ...], about("Queries with a labelled document that is another one now")
+    ] = EMPTY_LIST
+
+
 class SearchRun(Record, frozen=True, kw_only=True):
     """Search run.
 
@@ -731,6 +767,10 @@ class SearchRun(Record, frozen=True, kw_only=True):
             "What was found out about the answers before they were scored. Absent in runs of"
             " earlier versions"
         ),
+    ] = None
+    labels: Annotated[
+        LabelFacts | None,
+        about("What is known of the labels. Absent in runs of earlier versions"),
     ] = None
     metrics: Annotated[dict[str, MetricMean], about("Means over all queries, by measure")]
     slices: Annotated[RunSlices, about("Means over parts of the queries")]

@@ -16,6 +16,7 @@ from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import (
     CorpusFacts,
     GoldSetFacts,
+    LabelFacts,
     MetricMean,
     PinnedQueries,
     QueryResult,
@@ -81,6 +82,7 @@ def search_run(
     is_declared: bool = False,
     sample: TrustSample | None = None,
     pinned: PinnedQueries | None = None,
+    labels: LabelFacts | None = None,
 ) -> SearchRun:
     """Return the search run of scored answers.
 
@@ -88,8 +90,8 @@ def search_run(
     score below which a query counts as refused (see `abstention_of`). ``ids_checked`` says that
     the documents of the corpora were known when the queries were asked; it, ``max_failed``,
     ``is_declared`` and ``sample`` are those of `trust_in`. ``pinned`` is the list of queries that
-    was asked, where it was not the whole gold set. Claims of drafts and the change against a
-    baseline are added to a run later.
+    was asked, where it was not the whole gold set, ``labels`` what is known of its labels. Claims
+    of drafts and the change against a baseline are added to a run later.
     """
     queries = tuple(_query(query, abstain_at) for query in scores.queries)
     trust = trust_in(
@@ -115,6 +117,7 @@ def search_run(
         ),
         status=status_of(queries, scores.overall.metrics, trust),
         trust=trust,
+        labels=labels,
         metrics=scores.overall.metrics,
         slices=RunSlices(**{name: dict(parts) for name, parts in scores.slices.items()}),
         queries=queries,
