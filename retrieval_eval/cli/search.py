@@ -44,6 +44,7 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
     cls=LazyGroup,
     lazy={
         "abstention": "retrieval_eval.cli.search_abstention:abstention",
+        "audit": "retrieval_eval.cli.search_audit:audit",
         "claims": "retrieval_eval.cli.search_claims:claims",
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",

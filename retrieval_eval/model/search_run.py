@@ -127,6 +127,13 @@ class TrustSample(Record, frozen=True, kw_only=True):
     n_wanted: Annotated[Count, about("Queries wanted; fewer where fewer were answered")]
     seed: Annotated[int, about("Seed of the choice")]
     rule: Annotated[str, about("How they were chosen, in a sentence")]
+    is_reopened: Annotated[
+        bool,
+        about(
+            "Whether the retriever was opened anew before, so that what it remembers of the first"
+            " answer is no second one"
+        ),
+    ] = False
 
 
 class Trust(Record, frozen=True, kw_only=True):
@@ -433,8 +440,13 @@ class ShareWithInterval(Record, frozen=True, kw_only=True):
     ] = None
     unproved_high: Annotated[
         float | None,
-        about("The value if every unproved claim is supported; the interval covers it"),
+        about("The value if every unproved claim is supported; the interval reaches that far"),
     ] = None
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether unproved claims make it a range."""
+        return self.unproved_low is not None
 
 
 class Confusion(Record, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from retrieval_eval.model.search_diff import (
     MetricDifference,
     MovedDocument,
     QueryDifference,
+    QueryOutcome,
 )
 from retrieval_eval.model.search_run import (
     Claim,
@@ -663,7 +664,8 @@ SEARCH_FRAMES: Final[Frames] = {
         "id | text | | Query id of the gold set | query",
         _fields(
             Claim,
-            "claim=text is_substantive supported_by in_context reason",
+            "claim=text is_substantive supported_by is_unproved veto in_context "
+            "is_context_unproved reason",
             at="claims/queries[]/claims[]",
             claim="The claim; absent in private reports",
         ),
@@ -768,6 +770,10 @@ DIFF_FRAMES: Final[Frames] = {
         _fields(QueryDifference, "id", at="queries[]"),
         "metric | text | | Metric it moved | queries[]/contributions key",
         _fields(QueryDifference, "points=contributions/*", at="queries[]"),
+    ),
+    "outcomes": _frame(
+        "one row a query that failed, or that the runs did not both answer, refuse or leave empty",
+        _fields(QueryOutcome, "id query a b", at="outcomes[]", query=_ASKED),
     ),
     "documents": _frame(
         "one row a query, cut-off and document that came or went",

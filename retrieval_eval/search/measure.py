@@ -164,6 +164,9 @@ def run_search(
     facts = describe_retriever(asked)
     known = known_documents_of(asked) if documents is None else documents.ids()
     is_declared = says(asked, "is_deterministic")
+    # What a retriever remembers of its first answer is no second one. Where it declares that it is
+    # deterministic the sample only looks for a contradiction, and an index is not built twice.
+    is_reopened = isinstance(retriever, str) and not is_declared
     results = run_queries(
         gold,
         asked,
@@ -182,6 +185,7 @@ def run_search(
         queries=ids,
         ask_twice=ask_twice,
         seed=settings.seed,
+        reopen=(lambda: open_retriever(spec, options or {})) if is_reopened else None,
     )
     if not results:
         raise NothingToEvaluateError("no query is left to ask")
@@ -198,7 +202,7 @@ def run_search(
         ids_checked=known is not None,
         max_failed=max_failed,
         is_declared=is_declared,
-        sample=sample_of(ask_twice, settings.seed),
+        sample=sample_of(ask_twice, settings.seed, is_reopened=is_reopened),
         pinned=None if pinned is None else pinned_facts(pinned),
         labels=label_facts(gold, {one.id for one in results}, used.name, documents),
     )
