@@ -229,6 +229,8 @@ def _say_resumed(n_answered: int, n_queries: int) -> None:
 def _print_run(run: SearchRun) -> None:
     from retrieval_eval.search.abstention import sentences
     from retrieval_eval.search.composite import sentence as composite_sentence
+    from retrieval_eval.search.null_systems import null_sentences
+    from retrieval_eval.search.settings import HEADLINE
     from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
 
     echo(f"search run: {run.label or 'no label'}")
@@ -245,6 +247,10 @@ def _print_run(run: SearchRun) -> None:
         echo(sentence)
     if abstention and (composite := composite_sentence(run.composite)):
         echo(composite)
+    if nulls := null_sentences(run, HEADLINE):
+        echo("")
+    for sentence in nulls:
+        echo(sentence)
     for notice in notices(run):
         echo("")
         echo(notice)

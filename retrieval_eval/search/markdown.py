@@ -12,6 +12,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.model.search_run import Delta, QueryContribution, SearchRun
 from retrieval_eval.search.abstention import sentences
 from retrieval_eval.search.composite import sentence as composite_sentence
+from retrieval_eval.search.null_systems import null_sentences
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import (
     delta_rows,
@@ -58,6 +59,7 @@ def to_markdown(document: SearchRun) -> str:
         "## Measures",
         _by_measure(metric_rows(document.metrics, list(document.metrics), confidence=confidence)),
         _LEGEND,
+        *map(escaped, null_sentences(document, HEADLINE)),
     ]
     parts += _abstention(document)
     parts += _delta(document, confidence)
