@@ -490,8 +490,13 @@ class ShareWithInterval(Record, frozen=True, kw_only=True):
     ] = None
     unproved_high: Annotated[
         float | None,
-        about("The value if every unproved claim is supported; the interval covers it"),
+        about("The value if every unproved claim is supported; the interval reaches that far"),
     ] = None
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether unproved claims make it a range."""
+        return self.unproved_low is not None
 
 
 class Confusion(Record, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from retrieval_eval.model.search_diff import (
     MetricDifference,
     MovedDocument,
     QueryDifference,
+    QueryOutcome,
 )
 from retrieval_eval.model.search_run import (
     Claim,
@@ -779,6 +780,10 @@ DIFF_FRAMES: Final[Frames] = {
         _fields(QueryDifference, "id", at="queries[]"),
         "metric | text | | Metric it moved | queries[]/contributions key",
         _fields(QueryDifference, "points=contributions/*", at="queries[]"),
+    ),
+    "outcomes": _frame(
+        "one row a query that failed, or that the runs did not both answer, refuse or leave empty",
+        _fields(QueryOutcome, "id query a b", at="outcomes[]", query=_ASKED),
     ),
     "documents": _frame(
         "one row a query, cut-off and document that came or went",

@@ -9,6 +9,7 @@ from typing import Any, Final
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRow, GuardRuling
 from retrieval_eval.model.search_run import GoldSetFacts, MetricMean, RunStatus
+from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report.exhibits import Block, Table, strip, within
 from retrieval_eval.report.names import SHOWN, SOURCES, WORDS, reason
 from retrieval_eval.report.numbers import MISSING, count, finite, interval, of, rate, signed
@@ -29,6 +30,8 @@ from retrieval_eval.search.guard.rendering import WORDS as VERDICTS
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import moved_words
+from retrieval_eval.search.trust import line as trust_line
+from retrieval_eval.search.trust import warnings
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
@@ -94,10 +97,16 @@ def _run_facts(run: SearchRun) -> dict[str, str]:
         + counted(gold.n_labelled_pairs, "labelled pair"),
         "Labels": label_sources(gold),
         "Queries": integrity(stored.status),
+        "Answers": _answers(stored),
         "Unjudged": "" if judged is None else f"{percent(1 - judged)} of the first ten documents",
         "Compared with": _compared_with(run),
         "Review backlog": "" if run.part else backlog(run.backlog),
     }
+
+
+def _answers(stored: StoredRun) -> str:
+    parts = [trust_line(stored), *(f"WARNING: {sentence}" for sentence in warnings(stored))]
+    return ". ".join(parts)
 
 
 def _compared_with(run: SearchRun) -> str:
@@ -132,10 +141,10 @@ def _diff_facts(diff: SearchDiff) -> dict[str, str]:
 
 def setup_finding(diff: SearchDiff) -> str:
     """Return how many settings differ."""
-    n = len(diff.document.changes)
+    n = len(diff.document.setup)
     if not n:
         return "The set-up of both runs is recorded as the same"
-    return f"The set-up differs in {counted(n, 'setting')}"
+    return f"The set-up differs in {counted(n, 'field')}"
 
 
 def ruling_words(ruling: GuardRuling) -> str:

@@ -17,6 +17,7 @@ from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.search_diff import LabelSplit
 from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
@@ -259,7 +260,7 @@ class SearchRun(Searched):
     # --- the change ---
 
     @cached_property
-    def label_effects(self) -> Mapping[str, Any] | None:
+    def label_effects(self) -> LabelSplit | None:
         """What labels and what retrieval did to every measure, after a re-labelling."""
         if self.relabelled is None or self.gold is None or self.baseline is None:
             return None

@@ -70,7 +70,8 @@ def compare_with_baseline(baseline: SearchRun, run: SearchRun, *, seed: int) -> 
 
     There is no delta, and ``delta_withheld`` says why, where its numbers would not be those of the
     gold set: one of the two has no verdict, or did not ask queries of the other although it
-    searched their corpus. Where one searched fewer corpora by choice, its own are compared.
+    searched their corpus. Where one searched fewer corpora by choice, or a pinned list, its own are
+    compared.
     """
     withheld = [
         # After it comes what the retriever said of the first failure.
@@ -169,9 +170,12 @@ def _left_out(
 ) -> str | None:
     """Return how many queries of another run a run did not ask; None where it asked them all.
 
-    With ``corpora`` only the queries of these count.
+    With ``corpora`` only the queries of these count, and a run that asked a pinned list, which was
+    stated before it, left nothing out.
     """
     asked = {query.id for query in run.queries}
+    if corpora is not None and run.run.pinned is not None and truncation(run) is None:
+        return None
     wanted = {query.id for query in other.queries if corpora is None or query.corpus in corpora}
     if wanted <= asked:
         return None

@@ -39,6 +39,8 @@ _LONGEST: Final = 120
 _MARKUP: Final = re.compile(r"([\\`*{}\[\]#~$^]|(?<![^\W_])_|_(?![^\W_])|:(?=[\w/]))")
 _MEASURE: Final = re.compile(r"[A-Za-z0-9()=]+(@[0-9]+)?")
 _LINK: Final = re.compile(r"\bwww\.", re.IGNORECASE)
+# Such as @name and #12, but not the @ of a measure such as P@5.
+_REFERENCE: Final = re.compile(r"@(?=[\w-])(?!(?<=\w@)\d+(?![\w-]|\.\w))|#(?=\d)")
 # Inside a table cell a backslash does not protect from all readers, an entity does.
 _ENTITIES: Final = {ord(c): f"&#{ord(c)};" for c in "&<>|@\"'"}
 
@@ -99,8 +101,10 @@ def escaped(text: object) -> str:
     >>> escaped("a|b `c` <i>")
     'a&#124;b \\`c\\` &#60;i&#62;'
     """
-    protected = _LINK.sub(lambda found: found[0][:-1] + "\0", _MARKUP.sub(r"\\\1", visible(text)))
-    return protected.translate(_ENTITIES).replace("\0", r"\.")
+    # Hosts look for mentions and issues in what a page shows: an invisible space parts them.
+    shown = _REFERENCE.sub(lambda found: found[0] + "\1", visible(text))
+    protected = _LINK.sub(lambda found: found[0][:-1] + "\0", _MARKUP.sub(r"\\\1", shown))
+    return protected.translate(_ENTITIES).replace("\0", r"\.").replace("\1", "&#8203;")
 
 
 def table(rows: Sequence[Sequence[str]], *, n_left: int = 1) -> str:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from retrieval_eval.errors import BadInputError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model.search_run import QueryResult, SearchRun, Trust, TrustSample
 from retrieval_eval.search.results import FAILURES
 from retrieval_eval.search.results import QueryResult as Answer
@@ -144,6 +144,20 @@ def trust_of(run: SearchRun) -> Trust:
     if run.trust is not None:
         return run.trust
     return trust_in(run.queries, ids_checked=run.run.ids_checked is True)
+
+
+def distrust(run: SearchRun) -> list[str]:
+    """Return why nothing may be decided by a run, in sentences; empty where it may be.
+
+    The queries of the run decide it, and not what its file says of them.
+    """
+    return reasons(trust_of(run), run.queries)
+
+
+def require_trust(run: SearchRun, name: str) -> None:
+    """Raise NothingToEvaluateError, naming the run, where nothing may be decided by it."""
+    if why := distrust(run):
+        raise NothingToEvaluateError(f"{name} has no verdict: {'; '.join(why)}")
 
 
 def line(run: SearchRun) -> str:
