@@ -34,6 +34,7 @@ from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.abstention import Gate, abstention_of
 from retrieval_eval.search.composite import composite_of
 from retrieval_eval.search.funnel import LABELLED, RETURNED
+from retrieval_eval.search.null_systems import null_systems
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
@@ -124,6 +125,7 @@ def search_run(
         abstention=abstention_of(
             queries, threshold=abstain_at, confidence=scores.settings.confidence
         ),
+        null_systems=null_systems(scores, corpora),
         delta=None,
         backlog=None if backlog is None else dict(backlog),
     )
