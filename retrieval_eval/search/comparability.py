@@ -22,6 +22,7 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.search.claims.judge import is_same_judge
 from retrieval_eval.search.claims.summary import agreement_words
 from retrieval_eval.search.document import without_untrusted
+from retrieval_eval.search.label_facts import drift_sentence
 from retrieval_eval.search.retrievers import retriever_kind
 from retrieval_eval.search.trust import distrust, incomplete
 from retrieval_eval.values import counted
@@ -305,6 +306,8 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
             "the document ids of the run were not checked (no --corpus-file): one that the corpus "
             "lacks counts as not relevant"
         )
+    drifted = [sentence for one in runs if (sentence := drift_sentence(one)) is not None]
+    found += [f"labels {sentence}" for sentence in drifted[:1]]
     identities = [{(one.generated_at, one.label) for one in side} for side in (runs, baselines)]
     if identities[0] & identities[1]:
         is_whole = identities[0] == identities[1]
