@@ -219,6 +219,18 @@ def test_the_workflow_fails_a_planted_regression(branch):
     assert any("| determinism | **BREACH** |" in line for line in lines)
 
 
+def test_the_workflow_asks_the_pinned_queries_and_no_more(branch):
+    pinned = ["--queries", "data/eval/pinned.txt"]
+    branch.call("retrieval-eval", "search", "pin", pinned[1], "--sample", "30")
+    branch.call(*COMMANDS[0].split(), *pinned, "--force")
+    codes, summary = run_workflow(branch)
+    assert list(codes.values()) == [0, 0, 0]
+    assert "Paired over 30 pinned queries" in summary
+    # A run of the list alone names it, so that the workflow can.
+    branch.call(*COMMANDS[1].split(), *pinned)
+    branch.call("retrieval-eval", "search", "guard", "--init", "again", "--force", code=2)
+
+
 def test_the_workflow_shows_that_queries_failed(branch):
     (branch.root / "mypkg/retrieval.py").write_text(
         "def search(query, *, corpus, k):\n    raise ConnectionError('the index is away')\n"

@@ -110,13 +110,11 @@ def plan_adoption(
     # As the first baseline: an old one that is overwritten has no say.
     update = plan_update(Path(os.devnull), run)
     document, pinned = update.run, None if queries is None else read_pinned(queries)
-    open_codes = update.differences.keys() - ({"queries"} if pinned is not None else set())
-    if open_codes:
-        hint = "" if document.run.pinned is None else "; --queries takes the list that it asked"
-        raise NothingToEvaluateError(
-            f"{run} cannot be the baseline: "
-            f"{'; '.join(update.differences[code] for code in sorted(open_codes))}{hint}"
-        )
+    faults = list(update.differences.values())
+    if document.run.pinned is not None and pinned is None:
+        faults.append(f"it asked the list {document.run.pinned.name}; name it with --queries")
+    if faults:
+        raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(faults)}")
     shipped, kept, left_out = shipped_thresholds(), list[Threshold](), dict[str, str]()
     side, resampling = Side([document]), Resampling.of(document.run.settings, 0)
     for row in shipped.rows:
