@@ -293,6 +293,19 @@ def test_what_the_baseline_supports_is_written_and_the_rest_has_a_reason(begun, 
     assert "# - claim_coverage: the baseline has no" in Path("data/eval/guard.toml").read_text()
 
 
+def test_slices_are_declared_on_request(begun, capsys):
+    corpora = [*"a" * 20, *"b" * 20]
+    Path("run.json").write_bytes(run_bytes(run_with([3] * 40, corpora=corpora)))
+    assert begun("run.json", "--slices", "corpus", "--slices", "area") == 0
+    assert "checked: P@5 [worst corpus or area] −2 points" in capsys.readouterr().out
+    rows = read_thresholds(Path("data/eval/guard.toml")).rows
+    assert [(row.metric, row.slices, row.max_change) for row in rows if row.slices] == [
+        ("P@5", ("corpus", "area"), 2.0),
+        ("Recall@20", ("corpus", "area"), 2.0),
+    ]
+    assert begun("run.json", "--slices", "team") == 64
+
+
 def test_nothing_is_overwritten_unless_that_is_meant(begun, capsys):
     assert begun("run.json") == 0
     before = Path("data/eval/baseline.json").read_bytes()
