@@ -231,6 +231,8 @@ def _print_run(run: SearchRun) -> None:
     from retrieval_eval.search.composite import sentence as composite_sentence
     from retrieval_eval.search.funnel import funnel, funnel_rows
     from retrieval_eval.search.latency import latency, latency_sentence
+    from retrieval_eval.search.null_systems import null_sentences
+    from retrieval_eval.search.settings import HEADLINE
     from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
 
     echo(f"search run: {run.label or 'no label'}")
@@ -253,6 +255,10 @@ def _print_run(run: SearchRun) -> None:
     if timed := latency(run):
         echo("")
         echo(f"latency: {latency_sentence(timed)}")
+    if nulls := null_sentences(run, HEADLINE):
+        echo("")
+    for sentence in nulls:
+        echo(sentence)
     for notice in notices(run):
         echo("")
         echo(notice)

@@ -63,6 +63,7 @@ def run_queries(
     queries: Collection[str] | None = None,
     ask_twice: int = 0,
     seed: int = DEFAULT_SEED,
+    reopen: Callable[[], Retriever] | None = None,
 ) -> tuple[QueryResult, ...]:
     """Return what the retriever answers to each gold query, in the order of the gold set.
 
@@ -72,7 +73,8 @@ def run_queries(
     answered queries are not asked anew, failed ones are.
 
     After all of them ``ask_twice`` of those that were answered are asked once more, chosen by
-    `sampled` with ``seed``; what comes back is ``again`` of their result.
+    `sampled` with ``seed``; what comes back is ``again`` of their result. ``reopen`` gives the
+    retriever that answers them; by default it is the same one, whatever it remembers.
 
     Parameters
     ----------
@@ -129,27 +131,32 @@ def run_queries(
     report = _Report(len(asked) + len(twice), progress)
     jobs = jobs if says(retriever, "is_thread_safe") else 1
 
-    def ask_all(chosen: Sequence[GoldQuery], found: dict[str, QueryResult], again: bool) -> None:
+    def ask_all(
+        asker: _Asker, chosen: Sequence[GoldQuery], found: dict[str, QueryResult], is_second: bool
+    ) -> None:
         def answer(group: Sequence[GoldQuery]) -> list[QueryResult]:
-            answered = ask.together(group)
+            answered = asker.together(group)
             # In the thread that asked, so that an interruption loses nothing that was answered.
             if book is not None:
                 for result in answered:
-                    book.record(result, is_second=again)
+                    book.record(result, is_second=is_second)
             return answered
 
         for query in chosen:
             if query.id in found:
                 report(query.id)
-        groups = ask.groups([query for query in chosen if query.id not in found])
+        groups = asker.groups([query for query in chosen if query.id not in found])
         with closing(_answers(answer, groups, jobs)) as answers:
             for result in chain.from_iterable(answers):
                 found[result.id] = result
                 report(result.id)
 
-    ask_all(asked, results, again=False)
+    ask_all(ask, asked, results, is_second=False)
     # After all others, so that what a retriever remembers of the last question matters less.
-    ask_all([q for q in asked if q.id in twice and results[q.id].status == "ok"], again, again=True)
+    rest = [query for query in asked if query.id in twice and results[query.id].status == "ok"]
+    if reopen is not None and any(query.id not in again for query in rest):
+        ask = ask.anew(reopen)
+    ask_all(ask, rest, again, is_second=True)
     return tuple(
         replace(results[query.id], again=again.get(query.id) if query.id in twice else None)
         for query in asked
@@ -184,6 +191,8 @@ class _Asker:
     floor: float | None
     use_rerank: bool
     known: Mapping[str, frozenset[str]] | None
+    unopened: BaseException | None = None
+    """Why there is no retriever to ask."""
 
     @property
     def batch_size(self) -> int:
@@ -210,6 +219,8 @@ class _Asker:
         assert isinstance(self.retriever, AnswersTogether)
         texts = [query.query for query in queries]
         try:
+            if self.unopened is not None:
+                raise self.unopened
             corpus = queries[0].corpus
             answers = list(self.retriever.search_many(texts, corpus=corpus, k=self.depth))
             if len(answers) != len(queries):
@@ -261,10 +272,19 @@ class _Asker:
             stages=tuple((name, tuple(d.doc for d in docs)) for name, docs in stages.items()),
         )
 
+    def anew(self, reopen: Callable[[], Retriever]) -> _Asker:
+        """Return what asks the retriever opened anew; where it cannot be, every query fails."""
+        try:
+            return replace(self, retriever=reopen())
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            return replace(self, unopened=error)
+
     def _known(self, query: GoldQuery) -> frozenset[str] | None:
         return None if self.known is None else self.known.get(query.corpus, frozenset())
 
     def _answer(self, query: GoldQuery) -> Any:
+        if self.unopened is not None:
+            raise self.unopened
         retriever, text, corpus = self.retriever, query.query, query.corpus
         if not self.use_rerank:
             assert isinstance(retriever, Staged)
