@@ -23,6 +23,7 @@ from retrieval_eval.records import Renderer
 
 if TYPE_CHECKING:
     from retrieval_eval.model.search_diff import SearchDiff
+    from retrieval_eval.model.search_run import SearchRun
 
 EXIT_NO_VERDICT = 2
 
@@ -149,6 +150,7 @@ def diff(
         if found.banner is None:
             _print_guard(paths, noise)
         _print(found)
+        _print_latency(first, second)
         if out is not None:
             echo()
             echo(out)
@@ -188,6 +190,14 @@ def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
             line += f" ({UNJUSTIFIED})"
     echo(line)
     echo()
+
+
+def _print_latency(first: SearchRun, second: SearchRun) -> None:
+    from retrieval_eval.search.latency import change_sentence, latency_change
+
+    if (change := latency_change(first, second)) is not None:
+        echo()
+        echo(change_sentence(change))
 
 
 def _print(found: SearchDiff) -> None:
