@@ -232,6 +232,63 @@ class MetricMean(Record, frozen=True, kw_only=True):
     ] = None
 
 
+class NullMean(Record, frozen=True, kw_only=True):
+    """What a system without skill gets of one metric, and by how much the run is better."""
+
+    value: Annotated[float | None, about("Its mean; null when not computable", unit="0–1")]
+    n: Annotated[Count, about("Queries it rests on", unit="queries")]
+    computable: Annotated[bool, about("Whether there is a value")]
+    reason: Annotated[str | None, about("Reason code when there is none")]
+    ci_low: Annotated[float | None, about("Lower end of its interval (Student's t)", unit="0–1")]
+    ci_high: Annotated[float | None, about("Upper end", unit="0–1")]
+    difference: Annotated[
+        float | None, about("Mean of the run over the same queries, minus it", unit="0–1")
+    ]
+    difference_low: Annotated[
+        float | None, about("Lower end of the paired interval of that (Student's t)", unit="0–1")
+    ]
+    difference_high: Annotated[float | None, about("Upper end", unit="0–1")]
+    is_beaten: Annotated[
+        bool | None, about("Whether that interval lies above 0; null: it is not known")
+    ]
+
+
+class NullSystem(Record, frozen=True, kw_only=True):
+    """One system without skill."""
+
+    metrics: Annotated[dict[str, NullMean], about("By metric, those of judged shares apart")]
+
+
+class PopularDocument(Record, frozen=True, kw_only=True):
+    """The document of a corpus that is relevant to most queries."""
+
+    corpus: Annotated[str, about("Corpus")]
+    doc: Annotated[str, about("Document id")]
+    n_relevant: Annotated[Count, about("Queries it is relevant to", unit="queries")]
+    n_queries: Annotated[Positive, about("Queries of the corpus that were compared")]
+
+
+class NullSystems(Record, frozen=True, kw_only=True):
+    """What systems without skill would get on the same queries and labels."""
+
+    seed: Annotated[int, about("Seed of the permutations")]
+    n_permutations: Annotated[
+        Positive, about("Other queries whose labels each query is scored with, at most")
+    ]
+    n_queries: Annotated[Count, about("Queries answered that have a relevant document")]
+    systems: Annotated[
+        dict[str, NullSystem],
+        about(
+            "random: documents of the corpus in random order, expected values. permuted: the "
+            "run, scored with the labels of other queries of the corpus. popular: always the "
+            "documents that are relevant to most other queries of the corpus"
+        ),
+    ]
+    popular: Annotated[
+        tuple[PopularDocument, ...], about("By corpus, the document relevant to most queries")
+    ]
+
+
 class RunSlice(Record, frozen=True, kw_only=True):
     """The means of some of the queries."""
 
@@ -256,6 +313,16 @@ class RankedDocument(Record, frozen=True, kw_only=True):
     doc: Annotated[str, about("Document id")]
     score: Annotated[float, about("Its score", unit="of the retriever")]
     grade: Annotated[int | None, about("Its grade; null when it was not judged", unit="grade")]
+
+
+class QueryStage(Record, frozen=True, kw_only=True):
+    """What a retriever had after one of its stages."""
+
+    stage: Annotated[
+        str, about("Name of the stage; with a slash a part of the stage before the slash")
+    ]
+    n_documents: Annotated[Count, about("Documents after it", unit="documents")]
+    relevant: Annotated[tuple[str, ...], about("Those of grade 1 or more among them, by id")]
 
 
 class QueryResult(Record, frozen=True, kw_only=True):
@@ -283,7 +350,7 @@ class QueryResult(Record, frozen=True, kw_only=True):
         float | None,
         about(
             "Wall time until the answer was there, retries included. Null in runs of earlier"
-            " versions and in a baseline",
+            " versions, in a baseline, and where several queries were asked with one request",
             unit="seconds",
         ),
     ] = NULL
@@ -304,6 +371,13 @@ class QueryResult(Record, frozen=True, kw_only=True):
     ranking: Annotated[
         tuple[RankedDocument, ...], about("By score, ties by document id, both descending")
     ]
+    stages: Annotated[
+        tuple[QueryStage, ...] | None,
+        about(
+            "What is labelled, what the retriever had after each of its stages, and what was"
+            " returned; absent where it shows no stages"
+        ),
+    ] = None
     metrics: Annotated[
         dict[str, float | None],
         about("Value of each measure; null when not computable", unit="0–1"),
@@ -777,6 +851,13 @@ class SearchRun(Record, frozen=True, kw_only=True):
             "How far the worst metric stands above its floor (or below its ceiling); never a mean"
         ),
     ] = NULL
+    null_systems: Annotated[
+        NullSystems | None,
+        about(
+            "What systems without skill would get on the same queries and labels; absent in runs of"
+            " earlier versions and without a query to compare"
+        ),
+    ] = None
     delta: Annotated[Delta | None, about("The change against the baseline")]
     delta_withheld: Annotated[
         tuple[str, ...], about("Why delta is null although there is a baseline, in sentences")

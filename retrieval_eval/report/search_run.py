@@ -377,6 +377,17 @@ class SearchRun(Searched):
         return self._records("components", found)
 
     @frames.handed_out
+    def null_systems(self) -> pd.DataFrame:
+        """One row a metric and system without skill: what it would get."""
+        block, columns = self.stored.null_systems, _COLUMNS["null_systems"]
+        found = [
+            read_row(mean, columns, {"measure": name, "system": system})
+            for system, of in (block.systems if block else {}).items()
+            for name, mean in of.metrics.items()
+        ]
+        return make_frame(found, columns)
+
+    @frames.handed_out
     def roc(self) -> pd.DataFrame:
         """One row a threshold of the top score: what refusing below it does."""
         block = self.stored.abstention
