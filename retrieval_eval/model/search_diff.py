@@ -84,6 +84,17 @@ class MetricDifference(Record, frozen=True, kw_only=True):
     n_up: Annotated[Count, about("Pairs whose value rose", unit="queries")]
     n_down: Annotated[Count, about("Pairs whose value fell", unit="queries")]
     is_flagged: Annotated[bool, about("Moved by more than the flag level")]
+    unproved_low_points: Annotated[
+        float | None,
+        about(
+            "The change if unproved claims are unsupported in b and supported in a; absent where "
+            "no claim is unproved",
+            unit="points",
+        ),
+    ] = None
+    unproved_high_points: Annotated[
+        float | None, about("The change if it is the other way round", unit="points")
+    ] = None
 
 
 class DiffSlice(Record, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from retrieval_eval.model.search_diff import (
 )
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.claims.difference import about_claims, with_ends
 from retrieval_eval.search.comparability import (
     accepted_mismatches,
     changes,
@@ -135,7 +136,7 @@ def diff(
     both = sorted(before.keys() & after.keys())
     sides = {name: (shares(a, name), shares(b, name)) for name in _names(a, b)}
     compare = _Comparing(_resampling(a, b, seed), flag_points)
-    metrics = compare(sides) | compare.whole_runs(a, b)
+    metrics = with_ends(compare(sides) | compare.whole_runs(a, b), a, b)
     top1 = _top1_changed(before, after)
     queries = changed_queries(before, after, sides, _cutoffs(a, b))
     return SearchDiff(
@@ -149,7 +150,7 @@ def diff(
             AcceptedMismatch(code=cast("Any", code), difference=text)
             for code, text in accepted.items()
         ),
-        notices=tuple(_notices(a, b, pinned)),
+        notices=(*_notices(a, b, pinned), *about_claims(metrics, a, b)),
         changes=tuple(changes(a, b)),
         n_queries_in_both=len(both),
         n_queries_only_a=len(before.keys() - after.keys()),
