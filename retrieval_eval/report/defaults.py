@@ -324,7 +324,11 @@ KNOWN: Final[Mapping[str, Defaults]] = {
             "headline: In one line"
         ),
         words.regressions,
-        formats={"verdict": lambda verdict: str(verdict).replace("_", " ")},
+        formats={
+            "verdict": lambda verdict: str(verdict).replace("_", " "),
+            "recorded": lambda verdict: str(verdict).replace("_", " "),
+            "worst_points": NAMED["signed"],
+        },
     ),
     "history.noise": Defaults(
         "noise",
