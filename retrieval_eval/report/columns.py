@@ -675,7 +675,8 @@ SEARCH_FRAMES: Final[Frames] = {
         "id | text | | Query id of the gold set | query",
         _fields(
             Claim,
-            "claim=text is_substantive supported_by in_context reason",
+            "claim=text is_substantive supported_by is_unproved veto in_context "
+            "is_context_unproved reason",
             at="claims/queries[]/claims[]",
             claim="The claim; absent in private reports",
         ),

@@ -14,6 +14,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
 from retrieval_eval.gold.chunks import digest
 from retrieval_eval.gold.corpus import Corpus
+from retrieval_eval.gold.drift import text_digest
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
@@ -470,13 +471,17 @@ class SearchRun(Searched):
         gold, corpus = self.gold, self.corpus
         if gold is not None and corpus is not None:
             digests = {(d.corpus, d.id): digest(d.text) for d in corpus.documents}
+            normal = {(d.corpus, d.id): text_digest(d.text).sha256 for d in corpus.documents}
             for query in sorted(gold.queries, key=lambda q: q.id):
                 for doc, grade in sorted(query.relevant.items()):
                     anchor, found = query.anchors.get(doc), digests.get((query.corpus, doc))
                     row = {"id": query.id, "corpus": query.corpus, "doc": doc, "grade": grade}
                     if found is None:
                         rows.append(row | {"reason": DOCUMENT_GONE})
-                    elif anchor is not None and anchor.sha256 != found:
+                        continue
+                    labelled = query.digests.get(doc)
+                    is_other = labelled is not None and labelled.sha256 != normal[query.corpus, doc]
+                    if is_other or (anchor is not None and anchor.sha256 != found):
                         rows.append(row | {"reason": TEXT_CHANGED})
         return make_frame(rows, _COLUMNS["stale_labels"])
 

@@ -502,7 +502,11 @@ def stale_labels(run: SearchRun) -> pd.DataFrame:
         why = f"Labels were not compared with the corpus, because {missing} not read."
         return nothing("stale-labels", "Whether labels are stale is not known", why)
     n = sum(len(query.relevant) for query in gold.queries)
-    anchored = sum(doc in query.anchors for query in gold.queries for doc in query.relevant)
+    anchored = sum(
+        doc in query.anchors or doc in query.digests
+        for query in gold.queries
+        for doc in query.relevant
+    )
     frame = run.stale_labels
     if not len(frame):
         why = (
@@ -514,7 +518,10 @@ def stale_labels(run: SearchRun) -> pd.DataFrame:
     found = {code: int((frame["reason"] == code).sum()) for code in (DOCUMENT_GONE, TEXT_CHANGED)}
     words = {DOCUMENT_GONE: "gone", TEXT_CHANGED: "of another text"}
     counts = " and ".join(f"{k:,} {words[code]}" for code, k in found.items() if k)
-    bare = f"{of(n - anchored, n)} labels have no anchor: only their ids could be checked."
+    bare = (
+        f"{of(n - anchored, n)} labels have neither anchor nor digest: only their ids could be"
+        " checked."
+    )
     return says(
         run.named(frame),
         "stale-labels",
