@@ -16,6 +16,7 @@ from tests.databases import (  # noqa: F401 - fixtures for every test
     fresh_postgres_url,
     postgres_url,
     sqlite_database,
+    vector_url,
 )
 from tests.sharing import shared
 

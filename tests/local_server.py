@@ -108,6 +108,7 @@ def local_server(*answers: Give, path: str = "/v1") -> Iterator[SimpleNamespace]
                     )
                 )
             self.released = released
+            self.sent = requests[turn].body
             answers[min(turn, len(answers) - 1)](self)
 
         do_GET = do_POST  # noqa: N815 - http.server's name

@@ -87,7 +87,7 @@ def _between_runs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 check = _of_runs(checks.check)
 diff = _of_runs(diffs.diff)
-label_split = _of_runs(splits.label_split)
+label_split = _between_runs(splits.label_split)
 noise = _of_runs(noises.noise)
 staleness = _of_runs(noises.staleness)
 to_markdown = _of_runs(markdown.to_markdown)

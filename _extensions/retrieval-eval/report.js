@@ -35,7 +35,7 @@ const number = text => {
 };
 const words = new Intl.Collator("en", {numeric: true});
 
-for (const table of document.querySelectorAll(".table:not(.answer *,.header *) > table")) {
+for (const table of document.querySelectorAll(".table:not(.answer *,.header *,.rankings)>table")) {
  const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
  if (rows.length < 3) continue;
  const key = table.caption.id.slice(4), tools = make("div", {className: "tools", role: "group", ariaLabel: table.caption.textContent});
@@ -47,8 +47,8 @@ for (const table of document.querySelectorAll(".table:not(.answer *,.header *) >
    const text = by && row.cells[at].textContent.trim() || "—";
    return {row, text, value: number(text), none: /^(—|0 of 0)/.test(text)};
   });
-  const numeric = cells.every(cell => cell.none || !isNaN(cell.value));
-  cells.sort((a, b) => a.none - b.none || (a.none ? 0 : by * (numeric ? a.value - b.value : words.compare(a.text, b.text))));
+  const num = cells.every(cell => cell.none || !isNaN(cell.value));
+  cells.sort((a, b) => a.none - b.none || (a.none ? 0 : by * (num ? a.value - b.value : words.compare(a.text, b.text))));
   body.append(...cells.map(cell => cell.row));
  };
  heads.forEach((head, i) => head.append(make("button", {onclick() {

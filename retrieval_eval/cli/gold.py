@@ -43,6 +43,8 @@ EXIT_INVALID: Final = 3
         "blind-read": "retrieval_eval.cli.gold_labelling:blind_read_command",
         "relabel": "retrieval_eval.cli.gold_relabel:relabel_command",
         "label-split": "retrieval_eval.cli.gold_relabel:label_split_command",
+        "digest": "retrieval_eval.cli.gold_drift:digest_command",
+        "drift": "retrieval_eval.cli.gold_drift:drift_command",
         "bootstrap": "retrieval_eval.cli.gold_database:bootstrap",
         "backlog": "retrieval_eval.cli.gold_database:backlog",
         "pool": "retrieval_eval.cli.gold_labelling:pool",

@@ -60,6 +60,12 @@ from retrieval_eval.values import counted
     help="Field names of new rows in a set whose rows do not show them; case-law: practice_area, "
     "relevant_case_law_ids and note.",
 )
+@click.option(
+    "--found-by",
+    metavar="NAME",
+    help="Retriever whose results the logged searches showed, as runs call it; recorded with each "
+    "document, to see which labels came from the retriever under test.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @json_option
 def bootstrap(
@@ -69,6 +75,7 @@ def bootstrap(
     columns: tuple[str, ...],
     scores: tuple[str, ...],
     names: str | None,
+    found_by: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -90,6 +97,7 @@ def bootstrap(
             tables=settings.tables.renamed(**renamed),
             scores=_scores(scores) or settings.scores,
             names=names,
+            found_by=found_by,
             dry_run=dry_run,
             progress=progress,
         )

@@ -104,9 +104,9 @@ def pool(
     """Make labelling sheets of what one or several search runs found.
 
     Every labeller gets each pair of query and document once, in an order of their own, as CSV
-    and as JSONL. Nothing in a sheet shows which run found a document, or where. Labellers fill
-    in the column `grade` (0 not relevant, 1 relevant, 2 highly relevant; empty: undecided) and
-    perhaps `comment`; `gold pool-read` takes the sheets back.
+    and as JSONL. Nothing in a sheet shows which run found a document, or where; the key does.
+    Labellers fill in the column `grade` (0 not relevant, 1 relevant, 2 highly relevant; empty:
+    undecided) and perhaps `comment`; `gold pool-read` takes the sheets back.
     """
     files = run_files(runs, data)
     documents = [load_search_run(path) for path in files]
@@ -117,6 +117,7 @@ def pool(
         labellers,
         depth=depth,
         seed=seed,
+        names=[document.run.retriever.name for document in documents],
     )
     paths = write_pool(found, out, key)
     notes = _run_notes(files, documents, depth)

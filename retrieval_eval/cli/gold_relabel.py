@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -28,6 +27,8 @@ from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import STATUSES, Relabelling, read_mapping, relabel, relabel_files
 from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.search_diff import SplitMetric
 from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.summary import points
@@ -118,11 +119,11 @@ def label_split_command(
     runs = map(load_search_run, run_files([before, after], data))
     found = label_split(old, load_gold_set(new_gold), read_mapping(mapping, old), *runs)
     if as_json:
-        print_json(found)
+        print_json(to_builtins(found))
         return
-    echo(f"{counted(found['n_queries'], 'query')} in both runs; points are hundredths")
+    echo(f"{counted(found.n_queries, 'query')} in both runs; points are hundredths")
     head = ("metric", "before", "after", "change", "labels", "retrieval", "n", "left out")
-    print_table([head, *(_row(name, block) for name, block in found["metrics"].items())])
+    print_table([head, *(_row(name, block) for name, block in found.metrics.items())])
 
 
 def _print_counts(found: Relabelling) -> None:
@@ -143,7 +144,7 @@ def _print_counts(found: Relabelling) -> None:
     print_notes(found.notes)
 
 
-def _row(name: str, block: dict[str, Any]) -> tuple[str, ...]:
-    moved = (points(block[part]) for part in ("total", "labels", "retrieval"))
-    means = (number(block[side], 3) for side in ("before", "after"))
-    return name, *means, *moved, str(block["n"]), str(block["n_left_out"])
+def _row(name: str, block: SplitMetric) -> tuple[str, ...]:
+    moved = (points(part) for part in (block.total, block.labels, block.retrieval))
+    means = (number(side, 3) for side in (block.before, block.after))
+    return name, *means, *moved, str(block.n), str(block.n_left_out)

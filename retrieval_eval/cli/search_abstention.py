@@ -50,9 +50,11 @@ def abstention(run: str, data: Path, at: float | None, target_frr: float, as_jso
         operating_points,
     )
     from retrieval_eval.search.run_files import load_search_run
+    from retrieval_eval.search.trust import require_trust
 
     (path,) = run_files([run], data)
     document = load_search_run(path)
+    require_trust(document, str(path))
     settings = document.run.settings
     confidence = settings.confidence
     threshold = document.abstention.threshold if at is None and document.abstention else at

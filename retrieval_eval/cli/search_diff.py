@@ -68,6 +68,9 @@ _WIDTH = 60
     help="Folder of the page: search/diff/A-B/index.html.",
 )
 @click.option("--noise", type=FILE, help="Noise file, to show on the page beside every change.")
+@click.option("--gold", type=FILE, help="Gold set of B, to split the change: labels or retrieval.")
+@click.option("--old-gold", type=FILE, help="Gold set of A, for the same.")
+@click.option("--mapping", type=FILE, help="relabel.json of `gold relabel`, if ids changed.")
 @click.option("--privacy", is_flag=True, help="Leave texts of queries out of the page.")
 @page_options
 @json_option
@@ -86,6 +89,9 @@ def diff(
     report: bool,
     reports_dir: Path,
     noise: Path | None,
+    gold: Path | None,
+    old_gold: Path | None,
+    mapping: Path | None,
     privacy: bool,
     renderer: Renderer,
     pdf: bool,
@@ -103,6 +109,7 @@ def diff(
     from retrieval_eval.search.diff import diff as diff_of
     from retrieval_eval.search.diff_text import diff_markdown
     from retrieval_eval.search.guard.pinned import read_pinned
+    from retrieval_eval.search.label_split import read_relabelled
     from retrieval_eval.search.run_files import load_search_run
 
     if report:
@@ -122,6 +129,7 @@ def diff(
         flag_points=flag_points,
         seed=seed,
         pinned=None if queries is None else read_pinned(queries).ids,
+        relabelled=read_relabelled(old_gold, gold, mapping),
     )
     if names:
         from retrieval_eval.search.query_diff import compare_queries, query_lines
@@ -153,6 +161,9 @@ def diff(
                 flag_points=flag_points,
                 queries=queries or "",
                 noise=noise or "",
+                gold=gold or "",
+                old_gold=old_gold or "",
+                mapping=mapping or "",
                 seed=seed,
                 reports_dir=reports_dir,
                 privacy=privacy,
@@ -194,6 +205,12 @@ def _print(found: SearchDiff) -> None:
         echo(sentence)
     for name in tables.headline(found):
         _print_queries(f"Queries behind {name}", tables.mover_rows(found, name), texts=3)
+    title = "Failed, refused, empty or asked in one run only"
+    _print_queries(title, tables.outcome_rows(found), texts=4)
+    if split := tables.split_rows(found):
+        echo()
+        echo("By labels and by retrieval, in points")
+        print_table(split)
     _print_queries("Another first document", tables.top1_rows(found), texts=4)
     echo("")
     print_table(tables.metric_changes(found, tables.shown_metrics(found)))

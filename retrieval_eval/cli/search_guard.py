@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import echo, echo_lines, json_option, print_json, seed_option
+from retrieval_eval.cli.common import (
+    echo,
+    echo_lines,
+    json_option,
+    print_json,
+    progress_bar,
+    seed_option,
+)
 from retrieval_eval.cli.search_options import (
     BASELINE,
     DATA,
@@ -39,6 +46,11 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     "--init",
     is_flag=True,
     help="Begin: make RUN the baseline and write the thresholds that it supports.",
+)
+@click.option(
+    "--retriever",
+    metavar="SPEC",
+    help="With --init, in place of RUN: ask this retriever first, as `search run` does.",
 )
 @click.option(
     "--workflow",
@@ -115,6 +127,7 @@ def guard(
     context: click.Context,
     runs: tuple[str, ...],
     init: bool,
+    retriever: str | None,
     workflow: str,
     force: bool,
     data: Path,
@@ -137,24 +150,28 @@ def guard(
     RUN is a file, or the label of a run in the folder --data. Of several runs of one system the
     mean is compared with the baseline, and how much they vary shows what is real.
 
-    With --init nothing is compared: RUN (by default the baseline that is there) becomes the
-    baseline, the thresholds file is written, and in a repository with .github the workflow. What
-    is there is not overwritten without --force.
+    With --init nothing is compared: RUN, or a run of --retriever, becomes the baseline, the
+    thresholds file is written, and in a repository with .github the workflow. Without either the
+    baseline that is there is taken. Nothing is overwritten without --force.
 
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
     truncated, failed on queries, lacks a metric or a corpus, or measured something other than
     the baseline. 3: bad input.
     """
     if init:
-        if len(runs) > 1 or len(baselines) > 1:
-            raise click.UsageError("--init takes one run, and one baseline to write")
+        if len(runs) + (retriever is not None) > 1 or len(baselines) > 1:
+            raise click.UsageError("--init takes one run or retriever, and one baseline to write")
         (baseline,) = baselines
         run_path = run_files(runs, data)[0] if runs else baseline
+        if retriever is not None:
+            run_path = _measured(retriever, gold_path, queries, data)
         files = baseline, thresholds, gold_path, queries
         _init(run_path, *files, workflow, force=force, as_json=as_json)
         return
-    if not runs:
-        raise click.UsageError("Missing argument 'RUN...'.")
+    if not runs or retriever is not None:
+        raise click.UsageError(
+            "--retriever goes with --init" if runs else "Missing argument 'RUN...'."
+        )
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.guard.files import Request, write_reports
     from retrieval_eval.search.guard.files import guard as guard_files
@@ -180,6 +197,15 @@ def guard(
     else:
         echo_lines(to_text(verdict))
     context.exit(verdict.exit_code)
+
+
+def _measured(retriever: str, gold: Path, queries: Path | None, data: Path) -> Path:
+    """Make a run of a retriever under the usual settings and return its file."""
+    from retrieval_eval.search.measure import Request, measure_request
+
+    request = Request(gold, retriever, label="baseline", queries=queries, out=data)
+    with progress_bar("query") as progress:
+        return measure_request(request, progress=progress).json_path
 
 
 def _init(

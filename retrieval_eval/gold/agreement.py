@@ -16,6 +16,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.gold_set import max_grade_of
 from retrieval_eval.gold.labelling import (
+    DIGESTS,
     KEY_VERSION,
     LABELLING,
     PURPOSE,
@@ -384,7 +385,7 @@ def blind_pack(
         key = dict(pool.key)
         n_pairs += len(chosen)
         queries |= set(docs)
-    for name in ("pool_key", PURPOSE, "depth", "seed", "items"):
+    for name in ("pool_key", PURPOSE, "depth", "seed", "items", DIGESTS):
         del key[name]
     key = {BLIND_KEY: KEY_VERSION, **key, "share": share, "seed": seed}
     key["items"] = dict(sorted(items.items()))

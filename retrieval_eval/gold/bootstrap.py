@@ -103,6 +103,7 @@ class FeedbackSettings:
 
     tables: FeedbackTables
     scores: Mapping[int, int]
+    found_by: str = ""
 
 
 def feedback_settings(gold: Path) -> FeedbackSettings:
@@ -118,17 +119,22 @@ def feedback_settings(gold: Path) -> FeedbackSettings:
     """
     path = gold.parent / SETTINGS_FILE
     section = _section(gold_toml(gold), "bootstrap", path)
-    unknown = sorted(set(section) - {"tables", "columns", "scores"})
+    unknown = sorted(set(section) - {"tables", "columns", "scores", "found_by"})
     if unknown:
         raise BadInputError(
-            f"{path}: [bootstrap] has no {unknown[0]!r}; expected tables, columns or scores"
+            f"{path}: [bootstrap] has no {unknown[0]!r}; expected tables, columns, scores or"
+            " found_by"
         )
+    found_by = section.get("found_by", "")
+    if not isinstance(found_by, str):
+        raise BadInputError(f"{path}: [bootstrap] found_by: expected a name in quotation marks")
     try:
         return FeedbackSettings(
             DOCUMENTED.renamed(
                 tables=_names(section, "tables"), columns=_names(section, "columns")
             ),
             _scores(section) or SCORES,
+            found_by.strip(),
         )
     except BadInputError as error:
         raise BadInputError(f"{path}: {error}") from None
@@ -428,6 +434,7 @@ def bootstrap(
     tables: FeedbackTables | None = None,
     scores: Mapping[int, int] | None = None,
     names: str | None = None,
+    found_by: str | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> BootstrapResult:
@@ -451,6 +458,10 @@ def bootstrap(
         One of :data:`~retrieval_eval.model.gold.STYLES`: how rows are written where the file has
         none that shows it. Default: ``names`` in the header line or ``gold.toml``, else the
         standard names.
+    found_by : str, optional
+        The name of the retriever whose results the searches of the database showed; it is recorded
+        with every document. Default: ``found_by`` of ``[bootstrap]`` in ``gold.toml``, else
+        nothing is recorded.
     dry_run : bool
         Write nothing.
     progress : callable, optional
@@ -474,7 +485,11 @@ def bootstrap(
     # The file may have been saved while a large database was read.
     if _bytes(target) != existing.data:
         existing = _read_existing(path, target)
-    made = _without_covered(feedback.queries, existing.chair)
+    found_by = settings.found_by if found_by is None else found_by
+    made = tuple(
+        _completed(query, existing, found_by)
+        for query in _without_covered(feedback.queries, existing.chair)
+    )
     style = existing.fields.style if names is None else STYLES[names]
     fields = replace(existing.fields, style=style)
     fields = replace(fields, style=style_of(existing.queries(), fields))
@@ -505,6 +520,15 @@ def bootstrap(
         is_written=data != existing.data and not dry_run,
         changes=changes,
     )
+
+
+def _completed(query: GoldQuery, existing: _Existing, found_by: str) -> GoldQuery:
+    """Return a generated row with the digests that its documents have, and where they came from."""
+    before, _ = existing.machine.get(_key(query), (None, ""))
+    digests = {} if before is None else before.digests
+    kept = {doc: digests[doc] for doc in query.relevant if doc in digests}
+    names = dict.fromkeys(query.relevant, (found_by,)) if found_by else {}
+    return replace(query, digests=kept, found_by=names)
 
 
 def _check_scale(scores: Mapping[int, int], fields: FieldMap, path: Path) -> None:

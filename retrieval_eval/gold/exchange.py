@@ -34,6 +34,8 @@ _LOST: Final[tuple[tuple[Callable[[GoldQuery], bool], str], ...]] = (
     (lambda query: bool(query.note), "notes"),
     (lambda query: bool(query.labels), "labels of single labellers"),
     (lambda query: bool(query.anchors), "anchors to source texts"),
+    (lambda query: bool(query.digests), "digests of labelled documents"),
+    (lambda query: bool(query.found_by), "the retrievers that found documents"),
     (lambda query: bool(query.extra), "further fields"),
 )
 

@@ -27,6 +27,7 @@ from retrieval_eval.model.gold import (
     FIELDS,
     MAX_GRADE,
     ORIGINS,
+    SKETCH_SIZE,
     SOURCES,
     STYLES,
     Anchor,
@@ -36,6 +37,7 @@ from retrieval_eval.model.gold import (
     Label,
     RowStyle,
     Source,
+    TextDigest,
     Written,
 )
 
@@ -44,6 +46,10 @@ HEADER_KEY: Final = "gold_set"
 
 _HEADER_HAS: Final = ("fields", "max_grade", "names")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_SKETCH: Final = re.compile(rf"([0-9a-f]{{8}}){{0,{SKETCH_SIZE}}}")
+SEVERAL: Final = "(several)"
+"""What found a document, where that was more than one retriever."""
+
 _TENTHS: Final = 1000
 """Shares are printed in tenths of a percent."""
 
@@ -439,6 +445,8 @@ class _Row:
             note=self.note(),
             labels=self.labels(),
             anchors=self.anchors(),
+            digests=self.digests(),
+            found_by=self.found_by(),
             extra=self.extra,
             line=line,
             written=written,
@@ -584,7 +592,40 @@ class _Row:
             self.fault(f"ends at {item['end']}, before its start {item['start']}", *parts)
         return Anchor(**item) if len(self.faults) == n_faults else None
 
-    def has_members(self, item: Any, struct: type[Label | Anchor], *parts: object) -> bool:
+    def digests(self) -> dict[str, TextDigest]:
+        digests = {}
+        for doc, item in self.by_document("digests", "documents with their digests").items():
+            if not self.has_members(item, TextDigest, "digests", doc):
+                continue
+            problem = digest_fault(item)
+            if problem is None:
+                digests[doc] = TextDigest(**item)
+            else:
+                self.fault(problem[1], self.names["digests"], doc, problem[0])
+        return digests
+
+    def found_by(self) -> dict[str, tuple[str, ...]]:
+        found = {}
+        for doc, names in self.by_document("found_by", "documents with their retrievers").items():
+            place = self.names["found_by"], doc
+            if not isinstance(names, list):
+                self.fault(f"expected a list of names, found {kind(names)}", *place)
+            elif all(
+                self.is_text(name, "a name as text", *place, n) for n, name in enumerate(names)
+            ):
+                found[doc] = tuple(sorted(set(names)))
+        return found
+
+    def by_document(self, field: str, expected: str) -> dict[str, Any]:
+        value, name = self.get(field)
+        if value is None or isinstance(value, dict):
+            return {doc: item for doc, item in (value or {}).items() if self.is_document(doc, name)}
+        self.fault(f"expected {expected}, found {kind(value)}", name)
+        return {}
+
+    def has_members(
+        self, item: Any, struct: type[Label | Anchor | TextDigest], *parts: object
+    ) -> bool:
         if not isinstance(item, dict):
             self.fault(f"expected an object, found {kind(item)}", *parts)
             return False
@@ -596,6 +637,21 @@ class _Row:
             if key not in expected:
                 self.fault(f"is unknown; expected {', '.join(expected)}", *parts, key)
         return set(item) == set(expected)
+
+
+def digest_fault(item: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the member of an untrusted digest that cannot be one, and what is wrong with it."""
+    n_words = item["n_words"]
+    if not isinstance(item["sha256"], str) or not _DIGEST.fullmatch(item["sha256"]):
+        return "sha256", "expected 64 hexadecimal digits in lower case"
+    if not isinstance(n_words, int) or isinstance(n_words, bool) or n_words < 0:
+        return "n_words", f"expected a whole number from 0, found {kind(n_words)}"
+    if not isinstance(item["head"], str) or not _SKETCH.fullmatch(item["head"][:9]):
+        return "head", "expected 8 hexadecimal digits in lower case, or nothing"
+    for name in ("sketch", "shared"):
+        if not isinstance(item[name], str) or not _SKETCH.fullmatch(item[name]):
+            return name, f"expected up to {SKETCH_SIZE} times 8 hexadecimal digits in lower case"
+    return None
 
 
 def query_line(query: GoldQuery, *, fields: FieldMap | None = None) -> str:
@@ -743,6 +799,8 @@ def _values(query: GoldQuery) -> dict[str, Any]:
         relevant=dict(relevant),
         answerable=query.is_answerable,
         anchors=dict(sorted(query.anchors.items())),
+        digests=dict(sorted(query.digests.items())),
+        found_by=dict(sorted(query.found_by.items())),
     )
     return {name: msgspec.to_builtins(getattr(plain, name)) for name in FIELDS}
 
@@ -755,7 +813,8 @@ def gold_stats(gold: GoldSet) -> dict[str, Any]:
     """Return the composition of a gold set as a JSON-able document.
 
     ``composition`` has queries by ``corpus``, ``area``, ``origin``, ``source`` and
-    ``answerable``, and judged pairs of query and document by ``grade``. Each is an object with
+    ``answerable``, judged pairs of query and document by ``grade``, and relevant ones by the one
+    retriever that had found them (``found_by``). Each is an object with
     what it counts (``unit``), its total ``n``, and its ``parts``: the ``value`` (null where the
     queries say nothing), ``n``, ``share`` of the total, and ``percent``, which is the share
     rounded by largest remainder so that the parts add up to 100.0.
@@ -784,8 +843,20 @@ def gold_stats(gold: GoldSet) -> dict[str, Any]:
             "source": _parts("queries", Counter(query.source for query in queries), SOURCES),
             "answerable": _parts("queries", answerable, (True, False)),
             "grade": _parts("judged pairs", grades),
+            "found_by": _parts("relevant pairs", _finders(queries)),
         },
     }
+
+
+def _finders(queries: Iterable[GoldQuery]) -> Counter[str | None]:
+    """Return relevant pairs by the only retriever that found them; None where it is not known."""
+    found: Counter[str | None] = Counter()
+    for query in queries:
+        for doc, grade in query.relevant.items():
+            names = query.found_by.get(doc)
+            if grade >= 1:
+                found[(names[0] if len(names) == 1 else SEVERAL) if names else None] += 1
+    return found
 
 
 def percents(counts: Sequence[int]) -> list[float]:

@@ -17,13 +17,15 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.faults import kind, user_lines
-from retrieval_eval.gold.gold_set import max_grade_of
+from retrieval_eval.gold.drift import Digester
+from retrieval_eval.gold.faults import kind, pointer, user_lines
+from retrieval_eval.gold.gold_set import digest_fault, max_grade_of
 from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.csv_cells import cell_text, csv_text
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.user_files import read_user_json, read_user_text
-from retrieval_eval.model.gold import MAX_GRADE, GoldQuery, GoldSet, Label
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.gold import MAX_GRADE, GoldQuery, GoldSet, Label, TextDigest
 from retrieval_eval.model.meta import Record
 from retrieval_eval.values import counted
 
@@ -243,6 +245,7 @@ def build_pool(
     *,
     depth: int = DEFAULT_DEPTH,
     seed: int = 0,
+    names: Sequence[str] = (),
 ) -> Pool:
     """Return shuffled sheets for labellers, and the key to them.
 
@@ -264,6 +267,9 @@ def build_pool(
         How many documents of each ranking are taken.
     seed
         Seed of the order and of the ids.
+    names
+        What the retriever of each ranking is called. Which of them found a document then goes into
+        the key, and with its labels into the gold set, but into no sheet.
 
     Raises
     ------
@@ -274,6 +280,7 @@ def build_pool(
         When no ranking found anything.
     """
     _check_labellers(labellers)
+    rankings = list(rankings)
     candidates = pooled(rankings, depth)
     queries = {query.id: query for query in gold.queries}
     texts = {(document.corpus, document.id): document for document in corpus.documents}
@@ -308,9 +315,38 @@ def build_pool(
         "depth": depth,
         "seed": seed,
         "items": dict(sorted(items.items())),
+        DIGESTS: _digests_of(pairs, corpus),
     }
+    if names:
+        key[FOUND_BY] = _found_by(zip(names, rankings, strict=True), depth)
     n_queries = len({query.id for query, _ in pairs})
     return Pool(sheets, key, n_queries, len(pairs), len(queries) - n_queries)
+
+
+def _digests_of(
+    pairs: Iterable[tuple[GoldQuery, str]], corpus: Corpus
+) -> dict[str, dict[str, Any]]:
+    digester = Digester(corpus)
+    found: dict[str, dict[str, Any]] = {}
+    for name, doc in sorted({(query.corpus, doc) for query, doc in pairs}):
+        digest = digester.digest(name, doc)
+        if digest is not None:
+            found.setdefault(name, {})[doc] = to_builtins(digest)
+    return found
+
+
+def _found_by(
+    rankings: Iterable[tuple[str, Ranking]], depth: int
+) -> dict[str, dict[str, list[str]]]:
+    found: dict[str, dict[str, set[str]]] = {}
+    for name, ranking in rankings:
+        for query, docs in ranking.items():
+            for doc in docs[:depth]:
+                found.setdefault(query, {}).setdefault(doc, set()).add(name)
+    return {
+        query: {doc: sorted(names) for doc, names in sorted(docs.items())}
+        for query, docs in sorted(found.items())
+    }
 
 
 def write_pool(pool: Pool, folder: Path, key: Path | None = None) -> list[Path]:
@@ -446,6 +482,12 @@ def pair_sheets(
 
 _ITEM: Final = ("labeller", "query", "doc", "shown")
 
+DIGESTS: Final = "digests"
+"""The member of a key with the digest of every document, by corpus."""
+
+FOUND_BY: Final = "found_by"
+"""The member of a key with the retrievers that found a document, by query and document."""
+
 
 def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
     """Return a key with checked ``items`` and ``max_grade``.
@@ -472,7 +514,29 @@ def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
     for item, entry in items.items():
         if not isinstance(entry, dict) or not all(isinstance(entry.get(n), str) for n in _ITEM):
             raise BadInputError(f"{path}: /items/{item[:80]}: expected {', '.join(_ITEM)} as text")
+    for member, is_right in ((DIGESTS, _is_digest), (FOUND_BY, _are_names)):
+        for name, docs in _object(value.get(member, {}), path, member).items():
+            for doc, one in _object(docs, path, member, name).items():
+                if not is_right(one):
+                    raise BadInputError(
+                        f"{path}: {pointer(member, name, doc)}: cannot be used; was the key edited?"
+                    )
     return value
+
+
+def _object(value: Any, path: Path, *parts: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInputError(f"{path}: {pointer(*parts)}: expected an object, found {kind(value)}")
+    return value
+
+
+def _is_digest(value: Any) -> bool:
+    fields = set(TextDigest.__struct_fields__)
+    return isinstance(value, dict) and set(value) == fields and digest_fault(value) is None
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(n, str) and n.strip() for n in value)
 
 
 COMMENTS: Final = "label_comments"
@@ -523,7 +587,7 @@ def read_pool(gold: GoldSet, sheets: Sequence[Path], key: Path) -> PoolReading:
             faults.append(f"{answer.where}: the query {query!r} is not in the gold set any more")
     if faults:
         raise BadInputError("\n".join(faults))
-    return _merged(gold, answers, items)
+    return _merged(gold, answers, known_items)
 
 
 def read_sheets(
@@ -558,9 +622,8 @@ def read_sheets(
     return answers, faults
 
 
-def _merged(
-    gold: GoldSet, answers: Sequence[Answer], items: Mapping[str, Mapping[str, str]]
-) -> PoolReading:
+def _merged(gold: GoldSet, answers: Sequence[Answer], key: Mapping[str, Any]) -> PoolReading:
+    items: Mapping[str, Mapping[str, str]] = key["items"]
     per_query: dict[str, list[Answer]] = {}
     for answer in answers:
         per_query.setdefault(items[answer.item]["query"], []).append(answer)
@@ -578,7 +641,7 @@ def _merged(
         comments = _comments(query, per_query.get(query.id, ()), items)
         if grades and query.source != "chair":
             promoted.append(query.id)
-        queries.append(_with(query, grades, before, comments))
+        queries.append(_with(query, grades, before, comments, key))
     return PoolReading(
         tuple(queries),
         n_items=len(answers),
@@ -596,11 +659,32 @@ def _with(
     grades: Mapping[tuple[str, str], int],
     before: Mapping[tuple[str, str], int],
     comments: list[Any] | None,
+    key: Mapping[str, Any],
 ) -> GoldQuery:
     if grades:
         both = {**before, **dict(sorted(grades.items()))}
         labels = tuple(Label(*pair, grade) for pair, grade in both.items())
-        query = replace(query, labels=labels, source="chair")
+        docs = {doc for _, doc in grades}
+        digests = key.get(DIGESTS, {}).get(query.corpus, {})
+        names = key.get(FOUND_BY, {}).get(query.id, {})
+        query = replace(
+            query,
+            labels=labels,
+            source="chair",
+            # An earlier digest is of the text that earlier labels were given to.
+            digests={
+                **{doc: TextDigest(**one) for doc, one in digests.items() if doc in docs},
+                **query.digests,
+            },
+            found_by={
+                **query.found_by,
+                **{
+                    doc: tuple(sorted({*found, *query.found_by.get(doc, ())}))
+                    for doc, found in names.items()
+                    if doc in docs
+                },
+            },
+        )
     if comments is not None:
         query = replace(query, extra={**query.extra, COMMENTS: comments})
     return query

@@ -834,7 +834,7 @@ def _gold_row(row: Mapping[str, Any], fields: FieldMap, text: Text) -> dict[str,
             # A digest of the original query: anyone could check a guess with it.
             corpus = text(named.get("corpus") or DEFAULT_CORPUS)
             new[name] = query_id(corpus, text(named["query"]))
-        elif standard != "anchors":
+        elif standard not in ("anchors", "digests"):
             new[name] = _hidden(value, text)
     return new
 

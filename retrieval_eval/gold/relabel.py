@@ -16,13 +16,14 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.agreement import DECISIONS
 from retrieval_eval.gold.chunks import Chunk, Key, Resolution, chunks, misplaced, resolve
 from retrieval_eval.gold.corpus import Corpus
+from retrieval_eval.gold.drift import Digester
 from retrieval_eval.gold.gold_set import gold_set_bytes, max_grade_of
 from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.gold.labelling import COMMENTS, pair_sheets, pool_files
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.user_files import read_user_json
 from retrieval_eval.model import Record, to_builtins
-from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet, Label
+from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet, Label, TextDigest
 from retrieval_eval.values import counted
 
 Status = Literal["moved", "carried", "absorbed", "queued", "dropped"]
@@ -92,8 +93,10 @@ class Row:
         resolutions: Mapping[str, Resolution],
         words: Mapping[str, str],
         new: Mapping[Key, Chunk],
+        digester: Digester,
     ) -> None:
         self.query = query
+        self.digester = digester
         self.resolutions = resolutions
         self.words = words
         self.new = new
@@ -175,7 +178,14 @@ class Row:
                 pair = label.labeller, target
                 labels[pair] = max(labels.get(pair, 0), label.grade)
         given = tuple(Label(*pair, grade) for pair, grade in labels.items())
-        row = replace(query, relevant=relevant, labels=given, anchors=self._anchors())
+        row = replace(
+            query,
+            relevant=relevant,
+            labels=given,
+            anchors=self._anchors(),
+            digests=self._digests(),
+            found_by=self._found_by(),
+        )
         fields = {
             name: [
                 {**one, "doc": target}
@@ -198,6 +208,19 @@ class Row:
                 if anchor is not None:
                     found[target] = anchor
         return found
+
+    def _digests(self) -> dict[str, TextDigest]:
+        corpus = self.query.corpus
+        targets = [t for doc in self.query.digests for t in self.targets.get(doc, ())]
+        found = {target: self.digester.digest(corpus, target) for target in targets}
+        return {target: one for target, one in found.items() if one is not None}
+
+    def _found_by(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, set[str]] = {}
+        for doc, names in self.query.found_by.items():
+            for target in self.targets.get(doc, ()):
+                found.setdefault(target, set()).update(names)
+        return {target: tuple(sorted(names)) for target, names in found.items()}
 
     def _marks(self) -> list[dict[str, Any]]:
         """Return the documents that got their grade from another one, with how it was matched."""
@@ -296,13 +319,14 @@ def relabel(gold: GoldSet, old: Corpus, new: Corpus, *, sources: Path | None = N
     for chunk in after.values():
         by_digest.setdefault((chunk.key[0], chunk.sha256), chunk.key[1])
     results = []
+    digester = Digester(new)
     for query in gold.queries:
         found = {
             doc: _resolution(query, doc, before, resolutions, by_digest)
             for doc in dict.fromkeys([*query.relevant, *(label.doc for label in query.labels)])
         }
         words = {d: before[query.corpus, d].words for d in found if (query.corpus, d) in before}
-        results.append(Row(query, found, words, after).result())
+        results.append(Row(query, found, words, after, digester).result())
     statuses = tuple(pair for result in results for pair in result.statuses)
     _check_old(statuses, old)
     queries = tuple(result.query for result in results)

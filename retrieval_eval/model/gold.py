@@ -65,6 +65,35 @@ class Anchor(Record, frozen=True, forbid_unknown_fields=True):
     sha256: Annotated[Sha256, about("SHA-256 of the span as UTF-8")]
 
 
+SKETCH_SIZE: Final = 32
+"""The most hashes that each sketch of a text holds."""
+
+_Sketch = Annotated[str, Meta(pattern=rf"^([0-9a-f]{{8}}){{0,{SKETCH_SIZE}}}$")]
+
+
+class TextDigest(Record, frozen=True, forbid_unknown_fields=True):
+    """Digest of the text that was labelled: Unicode NFC, white space collapsed.
+
+    The text cannot be read from it, though a guess at the text can be checked.
+    """
+
+    sha256: Annotated[Sha256, about("SHA-256 of the text as UTF-8")]
+    n_words: Annotated[Count, about("Words of the text")]
+    head: Annotated[
+        str,
+        about("The hash of its first five words, 8 hexadecimal digits; empty without words"),
+        Meta(pattern=r"^([0-9a-f]{8})?$"),
+    ]
+    sketch: Annotated[
+        _Sketch,
+        about(
+            "The smallest hashes of its runs of five words that no other document of the corpus"
+            " had, 8 hexadecimal digits each"
+        ),
+    ]
+    shared: Annotated[_Sketch, about("The same of the runs that others had too")]
+
+
 class GoldRow(Record, frozen=True):
     """One row of a gold set: a query with its judged documents.
 
@@ -109,6 +138,13 @@ class GoldRow(Record, frozen=True):
     ] = ()
     anchors: Annotated[
         Mapping[str, Anchor], about("Judged document to the span of source text it was cut from")
+    ] = field(default_factory=dict)
+    digests: Annotated[
+        Mapping[str, TextDigest], about("Labelled document to the digest of the text labelled")
+    ] = field(default_factory=dict)
+    found_by: Annotated[
+        Mapping[str, tuple[NonBlank, ...]],
+        about("Labelled document to the retrievers that had returned it when it was labelled"),
     ] = field(default_factory=dict)
 
     @classmethod

@@ -84,6 +84,17 @@ class MetricDifference(Record, frozen=True, kw_only=True):
     n_up: Annotated[Count, about("Pairs whose value rose", unit="queries")]
     n_down: Annotated[Count, about("Pairs whose value fell", unit="queries")]
     is_flagged: Annotated[bool, about("Moved by more than the flag level")]
+    unproved_low_points: Annotated[
+        float | None,
+        about(
+            "The change if unproved claims are unsupported in b and supported in a; absent where "
+            "no claim is unproved",
+            unit="points",
+        ),
+    ] = None
+    unproved_high_points: Annotated[
+        float | None, about("The change if it is the other way round", unit="points")
+    ] = None
 
 
 class DiffSlice(Record, frozen=True, kw_only=True):
@@ -147,6 +158,29 @@ class SetupDifference(Record, frozen=True, kw_only=True):
     field: Annotated[str, about("Which, such as an option of the retriever")]
     a: Annotated[str | None, about("In run a; null where it has none")]
     b: Annotated[str | None, about("In run b; null where it has none")]
+
+
+class SplitMetric(Record, frozen=True, kw_only=True):
+    """The change of one metric, by what made it; without numbers where no query has all three."""
+
+    before: Annotated[float | None, about("The earlier run with its own labels", unit="0–1")]
+    between: Annotated[
+        float | None,
+        about("Its rankings, in the words of the later corpus, with the later labels", unit="0–1"),
+    ]
+    after: Annotated[float | None, about("The later run with its own labels", unit="0–1")]
+    total: Annotated[float | None, about("labels plus retrieval", unit="points")]
+    labels: Annotated[float | None, about("between minus before", unit="points")]
+    retrieval: Annotated[float | None, about("after minus between", unit="points")]
+    n: Annotated[Count, about("Queries that have the metric in all three", unit="queries")]
+    n_left_out: Annotated[Count, about("Queries that have it in some of them", unit="queries")]
+
+
+class LabelSplit(Record, frozen=True, kw_only=True):
+    """How much of the change labels made, and how much retrieval."""
+
+    n_queries: Annotated[Count, about("Queries of both runs", unit="queries")]
+    metrics: Annotated[dict[str, SplitMetric], about("By name")]
 
 
 class QueryValues(Record, frozen=True, kw_only=True):
@@ -258,6 +292,12 @@ class SearchDiff(Record, frozen=True, kw_only=True):
             " in one run only"
         ),
     ] = EMPTY_LIST
+    label_split: Annotated[
+        LabelSplit | None,
+        about(
+            "What labels and retrieval each did to every metric, where both gold sets were given"
+        ),
+    ] = None
     setup: Annotated[
         tuple[SetupDifference, ...],
         about("Every field of the set-up that differs, versions and settings included"),

@@ -31,12 +31,14 @@ from retrieval_eval.model.search_diff import (
     MetricDifference,
     MovedDocument,
     QueryDifference,
+    QueryOutcome,
 )
 from retrieval_eval.model.search_run import (
     Claim,
     Component,
     MetricChange,
     MetricMean,
+    NullMean,
     QueryContribution,
     QueryResult,
     RankedDocument,
@@ -654,6 +656,16 @@ SEARCH_FRAMES: Final[Frames] = {
         "one row a component of the composite",
         _fields(Component, "name value floor ceiling margin n passes", at="composite/components[]"),
     ),
+    "null_systems": _frame(
+        "one row a metric and system without skill: what it would get",
+        "measure | text | | Metric | null_systems/systems/*/metrics key",
+        "system | text | code | random, permuted or popular | null_systems/systems key",
+        _fields(
+            NullMean,
+            "value ci_low ci_high n difference difference_low difference_high is_beaten reason",
+            at="null_systems/systems/*/metrics/*",
+        ),
+    ),
     "roc": _frame(
         "one row a threshold of the top score: what refusing below it does",
         _fields(RocPoint, "threshold true_positive_rate false_refusal_rate", at="abstention/roc[]"),
@@ -663,7 +675,8 @@ SEARCH_FRAMES: Final[Frames] = {
         "id | text | | Query id of the gold set | query",
         _fields(
             Claim,
-            "claim=text is_substantive supported_by in_context reason",
+            "claim=text is_substantive supported_by is_unproved veto in_context "
+            "is_context_unproved reason",
             at="claims/queries[]/claims[]",
             claim="The claim; absent in private reports",
         ),
@@ -768,6 +781,10 @@ DIFF_FRAMES: Final[Frames] = {
         _fields(QueryDifference, "id", at="queries[]"),
         "metric | text | | Metric it moved | queries[]/contributions key",
         _fields(QueryDifference, "points=contributions/*", at="queries[]"),
+    ),
+    "outcomes": _frame(
+        "one row a query that failed, or that the runs did not both answer, refuse or leave empty",
+        _fields(QueryOutcome, "id query a b", at="outcomes[]", query=_ASKED),
     ),
     "documents": _frame(
         "one row a query, cut-off and document that came or went",

@@ -32,6 +32,12 @@ class Link(str):
         return link
 
 
+class Strong(str):
+    """The text of a cell, or of a part of it, that stands out: what it says does so too."""
+
+    __slots__ = ()
+
+
 class Links(str):
     """The text of a cell made of several parts, of which some are a :class:`Link` each.
 
@@ -65,7 +71,8 @@ class Table:
     """A table of formatted text, of which cells may be :class:`Link` or :class:`Links`.
 
     ``align`` says ``left`` or ``right`` for each column; the first column holds row headers.
-    ``notes`` are printed below it.
+    ``notes`` are printed below it. ``kind`` is ``rankings`` for two rankings side by side, whose
+    rows are neither sorted nor searched.
     """
 
     key: str
@@ -74,6 +81,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     align: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    kind: Literal["", "rankings"] = ""
 
     def alignment(self, column: int) -> str:
         """Return the alignment of a column; all but the first are right-aligned by default."""

@@ -32,6 +32,7 @@ from retrieval_eval.search.guard.files import guard_of
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds
+from retrieval_eval.search.label_split import read_relabelled
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.run_names import named_run
@@ -371,6 +372,9 @@ def load_diff(
     flag_points: float = DEFAULT_FLAG_POINTS,
     queries: str | Path = "",
     noise: str | Path = "",
+    gold: str | Path = "",
+    old_gold: str | Path = "",
+    mapping: str | Path = "",
     seed: int = DEFAULT_SEED,
     where: str = "",
     privacy: bool = False,
@@ -395,6 +399,9 @@ def load_diff(
         A pinned list, shown as a slice of its own.
     noise
         A noise file, to show changes beside what mere repetition does.
+    gold, old_gold, mapping
+        The gold set of ``b``, that of ``a``, and after a re-chunking what it wrote
+        (``relabel.json``), to split the change into what labels did and what retrieval did.
     seed
         Seed of resampling.
     where, privacy, pages
@@ -420,6 +427,7 @@ def load_diff(
     accepted = accept.split(",") if isinstance(accept, str) else accept
     floor, listed = _file(chosen["noise"]), _file(queries)
     pinned = read_pinned(listed).ids if listed else None
+    relabelled = read_relabelled(_file(old_gold), _file(gold), _file(mapping))
     document = diff(
         first.run,
         second.run,
@@ -427,6 +435,7 @@ def load_diff(
         flag_points=flag_points,
         seed=seed,
         pinned=pinned,
+        relabelled=relabelled,
     )
     found = SearchDiff(
         document,
@@ -436,8 +445,9 @@ def load_diff(
         notices=(*first.notices, *second.notices),
         guard=guard_of(first.path, second.path, floor),
         pinned=pinned,
+        relabelled=relabelled,
         privacy=privacy,
-        places=Places.of(*shown_names(second.run, first.run, None)) if pages else None,
+        places=Places.of(*shown_names(second.run, first.run, both=True)) if pages else None,
     )
     return found.filter(where) if where else found
 

@@ -33,15 +33,20 @@ if TYPE_CHECKING:
 QUERIES_A_PAGE: Final = 200
 DOCUMENTS_A_PAGE: Final = 300
 
-
-FEW_DOCUMENTS: Final = 5_000
-"""Up to so many documents all are listed; of more, those that belong to two queries or more."""
-
-
 TOP = 10
 """Documents listed of each ranking; relevant ones further down are named below the table."""
 APPEARANCES = 25
 """Queries listed of each document."""
+MOST_QUERIES: Final = 1000
+MOST_DOCUMENTS: Final = 3000
+"""Queries and documents with a place on these pages; of more, those that tell most are chosen."""
+_CHOSEN_QUERIES: Final = (
+    "Chosen: those that failed, then those that moved, then the lowest nDCG@10. "
+    "The CSV files beside the report have every query."
+)
+_CHOSEN_DOCUMENTS: Final = (
+    "Chosen: relevant ones of the queries shown, then those that came back for most of these."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +105,50 @@ def _placed(kind: str, prefix: str, names: Iterable[str], size: int) -> Iterable
 
 
 def shown_names(
-    run: StoredRun, before: StoredRun | None, gold: GoldSet | None
+    run: StoredRun, before: StoredRun | None, gold: GoldSet | None = None, *, both: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Return the ids of the queries and documents that have a place on these pages."""
-    found = {query.id: query for query in run.queries}
-    known = {query.id: query for query in (gold.queries if gold else ())}
+    """Return the ids of the queries and documents that have a place on these pages.
+
+    Of more than :data:`MOST_QUERIES`, those that failed come first, then those that moved, then
+    those with the lowest nDCG@10. With ``both`` the queries of ``before`` alone are there too.
+    """
     old = {query.id: query for query in (before.queries if before else ())}
+    found = {query.id: query for query in run.queries}
+    found |= {name: query for name, query in old.items() if both and name not in found}
+    names = list(found)
+    if len(names) > MOST_QUERIES:
+        names = sorted(names, key=lambda name: (*_urgency(found[name], old.get(name)), name))
+        chosen = set(names[:MOST_QUERIES])
+        names = [name for name in found if name in chosen]
+    known = {query.id: query for query in (gold.queries if gold else ())}
     docs: Counter[str] = Counter()
-    for name, query in found.items():
-        own = {d.doc for one in (query, old.get(name)) for d in (one.ranking[:TOP] if one else ())}
-        relevant = known[name].relevant if name in known else {}
-        docs.update(own | {doc for doc, grade in relevant.items() if grade >= 1})
-    is_few = len(docs) <= FEW_DOCUMENTS
-    return list(found), sorted(doc for doc, n in docs.items() if is_few or n > 1)
+    relevant: set[str] = set()
+    for name in names:
+        for one in (found[name], old.get(name)):
+            top = one.ranking[:TOP] if one else ()
+            docs.update(d.doc for d in top)
+            relevant.update(d.doc for d in top if (d.grade or 0) >= 1)
+        judged = known[name].relevant if name in known else {}
+        relevant.update(doc for doc, grade in judged.items() if grade >= 1)
+    docs.update(dict.fromkeys(relevant, 0))
+    order = sorted(docs, key=lambda doc: (doc not in relevant, -docs[doc], doc))
+    return names, sorted(order[:MOST_DOCUMENTS])
+
+
+def _urgency(query: QueryResult, before: QueryResult | None) -> tuple[int, float]:
+    """Return by what a query is chosen, the smallest first: failed, moved most, ranked worst."""
+    if query.status == "failed" or (before is not None and before.status == "failed"):
+        return 0, 0.0
+    if before is not None and before is not query:
+        moved = [
+            abs(new - old)
+            for name, new in query.metrics.items()
+            if new is not None and (old := before.metrics.get(name)) is not None
+        ]
+        if any(moved):
+            return 1, -max(moved)
+    value = query.metrics.get("nDCG@10")
+    return 2, 2.0 if value is None else value
 
 
 def write_pages(view: Searched, folder: Path, *, title: str) -> list[tuple[str, str]]:
@@ -130,11 +166,19 @@ def write_pages(view: Searched, folder: Path, *, title: str) -> list[tuple[str, 
     """
     for former in (*folder.glob("queries*.html"), *folder.glob("documents*.html")):
         remove(former, folder)
-    new = {query.id: query for query in view.runs[-1].queries}
+    is_diff = len(view.runs) > 1
     old = {query.id: query for query in (view.before.queries if view.before else ())}
-    docs = _appearances(view, new, old)
+    new = {query.id: query for query in view.runs[-1].queries}
+    every = new | {name: query for name, query in old.items() if is_diff and name not in new}
+    places = view.places
+    if not places.queries:
+        places = Places.of(*shown_names(view.runs[-1], view.before, view.gold, both=is_diff))
+    names = list(places.queries)
+    docs = _appearances(view, names, new, old)
+    docs = {doc: docs.get(doc, []) for doc in places.documents}
+    side_by_side = _side_by_side(view, names)
     kinds = (
-        ("queries", "Queries", pages("queries", list(new), QUERIES_A_PAGE)),
+        ("queries", "Queries", pages("queries", names, QUERIES_A_PAGE)),
         ("documents", "Documents", pages("documents", list(docs), DOCUMENTS_A_PAGE)),
     )
     for kind, head, files in kinds:
@@ -142,27 +186,57 @@ def write_pages(view: Searched, folder: Path, *, title: str) -> list[tuple[str, 
             n = len(own)
             if kind == "queries":
                 finding = f"{counted(n, 'query')}, each with the first {TOP} documents"
-                found = [_query(view, new[name], old.get(name)) for name in own]
-                tables = [_index(view, [new[name] for name in own]), *found]
+                said = _CHOSEN_QUERIES if len(names) < len(every) else ""
+                found = [
+                    side_by_side.get(name) or _query(view, every[name], old.get(name))
+                    for name in own
+                ]
+                tables = [_index(view, [every[name] for name in own]), *found]
+                if side_by_side:
+                    finding = f"{counted(n, 'query')}, each with both rankings"
+                if said:
+                    finding += f"; these pages have {len(names):,} of {len(every):,}"
             else:
                 finding = f"{counted(n, 'document')}, each with the queries it came back for"
+                said = _CHOSEN_DOCUMENTS if len(docs) == MOST_DOCUMENTS else ""
                 tables = [_document(view, doc, docs[doc]) for doc in own]
             around = [name for name, _ in files]
             page = _page(
-                head, title, finding, tables, around, place, is_simulated=view.n_simulated > 0
+                *(head, title, finding, said, tables, around, place),
+                is_simulated=view.n_simulated > 0,
             )
             write_text(folder / file, page)
+    which = {
+        "queries": "every query" if len(names) == len(every) else counted(len(names), "query"),
+        "documents": "their documents"
+        if len(docs) == MOST_DOCUMENTS
+        else "every document of these queries",
+    }
     return [
-        (files[0][0], f"every {kind[:-1].replace('querie', 'query')} with its rankings and grades")
+        (files[0][0], f"{which[kind]} with rankings and grades")
         for kind, _, files in kinds
         if files
     ]
+
+
+def _side_by_side(view: Searched, names: Sequence[str]) -> dict[str, Table]:
+    """Return the tables of the queries of a difference by id; nothing for a run."""
+    from retrieval_eval.report.search_diff import SearchDiff
+    from retrieval_eval.report.side_by_side import ranking_table
+
+    if not isinstance(view, SearchDiff):
+        return {}
+    return {
+        query.id: ranking_table(view, query, key("query", query.id), whole=TOP)
+        for query in view.compare(names)
+    }
 
 
 def _page(
     head: str,
     title: str,
     finding: str,
+    said: str,
     tables: Sequence[Table],
     files: Sequence[str],
     place: int,
@@ -177,7 +251,7 @@ def _page(
         f"[{i}]({file})" for i, file in enumerate(files, 1) if len(files) > 1 and i - 1 != place
     ]
     mark = simulated.TITLE if is_simulated else ""
-    block = Block("section", finding, exhibits=tuple(tables))
+    block = Block("section", finding, (said,) if said else (), tuple(tables))
     data = {"text/html": to_html(block)}
     output = library.new_output("display_data", data=data)
     cells = [
@@ -276,20 +350,22 @@ _Appearance = tuple[str, int | None, int | None, int | None]
 
 
 def _appearances(
-    view: Searched, new: Mapping[str, QueryResult], old: Mapping[str, QueryResult]
+    view: Searched,
+    names: Iterable[str],
+    new: Mapping[str, QueryResult],
+    old: Mapping[str, QueryResult],
 ) -> dict[str, list[_Appearance]]:
     found: dict[str, list[_Appearance]] = defaultdict(list)
-    for name, query in new.items():
-        now = {d.doc: i for i, d in enumerate(query.ranking, 1)}
-        was = {d.doc: i for i, d in enumerate(old[name].ranking, 1)} if name in old else {}
-        graded = (*query.ranking, *(old[name].ranking if name in old else ()))
-        grades = {d.doc: d.grade for d in graded}
-        grades |= {doc: grade for doc, grade, _ in view.relevant_of(query)}
+    for name in names:
+        rankings = [side[name].ranking if name in side else () for side in (new, old)]
+        now, was = ({d.doc: i for i, d in enumerate(one, 1)} for one in rankings)
+        grades = {d.doc: d.grade for one in rankings for d in one}
+        if name in new:
+            grades |= {doc: grade for doc, grade, _ in view.relevant_of(new[name])}
         for doc, grade in grades.items():
             if min(now.get(doc, TOP + 1), was.get(doc, TOP + 1)) <= TOP or (grade or 0) >= 1:
                 found[doc].append((name, grade, now.get(doc), was.get(doc)))
-    kept = found if len(found) <= FEW_DOCUMENTS else found.keys() & view.places.documents.keys()
-    return {doc: found[doc] for doc in sorted(kept)}
+    return {doc: found[doc] for doc in sorted(found)}
 
 
 def _document(view: Searched, doc: str, found: Sequence[_Appearance]) -> Table:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.search_diff import ComparedQuery, LabelSplit
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import DIFF_FRAMES
+from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
 from retrieval_eval.search.diff import diff
+from retrieval_eval.search.label_split import Relabelled
 from retrieval_eval.search.part import part_of
+from retrieval_eval.search.query_diff import compare_queries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +51,8 @@ class SearchDiff(Searched):
         The ruling of the guard on B against A, or in a sentence why there is none.
     pinned
         Ids of the pinned list that is shown as a slice of its own.
+    relabelled
+        The gold sets of both runs, as for :func:`retrieval_eval.search.diff.diff`.
     privacy
         Queries go by their ids, and messages of the retriever are left out.
     places
@@ -74,6 +80,7 @@ class SearchDiff(Searched):
         notices: tuple[str, ...] = (),
         guard: GuardRuling | str = NO_RULING,
         pinned: Collection[str] | None = None,
+        relabelled: Relabelled | None = None,
         privacy: bool = False,
         places: Places | None = None,
         part: Filter | None = None,
@@ -99,6 +106,7 @@ class SearchDiff(Searched):
         self.notices = notices
         self.guard = guard
         self.pinned = pinned
+        self.relabelled = relabelled
 
     def filter(self, where: Where) -> SearchDiff:
         """Return the difference over the queries that pass a condition, measured anew.
@@ -120,6 +128,7 @@ class SearchDiff(Searched):
             flag_points=self.document.settings.flag_points,
             seed=self.document.settings.seed,
             pinned=None if self.pinned is None else set(self.pinned) & ids,
+            relabelled=self.relabelled,
         )
         return SearchDiff(
             found,
@@ -129,17 +138,41 @@ class SearchDiff(Searched):
             notices=self.notices,
             guard=PART_ONLY,
             pinned=self.pinned,
+            relabelled=self.relabelled,
             privacy=self.privacy,
-            places=Places.of(*shown_names(b, a, None)) if self.places.queries else None,
+            places=Places.of(*shown_names(b, a, both=True)) if self.places.queries else None,
             part=part,
         )
 
     # --- facts ---
 
     @property
+    def label_effects(self) -> LabelSplit | None:
+        """What labels and what retrieval did to every metric; None without both gold sets."""
+        return self.document.label_split
+
+    def compare(self, names: Sequence[str]) -> tuple[ComparedQuery, ...]:
+        """Return some queries by id, each with both rankings and all its metrics.
+
+        Raises
+        ------
+        BadInputError
+            When neither run has one of them.
+        """
+        a, b = self.runs
+        return compare_queries(self.document, a, b, names).queries
+
+    @property
     def ruling(self) -> GuardRuling | None:
         """The ruling of the guard on B against A; None where it could not be asked."""
         return None if isinstance(self.guard, str) else self.guard
+
+    @property
+    def carriers(self) -> Block:
+        """The queries that carry the change, each with both rankings side by side."""
+        from retrieval_eval.report.side_by_side import carriers
+
+        return carriers(self)
 
     # --- frames ---
 
@@ -178,6 +211,16 @@ class SearchDiff(Searched):
     def changes(self) -> pd.DataFrame:
         """One row a part of the queries and metric: the change in points."""
         return self._changed("changes")
+
+    @frames.handed_out
+    def outcomes(self) -> pd.DataFrame:
+        """One row a query that failed, or that the runs did not both answer, refuse or ask."""
+        columns = _COLUMNS["outcomes"]
+        found = [
+            read_row(one, columns, {"query": self.title(one.id, 10_000)} if self.privacy else {})
+            for one in self.document.outcomes
+        ]
+        return make_frame(found, columns)
 
     @frames.handed_out
     def documents(self) -> pd.DataFrame:

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRow, GuardRuling
-from retrieval_eval.model.search_run import GoldSetFacts, MetricMean, RunStatus
+from retrieval_eval.model.search_run import GoldSetFacts, LabelFacts, MetricMean, RunStatus
+from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report.exhibits import Block, Table, strip, within
 from retrieval_eval.report.names import SHOWN, SOURCES, WORDS, reason
 from retrieval_eval.report.numbers import MISSING, count, finite, interval, of, rate, signed
@@ -26,9 +29,12 @@ from retrieval_eval.report.searched import (
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.words import MAX_WORDS
 from retrieval_eval.search.guard.rendering import WORDS as VERDICTS
+from retrieval_eval.search.label_facts import circularity_sentence
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import moved_words
+from retrieval_eval.search.trust import line as trust_line
+from retrieval_eval.search.trust import warnings
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
@@ -93,11 +99,18 @@ def _run_facts(run: SearchRun) -> dict[str, str]:
         "Gold set": f"{counted(gold.n_queries, 'query')}, "
         + counted(gold.n_labelled_pairs, "labelled pair"),
         "Labels": label_sources(gold),
+        "Label origin": "" if run.part else label_origin(stored.labels),
         "Queries": integrity(stored.status),
+        "Answers": _answers(stored),
         "Unjudged": "" if judged is None else f"{percent(1 - judged)} of the first ten documents",
         "Compared with": _compared_with(run),
         "Review backlog": "" if run.part else backlog(run.backlog),
     }
+
+
+def _answers(stored: StoredRun) -> str:
+    parts = [trust_line(stored), *(f"WARNING: {sentence}" for sentence in warnings(stored))]
+    return ". ".join(parts)
 
 
 def _compared_with(run: SearchRun) -> str:
@@ -132,10 +145,10 @@ def _diff_facts(diff: SearchDiff) -> dict[str, str]:
 
 def setup_finding(diff: SearchDiff) -> str:
     """Return how many settings differ."""
-    n = len(diff.document.changes)
+    n = len(diff.document.setup)
     if not n:
         return "The set-up of both runs is recorded as the same"
-    return f"The set-up differs in {counted(n, 'setting')}"
+    return f"The set-up differs in {counted(n, 'field')}"
 
 
 def ruling_words(ruling: GuardRuling) -> str:
@@ -160,6 +173,19 @@ def label_sources(gold: GoldSetFacts) -> str:
     found = sorted(gold.sources.items(), key=lambda item: (item[0] != "chair", item[0]))
     parts = [f"{count(n)} {SOURCES.get(source) or visible(source, 24)}" for source, n in found]
     return f"{', '.join(parts)}{': provisional' if gold.is_provisional else ''}"
+
+
+def label_origin(facts: LabelFacts | None) -> str:
+    """Return how many relevant labels came from the measured retriever alone.
+
+    Examples
+    --------
+    >>> label_origin(None)
+    ''
+    """
+    if facts is None:
+        return ""
+    return circularity_sentence(replace(facts.circularity, retriever="this retriever"))
 
 
 def integrity(status: RunStatus) -> str:

@@ -17,7 +17,13 @@ from retrieval_eval.gold.agreement import disagreements
 from retrieval_eval.gold.backlog import STATUSES
 from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.model.search_diff import MovedDocument, MovedDocuments
-from retrieval_eval.model.search_run import Abstention, QueryResult, RefusalRate
+from retrieval_eval.model.search_run import (
+    Abstention,
+    NullSystems,
+    QueryResult,
+    RefusalRate,
+    ShareWithInterval,
+)
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
@@ -61,9 +67,18 @@ from retrieval_eval.report.searched import (
     objects,
     values_of,
 )
+from retrieval_eval.search.claims.summary import (
+    agreement_words,
+    bounds_words,
+    unproved_words,
+    why_advisory_of,
+)
+from retrieval_eval.search.diff_text import OUTCOMES
 from retrieval_eval.search.guard.rendering import HEAD, cells, method, remarks
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
+from retrieval_eval.search.null_systems import WORDS as NULL_SYSTEMS
+from retrieval_eval.search.null_systems import not_beaten, null_sentences
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
@@ -353,14 +368,11 @@ def both_setups(diff: SearchDiff) -> pd.DataFrame:
         for side, found in zip(SIDES, (document.a, document.b), strict=True)
     ]
     head = ("Run", "Label", "Measured", "Retriever", "Gold set", "Queries", "Failed")
-    shown = "; ".join(visible(change, 160) for change in document.changes[:12])
     return says(
         table(head, rows),
         "sides",
-        setup_finding(diff),
+        f"{counted(document.n_queries_in_both, 'query')} were asked in both runs",
         "The two runs",
-        *(f"Accepted although it differs: {one.difference}." for one in document.accepted),
-        f"Changed: {shown}." if document.changes and not diff.privacy else "",
         diff.withheld or "",
         *document.notices,
         *diff.notices,
@@ -490,7 +502,11 @@ def stale_labels(run: SearchRun) -> pd.DataFrame:
         why = f"Labels were not compared with the corpus, because {missing} not read."
         return nothing("stale-labels", "Whether labels are stale is not known", why)
     n = sum(len(query.relevant) for query in gold.queries)
-    anchored = sum(doc in query.anchors for query in gold.queries for doc in query.relevant)
+    anchored = sum(
+        doc in query.anchors or doc in query.digests
+        for query in gold.queries
+        for doc in query.relevant
+    )
     frame = run.stale_labels
     if not len(frame):
         why = (
@@ -502,7 +518,10 @@ def stale_labels(run: SearchRun) -> pd.DataFrame:
     found = {code: int((frame["reason"] == code).sum()) for code in (DOCUMENT_GONE, TEXT_CHANGED)}
     words = {DOCUMENT_GONE: "gone", TEXT_CHANGED: "of another text"}
     counts = " and ".join(f"{k:,} {words[code]}" for code, k in found.items() if k)
-    bare = f"{of(n - anchored, n)} labels have no anchor: only their ids could be checked."
+    bare = (
+        f"{of(n - anchored, n)} labels have neither anchor nor digest: only their ids could be"
+        " checked."
+    )
     return says(
         run.named(frame),
         "stale-labels",
@@ -559,6 +578,59 @@ def means(run: SearchRun) -> pd.DataFrame:
         empty="The run holds no metric.",
         columns=("measure", "value", "Interval", "n", "n_not_computable", "Ties", "unjudged_high"),
     )
+
+
+def null_systems(run: SearchRun) -> pd.DataFrame:
+    """Return what systems without skill would get beside the means of the run."""
+    block = run.stored.null_systems
+    if block is None:
+        why = "The run was measured before they were, or no query has a relevant document."
+        if run.part is not None:
+            why = "They are compared with whole runs, so a part has none."
+        return nothing("null-systems", "What a system without skill would get is not known", why)
+    means = [mean for system in block.systems.values() for mean in system.metrics.values()]
+    n_known = sum(mean.is_beaten is not None for mean in means)
+    n_failed = len(not_beaten(block))
+    finding = f"The run is better than systems without skill in all {n_known} comparisons"
+    if n_failed:
+        finding = f"The run is no better than a system without skill in {of(n_failed, n_known)}"
+        finding += " comparisons"
+    elif not n_known:
+        finding = "Too few queries to compare the run with systems without skill"
+    names = [name for name in run.measures if name in block.systems["random"].metrics]
+    rows = (
+        (name, run.stored.metrics[name].value, *(_null(block, s, name) for s in NULL_SYSTEMS))
+        for name in names
+    )
+    heads = {name: f"{words[:1].upper()}{words[1:]}" for name, words in NULL_SYSTEMS.items()}
+    gone = any(m.reason == "no_corpus_size" for m in block.systems["random"].metrics.values())
+    return says(
+        table(("measure", "value", *NULL_SYSTEMS), rows),
+        "null-systems",
+        finding,
+        "What a system without skill would get on the same queries and labels "
+        f"(n = {block.n_queries}), with intervals",
+        "Random documents: expected values. Labels of other queries: this run, scored with the "
+        f"labels of up to {block.n_permutations} other queries of the corpus. The most popular "
+        "documents: always those that are relevant to most other queries of the corpus.",
+        "Not beaten: the interval of the mean difference (Student's t, queries as units) reaches 0."
+        if n_failed
+        else "",
+        "How many documents a corpus holds is not known, and so what random ones would get; "
+        "`search run --corpus-file` records it."
+        if gone
+        else "",
+        *null_sentences(run.stored, ()),
+        columns={"measure": "", "value": "This run", **heads},
+    )
+
+
+def _null(block: NullSystems, system: str, name: str) -> str | None:
+    mean = block.systems[system].metrics.get(name)
+    if mean is None or mean.value is None:
+        return None
+    more = "" if mean.ci_low is None else f" {brackets(mean.ci_low, mean.ci_high)}"
+    return f"{rate(mean.value)}{more}{', not beaten' if mean.is_beaten is False else ''}"
 
 
 def _ties(low: float | None, high: float | None) -> str | None:
@@ -690,14 +762,18 @@ def moves(view: Searched, metrics: Sequence[str] = SHOWN) -> pd.DataFrame:
         largest = (max((abs(row[i]) for i in of), default=0.0) for of in (headline, every))
         return (*(-value for value in largest), row[0])
 
-    other = "Other first document"
+    other, what = "Other first document", "Relevant documents that moved"
     undecided = (
         "There is no verdict: what follows shows single queries, and their sum is no measured "
         "difference."
     )
     sign = "now − before" if isinstance(view, SearchRun) else "B − A"
+    rows.sort(key=size)
+    frame = view.named(table(("id", *metrics, other), rows))
+    if isinstance(view, SearchDiff):
+        frame = frame.assign(**{what: objects(frame, _moves_of_relevant(view, rows))})
     return says(
-        view.named(table(("id", *metrics, other), sorted(rows, key=size))),
+        frame,
         "contributions",
         f"{of(len(view.moved), view.n_compared)} queries moved" if view.moved else "No query moved",
         "Queries that moved one of these metrics, by the points they add to its difference",
@@ -707,10 +783,101 @@ def moves(view: Searched, metrics: Sequence[str] = SHOWN) -> pd.DataFrame:
         "n, in points, and what all add is the difference. 0 is unchanged, 0.00 a change below "
         "0.005 points.",
         empty="No query moved any of these metrics.",
-        columns=("query", "corpus", *metrics, other),
+        columns=("query", "corpus", *metrics, other, *([what] if what in frame else [])),
         formats=dict.fromkeys(metrics, "points"),
         file="contributions.csv",
     )
+
+
+def _moves_of_relevant(diff: SearchDiff, rows: Sequence[Sequence[Any]]) -> list[Links | None]:
+    """Return the relevant documents of queries that have another rank, as before → after."""
+    sides = [{query.id: query.ranking for query in run.queries} for run in diff.runs]
+    found: list[Links | None] = []
+    for name, *_ in rows:
+        rankings = [side.get(name, ()) for side in sides]
+        ranks = [{d.doc: i for i, d in enumerate(ranking, 1)} for ranking in rankings]
+        grades = {d.doc: d.grade for ranking in rankings for d in ranking if (d.grade or 0) >= 1}
+        moved = [(ranks[0].get(doc), ranks[1].get(doc), doc) for doc in grades]
+        moved = [one for one in moved if one[0] != one[1]]
+        moved.sort(key=lambda one: (min(one[0] or 10**6, one[1] or 10**6), one[2]))
+        parts: list[str] = [
+            Links(
+                Link(visible(doc, 32), diff.places.of_document(doc)),
+                f" {old or 'none'} → {new or 'none'}",
+            )
+            for old, new, doc in moved[:MAX_DOCS]
+        ]
+        parts += [f"{len(moved) - MAX_DOCS} more"] if len(moved) > MAX_DOCS else []
+        found.append(Links.joined(", ", parts) or None)
+    return found
+
+
+def outcomes(diff: SearchDiff) -> pd.DataFrame:
+    """Return the queries that a run failed on, or that one run alone was asked, refused or empty.
+
+    They are shown as what they are, never as 0.
+    """
+    rows = [(one.id, OUTCOMES[one.a], OUTCOMES[one.b]) for one in diff.document.outcomes]
+    counts = Counter((old, new) for _, old, new in rows)
+    parts = [f"{n:,} {old} → {new}" for (old, new), n in counts.most_common(6)]
+    a, b = diff.names
+    return says(
+        diff.named(table(("id", "a", "b"), rows)),
+        "outcomes",
+        f"{counted(len(rows), 'query')} failed, or one run alone answered: {'; '.join(parts)}"
+        if rows
+        else "Both runs answered the same queries",
+        "Queries that failed, were asked in one run only, or were refused or empty in one run only",
+        "A query that failed or was not asked has no metric: it is left out of every difference "
+        "and counts as no 0. One that was refused, or for which nothing was returned, is a "
+        "legitimate answer; where a document is relevant its metrics are those of the documents "
+        "that came back, 0 without any.",
+        empty="No query failed, and each was asked, answered, refused or left empty by both runs.",
+        columns={"query": "", "corpus": "", "a": a, "b": b},
+        file="outcomes.csv",
+    )
+
+
+def setup_fields(diff: SearchDiff) -> pd.DataFrame:
+    """Return the fields of the set-up in which the runs differ, with both values."""
+    found = diff.document.setup
+    shown = [one for one in found if not diff.privacy or _is_public(one.field)]
+    hidden = len(found) - len(shown)
+    rows = [
+        (
+            visible(one.field, 60),
+            *(None if value is None else visible(value, 120) for value in (one.a, one.b)),
+        )
+        for one in shown
+    ]
+    a, b = diff.names
+    return says(
+        table(("Field", "a", "b"), rows),
+        "setup",
+        setup_finding(diff),
+        "Fields of the set-up that differ; all others are recorded as the same",
+        *(f"Accepted although it differs: {one.difference}." for one in diff.document.accepted),
+        f"Not shown: {counted(hidden, 'field')} of retriever, options and corpora."
+        if hidden
+        else "",
+        "Everything that differs acts together: no difference of this page can be put down to "
+        "one of several fields."
+        if len(found) > 1
+        else "",
+        empty="No field of retriever, options, reranker, floor, corpora, settings and versions "
+        "differs.",
+        columns={"Field": "", "a": a, "b": b},
+    )
+
+
+def _is_public(field: str) -> bool:
+    return field.startswith("version of ") or field in _PUBLIC
+
+
+_PUBLIC: Final = frozenset(
+    {"gold set", "depth", "convention", "empty_ranking", "seed", "n_resamples", "confidence"}
+    | {"k_values"}
+)
 
 
 def levels(run: SearchRun, measure: str) -> pd.DataFrame:
@@ -945,31 +1112,45 @@ def changes(view: Searched) -> pd.DataFrame:
     )
 
 
-def label_effects(run: SearchRun) -> pd.DataFrame:
+def label_effects(view: Searched) -> pd.DataFrame:
     """Return how much of each change labels made, and how much retrieval did."""
-    if run.label_effects is None:
+    split = view.label_effects
+    if split is None and isinstance(view, SearchDiff):
+        golds = [side.gold_set.fingerprint for side in (view.document.a, view.document.b)]
+        if golds[0] == golds[1]:
+            why = "The gold set of both runs is the same one, so labels made none of the change."
+            return nothing("label-split", "Both runs have the same labels", why)
+        why = (
+            "The gold sets differ, so a part of every change is made by labels. Name both with "
+            "--old-gold (that of A) and --gold (that of B) to separate the two; after a "
+            "re-chunking also --mapping."
+        )
+        return nothing("label-split", "Labels and retrieval are not separated", why)
+    if split is None:
         why = (
             "That takes a gold set that was re-labelled after a re-chunking: `retrieval-eval gold "
             "relabel` writes the mapping that --mapping names, --old-gold the labels of the "
             "baseline."
         )
         return nothing("label-split", "Labels and retrieval are not separated", why)
-    found = run.label_effects["metrics"]
+    found = split.metrics
     keys = ("before", "after", "total", "labels", "retrieval", "n", "n_left_out")
-    rows = [(m, *(found[m][key] for key in keys)) for m in run.measures if m in found]
+    rows = [(m, *(getattr(part, key) for key in keys)) for m, part in found.items()]
     points = ("Points", "By labels", "By retrieval")
+    sides = view.names if isinstance(view, SearchDiff) else ("Before", "Now")
+    earlier, later = sides if isinstance(view, SearchDiff) else ("the baseline", "this run")
     shown = [
-        f"{m}: labels {signed(part['labels'])}, retrieval {signed(part['retrieval'])} points"
+        f"{m}: labels {signed(part.labels)}, retrieval {signed(part.retrieval)} points"
         for m in HEADLINE
         if (part := found.get(m)) is not None
     ]
     return says(
-        table(("Metric", "Before", "Now", *points, "n", "Left out"), rows),
+        table(("Metric", *sides, *points, "n", "Left out"), rows),
         "label-split",
         "; ".join(shown) or "No headline metric to split",
         "Difference of every metric in points, by what made it",
         "Between the runs are the old rankings, translated to the new documents: measured with the "
-        "new labels they differ from the baseline by labels alone, and this run differs from them "
+        f"new labels they differ from {earlier} by labels alone, and {later} differs from them "
         "by retrieval alone. Left out: queries without the metric in one of the three.",
         formats=dict.fromkeys(points, "signed"),
     )
@@ -1414,9 +1595,9 @@ def claims(run: SearchRun) -> pd.DataFrame:
     finding = f"Claim coverage is not computable: {reason(block.coverage.reason)}"
     if block.coverage.value is not None:
         finding = (
-            f"Claim coverage {percent(block.coverage.value)}, faithfulness "
-            f"{percent(block.faithfulness.value)} over {counted(block.n_substantive, 'claim')} of "
-            f"{counted(block.n_drafts, 'draft')}"
+            f"Claim coverage {_share_words(block.coverage)}, faithfulness "
+            f"{_share_words(block.faithfulness)} over {counted(block.n_substantive, 'claim')} of "
+            f"{counted(block.n_drafts, 'draft')}; judge {agreement_words(block.agreement)}"
         )
     counts = (
         (block.n_refused, "refused"),
@@ -1426,14 +1607,13 @@ def claims(run: SearchRun) -> pd.DataFrame:
     parts = [f"{n:,} {words}" for n, words in counts if n]
     judge = block.judge
     errors = f"; {visible(judge.known_errors, 200)}" if judge.known_errors else ""
-    unchecked = (
-        "The judge was not compared with labels of people, so how often it errs is not known."
-    )
+    advisory, unproved = why_advisory_of(block.agreement), unproved_words(block)
+    names = ("Metric", "Share", "Interval", "Claims", "Unproved: none or all hold")
+    rows = [(n, s.value, brackets(s.ci_low, s.ci_high), s.n, bounds_words(s)) for n, s in found]
+    # A column only where there is something in it.
+    width = len(names) if unproved else len(names) - 1
     return says(
-        table(
-            ("Metric", "Share", "Interval", "Claims"),
-            [(name, s.value, brackets(s.ci_low, s.ci_high), s.n) for name, s in found],
-        ),
+        table(names[:width], [row[:width] for row in rows]),
         "claims",
         finding,
         "Share of the substantive claims of drafted answers that is supported, with "
@@ -1443,8 +1623,20 @@ def claims(run: SearchRun) -> pd.DataFrame:
         "Coverage: share of substantive claims that a document labelled relevant supports. "
         "Faithfulness: share that the draft's own context supports, relevant or not. Intervals "
         "resample whole drafts.",
-        "" if block.agreement else unchecked,
+        f"Claims called supported without proof: {unproved}. They count as not supported in the "
+        "share, and the interval reaches as far as if all were supported."
+        if unproved
+        else "",
+        f"Claims do not block a change: {advisory}." if advisory else "",
     )
+
+
+def _share_words(share: ShareWithInterval) -> str:
+    if share.value is None:
+        return "not computable"
+    if share.unproved_high is None:
+        return percent(share.value)
+    return f"{percent(share.unproved_low)} to {percent(share.unproved_high)}"
 
 
 def claim_support(run: SearchRun) -> pd.DataFrame:

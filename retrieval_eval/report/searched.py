@@ -14,7 +14,12 @@ from retrieval_eval.escape import encodable, visible
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.model.search_diff import DiffSettings, MetricDifference, QueryDifference
+from retrieval_eval.model.search_diff import (
+    DiffSettings,
+    LabelSplit,
+    MetricDifference,
+    QueryDifference,
+)
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.model.search_run import (
     Delta,
@@ -182,6 +187,11 @@ class Searched(frames.Measured):
     @property
     def ruling(self) -> GuardRuling | None:
         """The ruling of the guard; None where there is none."""
+        raise NotImplementedError
+
+    @property
+    def label_effects(self) -> LabelSplit | None:
+        """What labels and what retrieval did to every metric; None where it was not separated."""
         raise NotImplementedError
 
     # --- queries ---

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from retrieval_eval.escape import html_text, raw_block, visible
 from retrieval_eval.report import style
-from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Links, Table
+from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Links, Strong, Table
 from retrieval_eval.report.typst import to_typst
 
 SHORT: Final = 8
@@ -141,7 +141,7 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     the name of its column, so that a narrow page can show each row as a card.
     """
     columns = [_class_of(table, i) for i in range(len(table.header))]
-    has_cards = labelled or "long" in columns[0]
+    has_cards = not table.kind and (labelled or "long" in columns[0])
     head = "".join(
         f'<th scope="col" class="{column}">{html_text(name)}</th>'
         for column, name in zip(columns, table.header, strict=True)
@@ -152,6 +152,7 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
         "cards": has_cards,
         "short": len(table.rows) <= SHORT,
         "wide": not labelled and _least_width(table) > WIDE,
+        table.kind: bool(table.kind),
         f"t-{table.key}": True,
     }
     classes = ["table", *(name for name, holds in kinds.items() if holds)]
@@ -198,6 +199,8 @@ def _row_html(table: Table, row: tuple[str, ...], columns: list[str], labelled: 
 
 
 def _cell_html(cell: str, *, words: bool) -> str:
+    if isinstance(cell, Strong):
+        return f"<strong>{breakable(cell) if words else html_text(cell)}</strong>"
     if isinstance(cell, Links):
         # Escaping takes the white space around a text, which here is between two parts.
         return "".join(

@@ -39,6 +39,7 @@ from retrieval_eval.search.paired_change import (
     top1_differs,
 )
 from retrieval_eval.search.run_files import load_search_run, run_bytes
+from retrieval_eval.search.trust import incomplete
 from retrieval_eval.values import counted
 
 DEFAULT_BASELINE: Final = Path("data/eval/baseline.json")
@@ -70,7 +71,8 @@ def compare_with_baseline(baseline: SearchRun, run: SearchRun, *, seed: int) -> 
 
     There is no delta, and ``delta_withheld`` says why, where its numbers would not be those of the
     gold set: one of the two has no verdict, or did not ask queries of the other although it
-    searched their corpus. Where one searched fewer corpora by choice, its own are compared.
+    searched their corpus. Where one searched fewer corpora by choice, or a pinned list, its own are
+    compared.
     """
     withheld = [
         # After it comes what the retriever said of the first failure.
@@ -103,11 +105,11 @@ def plan_update(path: Path, run: Path) -> Update:
     BadInputError
         When the run, or the old baseline, is no valid search run.
     NothingToEvaluateError
-        When the run has no verdict, holds no query or holds one twice: later runs would be
-        compared with the luck of one.
+        When the run has no verdict, holds no query or holds one twice, or when a query failed, be
+        it within the limit: later runs would be compared with the luck of one.
     """
     read = load_search_run(run)
-    if reasons := own_faults(read):
+    if reasons := own_faults(read) or incomplete(read):
         raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(reasons)}")
     # A baseline is committed, and each of its lines changes only where an answer did.
     timeless = tuple(replace(query, seconds=None) for query in read.queries)
@@ -169,9 +171,12 @@ def _left_out(
 ) -> str | None:
     """Return how many queries of another run a run did not ask; None where it asked them all.
 
-    With ``corpora`` only the queries of these count.
+    With ``corpora`` only the queries of these count, and a run that asked a pinned list, which was
+    stated before it, left nothing out.
     """
     asked = {query.id for query in run.queries}
+    if corpora is not None and run.run.pinned is not None and truncation(run) is None:
+        return None
     wanted = {query.id for query in other.queries if corpora is None or query.corpus in corpora}
     if wanted <= asked:
         return None

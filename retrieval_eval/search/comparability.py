@@ -20,10 +20,11 @@ from retrieval_eval.model.search_run import (
     SearchRun,
 )
 from retrieval_eval.search.claims.judge import is_same_judge
+from retrieval_eval.search.claims.summary import agreement_words
 from retrieval_eval.search.document import without_untrusted
+from retrieval_eval.search.label_facts import drift_sentence
 from retrieval_eval.search.retrievers import retriever_kind
-from retrieval_eval.search.trust import reasons as trust_reasons
-from retrieval_eval.search.trust import trust_of
+from retrieval_eval.search.trust import distrust, incomplete
 from retrieval_eval.values import counted
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
@@ -151,8 +152,15 @@ def _told(value: object) -> str:
 
 
 def truncation(run: SearchRun) -> str | None:
-    """Return how much of its gold set a run asked, None where it asked all of it."""
-    n, n_gold = len({query.id for query in run.queries}), run.run.gold_set.n_queries
+    """Return how much of its gold set a run asked, None where it asked all that it was to ask.
+
+    That is the whole gold set, or the pinned list that was stated before the run.
+    """
+    n, pinned = len({query.id for query in run.queries}), run.run.pinned
+    if pinned is not None:
+        asked = f"it asked {n} of the {counted(pinned.n_queries, 'query')} pinned in {pinned.name}"
+        return asked if n < pinned.n_queries else None
+    n_gold = run.run.gold_set.n_queries
     return f"it asked {n} of the {counted(n_gold, 'query')} of the gold set" if n < n_gold else None
 
 
@@ -229,6 +237,10 @@ def accepted_mismatches(a: SearchRun, b: SearchRun, accept: Collection[str]) -> 
     return found
 
 
+def _pinned(run: SearchRun) -> str | None:
+    return None if run.run.pinned is None else run.run.pinned.fingerprint
+
+
 def _corpora_by_name(run: SearchRun) -> dict[str, CorpusFacts]:
     return {corpus.corpus: corpus for corpus in run.run.corpora}
 
@@ -257,11 +269,25 @@ def run_faults(
     for name, doc in named:
         found += [f"{name} has no verdict of its own: {why}" for why in own_faults(doc)]
         found += _missing_queries(name, doc, scope)
+    found += [
+        f"{name} is incomplete: {why}"
+        for name, doc in _named("the baseline", baselines)
+        if not own_faults(doc)
+        for why in incomplete(doc)
+    ]
     for whose, side in (("baseline", baselines), ("run", runs)):
         found += [f"on the side of the {whose}, {why}" for why in copies(side)]
         found += [f"on the side of the {whose}, {why}" for why in system_changes(side)]
     run, baseline = runs[0], baselines[0]
     found += differences(baseline.run, run.run).values()
+    if scope is None and _pinned(run) != _pinned(baseline):
+        names = " and ".join(
+            sorted({doc.run.pinned.name for doc in (run, baseline) if doc.run.pinned})
+        )
+        found.append(
+            f"the run and the baseline asked other queries (pinned in {names}); --queries names a"
+            " list that both asked"
+        )
     skipped = _corpora(baseline, scope) - _corpora(run, scope)
     if skipped:
         found.append(f"the run skipped the corpus {', '.join(sorted(skipped))}")
@@ -280,6 +306,8 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
             "the document ids of the run were not checked (no --corpus-file): one that the corpus "
             "lacks counts as not relevant"
         )
+    drifted = [sentence for one in runs if (sentence := drift_sentence(one)) is not None]
+    found += [f"labels {sentence}" for sentence in drifted[:1]]
     identities = [{(one.generated_at, one.label) for one in side} for side in (runs, baselines)]
     if identities[0] & identities[1]:
         is_whole = identities[0] == identities[1]
@@ -288,6 +316,10 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
             if is_whole
             else "a run stands on both sides, which hides what changed"
         )
+    agreements = [one.claims.agreement for one in (*runs, *baselines) if one.claims is not None]
+    if agreements:
+        known = [one for one in agreements if one is not None]
+        found.append(f"the judge of the claims: {agreement_words(known[0] if known else None)}")
     old, new = _digests(baseline), _digests(run)
     found += [
         f"the documents of corpus {name} are others than the baseline's: labels may be stale"
@@ -354,7 +386,7 @@ def own_faults(doc: SearchRun) -> list[str]:
         return ["it holds no query"]
     doc = without_untrusted(doc)
     # A file may say of itself that it has a verdict; its queries say whether it can.
-    found = list(doc.status.reasons) or trust_reasons(trust_of(doc), doc.queries)
+    found = list(doc.status.reasons) or distrust(doc)
     if not doc.status.has_verdict and not found:
         found.append("it gives no reason")
     twice = [query for query, n in Counter(q.id for q in doc.queries).items() if n > 1]
@@ -376,10 +408,7 @@ def _missing_queries(name: str, doc: SearchRun, scope: Collection[str] | None) -
         missing = sorted(set(scope) - asked)
         summary = f"{name} lacks {len(missing)} of {len(set(scope))} pinned queries"
         return [f"{summary}, the first is {missing[0]!r}"] if missing else []
-    n_gold = doc.run.gold_set.n_queries
-    if asked and len(asked) < n_gold:
-        return [f"{name} is truncated: it asked {len(asked)} of {n_gold} queries of the gold set"]
-    return []
+    return [f"{name} is truncated: {left_out}"] if asked and (left_out := truncation(doc)) else []
 
 
 def _corpora(doc: SearchRun, scope: Collection[str] | None) -> set[str]:

@@ -79,7 +79,8 @@ def composite_of(document: SearchRun, components: Sequence[Bound] = COMPONENTS) 
     The interval lies between the smallest lower and the smallest upper end of the components'
     margins. Its lower end is as safe as theirs: it can only be too high when the lower end of the
     truly worst component is. Its upper end is the smallest of several and a little too low. There
-    is none when a component has none.
+    is none when a component has none. Where a component is a range of unproved claims, the
+    composite is one, too.
 
     Parameters
     ----------
@@ -89,6 +90,7 @@ def composite_of(document: SearchRun, components: Sequence[Bound] = COMPONENTS) 
         Metrics and bounds, such as `components_of` takes from a guard.toml.
     """
     rows, margins, ends, reasons = [], [], [], []
+    ranges: list[tuple[float, float]] = []
     for component in components:
         value = metric_value(document, component.name)
         if not component.required and value.reason == "not_recorded":
@@ -98,6 +100,7 @@ def composite_of(document: SearchRun, components: Sequence[Bound] = COMPONENTS) 
             reasons.append(f"{component.name}: {REASONS[value.reason or '']}")
         else:
             margins.append((component.margin(value.value), component.name, value.n))
+            ranges.append(_range(document, component, value.value))
             ends.append(_margins_of_ends(document, component))
     if reasons or not margins:
         found, worst = Value.missing("missing_component"), None
@@ -107,12 +110,15 @@ def composite_of(document: SearchRun, components: Sequence[Bound] = COMPONENTS) 
         least, worst, n = min(margins, key=lambda margin: margin[0])
         found = Value.of(least, n)
     known = [pair for pair in ends if pair is not None]
+    has_range = found.computable and any(low < high for low, high in ranges)
     has_interval = found.computable and len(known) == len(rows)
     return Composite(
         value=ShareWithInterval(
             **found.to_json(),
             ci_low=min(low for low, _ in known) if has_interval else None,
             ci_high=min(high for _, high in known) if has_interval else None,
+            unproved_low=min(low for low, _ in ranges) if has_range else None,
+            unproved_high=min(high for _, high in ranges) if has_range else None,
         ),
         worst=worst,
         components=tuple(rows),
@@ -131,9 +137,13 @@ def sentence(block: Composite | None) -> str | None:
     # A metric can have a floor and a ceiling.
     rows = [row for row in block.components if row.name == block.worst]
     worst = min(rows, key=lambda row: row.margin or 0.0)
+    either = ""
+    if value.unproved_low is not None and value.unproved_high is not None:
+        ends = (points(100 * end) for end in (value.unproved_low, value.unproved_high))
+        either = f", {' to '.join(ends)} with its unproved claims"
     bound, limit = ("floor", worst.floor) if worst.ceiling is None else ("ceiling", worst.ceiling)
     return (
-        f"composite: {points(100 * value.value)} points {signed_span(low, high)}; worst is "
+        f"composite: {points(100 * value.value)} points {signed_span(low, high)}{either}; worst is "
         f"{worst.name} at {number(worst.value)} with a {bound} of {number(limit)}"
     )
 
@@ -149,6 +159,16 @@ def _row(component: Bound, value: Value) -> Component:
         margin=margin,
         passes=None if margin is None else margin >= 0,
     )
+
+
+def _range(document: SearchRun, component: Bound, value: float) -> tuple[float, float]:
+    """Return the margins of both ends of a component with unproved claims, the smaller first."""
+    found = stored(document, component.name)
+    low = high = value
+    if isinstance(found, ShareWithInterval) and found.has_bounds:
+        low, high = found.unproved_low or 0.0, found.unproved_high or 0.0
+    least, most = sorted(map(component.margin, (low, high)))
+    return least, most
 
 
 def _margins_of_ends(document: SearchRun, component: Bound) -> tuple[float, float] | None:

@@ -31,6 +31,7 @@ from retrieval_eval.model.search_diff import (
 )
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.claims.difference import about_claims, with_ends
 from retrieval_eval.search.comparability import (
     accepted_mismatches,
     changes,
@@ -39,6 +40,7 @@ from retrieval_eval.search.comparability import (
     setup_differences,
     unverified,
 )
+from retrieval_eval.search.label_split import Relabelled, label_split
 from retrieval_eval.search.named_metrics import (
     BLOCK_OF,
     WHOLE_RUN_ONLY,
@@ -80,6 +82,7 @@ def diff(
     flag_points: float = DEFAULT_FLAG_POINTS,
     seed: int,
     pinned: Collection[str] | None = None,
+    relabelled: Relabelled | None = None,
 ) -> SearchDiff:
     """Return what changed from run ``a`` to run ``b``, in points (hundredths).
 
@@ -101,6 +104,9 @@ def diff(
         Seed of resampling; number and coverage are the larger ones of the two runs.
     pinned
         Ids of queries to show as a slice of their own.
+    relabelled
+        The gold sets of both runs and what became of documents between them, to split the change
+        into what labels did and what retrieval did (see `label_split`).
 
     Returns
     -------
@@ -130,7 +136,7 @@ def diff(
     both = sorted(before.keys() & after.keys())
     sides = {name: (shares(a, name), shares(b, name)) for name in _names(a, b)}
     compare = _Comparing(_resampling(a, b, seed), flag_points)
-    metrics = compare(sides) | compare.whole_runs(a, b)
+    metrics = with_ends(compare(sides) | compare.whole_runs(a, b), a, b)
     top1 = _top1_changed(before, after)
     queries = changed_queries(before, after, sides, _cutoffs(a, b))
     return SearchDiff(
@@ -144,7 +150,7 @@ def diff(
             AcceptedMismatch(code=cast("Any", code), difference=text)
             for code, text in accepted.items()
         ),
-        notices=tuple(_notices(a, b, pinned)),
+        notices=(*_notices(a, b, pinned), *about_claims(metrics, a, b)),
         changes=tuple(changes(a, b)),
         n_queries_in_both=len(both),
         n_queries_only_a=len(before.keys() - after.keys()),
@@ -154,6 +160,7 @@ def diff(
         n_queries_other_ranking=sum(ranking_differs(before[q], after[q]) for q in both),
         outcomes=outcomes(a, b),
         setup=setup_differences(a, b),
+        label_split=None if relabelled is None else label_split(*relabelled, a, b),
         metrics=metrics,
         flagged=tuple(name for name, change in metrics.items() if change.is_flagged),
         slices=_slices(a, b, sides, compare, pinned),

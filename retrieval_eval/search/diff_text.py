@@ -13,6 +13,7 @@ from retrieval_eval.model.search_diff import (
     DiffSlice,
     MovedDocument,
     MovedDocuments,
+    Outcome,
     SearchDiff,
     TopDocument,
 )
@@ -28,6 +29,15 @@ Rows = list[list[str]]
 
 TEXT: Final = "text"
 """The head of the column that holds queries, which may be cut off."""
+
+OUTCOMES: Final[Mapping[Outcome, str]] = {
+    "answered": "answered",
+    "refused": "refused",
+    "empty": "nothing returned",
+    "failed": "failed",
+    "not_asked": "not asked",
+}
+"""Outcomes in words."""
 
 MEANINGS: Final = (
     "A query moved when a metric of its ranking has another value; its ranking is another one when "
@@ -129,6 +139,24 @@ def mover_rows(diff: SearchDiff, name: str) -> Rows:
     return rows
 
 
+def split_rows(diff: SearchDiff) -> Rows:
+    """Return what labels and retrieval did to each metric; no row where it was not split."""
+    if diff.label_split is None:
+        return []
+    rows = [["metric", "change", "labels", "retrieval", "queries", "left out"]]
+    for name, part in diff.label_split.metrics.items():
+        if name in BASE_MEASURES:
+            moved = (part.total, part.labels, part.retrieval)
+            rows.append([name, *map(points, moved), str(part.n), str(part.n_left_out)])
+    return rows
+
+
+def outcome_rows(diff: SearchDiff) -> Rows:
+    """Return the queries that failed, or that one run alone was asked, refused or left empty."""
+    rows = ([one.id, one.query, OUTCOMES[one.a], OUTCOMES[one.b]] for one in diff.outcomes)
+    return [["query", TEXT, "A", "B"], *rows]
+
+
 def top1_rows(diff: SearchDiff) -> Rows:
     """Return the queries with another first document, and both documents with their grades."""
     head = ["query", TEXT, "A", "B"]
@@ -201,6 +229,12 @@ def diff_markdown(diff: SearchDiff) -> str:
         rows = mover_rows(diff, name)
         if len(rows) > 1:
             parts += [f"## Queries behind {name}", *_first_rows(rows, n_left=3)]
+    for title, rows in (
+        ("Failed, refused, empty or asked in one run only", outcome_rows(diff)),
+        ("By labels and by retrieval, in points", split_rows(diff)),
+    ):
+        if len(rows) > 1:
+            parts += [f"## {title}", *_first_rows(rows, n_left=4 if TEXT in rows[0] else 1)]
     rows = top1_rows(diff)
     if len(rows) > 1:
         parts += ["## Another first document", *_first_rows(rows, n_left=4)]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.chunks import Key
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.search_diff import LabelSplit, SplitMetric
 from retrieval_eval.model.search_run import QueryResult as StoredQuery
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.comparability import differences
@@ -18,6 +22,9 @@ from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult
 from retrieval_eval.search.scoring import score_run
 from retrieval_eval.search.settings import Settings
+
+Relabelled = tuple[GoldSet, GoldSet, Mapping[Key, Sequence[str]]]
+"""The gold sets of an earlier and a later run, and what became of documents between them."""
 
 PerQuery = Mapping[str, Mapping[str, float]]
 
@@ -31,7 +38,7 @@ def label_split(
     mapping: Mapping[Key, Sequence[str]],
     run_before: SearchRun,
     run_after: SearchRun,
-) -> dict[str, Any]:
+) -> LabelSplit:
     """Split the change of every metric after re-labelling into labels moved and retrieval moved.
 
     Between the two runs stands a third: the old rankings in the words of the new corpus. Each old
@@ -57,10 +64,8 @@ def label_split(
 
     Returns
     -------
-    dict
-        ``n_queries`` (in both runs) and ``metrics``: for each name ``before``, ``between`` and
-        ``after`` (means), ``total``, ``labels`` and ``retrieval`` (points), all None where
-        ``n`` is 0, and the counts ``n`` and ``n_left_out``.
+    LabelSplit
+        All numbers of a metric are None where ``n`` is 0.
 
     Raises
     ------
@@ -76,10 +81,10 @@ def label_split(
     between = _between(new_gold, mapping, run_before)
     sides = (_values(run_before), between, _values(run_after))
     common = sides[0].keys() & sides[2].keys()
-    return {
-        "n_queries": len(common),
-        "metrics": {name: _split(name, sorted(common), sides) for name in names},
-    }
+    return LabelSplit(
+        n_queries=len(common),
+        metrics={name: _split(name, sorted(common), sides) for name in names},
+    )
 
 
 def _check(old: GoldSet, new: GoldSet, before: SearchRun, after: SearchRun) -> None:
@@ -148,21 +153,50 @@ def _values(run: SearchRun) -> PerQuery:
     }
 
 
-def _split(name: str, queries: Sequence[str], sides: Sequence[PerQuery]) -> dict[str, Any]:
+def _split(name: str, queries: Sequence[str], sides: Sequence[PerQuery]) -> SplitMetric:
     has = [[name in side.get(query, {}) for side in sides] for query in queries]
     paired = [query for query, found in zip(queries, has, strict=True) if all(found)]
     n_left_out = sum(any(found) and not all(found) for found in has)
-    block: dict[str, Any] = dict.fromkeys(
-        ("before", "between", "after", "total", "labels", "retrieval")
+    if not paired:
+        empty = dict.fromkeys(("before", "between", "after", "total", "labels", "retrieval"))
+        return SplitMetric(**empty, n=0, n_left_out=n_left_out)
+    rows = [[side[query][name] for query in paired] for side in sides]
+    n = len(paired)
+    labels, retrieval = (
+        POINTS * math.fsum(b - a for a, b in zip(one, other, strict=True)) / n
+        for one, other in pairwise(rows)
     )
-    if paired:
-        rows = [[side[query][name] for query in paired] for side in sides]
-        n = len(paired)
-        labels, retrieval = (
-            POINTS * math.fsum(b - a for a, b in zip(one, other, strict=True)) / n
-            for one, other in pairwise(rows)
+    before, between, after = (math.fsum(row) / n for row in rows)
+    return SplitMetric(
+        before=before,
+        between=between,
+        after=after,
+        total=labels + retrieval,
+        labels=labels,
+        retrieval=retrieval,
+        n=n,
+        n_left_out=n_left_out,
+    )
+
+
+def read_relabelled(
+    old_gold: Path | None, gold: Path | None, mapping: Path | None
+) -> Relabelled | None:
+    """Return what splitting a change takes from its files; None where none is named.
+
+    Without a ``mapping`` (``relabel.json`` of `gold relabel`) every document kept its id.
+
+    Raises
+    ------
+    BadInputError
+        When only one of the gold sets is named, or a file is of the wrong kind.
+    """
+    if not (old_gold or gold or mapping):
+        return None
+    if not (old_gold and gold):
+        raise BadInputError(
+            "to separate what labels did from what retrieval did, name both gold sets: that of A "
+            "(old gold) and that of B (gold)"
         )
-        means = [math.fsum(row) / n for row in rows]
-        block |= dict(zip(("before", "between", "after"), means, strict=True))
-        block |= {"total": labels + retrieval, "labels": labels, "retrieval": retrieval}
-    return {**block, "n": len(paired), "n_left_out": n_left_out}
+    old = load_gold_set(old_gold)
+    return old, load_gold_set(gold), read_mapping(mapping, old) if mapping else {}

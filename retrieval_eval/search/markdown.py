@@ -12,6 +12,9 @@ from retrieval_eval.escape import visible
 from retrieval_eval.model.search_run import Delta, QueryContribution, SearchRun
 from retrieval_eval.search.abstention import sentences
 from retrieval_eval.search.composite import sentence as composite_sentence
+from retrieval_eval.search.funnel import funnel, funnel_rows
+from retrieval_eval.search.latency import latency, latency_remark, latency_rows
+from retrieval_eval.search.null_systems import null_sentences
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import (
     delta_rows,
@@ -38,6 +41,8 @@ _LONGEST: Final = 120
 _MARKUP: Final = re.compile(r"([\\`*{}\[\]#~$^]|(?<![^\W_])_|_(?![^\W_])|:(?=[\w/]))")
 _MEASURE: Final = re.compile(r"[A-Za-z0-9()=]+(@[0-9]+)?")
 _LINK: Final = re.compile(r"\bwww\.", re.IGNORECASE)
+# Such as @name and #12, but not the @ of a measure such as P@5.
+_REFERENCE: Final = re.compile(r"@(?=[\w-])(?!(?<=\w@)\d+(?![\w-]|\.\w))|#(?=\d)")
 # Inside a table cell a backslash does not protect from all readers, an entity does.
 _ENTITIES: Final = {ord(c): f"&#{ord(c)};" for c in "&<>|@\"'"}
 
@@ -58,7 +63,10 @@ def to_markdown(document: SearchRun) -> str:
         "## Measures",
         _by_measure(metric_rows(document.metrics, list(document.metrics), confidence=confidence)),
         _LEGEND,
+        *map(escaped, null_sentences(document, HEADLINE)),
     ]
+    parts += _stages(document)
+    parts += _latency(document)
     parts += _abstention(document)
     parts += _delta(document, confidence)
     parts += _slices(document)
@@ -80,6 +88,18 @@ def _delta(document: SearchRun, confidence: float) -> list[str]:
     return parts
 
 
+def _stages(document: SearchRun) -> list[str]:
+    rows = funnel_rows(funnel(document.queries))
+    return ["## Stages", table([list(map(escaped, row)) for row in rows])] if rows else []
+
+
+def _latency(document: SearchRun) -> list[str]:
+    found = latency(document)
+    if found is None:
+        return []
+    return ["## Latency", table(latency_rows(found), n_left=1), latency_remark(found)]
+
+
 def _abstention(document: SearchRun) -> list[str]:
     lines = sentences(document.abstention)
     if not lines:
@@ -97,8 +117,10 @@ def escaped(text: object) -> str:
     >>> escaped("a|b `c` <i>")
     'a&#124;b \\`c\\` &#60;i&#62;'
     """
-    protected = _LINK.sub(lambda found: found[0][:-1] + "\0", _MARKUP.sub(r"\\\1", visible(text)))
-    return protected.translate(_ENTITIES).replace("\0", r"\.")
+    # Hosts look for mentions and issues in what a page shows: an invisible space parts them.
+    shown = _REFERENCE.sub(lambda found: found[0] + "\1", visible(text))
+    protected = _LINK.sub(lambda found: found[0][:-1] + "\0", _MARKUP.sub(r"\\\1", shown))
+    return protected.translate(_ENTITIES).replace("\0", r"\.").replace("\1", "&#8203;")
 
 
 def table(rows: Sequence[Sequence[str]], *, n_left: int = 1) -> str:

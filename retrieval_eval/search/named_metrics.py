@@ -95,6 +95,11 @@ _SUPPORT: Final[Mapping[str, Callable[[Claim], bool]]] = {
     "claim_faithfulness": lambda claim: claim.in_context,
 }
 
+_UNPROVED: Final[Mapping[str, Callable[[Claim], bool]]] = {
+    "claim_coverage": lambda claim: claim.is_unproved,
+    "claim_faithfulness": lambda claim: claim.is_context_unproved,
+}
+
 Stored = MetricMean | RefusalRate | AreaUnderCurve | ShareWithInterval
 """The block of one metric in a search run."""
 
@@ -158,12 +163,13 @@ def per_query(doc: SearchRun, name: str) -> dict[str, float]:
     return {query: part / whole for query, (part, whole) in shares(doc, name).items() if whole}
 
 
-def shares(doc: SearchRun, name: str) -> dict[str, Share]:
+def shares(doc: SearchRun, name: str, *, unproved_as_supported: bool = False) -> dict[str, Share]:
     """Return what each query adds to numerator and denominator of a metric, by query id.
 
     The metric is the sum of the numerators over the sum of the denominators: a mean over queries
     where every denominator is 1, a share of all claims for the claim metrics. A query whose draft
-    holds no substantive claim adds (0, 0).
+    holds no substantive claim adds (0, 0). An unproved claim counts as not supported, unless
+    ``unproved_as_supported``.
     """
     check_metric_name(name)
     if name in WHOLE_RUN_ONLY or not _whole(doc, name).computable:
@@ -171,7 +177,7 @@ def shares(doc: SearchRun, name: str) -> dict[str, Share]:
     block = BLOCK_OF[name].block if name in BLOCK_OF else ""
     if block == "claims":
         drafts = doc.claims.queries if doc.claims is not None else ()
-        return {draft.id: _claims(draft, name) for draft in drafts}
+        return {draft.id: _claims(draft, name, unproved_as_supported) for draft in drafts}
     if block == "abstention":
         threshold = None if doc.abstention is None else doc.abstention.threshold
         is_meant = _is_unanswerable if name == TRUE_POSITIVE_RATE else _is_answerable
@@ -241,9 +247,12 @@ def _whole(doc: SearchRun, name: str) -> Value:
     return Value.of(value, found.n)
 
 
-def _claims(query: DraftClaims, name: str) -> Share:
+def _claims(query: DraftClaims, name: str, unproved_as_supported: bool) -> Share:
     substantive = [claim for claim in query.claims if claim.is_substantive]
-    return float(sum(map(_SUPPORT[name], substantive))), float(len(substantive))
+    n = sum(map(_SUPPORT[name], substantive))
+    if unproved_as_supported:
+        n += sum(map(_UNPROVED[name], substantive))
+    return float(n), float(len(substantive))
 
 
 def _auc(queries: Sequence[QueryResult]) -> Value:

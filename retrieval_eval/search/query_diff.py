@@ -13,7 +13,6 @@ from retrieval_eval.model.search_diff import (
     ComparedQueries,
     ComparedQuery,
     MetricOfQuery,
-    Outcome,
     PlacedDocument,
     QueryDifference,
     SearchDiff,
@@ -22,22 +21,14 @@ from retrieval_eval.model.search_diff import (
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.diff import outcome_of
+from retrieval_eval.search.diff_text import OUTCOMES
 from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, moved_queries, per_query
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE, deepest_cutoff
 from retrieval_eval.search.summary import DASH, number, points
 from retrieval_eval.values import counted
 
-OUTCOMES: Final[Mapping[Outcome, str]] = {
-    "answered": "answered",
-    "refused": "refused",
-    "empty": "nothing returned",
-    "failed": "failed",
-    "not_asked": "not asked",
-}
-"""Outcomes in words."""
-
 DEEP: Final = deepest_cutoff(HEADLINE)
-"""Ranks shown of every ranking; judged documents below them are shown too."""
+"""Ranks shown of every ranking; relevant documents below them are shown too."""
 
 WIDTH: Final = 80
 _RANK, _GRADE, _MOVE, _GAP = 4, 8, 4, 1
@@ -145,7 +136,7 @@ def _side(run: SearchRun, own: QueryResult | None, other: QueryResult | None) ->
 
 
 class Shown(NamedTuple):
-    """A row of two rankings side by side; ``n_skipped`` rows above it hold nothing judged."""
+    """A row of two rankings side by side; ``n_skipped`` rows above it hold nothing relevant."""
 
     rank: int
     a: PlacedDocument | None
@@ -154,7 +145,7 @@ class Shown(NamedTuple):
 
 
 def side_by_side(query: ComparedQuery, whole: int = DEEP) -> list[Shown]:
-    """Return the first ranks of both rankings, and deeper ones that hold a judged document.
+    """Return the first ranks of both rankings, and deeper ones that hold a relevant document.
 
     Parameters
     ----------
@@ -167,7 +158,7 @@ def side_by_side(query: ComparedQuery, whole: int = DEEP) -> list[Shown]:
     found: list[Shown] = []
     for i in range(max(len(a), len(b))):
         pair = a[i] if i < len(a) else None, b[i] if i < len(b) else None
-        if i < whole or any(d is not None and d.grade is not None for d in pair):
+        if i < whole or any(d is not None and (d.grade or 0) >= 1 for d in pair):
             above = found[-1].rank if found else 0
             found.append(Shown(i + 1, *pair, n_skipped=i - above))
     return found
@@ -241,11 +232,11 @@ def _query(query: ComparedQuery) -> Iterator[str]:
     yield from _line("rank", *head)
     for row in shown:
         if row.n_skipped:
-            yield f"{'':{_RANK}} {counted(row.n_skipped, 'rank')} without a judged document"
+            yield f"{'':{_RANK}} {counted(row.n_skipped, 'rank')} without a relevant document"
         yield from _line(str(row.rank), *(_cells(d) for d in (row.a, row.b)))
     longest = max(len(side.ranking) for side in sides)
     if rest := longest - shown[-1].rank:
-        yield f"{'':{_RANK}} {counted(rest, 'rank')} without a judged document; --json has all"
+        yield f"{'':{_RANK}} {counted(rest, 'rank')} without a relevant document; --json has all"
     yield "Grade 1 and more is relevant. in A, in B: the rank there; =: the same one."
 
 

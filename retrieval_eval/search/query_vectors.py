@@ -145,7 +145,8 @@ def read_arrays(path: Path, *names: str) -> dict[str, NDArray[Any]]:
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as found:
+        # Opened here, for numpy leaves a file open that turns out to be damaged.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as found:
             return {name: found[name] for name in names if name in found.files}
     # A damaged archive raises whatever its damage leads to.
     except Exception as error:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 _SECRET: Final = re.compile(r"pass|pwd|secret|token|api.?key|auth|signature", re.IGNORECASE)
 # Such an option names a variable of the environment, which is where secrets belong.
 _NAMES_A_VARIABLE: Final = re.compile(r"_env(\.|$)", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"[\w+.-]+://")
 # A database's address as SQLAlchemy reads it: the password goes to the first @, and may hold /, ?
 # and #, which end the authority elsewhere. What follows up to a further @ was meant as one, too.
 _PASSWORD: Final = re.compile(r"\A(?!http)([\w+.-]+://[^:/@]*):[^@]*@(?:[^/?#]*@)?")
@@ -53,12 +54,18 @@ def shown_spec(spec: str) -> str:
 def shown_options(options: Mapping[str, str]) -> dict[str, str]:
     """Return options for people and files, by name, with values that look secret hidden.
 
+    A value that is itself an address is shown as `shown_spec` shows it.
+
     Examples
     --------
     >>> shown_options({"header.Authorization": "Basic eA", "bearer_env": "SEARCH_TOKEN"})
     {'bearer_env': 'SEARCH_TOKEN', 'header.Authorization': '***'}
     """
     return {
-        name: "***" if _SECRET.search(name) and not _NAMES_A_VARIABLE.search(name) else value
+        name: "***"
+        if _SECRET.search(name) and not _NAMES_A_VARIABLE.search(name)
+        else shown_spec(value)
+        if _ADDRESS.match(value)
+        else value
         for name, value in sorted(options.items())
     }

@@ -43,7 +43,12 @@ def search(query, *, corpus, k):
 """
 TOPICS = ["levy", "permit", "deposit", "tariff", "grant", "licence", "appeal", "refund"]
 ASPECTS = ["amount", "deadline", "form", "office", "proof"]
-INIT = ["search", "guard", "--init", "main", "--workflow", "github"]
+# What a new user types, word by word.
+COMMANDS = (
+    "retrieval-eval search guard --init --retriever mypkg.retrieval:search --workflow github",
+    "retrieval-eval search run --retriever mypkg.retrieval:search --label again",
+    "retrieval-eval search guard again",
+)
 STEPS = ["Install", "Measure this change", "Compare with the baseline", "Show the verdict"]
 
 
@@ -102,13 +107,7 @@ def team(project, tmp_path_factory):
     found.call("git", "init", "-q")
     found.call("python", "-m", "pip", "install", "-q", "--no-deps", str(wheel))
     found.commit()
-    measure = ["search", "run", "--retriever", "mypkg.retrieval:search", "--label"]
-    printed = (
-        found.call("retrieval-eval", *measure, "main"),
-        found.call("retrieval-eval", *INIT),
-        found.call("retrieval-eval", *measure, "again"),
-        found.call("retrieval-eval", "search", "guard", "again"),
-    )
+    printed = tuple(found.call(*command.split()) for command in COMMANDS)
     found.commit()
     return Team(root, place / "bin", printed)
 
@@ -168,7 +167,7 @@ def run_workflow(branch, *, installs=False):
 
 
 def test_three_commands_lead_from_a_retriever_to_a_green_guard(team):
-    _, began, _, passed = team.printed
+    began, _, passed = team.printed
     assert began.splitlines()[:3] == [
         "written: data/eval/baseline.json",
         "written: data/eval/guard.toml",
@@ -182,11 +181,23 @@ def test_three_commands_lead_from_a_retriever_to_a_green_guard(team):
     assert "determinism  pass" in passed
 
 
+def test_the_fixture_passes_in_that_repository_as_the_page_shows_it(branch, project):
+    page = (project / "docs/guard.md").read_text(encoding="utf-8")
+    (example,) = [
+        one for one in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def test" in one
+    ]
+    (branch.root / "test_search.py").write_text(example)
+    run = COMMANDS[1].replace("--label again", "--out results").split()
+    (written,) = [line for line in branch.call(*run).splitlines() if line.endswith(".json")]
+    (branch.root / written).rename(branch.root / "results/run.json")
+    assert "1 passed" in branch.call("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
 def test_the_workflow_passes_the_unchanged_system(branch):
     codes, summary = run_workflow(branch, installs=True)
     assert codes == dict.fromkeys(STEPS, 0)
     assert summary.startswith(MARKER)
-    assert "PASS: 2 thresholds: 2 pass" in summary
+    assert "Retrieval guard: PASS: 2 thresholds hold" in summary
     assert "0123abc of " in summary
 
 
@@ -195,7 +206,17 @@ def test_the_workflow_fails_a_planted_regression(branch):
     path.write_text(path.read_text().replace('row["text"].split()', 'row["text"].split()[:-1]'))
     codes, summary = run_workflow(branch)
     assert list(codes.values()) == [0, 1, 0]
-    assert "BREACH" in summary
+    lines = summary.splitlines()
+    assert lines[1] == (
+        "## ❌ Retrieval guard: BREACH: P&#64;5 fell by 7.50 points (15 of 40 queries got worse), "
+        "and 0.5 are allowed"
+    )
+    assert lines[3] == "**`P@5`: the worst 5 of 15 queries that got worse**"
+    assert lines[7] == (
+        "| <code>what is the amount for a appeal</code> | rank 1 → rank 8 "
+        "| <code>appeal-amount</code> | −0.50 | <code>q-appeal-amount</code> |"
+    )
+    assert any("| determinism | **BREACH** |" in line for line in lines)
 
 
 def test_the_workflow_shows_that_queries_failed(branch):

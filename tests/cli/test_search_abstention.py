@@ -99,7 +99,7 @@ def test_abstention_at_a_threshold_and_as_json(place):
 def test_abstention_without_anything_to_decide_has_no_verdict(place):
     with pytest.raises(NothingToEvaluateError, match="no unanswerable query was asked"):
         call(abstention, saved(place, ANSWERS[:20]))
-    with pytest.raises(NothingToEvaluateError, match="failed on 1 query"):
+    with pytest.raises(NothingToEvaluateError, match=r"1 of .* failed"):
         call(abstention, saved(place, [failure("a00"), *ANSWERS[1:]]))
     assert call(abstention, saved(place), "--target-frr", "1").exit_code == 2
 

@@ -14,9 +14,11 @@ from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.columns import DIFF_FRAMES
-from retrieval_eval.report.exhibits import Figure, Table
+from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.report.query_pages import write_pages
+from retrieval_eval.report.side_by_side import ranking_table
 from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.diff_text import diff_markdown, summary_sentences
 from retrieval_eval.search.paired_change import moved_between
@@ -44,6 +46,7 @@ from tests.report.search_made import (
 from tests.report.search_practice import CLAIMS, noise_of, run, with_drafts
 from tests.report.test_html import Page
 from tests.report.typst_source import code
+from tests.searches import answer, gold_query, gold_set, run_of
 
 
 def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
@@ -90,9 +93,78 @@ def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
 
 def test_queries_come_before_means():
     keys = list(Shown(made()).blocks)
-    order = ("contributions", "documents-5", "top1", "every-metric", "diff-slices", "sides")
+    order = ("contributions", "outcomes", "setup", "sides", "label-split", "every-metric")
+    order += ("diff-slices", "top1", "documents-5")
     places = [keys.index(key) for key in order]
     assert places == sorted(places)
+    cells = [cell.source for cell in read_notebook(assets.notebook("search_diff")).cells]
+    assert cells.index("diff.carriers") == 2 + cells.index("diff.answer")
+
+
+def test_the_queries_that_carry_the_change_have_both_rankings():
+    block = made().carriers
+    assert_complete(block)
+    assert block.finding.startswith("2 of 13 queries moved; ")
+    first = block.exhibits[0]
+    # q1 lost its first document: RR 1 → 1/2 is the larger of the two changes.
+    assert first.header == ("Rank", "before", "after")
+    assert "RR 1.00 → " in first.caption
+    assert first.kind == "rankings"
+    cells = [cell for table in block.exhibits for row in table.rows for cell in row[1:]]
+    assert any(": relevant (grade " in cell for cell in cells)
+    assert any(": unjudged" in cell for cell in cells)
+    same = made(artefact(label="a"), artefact(label="b")).carriers
+    assert same.finding == "No query moved"
+    assert only(same, Empty).sentence.startswith("No metric of any ranking")
+
+
+def test_failed_refused_and_absent_queries_are_no_zeros(tmp_path):
+    broken = [*ordinary()[:10], failed("q10", "secret \x1b[2J"), query("q11", is_refused=True)]
+    before, after = artefact(label="a"), artefact(broken, label="b")
+    found = made(before, after)
+    rows = Shown(found).rows("outcomes")
+    assert rows["text of q10"] == ("docs", "answered", "failed")
+    assert rows["text of q11"] == ("docs", "answered", "refused")
+    tables = {one.id: ranking_table(found, one, "k") for one in found.compare(["q10", "q11"])}
+    assert tables["q10"].header[-1] == "b (failed)"
+    assert tables["q10"].caption.endswith("metrics with a value in one run only")
+    assert {row[-1] for row in tables["q10"].rows} == {"—"}
+    assert "failed: secret" in tables["q10"].notes[0]
+    assert (
+        "secret"
+        not in ranking_table(
+            made(before, after, privacy=True), found.compare(["q10"])[0], "k"
+        ).notes[0]
+    )
+    write_pages(found, tmp_path, title="made")
+    assert "b (failed)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
+
+
+def test_fields_of_the_set_up_and_what_labels_did_are_shown():
+    old = gold_set(gold_query("q1", {"a": 1, "b": 1}))
+    new = gold_set(gold_query("q1", {"a": 1, "b": 0}))
+    ranking = [answer("q1", ["b", "a"])]
+    pair = run_of(old, ranking, label="a"), run_of(new, ranking, label="b", options={"k1": "2"})
+    options = {"accept": ("gold_set",)}
+    shown = Shown(made(*pair, **options))
+    assert set(shown.rows("setup")) == {"k1", "gold set"}
+    assert shown.rows("setup")["k1"] == ("—", "2")
+    assert "Name both with --old-gold" in shown.empty("label-split")
+    shown = Shown(made(*pair, relabelled=(old, new, {}), **options))
+    # b is no longer relevant: the ranking is the same, so all of it is made by labels.
+    assert shown.rows("label-split")["P@1"] == (
+        "1.00",
+        "0.00",
+        "−100.00",
+        "−100.00",
+        "0.00",
+        "1",
+        "0",
+    )
+    private = Shown(made(*pair, privacy=True, **options))
+    assert set(private.rows("setup")) == {"gold set"}
+    same = Shown(made()).empty("label-split")
+    assert same.startswith("The gold set of both runs is the same one")
 
 
 def test_the_answer_says_what_moved_and_who_lost_most():

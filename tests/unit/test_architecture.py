@@ -344,6 +344,25 @@ def _uses(path: Path) -> list[tuple[ast.expr, str]]:
     return found
 
 
+def _asks_a_retriever(call: ast.Call, name: str) -> bool:
+    """Whether a retriever is asked here, or an answer made up that could be scored."""
+    keywords = {keyword.arg for keyword in call.keywords}
+    method = name.split(".")[-1]
+    is_asking = "k" in keywords or None in keywords
+    if method in {"search", "search_by_id", "first_stage", "rerank"}:
+        return isinstance(call.func, ast.Attribute) and is_asking
+    return name in {
+        "retrieval_eval.search.results.QueryResult",
+        "retrieval_eval.search.returned.rank",
+        "retrieval_eval.search.running.run_queries",
+    }
+
+
+def _believes_a_run(node: ast.AST) -> bool:
+    """Whether it is read here what a search run says of itself: that it has a verdict."""
+    return isinstance(node, ast.Attribute) and node.attr == "has_verdict"
+
+
 _WITHHELD = frozenset({"agent_never_acted", "evidence_incomplete", "nothing_resolved"})
 
 
@@ -431,6 +450,46 @@ DOORS = (
         ("events/evidence.py", "values.py"),
         is_forbidden_node=_withholds_a_number,
         allowed={"events/normalise.py": "finds the flag that the decision reads"},
+    ),
+    Door(
+        "answers of a retriever",
+        "Only `run_queries` asks, and only what `read_documents` let through becomes a result:",
+        ("search/running.py", "search/retrievers/"),
+        is_forbidden_call=_asks_a_retriever,
+        allowed={
+            "search/measure.py": "the one caller of `run_queries`",
+            "search/part.py": "results that a search run keeps, as results",
+            "search/label_split.py": "results that a search run keeps, as results",
+        },
+    ),
+    Door(
+        "answers to numbers",
+        "`score_run` scores results of `run_queries`, or those that a search run keeps:",
+        ("search/scoring.py",),
+        names=frozenset(
+            {
+                "retrieval_eval.search.scoring.score_run",
+                "retrieval_eval.metrics.ranking.evaluate_rankings",
+                "retrieval_eval.metrics.ranking.evaluate.evaluate_rankings",
+            }
+        ),
+        allowed={
+            "search/measure.py": "scores what `run_queries` returned",
+            "search/part.py": "scores some queries of a search run anew",
+            "search/label_split.py": "scores a search run under other labels",
+        },
+    ),
+    Door(
+        "whether a search run may be trusted",
+        "`distrust` and `own_faults` ask the queries; what a file says of itself is no proof:",
+        ("search/trust.py", "search/comparability.py", "report/", "serve/"),
+        is_forbidden_node=_believes_a_run,
+        allowed={
+            "cli/search.py": "of the run that was just made",
+            "search/diff.py": "shows what either run says of itself",
+            "search/history.py": "shows what each run says of itself",
+            "cli/search_history.py": "shows what each run says of itself",
+        },
     ),
     Door(
         "escaping for HTML",
@@ -584,6 +643,27 @@ BREACHES = {
         [],
         ["Value.missing('evidence_incomplete')", "reason = 'nothing_resolved'"],
         ["Value.missing('no_trace')", "why_nothing_is_computable(trace, events)"],
+    ),
+    "answers of a retriever": (
+        [
+            "from retrieval_eval.search.results import QueryResult as Answer",
+            "from retrieval_eval.search.running import run_queries",
+        ],
+        [
+            *("retriever.search(query, corpus=corpus, k=k)", "one.first_stage(query, **asked)"),
+            *("Answer('q1', 'ok')", "run_queries(gold, retriever, depth=5)"),
+        ],
+        ["pattern.search(text)", "self.rank(docs)", "QueryResult(id='q1')"],
+    ),
+    "answers to numbers": (
+        ["from retrieval_eval.search.scoring import score_run", "import retrieval_eval"],
+        ["score_run(gold, results, settings)", "map(score_run, parts)"],
+        ["scored = run.metrics", "rank_metrics(ranked, relevant, measures)"],
+    ),
+    "whether a search run may be trusted": (
+        [],
+        ["if run.status.has_verdict: pass"],
+        ["distrust(run)", "RunStatus(has_verdict=False)"],
     ),
     "escaping for HTML": (
         ["import html", "from html import escape as quoted"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, get_args
@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, get_args
 import numpy as np
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.ranking.hits import Hits, Rankings, hits_from_mapping, hits_from_table
+from retrieval_eval.metrics.ranking.hits import (
+    Hits,
+    Rankings,
+    check_rankings,
+    hits_from_mapping,
+    hits_from_table,
+)
 from retrieval_eval.metrics.ranking.judgements import Judgements, Qrels
 from retrieval_eval.metrics.ranking.measures import Measure, as_measures
 from retrieval_eval.metrics.ranking.result import Convention, RankingResult
@@ -33,6 +39,7 @@ def evaluate_rankings(
     measures: Iterable[str | Measure],
     *,
     convention: Convention = "trec",
+    documents: Collection[str] | None = None,
 ) -> RankingResult:
     """Return ranking measures per query and in the mean.
 
@@ -57,13 +64,16 @@ def evaluate_rankings(
         run has the same numbers for the same rankings. ``trec9``: scores are compared as 32-bit
         numbers, queries the rankings lack are left out, and undefined values are 0, as in
         trec_eval 9.
+    documents
+        The ids of all documents there are: a ranking with another one is refused, as it is in a
+        search run that knows them. None: not known, and not checked.
 
     Raises
     ------
     BadInputError
         When an input cannot be read, a measure or convention is unknown, a score is no finite
-        number or a grade none, or a query ranks or judges a document twice; files are named with
-        line numbers.
+        number or a grade none, a document id of a ranking is not text or none of ``documents``, or
+        a query ranks or judges a document twice; files are named with line numbers.
 
     Examples
     --------
@@ -82,6 +92,8 @@ def evaluate_rankings(
         raise BadInputError("no measure was requested; give at least one, such as 'nDCG@10'")
     judgements = _judgements(qrels)
     run = _rankings(rankings)
+    if documents is not None:
+        _refuse_unknown(run, frozenset(documents))
     ranked: Mapping[str, object]
     lowest = None if any(m.name in NEED_ALL_JUDGED for m in wanted) else 1
     is_float32 = convention == "trec9"
@@ -99,6 +111,8 @@ def evaluate_rankings(
     if len(ranked) > len(is_missing) - is_missing.sum():
         judged = set(judgements.query_ids)
         unjudged = tuple(query for query in ranked if query not in judged)
+        if not isinstance(run, Table):
+            check_rankings(run, unjudged)
     scorer = Scorer(hits, judgements.query(), judgements.grades)
     if convention == "trec9":
         scorer = _without(scorer, is_missing)
@@ -144,6 +158,18 @@ def _judgements(qrels: object) -> Judgements:
             table_from_frame(cast("pd.DataFrame", qrels), "grade", "qrels")
         )
     raise BadInputError(f"qrels: expected a mapping, a data frame or a path, not {type(qrels)}")
+
+
+def _refuse_unknown(run: Rankings | Table, documents: frozenset[str]) -> None:
+    rows: Iterable[tuple[str, str]]
+    if isinstance(run, Table):
+        rows = zip(run.docs.texts(), np.repeat(run.query_ids, np.diff(run.starts)), strict=True)
+    else:
+        rows = ((doc, query) for query, scores in run.items() for doc in scores)
+    for doc, query in rows:
+        if doc not in documents:
+            shown = str(doc)[:80]
+            raise BadInputError(f"rankings: query {query!r}: the corpus has no document {shown!r}")
 
 
 def _rankings(rankings: object) -> Rankings | Table:

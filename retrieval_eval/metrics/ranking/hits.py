@@ -7,7 +7,7 @@ import math
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -122,7 +122,7 @@ def hits_from_mapping(
     query_of = np.searchsorted(np.array(ends), np.arange(len(grades)), side="right")
     n_docs = np.array(n_retrieved, dtype=np.int64)
     first = n_docs[query_of] + 1 - np.array(aboves, dtype=np.int64)
-    rank, n_tied = _resolve(list(qrels), tied, query_of, first, ties)
+    rank, n_tied = _resolve(tied, query_of, first, ties)
     return Hits.ordered(
         query_of,
         np.array(grades, dtype=np.int64),
@@ -133,10 +133,26 @@ def hits_from_mapping(
     )
 
 
+def check_rankings(rankings: Rankings, queries: Iterable[str]) -> None:
+    """Raise `BadInputError` where a ranking of these queries cannot be scored.
+
+    `hits_from_mapping` looks at the judged queries only; what is wrong with another one is a fault
+    of the same system.
+    """
+    for query in queries:
+        _numbers(query, rankings[query])
+
+
 def _numbers(query: str, scores: Any) -> Mapping[str, float]:
     """Return the scores of a query as comparable numbers; raise for what is not a number."""
     if not isinstance(scores, Mapping):
         raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
+    if not set(map(type, scores)) <= {str}:
+        for doc in scores:
+            if not isinstance(doc, str):
+                raise BadInputError(
+                    f"rankings: query {query!r}: a document id is not text: {str(doc)[:40]!r}"
+                )
     # One look at the distinct types and one at the sum replace a test of every score: a sum with
     # NaN or an infinity in it is not finite, and finite scores rarely have such a sum.
     if set(map(type, scores.values())) <= _PLAIN and math.isfinite(sum(scores.values())):
@@ -157,7 +173,6 @@ def _number(score: Any) -> float | None:
 
 
 def _resolve(
-    queries: list[str],
     rankings: Mapping[int, Mapping[str, float]],
     query_of: Ints,
     first: Ints,
@@ -172,7 +187,7 @@ def _resolve(
         query = int(query_of[hit])
         if query != last_query:
             last_query, peers = query, {}
-            names, keys = _descending(queries[query], rankings[query])
+            names, keys = _descending(rankings[query])
         start = int(first[hit]) - 1
         if start not in peers:
             peers[start] = sorted(names[start : bisect_right(keys, keys[start])])
@@ -183,13 +198,8 @@ def _resolve(
     return rank, n_tied
 
 
-def _descending(query: str, scores: Mapping[str, float]) -> tuple[list[str], list[float]]:
-    try:
-        ordered = sorted((-score, doc) for doc, score in scores.items())
-    except TypeError as error:
-        raise BadInputError(
-            f"rankings: query {query!r}: a document id is not text: {error}"
-        ) from error
+def _descending(scores: Mapping[str, float]) -> tuple[list[str], list[float]]:
+    ordered = sorted((-score, doc) for doc, score in scores.items())
     return [doc for _, doc in ordered], [key for key, _ in ordered]
 
 

@@ -208,8 +208,8 @@ def claims_of(
 def claims_within(claims: Claims, queries: Sequence[QueryResult], settings: RunSettings) -> Claims:
     """Return the claims of the drafts of some queries, with shares of these alone.
 
-    Drafts that were left out for want of labels are not recorded by query, so they count 0; the
-    agreement of the judge with people is that of all labels, and is left out.
+    Drafts that were left out for want of labels are not recorded by query, so they count 0. The
+    agreement of the judge with people is that of all labels, for it is of the judge.
     """
     asked = {query.id for query in queries}
     drafts = tuple(draft for draft in claims.queries if draft.id in asked)
@@ -221,7 +221,6 @@ def claims_within(claims: Claims, queries: Sequence[QueryResult], settings: RunS
         n_unlabelled=0,
         n_without_draft=len(asked) - len(drafts),
         **_numbers(own, settings),
-        agreement=None,
         queries=drafts,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -175,6 +175,7 @@ class HttpJudge:
         self._settings = settings
         self._shape = SHAPES[settings.shape]
         self._left_out: frozenset[str] = frozenset()
+        self._taken: Set[str] = frozenset()
         self._lock = Lock()
         base, mark, query = settings.base_url.partition("?")
         self._url = f"{base.rstrip('/')}{self._shape.path(settings.model)}{mark}{query}"
@@ -252,12 +253,15 @@ class HttpJudge:
             left_out = self._left_out
             request = self._client.post(self._url, self._body(claim, block_text, left_out))
             try:
-                return self._client.ask(request, read)
+                found = self._client.ask(request, read)
+                # What was taken once is no longer left out: all claims are judged alike.
+                self._taken = self._shape.refused_as.keys() - left_out
+                return found
             except HttpError as error:
                 if isinstance(error.__cause__, NoVerdictError):
                     said = self._hidden(str(error.__cause__))
                     return Judgement(False, None, f"{said} ({TRIES} tries)", is_unproved=True)
-                refused = self._refused(error) - left_out
+                refused = self._refused(error) - left_out - self._taken
                 if not refused:
                     raise self._failed(error) from None
                 self.leave_out(refused)

@@ -20,6 +20,7 @@ from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.judge import open_judge
 from retrieval_eval.search.composite import composite_of
 from retrieval_eval.search.run_files import load_search_run, run_bytes
+from retrieval_eval.search.trust import require_trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) 
         that the cache keeps.
     """
     run = load_search_run(request.run)
+    require_trust(run, str(request.run))
     gold = load_gold_set(request.gold)
     corpus = read_corpus(request.corpus)
     drafts = read_drafts(request.drafts)

@@ -58,6 +58,7 @@ from retrieval_eval.search.noise_level import (
     noise_test,
     runs_needed,
 )
+from retrieval_eval.search.null_systems import null_notes
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.trust import trust_of
@@ -72,6 +73,12 @@ N_MOVERS: Final = 10
 _SEVERITY: Final[Sequence[RowVerdict]] = (
     *("skipped", "pass", "within_noise", "overridden", "no_verdict", "breach"),
 )
+_CLASS: Final[Mapping[RowVerdict, str]] = {"within_noise": "pass"}
+_END_WORDS: Final[Mapping[RowVerdict, str]] = {
+    "within_noise": "pass",
+    "no_verdict": "no verdict",
+    "skipped": "not applied",
+}
 _EXIT_CODES: Final[Mapping[RunVerdict, Literal[0, 1, 2]]] = {
     "pass": 0,
     "breach": 1,
@@ -165,7 +172,8 @@ def check(
     deciding = replace(thresholds, alpha=level)
     accepted = [Accepted.by(one, approvals) for one in justifications]
     found = rulings(measured, deciding, accepted, today, known_noise)
-    notes = [*run_notes(runs, baselines), *notes, *_unused(found, accepted, today)]
+    nulls = null_notes(baselines[0], {row.metric for row in thresholds.rows})
+    notes = [*run_notes(runs, baselines), *nulls, *notes, *_unused(found, accepted, today)]
     if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
         notes.append(_repeated(sides))
     if noise is not None and known_noise.document is None:
@@ -500,7 +508,7 @@ def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
     """Return the evidence that a change is real, under a rule.
 
     A metric that is no mean over queries has nothing but its threshold. Of deterministic systems
-    any change of what the retriever answers is real, as with a noise file that says so.
+    any change of what the retriever answers is real, as with a noise file of no noise.
     """
     found = Evidence("significance", m.p_value, m.error_points, m.n_pairs - 1)
     if rule == "threshold" or m.change is None or m.harm_points is None:
@@ -585,7 +593,48 @@ def rulings(
     today: date,
     noise: Noise,
 ) -> list[Ruling]:
-    """Return a ruling for every threshold; the arguments are those of `check`."""
+    """Return a ruling for every threshold; the arguments are those of `check`.
+
+    Where claims are unproved, what was decided must hold with all of them against the run and with
+    all in its favour, for every row, since the rows share the level of their tests.
+    """
+    found = _rulings(measured, thresholds, justifications, today, noise)
+    if not any(m.ends for m in measured):
+        return found
+    ends = [
+        _rulings(
+            [m.ends[place] if m.ends else m for m in measured],
+            thresholds,
+            justifications,
+            today,
+            noise,
+        )
+        for place in (0, 1)
+    ]
+    return [_settled(*three) for three in zip(found, *ends, strict=True)]
+
+
+def _settled(found: Ruling, worst: Ruling, best: Ruling) -> Ruling:
+    """Return a ruling, without verdict where the unproved claims decide which one it is."""
+    if len({_CLASS.get(one.verdict, one.verdict) for one in (found, worst, best)}) == 1:
+        return found
+    words = [_END_WORDS.get(one.verdict, one.verdict) for one in (worst, best)]
+    points = [one.measured.change_points for one in (worst, best)]
+    span = ", ".join(
+        f"{words} ({shown:+.2f} points)" if shown is not None else words
+        for words, shown in zip(words, points, strict=True)
+    )
+    reason = f"unproved claims decide, against the run and in its favour: {span}"
+    return replace(found, verdict="no_verdict", reasons=(reason,), justification=None)
+
+
+def _rulings(
+    measured: Sequence[Measured],
+    thresholds: Thresholds,
+    justifications: Sequence[Accepted],
+    today: date,
+    noise: Noise,
+) -> list[Ruling]:
     changes = [
         m
         for m in measured

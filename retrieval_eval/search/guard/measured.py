@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.model.search_run import SearchRun, ShareWithInterval
+from retrieval_eval.search.claims.summary import why_advisory
 from retrieval_eval.search.comparability import judge_faults, judge_of
 from retrieval_eval.search.guard.rule import harm_test
 from retrieval_eval.search.guard.thresholds import Threshold
@@ -21,6 +22,7 @@ from retrieval_eval.search.named_metrics import (
     Share,
     metric_value,
     shares,
+    stored,
 )
 from retrieval_eval.search.noise_level import NoiseLevel, by_query, run_to_run
 from retrieval_eval.search.paired_change import (
@@ -50,7 +52,8 @@ class Measured:
     query that moved adds to it (points), ``p_value`` and ``error_points`` those of `harm_test`
     (NaN without a test), ``spreads`` how much the metric varies between the runs of a side that
     has several. ``faults`` say why there is no verdict, ``not_applied`` why the threshold has
-    nothing in the baseline to compare with; empty where it has.
+    nothing in the baseline to compare with, or cannot block; empty where it can. ``ends`` are the
+    same with every unproved claim against the run and in its favour; empty where there is none.
     """
 
     threshold: Threshold
@@ -63,6 +66,7 @@ class Measured:
     spreads: tuple[NoiseLevel, ...] = ()
     faults: tuple[str, ...] = ()
     not_applied: str = ""
+    ends: tuple[Measured, ...] = ()
 
     @property
     def change_points(self) -> float | None:
@@ -116,6 +120,9 @@ def measure(
 ) -> Measured:
     """Measure the metric of a threshold on both sides.
 
+    Claims whose judge is not known to agree with people do not block: their threshold is not
+    applied, and where it is required there is no verdict.
+
     Parameters
     ----------
     ids
@@ -123,6 +130,80 @@ def measure(
     level
         A level that p-values must be able to reach; None: the usual ones.
     """
+    found = _measured(threshold, run, baseline, ids, resampling, level)
+    if found.faults or found.not_applied or not _rests_on_claims(threshold.metric, baseline, run):
+        return found
+    why = why_advisory([*baseline.runs, *run.runs])
+    if why and threshold.required:
+        return replace(found, faults=(f"it cannot block: {why}",))
+    if why:
+        return replace(found, not_applied=f"advisory{_exceeded(found)}: {why}")
+    if not any(side.has_unproved(threshold.metric) for side in (run, baseline)):
+        return found
+    ends = tuple(
+        _at_end(found, run, baseline, ids, resampling, level, in_favour=end)
+        for end in (False, True)
+    )
+    return replace(found, ends=ends)
+
+
+def _rests_on_claims(name: str, baseline: Side, run: Side) -> bool:
+    """Return whether a metric is one of claims, or a composite whose value is."""
+    composites = (one.composite for side in (baseline, run) for one in side.runs)
+    worst = [one.worst for one in composites if one is not None and one.worst is not None]
+    return _is_of_claims(name) or (name == "composite" and any(map(_is_of_claims, worst)))
+
+
+def _exceeded(found: Measured) -> str:
+    harm, limit = found.harm_points, found.limit_points
+    if harm is None or limit is None or harm <= limit:
+        return ""
+    return f", {harm:.2f} points worse where {limit:g} are allowed"
+
+
+def _at_end(
+    found: Measured,
+    run: Side,
+    baseline: Side,
+    ids: Collection[str] | None,
+    resampling: Resampling,
+    level: float | None,
+    *,
+    in_favour: bool,
+) -> Measured:
+    """Return a metric of claims with all unproved ones against the run, or in its favour."""
+    name = found.threshold.metric
+    if not _is_of_claims(name):
+        # No query has a share in a composite.
+        old = baseline.end(name, high=not in_favour)
+        return Measured(found.threshold, old, run.end(name, high=in_favour))
+    before = baseline.shares(name, ids, unproved_as_supported=not in_favour)
+    after = run.shares(name, ids, unproved_as_supported=in_favour)
+    old, new = _total(before), _total(after)
+    if found.change is None:
+        return Measured(found.threshold, old, new)
+    return _paired(found.threshold, (old, new), (before, after), resampling, level, found.spreads)
+
+
+def _total(side: Mapping[str, Share]) -> Value:
+    weight = math.fsum(whole for _, whole in side.values())
+    if not weight:
+        return Value.missing("no_computable_values")
+    return Value.of(math.fsum(part for part, _ in side.values()) / weight, round(weight))
+
+
+def _is_of_claims(name: str) -> bool:
+    return BLOCK_OF.get(name, ("",))[0] == "claims"
+
+
+def _measured(
+    threshold: Threshold,
+    run: Side,
+    baseline: Side,
+    ids: Collection[str] | None,
+    resampling: Resampling,
+    level: float | None,
+) -> Measured:
     name = threshold.metric
     old, new = (side.value(name, _within(side.first, ids)) for side in (baseline, run))
     if not threshold.required and (why := _not_in_baseline(threshold, baseline, old, new, ids)):
@@ -150,22 +231,34 @@ def measure(
     if lost:
         summary = f"the run lacks it for {counted(len(lost), 'query')} of the baseline"
         faults += (f"{summary}, the first is {lost[0]!r}",)
-    if BLOCK_OF.get(name, ("",))[0] == "claims":
+    if _is_of_claims(name):
         faults += tuple(judge_faults(judge_of(baseline.first), judge_of(run.first)))
-    change = change_of(before, after, resampling)
-    if not change.n_pairs:
+    spreads = tuple(
+        spread for side in (baseline, run) if (spread := side.spread(name, ids)) is not None
+    )
+    found = _paired(threshold, (old, new), (before, after), resampling, level, spreads)
+    if not found.n_pairs:
         faults += ("no query has it in both runs",)
-    if faults:
-        return Measured(threshold, old, new, faults=faults)
-    moved = contributions(before, after)
+    return Measured(threshold, old, new, faults=faults) if faults else found
+
+
+def _paired(
+    threshold: Threshold,
+    values: tuple[Value, Value],
+    sides: tuple[Mapping[str, Share], Mapping[str, Share]],
+    resampling: Resampling,
+    level: float | None,
+    spreads: tuple[NoiseLevel, ...],
+) -> Measured:
+    change, moved = change_of(*sides, resampling), contributions(*sides)
+    if not change.n_pairs:
+        return Measured(threshold, *values, change)
     sign = -1.0 if threshold.direction == "down is bad" else 1.0
     harms = np.zeros(change.n_pairs)
     # In the order of query ids, for the seed of the test picks positions.
     harms[: len(moved)] = [sign * change.n_pairs * moved[query] for query in sorted(moved)]
     p_value, error = harm_test(harms, seed=resampling.seed, level=level)
-    spreads = (side.spread(name, ids) for side in (baseline, run))
-    found = tuple(spread for spread in spreads if spread is not None)
-    return Measured(threshold, old, new, change, moved, p_value, error, found)
+    return Measured(threshold, *values, change, moved, p_value, error, spreads)
 
 
 def _within(doc: SearchRun, ids: Collection[str] | None) -> Collection[str] | None:
@@ -238,12 +331,18 @@ class Side:
             return Value.of(_mean(values), found[0].n)
         return Value.of(math.fsum(part for part, _ in means) / weight, round(weight))
 
-    def shares(self, name: str, ids: Collection[str] | None = None) -> dict[str, Share]:
+    def shares(
+        self,
+        name: str,
+        ids: Collection[str] | None = None,
+        *,
+        unproved_as_supported: bool = False,
+    ) -> dict[str, Share]:
         """Return what each query adds to a metric, as `shares` does, on the mean of all runs.
 
         Queries that lack it in a run are left out (see `lacking`); with ``ids``, all others too.
         """
-        found = self._by_run(name, ids)
+        found = self._by_run(name, ids, unproved_as_supported=unproved_as_supported)
         if len(found) == 1:
             return found[0]
         return {
@@ -267,8 +366,30 @@ class Side:
         table = by_query(self._by_run(name, ids))
         return run_to_run(table) if table.size else None
 
-    def _by_run(self, name: str, ids: Collection[str] | None) -> list[dict[str, Share]]:
-        found = [shares(run, name) for run in self.runs]
+    def end(self, name: str, *, high: bool) -> Value:
+        """Return one end of a metric that unproved claims make a range, on the mean of all runs."""
+        ends = []
+        for one in (stored(run, name) for run in self.runs):
+            if isinstance(one, ShareWithInterval) and one.has_bounds:
+                ends.append(one.unproved_high if high else one.unproved_low)
+            else:
+                ends.append(None if one is None else one.value)
+        values = [end for end in ends if end is not None]
+        if len(values) < len(ends):
+            return Value.missing("missing_component")
+        return Value.of(_mean(values), self.value(name, None).n)
+
+    def has_unproved(self, name: str) -> bool:
+        """Whether a metric of claims has two ends in a run."""
+        found = (stored(run, name) for run in self.runs)
+        return any(isinstance(one, ShareWithInterval) and one.has_bounds for one in found)
+
+    def _by_run(
+        self, name: str, ids: Collection[str] | None, *, unproved_as_supported: bool = False
+    ) -> list[dict[str, Share]]:
+        found = [
+            shares(run, name, unproved_as_supported=unproved_as_supported) for run in self.runs
+        ]
         if ids is None:
             return found
         return [{query: one[query] for query in one if query in ids} for one in found]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from html import escape
+from itertools import accumulate
 from typing import Final
 from xml.etree import ElementTree as ET
 
+from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRow, GuardRuling, Justification, Mover
 from retrieval_eval.search.markdown import escaped, table
+from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 from retrieval_eval.values import counted
 
@@ -36,8 +38,24 @@ MARKER: Final = "<!-- retrieval-eval: search guard -->"
 """The first line of every comment, by which a bot finds the one to update."""
 SUITE: Final = "retrieval-guard"
 
+LONGEST_COMMENT: Final = 65_536
+"""What GitHub takes as one comment, in characters; here it bounds the bytes."""
+
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST: Final = 100
+_LONGEST_NAME: Final = 48
+_LONGEST_REASON: Final = 240
+_LONGEST_REMARK: Final = 400
+_MOST_LEADING: Final = 3
+_MOST_CARRIERS: Final = 5
+_MOST_LOST: Final = 3
+_MOST_REMARKS: Final = 20
+_MOST_SLICES: Final = 30
+_CUT: Final = "\nCut to the length of a comment; `--json` prints the rest.\n"
+# All that is markup within a line.
+_PUNCTUATION: Final = re.compile(r"[!\"#$&'*/:<>@\[\\\]^_`{|}~]")
+# Behind these a host may begin a mention or a link.
+_BREAKS: Final = re.compile(r"(?<=@)|(?<=#)(?=\d)|(?<=\bGH)(?=-)|(?<=://)|(?<=\bwww)|(?<=\bWWW)")
 _CHANCE: Final = "more than chance would move, by a one-sided sign-flip test of the queries"
 _NOISE: Final = "beyond the measured run-to-run noise"
 _SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
@@ -221,28 +239,211 @@ def one_line(text: str, longest: int | None = None) -> str:
     return found if longest is None or len(found) <= longest else f"{found[: longest - 1]}…"
 
 
-def to_comment(verdict: GuardRuling) -> str:
-    """Return the verdict as Markdown: marker, verdict line, table, remarks, queries that moved.
+def sentence(verdict: GuardRuling) -> str:
+    """Return the verdict as one sentence: what it rests on, and how many other thresholds do.
 
-    Every text that comes from a query, a run or a justification is escaped.
+    Examples
+    --------
+    >>> from datetime import date
+    >>> from retrieval_eval.search.guard.check import no_verdict
+    >>> from retrieval_eval.search.guard.thresholds import shipped_thresholds
+    >>> sentence(no_verdict(shipped_thresholds(), ["the run is empty"], date(2026, 1, 1)))
+    'NO VERDICT: the run is empty'
     """
+    head = verdict.headline.partition(":")[0]
+    if verdict.reasons:
+        return f"{head}: {one_line(verdict.reasons[0], _LONGEST_REASON)}"
+    leading = led_by(verdict)
+    if not leading:
+        return f"{head}: {_held(verdict)}"
+    more = len(leading) - 1
+    others = f"; so for {counted(more, 'further threshold')}" if more else ""
+    return f"{head}: {_row_sentence(leading[0])}{others}"
+
+
+def led_by(verdict: GuardRuling) -> list[GuardRow]:
+    """Return the rows that carry a verdict, the worst first; none of a plain pass."""
+    code = "overridden" if verdict.verdict == "pass" else verdict.verdict
+    rows = [row for row in verdict.rows if row.verdict == code]
+    return sorted(rows, key=lambda row: -((row.harm_points or 0.0) - (row.limit_points or 0.0)))
+
+
+def _held(verdict: GuardRuling) -> str:
+    found = [row.verdict for row in verdict.rows]
+    n_noise = found.count("within_noise")
+    n = found.count("pass") + n_noise
+    parts = [f"{counted(n, 'threshold')} {'holds' if n == 1 else 'hold'}"]
+    parts += [f"{n_noise} of them with a change that may be chance"] if n_noise else []
+    n_skipped = found.count("skipped")
+    return ", ".join(parts) + (f"; {n_skipped} not applied" if n_skipped else "")
+
+
+def _row_sentence(row: GuardRow) -> str:
+    name, moved, limit = one_line(row.name, _LONGEST), row.change_points, row.limit_points
+    if moved is None or limit is None or (row.harm_points or 0.0) <= limit:
+        return f"{name}: {one_line('; '.join(row.reasons), _LONGEST_REASON)}"
+    text = f"{name} {'fell' if moved < 0 else 'rose'} by {abs(moved):.2f} points"
+    worse = row.n_up if row.direction == "up is bad" else row.n_down
+    text += f" ({worse} of {counted(row.n_queries, 'query')} got worse)" if row.n_queries else ""
+    text += f", and {limit:g} are allowed"
+    if row.verdict == "no_verdict":
+        text += ", which may be chance"
+    if row.justification is not None:
+        excused = row.justification
+        text += f"; up to {excused.max_points:g} are excused, {_approval(excused)}"
+    return text
+
+
+def to_comment(verdict: GuardRuling, *, longest: int = LONGEST_COMMENT) -> str:
+    """Return the verdict as Markdown for a pull request, of at most ``longest`` bytes.
+
+    The verdict in one sentence; the queries that carried it, with the ranks of their documents;
+    the thresholds; and folded, the rest. Every text that comes from a query, a document, a run or
+    a justification is escaped: it shows as it stands, and mentions or links nothing. What does not
+    fit is left out from the end.
+    """
+    title = f"## {_SIGNS[verdict.verdict]} Retrieval guard: {escaped(sentence(verdict))}"
+    loud, quiet = _remarks(verdict)
     parts = [
-        f"## {_SIGNS[verdict.verdict]} Retrieval guard: {escaped(verdict.headline)}",
-        table([list(HEAD), *(_cells(row) for row in verdict.rows)], n_left=1),
-        "\n".join(f"- {escaped(remark)}" for remark in remarks(verdict)),
+        *(_carried(row) for row in led_by(verdict)[:_MOST_LEADING] if row.movers),
+        _thresholds(verdict),
+        _list(loud),
+        _folded("Notes and method", f"{_list(quiet)}\n\n{_foot(verdict)}"),
+        *(_slices(row) for row in verdict.rows if row.slices),
         *(_movers(row) for row in verdict.rows if row.movers),
-        f"{_compared(verdict)}{escaped(method(verdict))}",
     ]
-    return MARKER + "\n" + "\n\n".join(part for part in parts if part) + "\n"
+    text, n_left_out = f"{MARKER}\n{title}\n", 0
+    for part in filter(None, parts):
+        if len(f"{text}\n{part}\n".encode()) > longest - len(_CUT):
+            n_left_out += 1
+        else:
+            text += f"\n{part}\n"
+    return text + (_CUT if n_left_out else "")
+
+
+def _carried(row: GuardRow) -> str:
+    """Return the queries that carried a row, with where their documents went."""
+    sign = -1 if row.direction == "down is bad" else 1
+    worse = [mover for mover in row.movers if sign * mover.points > 0][:_MOST_CARRIERS]
+    n_worse = (row.n_down if sign < 0 else row.n_up) or 0
+    if not worse:
+        return ""
+    is_ranked = row.metric not in BLOCK_OF
+    head = ["query", *(["first relevant document", "lost"] if is_ranked else [row.metric])]
+    rows = [[*head, "points", "id"]]
+    for mover in worse:
+        cells = [_ranks(mover), _lost(mover)] if is_ranked else [_values(row, mover)]
+        rows.append(
+            [code(mover.query), *cells, points(mover.points), code(mover.id, _LONGEST_NAME)]
+        )
+    which = "all" if len(worse) == n_worse else f"the worst {len(worse)} of"
+    title = f"**{_name(row)}: {which} {counted(n_worse, 'query')} that got worse**"
+    return f"{title}\n\n{table(rows, n_left=3 if is_ranked else 1)}"
+
+
+def _ranks(mover: Mover) -> str:
+    before, now = (
+        "none" if rank is None else f"rank {rank:,}" for rank in (mover.rank_before, mover.rank_now)
+    )
+    return f"{before} → {now}"
+
+
+def _lost(mover: Mover) -> str:
+    shown = ", ".join(code(doc, _LONGEST_NAME) for doc in mover.lost[:_MOST_LOST])
+    more = len(mover.lost) - _MOST_LOST
+    return (f"{shown} and {more} more" if more > 0 else shown) or DASH
+
+
+def _values(row: GuardRow, mover: Mover) -> str:
+    if BLOCK_OF[row.metric].block == "abstention":
+        before, now = ("refused" if value else "answered" for value in (mover.before, mover.now))
+        return f"{before} → {now}"
+    return f"{number(mover.before)} → {number(mover.now)}"
+
+
+def _thresholds(verdict: GuardRuling) -> str:
+    rows = [_cells(row) for row in sorted(verdict.rows, key=_place)]
+    sizes = accumulate(len(" | ".join(row).encode()) + 8 for row in rows)
+    shown = [row for row, size in zip(rows, sizes, strict=True) if size <= LONGEST_COMMENT // 3]
+    text = table([list(HEAD), *shown], n_left=1)
+    more = len(rows) - len(shown)
+    return f"{text}\n\nAnd {counted(more, 'threshold')} more." if more else text
+
+
+def _place(row: GuardRow) -> int:
+    # What decided comes first, else as in the file.
+    return 0 if row.verdict in ("breach", "no_verdict", "overridden") else 1
+
+
+def _remarks(verdict: GuardRuling) -> tuple[list[str], list[str]]:
+    """Return the sentences that a reader must see, and those that may be folded."""
+    loud, quiet = list[str](), list[str]()
+    for remark in remarks(verdict):
+        is_loud = remark.startswith(("No verdict", "NO VERDICT", "BREACH", "OVERRIDDEN"))
+        (loud if is_loud else quiet).append(one_line(remark, _LONGEST_REMARK))
+    return loud, quiet
+
+
+def _list(sentences: Sequence[str]) -> str:
+    shown = [f"- {escaped(remark)}" for remark in sentences[:_MOST_REMARKS]]
+    more = len(sentences) - _MOST_REMARKS
+    return "\n".join([*shown, f"- and {more} more"] if more > 0 else shown)
+
+
+def _foot(verdict: GuardRuling) -> str:
+    policy = verdict.policy
+    digest = "" if policy is None else f"\n\nPolicy: `{policy.digest}`"
+    return f"{_compared(verdict)}{escaped(method(verdict))}{digest}"
+
+
+def _folded(title: str, body: str) -> str:
+    return f"<details>\n<summary>{title}</summary>\n\n{body.strip()}\n\n</details>"
+
+
+def _slices(row: GuardRow) -> str:
+    rows = [["slice", "queries", "points", "adjusted p", "verdict"]]
+    for one in (row.slices or ())[:_MOST_SLICES]:
+        p = DASH if one.p_adjusted is None else f"{one.p_adjusted:.3f}"
+        name = escaped(one_line(f"{one.dimension} {one.value}", _LONGEST))
+        cells = [f"{one.n_queries:,}", points(one.change_points), p, WORDS[one.verdict]]
+        rows.append([name, *cells])
+    n = len(row.slices or ())
+    which = f"all {n} slices" if n < len(rows) else f"the worst {_MOST_SLICES} of {n} slices"
+    return _folded(f"{_html(row)}: {which}", table(rows, n_left=1))
+
+
+def code(text: str, longest: int | None = None) -> str:
+    """Return untrusted text as code in a Markdown paragraph or cell, in full view.
+
+    What could be markup is an entity. In code, hosts
+    look for no mention, issue or emoji; an invisible space keeps addresses from becoming links.
+
+    Examples
+    --------
+    >>> code("a|<b>")
+    '<code>a&#124;&#60;b&#62;</code>'
+    """
+    return f"<code>{_entities(text, longest or _LONGEST)}</code>"
+
+
+def _entities(text: str, longest: int) -> str:
+    parts = _BREAKS.split(visible(one_line(text, longest)))
+    return "&#8203;".join(_PUNCTUATION.sub(_entity, part) for part in parts)
+
+
+def _entity(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"
+
+
+def _name(row: GuardRow) -> str:
+    # A metric's own name, such as P@5, is no mention of a user.
+    rest = row.name.removeprefix(row.metric).strip(" []")
+    return f"`{row.metric}`" + (f" {escaped(one_line(rest, _LONGEST))}" if rest else "")
 
 
 def _cells(row: GuardRow) -> list[str]:
     shown = [escaped(cell) for cell in cells(row)]
-    # A metric's own name, such as P@5, is no mention of a user.
-    part = row.slice
-    shown[0] = f"`{row.metric}`"
-    if part is not None:
-        shown[0] += f" {escaped(f'{part.dimension} {part.value}')}"
+    shown[0] = _name(row)
     if row.verdict not in ("pass", "skipped"):
         shown[-1] = f"**{shown[-1]}**"
     return shown
@@ -254,22 +455,22 @@ def _movers(row: GuardRow) -> str:
     rows = [head]
     for mover in row.movers:
         name, corpus, text, *numbers = mover_cells(mover)
-        rows.append([*map(escaped, (name, corpus, text)), *numbers])
+        rows.append([*map(code, (name, corpus, text)), *numbers])
     which = f"all {n}" if n == len(row.movers) else f"the worst {len(row.movers)} of {n}"
-    title = f"<summary>{_html(row.name)}: {which} queries that moved</summary>"
-    return f"<details>\n{title}\n\n{table(rows, n_left=3)}\n\n</details>"
+    return _folded(f"{_html(row)}: {which} queries that moved", table(rows, n_left=3))
 
 
-def _html(text: str) -> str:
+def _html(row: GuardRow) -> str:
     # Inside an HTML block a backslash of Markdown would be shown.
-    return escape(one_line(text)).replace("@", "&#64;")
+    rest = row.name.removeprefix(row.metric)
+    return f"{row.metric.replace('@', '&#64;')}{_entities(rest, _LONGEST)}".rstrip()
 
 
 def _compared(verdict: GuardRuling) -> str:
     if verdict.run is None or verdict.baseline is None:
         return ""
     now, then = (
-        f"{escaped(side.label or 'no label')} of {side.generated_at}"
+        f"{escaped(one_line(side.label or 'no label', _LONGEST))} of {escaped(side.generated_at)}"
         for side in (verdict.run, verdict.baseline)
     )
     return f"{now} against {then}. "

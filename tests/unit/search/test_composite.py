@@ -6,6 +6,7 @@ from retrieval_eval import schema
 from retrieval_eval.search.abstention import Gate
 from retrieval_eval.search.composite import Bound, components_of
 from retrieval_eval.search.guard.thresholds import read_thresholds
+from tests.guards import with_claims
 from tests.plain_runs import composite_block, metric_value
 from tests.plain_runs import composite_sentence as sentence
 from tests.searches import answer, gold_query, gold_set, run_of
@@ -159,3 +160,14 @@ def test_the_sentence_names_the_bound_that_is_worst_of_a_metric_with_two():
     # P@1 is 0.75: above its floor by 0.25, above its ceiling by 0.15.
     block = composite_block(RUN, [FIRST, Bound("P@1", 0.6, is_ceiling=True)])
     assert "worst is P@1 at 0.750 with a ceiling of 0.600" in (sentence(block) or "")
+
+
+def test_unproved_claims_make_it_a_range():
+    run = with_claims(dict(RUN), [[True, None], *[[True, True]] * 7])
+    low, high = 15 / 16 - 0.95, 16 / 16 - 0.95
+    block = composite_block(run, [FIRST, Bound("claim_coverage", 0.95)])
+    found = block["value"]
+    assert (found["value"], found["unproved_low"]) == (pytest.approx(low), pytest.approx(low))
+    assert found["unproved_high"] == pytest.approx(high)
+    said = "composite: −1.25 points —, −1.25 to +5.00 with its unproved claims; worst is claim"
+    assert sentence(block).startswith(said)

@@ -16,6 +16,7 @@ from retrieval_eval.search.diff_text import (
     summary_sentences,
 )
 from retrieval_eval.search.settings import Settings
+from tests.guards import with_claims
 from tests.plain_runs import diff as diff_of
 from tests.searches import answer, failure, gold_query, gold_set, written
 from tests.searches import run_of as measured
@@ -317,6 +318,23 @@ def test_the_fields_of_the_set_up_that_differ_have_both_values(a):
         "version of numpy": (version, "0.1"),
     }
     assert diff(a, a, seed=1)["setup"] == []
+
+
+def test_unproved_claims_make_a_change_a_range_and_the_judge_stands_beside_it(a, b):
+    rest = [[True]] * 3
+    before = with_claims(a, [[True, None], *rest, [True, True]], kappa=None)
+    after = with_claims(b, [[True, False], *rest, [None, True]], kappa=None)
+    found = diff(before, after, seed=1)
+    change = found["metrics"]["claim_coverage"]
+    # 6 to 7 of 7 before, 5 to 6 now.
+    ends = change["unproved_low_points"], change["unproved_high_points"]
+    assert ends == (pytest.approx(-200 / 7), pytest.approx(0.0))
+    assert change["delta_points"] == pytest.approx(-100 / 7)
+    assert "The judge of the claims: not compared with people." in found["notices"]
+    moved = "With its unproved claims, claim_coverage moved by −28.57 to 0.00 points."
+    assert moved in found["notices"]
+    assert schema.faults(found, "search_diff") == []
+    assert "unproved_low_points" not in found["metrics"]["RR"]
 
 
 def test_tables_say_what_moved(a, b):

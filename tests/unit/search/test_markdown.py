@@ -36,13 +36,13 @@ RENDER = mistune.create_markdown(
 
 
 def text_of(html):
-    """What a reader sees of a piece of HTML."""
+    """What a reader sees of a piece of HTML; the spaces that keep it from being linked are not."""
     import html as entities
 
-    return entities.unescape(re.sub(r"<[^>]*>", "", html))
+    return entities.unescape(re.sub(r"<[^>]*>", "", html)).replace("\u200b", "")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", [*HOSTILE, "@team and a@b for #12 (#1) of t/r#1"])
 def test_hostile_text_shows_as_it_stands_and_becomes_nothing(text):
     shown = RENDER(f"before {escaped(text)} after")
     assert re.findall(r"<(\w+)", shown) == ["p"]
@@ -52,6 +52,14 @@ def test_hostile_text_shows_as_it_stands_and_becomes_nothing(text):
     assert cell.count("<td") == 2
     cells = [text_of(found) for found in re.findall(r"<td[^>]*>(.*?)</td>", cell)]
     assert cells == [text, "end"]
+
+
+def test_a_host_finds_no_mention_and_no_issue():
+    # Hosts look for these in the text of the rendered page.
+    for text in ("@team", "(@team)", "x@y.example", "#12", "team/repo#12"):
+        html = re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), RENDER(escaped(text)))
+        assert not re.search(r"@\w|#\d", html), html
+    assert escaped("P@5, nDCG@10.") == "P&#64;5, nDCG&#64;10."
 
 
 def test_text_stays_on_one_line_and_nothing_hides():

@@ -2,18 +2,25 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 
 import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.search import measure as module
+from retrieval_eval.search.baseline import plan_update, write_update
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.pinned import pinned_text
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import JOURNAL, Request, measure_request, run_search
 from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.run_files import run_bytes
+from retrieval_eval.search.run_files import load_search_run, run_bytes
 from tests.plain_runs import read_search_run
 from tests.searches import gold_query, gold_set, measure, written
 
+DAY = date(2026, 1, 5)
 ROWS = [
     {"id": "q1", "query": "red apple", "corpus": "fruit", "relevant": {"f1": 2, "f2": 1}},
     {"id": "q2", "query": "blue plum", "corpus": "fruit", "relevant": ["f3"], "area": "stone"},
@@ -342,3 +349,58 @@ def test_what_is_no_retriever_is_refused(tmp_path, retriever, options, message):
     gold = gold_set(gold_query("q1", {"t1": 1}))
     with pytest.raises(BadInputError, match=message):
         run_search(gold, retriever, options=options)
+
+
+def pinned_at(path, gold, *ids):
+    path.write_text(pinned_text(load_gold_set(gold), ids))
+    return path
+
+
+def test_only_the_queries_of_a_pinned_list(retriever, gold, out, tmp_path):
+    listed = pinned_at(tmp_path / "pinned.txt", gold, "q3", "q1")
+    first = measure_request(Request(gold, "any:thing", out=out, queries=listed, ask_twice=0))
+    assert retriever.asked == ["red apple", "steel nail"]
+    assert first.run.run.pinned.name == "pinned.txt"
+    assert first.run.run.pinned.n_queries == 2
+    # The list was stated before, so that nothing was left out.
+    baseline = tmp_path / "baseline.json"
+    write_update(plan_update(baseline, first.json_path))
+    second = measure_request(
+        Request(gold, "any:thing", out=out, queries=listed, baseline=baseline)
+    ).run
+    assert second.delta is not None
+    verdict = check([second], [load_search_run(baseline)], shipped_thresholds(), today=DAY).verdict
+    assert verdict != "breach"
+    whole = measure_request(Request(gold, "any:thing", out=out, label="whole"))
+    ruling = check([whole.run], [load_search_run(baseline)], shipped_thresholds(), today=DAY)
+    assert ruling.verdict == "no_verdict"
+    assert "asked other queries (pinned in pinned.txt)" in ruling.reasons[0]
+    # A list is no leave to shrink a baseline.
+    write_update(plan_update(tmp_path / "all.json", whole.json_path))
+    assert "queries" in plan_update(tmp_path / "all.json", first.json_path).differences
+
+
+def test_a_pinned_list_that_no_longer_holds_is_refused_before_a_query_is_asked(
+    retriever, gold, out, tmp_path
+):
+    listed = pinned_at(tmp_path / "pinned.txt", gold, "q1")
+    rows = [{**row, "source": "bootstrap"} for row in ROWS]
+    write_lines(gold, [{**rows[0], "relevant": ["f2"]}, *rows[1:]])
+    with pytest.raises(NothingToEvaluateError, match="no longer what they were"):
+        measure(gold, "any:thing", out=out, queries=listed)
+    write_lines(gold, rows[1:])
+    with pytest.raises(NothingToEvaluateError, match="the first is 'q1'"):
+        measure(gold, "any:thing", out=out, queries=listed)
+    with pytest.raises(BadInputError, match="no such file"):
+        measure(gold, "any:thing", out=out, queries=tmp_path / "none.txt")
+    assert retriever.asked == []
+
+
+def test_a_journal_of_other_queries_belongs_to_another_run(retriever, gold, out, tmp_path):
+    retriever.stops_at = "steel nail"
+    with pytest.raises(KeyboardInterrupt):
+        measure(gold, "any:thing", out=out)
+    retriever.stops_at = None
+    listed = pinned_at(tmp_path / "pinned.txt", gold, "q1")
+    with pytest.raises(BadInputError, match=r"unfinished run with other settings .*queries"):
+        measure(gold, "any:thing", out=out, queries=listed)

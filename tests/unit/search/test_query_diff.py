@@ -22,7 +22,7 @@ def compared(before, after, *names, **options):
     return compare_queries(diff(a, b, seed=1, **options), a, b, names)
 
 
-def test_deep_ranks_are_shown_where_a_document_is_judged():
+def test_deep_ranks_are_shown_where_a_document_is_relevant():
     deep = [f"d{i:02}" for i in range(40)]
     before = [answer("q1", [*deep[:30], "a", *deep[30:]]), answer("q2"), answer("q3")]
     after = [answer("q1", deep), answer("q2"), answer("q3")]

@@ -432,3 +432,43 @@ def test_what_an_earlier_version_let_pass_is_asked_again(tmp_path):
     retriever = Fixed({})
     run_queries(gold(*queries(3)), retriever, depth=1, journal=journal)
     assert [text for text, _, _ in retriever.calls] == ["text 2"]
+
+
+def test_second_answers_and_seconds_outlive_an_interruption(tmp_path):
+    class Turns:
+        def __init__(self, turn):
+            self.turn, self.asked = turn, []
+
+        def search(self, query, *, corpus, k):
+            self.turn += 1
+            self.asked.append(query)
+            return [(f"turn {self.turn}", 1.0)]
+
+    journal = tmp_path / "run.journal.jsonl"
+    whole = run_queries(gold(*queries(4)), Turns(0), depth=1, journal=journal, ask_twice=2)
+    assert sum(result.again is not None for result in whole) == 2
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 1 + 4 + 2
+    known = list(whole) + [r.again for r in whole if r.again is not None]
+    known.sort(key=lambda result: int(docs(result)[0][0].split()[1]))
+    for n_kept in range(7):
+        journal.write_bytes(b"".join(lines[: 1 + n_kept]) + b'{"id": "q1", "sta')
+        late = Turns(100)
+        again = run_queries(gold(*queries(4)), late, depth=1, journal=journal, ask_twice=2)
+        assert len(late.asked) == 6 - n_kept
+        found = list(again) + [r.again for r in again if r.again is not None]
+        # What was answered is what it was, the seconds to the last digit.
+        kept = [replace(result, again=None) for result in known[:n_kept]]
+        assert all(one in [replace(result, again=None) for result in found] for one in kept)
+        assert len(found) == 6
+
+
+def test_another_number_of_second_questions_needs_no_fresh_journal(tmp_path):
+    journal = tmp_path / "run.journal.jsonl"
+    first, later = Fixed({}), Fixed({})
+    run_queries(gold(*queries(9)), first, depth=1, journal=journal, ask_twice=2)
+    results = run_queries(gold(*queries(9)), later, depth=1, journal=journal, ask_twice=5)
+    assert (len(first.calls), len(later.calls)) == (11, 3)
+    assert sum(result.again is not None for result in results) == 5
+    fewer = run_queries(gold(*queries(9)), later, depth=1, journal=journal, ask_twice=0)
+    assert all(result.again is None for result in fewer)

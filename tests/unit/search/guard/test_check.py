@@ -260,7 +260,7 @@ def broken(case):
     [
         ("failed query", "the run has no verdict of its own: 1 of 6 queries failed"),
         ("failed baseline", "the baseline has no verdict of its own: 1 of 6"),
-        ("truncated", "the run is truncated: it asked 5 of 6 queries"),
+        ("truncated", "the run is truncated: it asked 5 of the 6 queries"),
         ("skipped corpus", "the run skipped the corpus b"),
         ("other labels", "the gold set changed"),
         ("other depth", "a different number of documents was requested"),
@@ -366,6 +366,56 @@ def test_claims_are_compared_over_all_claims(tmp_path):
     assert row["change_points"] == pytest.approx(-12.5)
     assert row["verdict"] == "breach"
     assert [mover["id"] for mover in row["movers"]] == ["q000"]
+
+
+@pytest.mark.parametrize("kappa", [None, (-0.1, 0.5)])
+def test_claims_of_a_judge_that_is_not_known_to_agree_with_people_do_not_block(tmp_path, kappa):
+    baseline = with_claims(run_with([3] * 8), [[True, True]] * 8, kappa=kappa)
+    run = with_claims(run_with([3] * 8), [[False, False]] * 8, kappa=kappa)
+    given = (drop("claim_coverage", 1), drop("P@5", 1))
+    verdict = verdict_of(tmp_path, run, baseline, *given)
+    row = verdict["rows"][0]
+    assert (verdict["verdict"], row["verdict"], row["change_points"]) == ("pass", "skipped", -100)
+    why = "not compared with people" if kappa is None else r"beyond chance (agreement"
+    assert row["reasons"][0].startswith("advisory, 100.00 points worse where 1 are allowed: ")
+    assert why in row["reasons"][0]
+    required = verdict_of(tmp_path, run, baseline, drop("claim_coverage", 1, "required = true"))
+    assert required["rows"][0]["verdict"] == "no_verdict"
+    # One of the runs of a judge may hold what is known of it.
+    known = with_claims(run_with([3] * 8), [[True, True]] * 8)
+    assert verdict_of(tmp_path, run, known, *given)["rows"][0]["verdict"] == "breach"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "limit", "expected"),
+    [
+        # 100 -> 87.5 to 93.75 %: a breach at both ends, a pass at both ends, or neither.
+        ([True, True], [None, False], 1, "breach"),
+        ([True, True], [None, False], 20, "pass"),
+        ([True, True], [None, False], 9, "no_verdict"),
+        # Unproved in the baseline: 93.75 to 100 before.
+        ([True, None], [True, False], 9, "pass"),
+        ([True, None], [True, False], 2, "no_verdict"),
+    ],
+)
+def test_unproved_claims_decide_only_where_both_ends_agree(tmp_path, before, now, limit, expected):
+    rest = [[True, True]] * 7
+    baseline = with_claims(run_with([3] * 8), [before, *rest])
+    run = with_claims(run_with([3] * 8), [now, *rest])
+    (row,) = verdict_of(tmp_path, run, baseline, drop("claim_coverage", limit))["rows"]
+    assert row["verdict"] == expected
+    if expected == "no_verdict":
+        assert (
+            "unproved claims decide, against the run and in its favour: breach" in row["reasons"][0]
+        )
+
+
+def test_a_floor_that_unproved_claims_decide_has_no_verdict(tmp_path):
+    run = with_claims(run_with([3] * 8), [[True, None], *[[True, True]] * 7])
+    row = 'metric = "claim_coverage"\ndirection = "down is bad"\nfloor = {}'
+    for floor, expected in ((0.9, "pass"), (0.95, "no_verdict"), (1.0, "no_verdict")):
+        (found,) = verdict_of(tmp_path, run, run, row.format(floor))["rows"]
+        assert found["verdict"] == expected
 
 
 def test_a_breach_stays_one_where_another_row_has_no_verdict(tmp_path):

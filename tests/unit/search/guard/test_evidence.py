@@ -390,7 +390,7 @@ def test_runs_of_a_side_must_be_of_one_system_and_no_copies(tmp_path):
     cut["queries"] = cut["queries"][:30]
     found = held_means(tmp_path, [run_with(AFTER)], [*base, cut])
     assert (
-        "the baseline 4 of 4 is truncated: it asked 30 of 40 queries of the gold set"
+        "the baseline 4 of 4 is truncated: it asked 30 of the 40 queries of the gold set"
         in (found["reasons"])
     )
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import html
+import json
 import re
 from datetime import date
 
+import mistune
 import pytest
 
 from retrieval_eval.search.guard.justification import Justification
@@ -12,7 +15,6 @@ from tests.plain_runs import check
 from tests.searches import answer, gold_query, gold_set, run_of
 
 TODAY = date(2026, 1, 10)
-HOSTILE = "<img src=x>|`a`\n\n## PASS\x1b[2J @team **b** </details> \u202e"
 
 
 def verdict_of(folder, run, baseline, *rows, **options):
@@ -26,11 +28,29 @@ def breach(tmp_path):
     return verdict_of(tmp_path, run, baseline, drop("P@5", 1.5), strict)
 
 
-def test_the_comment_says_what_a_reviewer_needs(breach):
+RENDER = mistune.create_markdown(escape=False, plugins=["table", "strikethrough", "url"])
+
+
+def tables(text):
+    """Every table of a comment as rows of cells."""
+    found = re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
+    return [[line.strip("| ").split(" | ") for line in one.splitlines()] for one in found]
+
+
+def test_the_comment_leads_with_the_queries_that_carried_the_verdict(breach):
     lines = to_comment(breach).splitlines()
     assert lines[0] == MARKER
-    assert lines[1] == "## ❌ Retrieval guard: BREACH: 2 thresholds: 1 breach, 1 no verdict"
-    head, ruler, row, missing = (line.strip("| ").split(" | ") for line in lines[3:7])
+    assert lines[1] == (
+        "## ❌ Retrieval guard: BREACH: P&#64;5 fell by 2.00 points (2 of 10 queries got worse), "
+        "and 1.5 are allowed"
+    )
+    assert lines[3] == "**`P@5`: all 2 queries that got worse**"
+    carried, thresholds, moved = tables("\n".join(lines) + "\n")
+    assert carried[0] == ["query", "first relevant document", "lost", "points", "id"]
+    text, name = "<code>text of q000</code>", "<code>q000</code>"
+    assert carried[2] == [text, "rank 1 → rank 1", "<code>d3</code>", "−2.00", name]
+    assert len(carried) == 4
+    head, ruler, row, missing = thresholds
     assert head[:4] == ["metric", "baseline", "now", "points"]
     assert set(ruler) == {"---", "---:"}
     assert row[:4] == ["`P@5`", "0.600", "0.580", "−2.00"]
@@ -40,51 +60,133 @@ def test_the_comment_says_what_a_reviewer_needs(breach):
         "threshold",
         "**BREACH**",
     ]
-    assert missing[0] == "`claim_coverage`"
-    assert missing[-1] == "**NO VERDICT**"
-    text = "\n".join(lines)
-    assert "<summary>P&#64;5: all 3 queries that moved</summary>" in text
-    assert "| q000 | docs | text of q000 | 0.600 | 0.400 | −2.00 |" in text
+    assert (missing[0], missing[-1]) == ("`claim_coverage`", "**NO VERDICT**")
+    # The rest is folded.
+    folds = [line for line in lines if line.startswith("<summary>")]
+    assert folds == [
+        "<summary>Notes and method</summary>",
+        "<summary>P&#64;5: all 3 queries that moved</summary>",
+    ]
+    assert lines.index("<details>") > lines.index("| " + " | ".join(missing) + " |")
+    assert moved[2][:3] == [name, "<code>docs</code>", text]
+
+
+def test_documents_that_went_are_named_with_their_ranks(tmp_path):
+    def world(docs):
+        gold = gold_set(gold_query("q", {"d1": 2, "d2": 1, "d3": 0}))
+        return run_of(gold, [answer("q", docs)], settings=QUICK)
+
+    row = drop("P@5", 1).replace("P@5", "P@1")
+    found = verdict_of(tmp_path, world(["x", "d2"]), world(["d1", "d2", "d3"]), row)
+    (mover,) = found.rows[0].movers
+    assert (mover.rank_before, mover.rank_now, mover.lost) == (1, 2, ("d1",))
+    assert "| rank 1 → rank 2 | <code>d1</code> |" in to_comment(found)
+    gone = verdict_of(tmp_path, world([]), world(["d1"]), row).rows[0].movers[0]
+    assert (gone.rank_before, gone.rank_now, gone.lost) == (1, None, ("d1",))
+
+
+def test_refusals_and_drafts_are_shown_as_what_they_are(tmp_path):
+    before, now = (run_with([3] * 8, refused=refused) for refused in ([True] * 8, [False] * 8))
+    row = drop("ungrounded_true_positive_rate", 1)
+    text = to_comment(verdict_of(tmp_path, now, before, row))
+    assert "| <code>text of u000</code> | refused → answered | −12.50 |" in text
+    drafts = [with_claims(run_with([3] * 8), [[True, good]] * 8) for good in (False, True)]
+    text = to_comment(verdict_of(tmp_path, *drafts, drop("claim_coverage", 1)))
+    assert "| <code>text of q000</code> | 1.000 → 0.500 | −6.25 |" in text
 
 
 def test_every_block_is_closed_and_every_row_has_as_many_cells(breach):
     text = to_comment(breach)
-    assert text.count("<details>") == text.count("</details>") == 1
-    for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
-        assert len({line.count(" | ") for line in table.splitlines()}) == 1
+    assert text.count("<details>") == text.count("</details>") == 2
+    for table in tables(text):
+        assert len({len(row) for row in table}) == 1
 
 
-def test_hostile_text_stays_text(tmp_path):
+HOSTILE = [
+    "<img src=x>|`a`\n\n## PASS\x1b[2J @team **b** </details> \u202e",
+    "[a](http://x.example) ![i](http://x.example/i.png) <https://x.example>",
+    "https://x.example www.x.example ann@x.example mailto:ann@x.example #12 t/r#3 GH-4",
+    "</code></details><!-- @team -->\\| ```\n$x$ :tada: ~~d~~ [^1] &#64;team &lt;b&gt;",
+    "- [ ] task\n| a | b |\n| --- | --- |",
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_text_stays_text(tmp_path, hostile):
     def world(docs):
-        gold = gold_set(gold_query(HOSTILE, {"d1": 1}, query=HOSTILE, corpus=HOSTILE))
-        return run_of(gold, [answer(HOSTILE, docs)], settings=QUICK, label=HOSTILE)
+        rows = [
+            gold_query(f"{hostile} {n}", {f"{hostile} d": 1}, query=hostile, corpus=hostile)
+            for n in range(30)
+        ]
+        answers = [answer(row.id, docs) for row in rows]
+        return run_of(gold_set(*rows), answers, settings=QUICK, label=hostile)
 
-    row = drop("RR", 1, 'slice = { corpus = "<b>\\n|x" }')
-    why = Justification({"RR": 100}, HOSTILE, HOSTILE, "b", date(2027, 1, 1))
+    row = drop("RR", 1, f"slice = {{ corpus = {json.dumps(hostile)} }}")
+    why = Justification({"RR": 100}, hostile, hostile, "b", date(2027, 1, 1))
+    by_corpus = drop("P@5", 1, 'slices = ["corpus", "area"]')
     found = verdict_of(
-        tmp_path, world(["x"]), world(["d1"]), drop("RR", 1), row, justifications=[why]
+        tmp_path,
+        world(["x"]),
+        world([f"{hostile} d"]),
+        *(drop("RR", 1), row, drop("P@5", 1), by_corpus),
+        justifications=[why],
     )
+    assert {row.verdict for row in found.rows} == {"overridden", "breach", "skipped"}
     text = to_comment(found)
     assert text.startswith(MARKER + "\n## ")
-    for wrong in ("<img", "</details> ", "\x1b", "\u202e", "@team", "**b**", "<b>"):
-        assert wrong not in text, wrong
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", text)
     assert text.count("\n## ") == 1
-    assert text.count("<details>") == text.count("</details>") == 1
-    for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
-        assert len({line.count(" | ") for line in table.splitlines()}) == 1
+    assert text.count("<details>") == text.count("</details>")
+    for table in tables(text):
+        assert len({len(row) for row in table}) == 1
+    page = RENDER(text)
+    assert set(re.findall(r"<(\w+)", page)) <= {
+        *("h2", "p", "ul", "li", "strong", "code", "details", "summary"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }
+    # What a host searches for mentions, issues and addresses: the text outside of code.
+    outside = html.unescape(re.sub(r"<code>.*?</code>|<[^>]*>", "\n", page))
+    assert not re.search(r"(?<!\w)@\w|@x\.|#\d", outside)
+    inside = [html.unescape(one) for one in re.findall(r"<code>(.*?)</code>", page)]
+    assert not any(re.search(r"@\w|://\w|www\.", one) for one in inside if len(one) > 10)
     shown = to_text(found)
     assert "\x1b" not in shown
     assert not any(line.startswith("## PASS") for line in shown.splitlines())
 
 
-def test_no_verdict_says_why_and_nothing_else(tmp_path):
+def test_a_comment_is_never_longer_than_a_host_takes(tmp_path):
+    long = "@|<" * 3000
+    rows = [gold_query(f"{long}{n}", {"d1": 1}, query=long, area=f"{n}") for n in range(400)]
+    runs = (
+        run_of(gold_set(*rows), [answer(row.id, docs) for row in rows], settings=QUICK, label=long)
+        for docs in (["x"], ["d1"])
+    )
+    parts = [drop("P@5", 1, f'slice = {{ area = "{n}" }}') for n in range(400)]
+    found = verdict_of(tmp_path, *runs, drop("P@5", 1), *parts)
+    text = to_comment(found)
+    assert len(text.encode()) <= 65_536
+    assert text.splitlines()[1].startswith("## ❌ Retrieval guard: BREACH: P&#64;5 fell by 20.00")
+    assert "so for 400 further thresholds" in text
+    assert re.search(r"And \d+ thresholds more\.", text)
+    assert text.endswith("Cut to the length of a comment; `--json` prints the rest.\n")
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_no_verdict_says_why_first(tmp_path):
     run = run_with([3] * 10)
     run["queries"] = run["queries"][:5]
     text = to_comment(verdict_of(tmp_path, run, run_with([3] * 10), drop("P@5", 1)))
-    assert "## ⚠️ Retrieval guard: NO VERDICT" in text
-    assert "the run is truncated: it asked 5 of 10 queries of the gold set" in text
+    why = "the run is truncated: it asked 5 of the 10 queries of the gold set"
+    assert text.splitlines()[1] == f"## ⚠️ Retrieval guard: NO VERDICT: {why}"
     assert "**NO VERDICT**" in text
-    assert "<details>" not in text
+    assert "queries that" not in text
+
+
+def test_a_pass_says_how_many_thresholds_hold(tmp_path):
+    same = run_with([3] * 10)
+    rows = drop("P@5", 1), drop("claim_coverage", 1)
+    text = to_comment(verdict_of(tmp_path, same, same, *rows))
+    assert text.splitlines()[1] == "## ✅ Retrieval guard: PASS: 1 threshold holds; 1 not applied"
 
 
 def test_an_overridden_breach_is_loud(tmp_path):
@@ -93,7 +195,10 @@ def test_an_overridden_breach_is_loud(tmp_path):
         tmp_path, run_with([1] * 9), run_with([3] * 9), drop("P@5", 1), justifications=[why]
     )
     text = to_comment(found)
-    assert "PASS BY JUSTIFICATION of 1" in text
+    assert text.splitlines()[1].endswith(
+        "PASS BY JUSTIFICATION of 1: P&#64;5 fell by 40.00 points (9 of 9 queries got worse), and "
+        "1 are allowed; up to 45 are excused, approval unverified"
+    )
     assert "**OVERRIDDEN**" in text
     sentence = (
         "OVERRIDDEN: P@5: 40.00 of at most 45 points excused: chunks changed (written by ann, "
@@ -107,8 +212,9 @@ def test_at_most_ten_queries_are_listed_the_worst_first(tmp_path):
     hits = [0, 1, *[2] * 12, *[3] * 6]
     found = verdict_of(tmp_path, run_with(hits), run_with([3] * 20), drop("P@5", 1))
     text = to_comment(found)
+    assert "**`P@5`: the worst 5 of 14 queries that got worse**" in text
     assert "P&#64;5: the worst 10 of 14 queries that moved" in text
-    listed = re.findall(r"^\| (q\d+) ", text, flags=re.MULTILINE)
+    listed = re.findall(r"^\| <code>(q\d+)<", text, flags=re.MULTILINE)
     assert listed == [f"q{place:03}" for place in range(10)]
 
 

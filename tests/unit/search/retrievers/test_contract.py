@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from retrieval_eval.errors import BadInputError
@@ -18,10 +19,16 @@ from retrieval_eval.search.retrievers import (
 
 SPECS = {
     "bm25": "bm25:corpus.jsonl",
+    "dense": "dense:vectors.npz",
     "http": "http://127.0.0.1:1/search",
     "module": "json:loads",
     "postgresql": "postgresql://127.0.0.1:1/none",
+    "rrf": "rrf:words,again",
     "run": "run:run.trec",
+}
+NEEDED = {
+    "dense": {"query_vectors": "queries.jsonl"},
+    "rrf": {"words": "bm25:corpus.jsonl", "again": "bm25:corpus.jsonl"},
 }
 NEED_A_SERVER = {"postgresql"}
 
@@ -31,6 +38,8 @@ def _files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "corpus.jsonl").write_text('{"id": "a", "text": "tax"}\n')
     (tmp_path / "run.trec").write_text("q Q0 a 1 2.0 x\n")
+    (tmp_path / "queries.jsonl").write_text('{"query": "tax", "vector": [1, 0]}\n')
+    np.savez(tmp_path / "vectors.npz", vectors=np.eye(2), ids=["a", "b"])
     (tmp_path / "mine.py").write_text("def search(query, *, corpus, k): return ['a']\n")
     monkeypatch.setitem(SPECS, "module", "mine:search")
 
@@ -48,7 +57,7 @@ def test_a_spec_names_its_kind(kind):
 def test_it_opens_describes_itself_in_json_and_closes(kind):
     if kind in NEED_A_SERVER:
         pytest.skip("tested against a server")
-    retriever = open_retriever(SPECS[kind])
+    retriever = open_retriever(SPECS[kind], NEEDED.get(kind, {}))
     assert isinstance(retriever, Retriever)
     assert json.loads(json.dumps(retriever.describe()))["name"]
     close = getattr(retriever, "close", lambda: None)

@@ -8,9 +8,11 @@ from dataclasses import fields
 
 import pytest
 
+from retrieval_eval.search.query_vectors import OPTIONS as VECTOR_OPTIONS
 from retrieval_eval.search.results import PROBLEMS
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.retrievers.bm25 import METHODS, Bm25Settings
+from retrieval_eval.search.retrievers.dense import OPTIONS as DENSE_OPTIONS
 from retrieval_eval.search.retrievers.http import SHAPES, HttpSettings
 
 
@@ -89,6 +91,18 @@ def test_every_option_stands_there_with_its_default(page, title, settings):
     for name, value in expected.items():
         is_number = isinstance(value, int | float)
         assert (float(stated[name]) if is_number else stated[name]) == value
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("Query vectors", VECTOR_OPTIONS),
+        ("Vectors: `dense:vectors.npy`", DENSE_OPTIONS[:3]),
+        ("Hybrid search: `rrf:NAME,NAME`", ("k", "window", "weight.NAME")),
+    ],
+)
+def test_every_option_of_vectors_and_fusion_is_named(page, title, names):
+    assert [name for found, _ in rows(section(page, title)) for name in found] == list(names)
 
 
 def test_every_shape_is_named(page):
