@@ -428,3 +428,14 @@ def test_limits_that_are_none_are_refused(options):
         run_with(Answers(lambda: ["a"]), **options)
     with pytest.raises(BadInputError):
         run_with(Answers(lambda: ["a"]), max_failed=math.nan)
+
+
+def test_a_run_file_that_was_edited_is_asked_again(tmp_path):
+    """Its trust block says that nothing failed; its answers say otherwise."""
+    run = sound()
+    twice = replace(run.queries[0], ranking=run.queries[0].ranking * 2)
+    file = saved(replace(run, queries=(twice, *run.queries[1:])), tmp_path / "run.json")
+    found = load_search_run(file)
+    assert found.trust.problems == {"duplicate_documents": 1}
+    assert not found.status.has_verdict
+    assert {mean.value for mean in found.metrics.values()} == {None}
