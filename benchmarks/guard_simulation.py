@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from guard_looks import COMMITS, looks_means_row, looks_row, plan_row, slices_row
 from guard_repeats import ALONE, WITH_FILE, drop_means_row, equal_means_row
-from guard_studies import LIMITS, N_RESAMPLES, REPEATS, drop_row, equal_row
+from guard_studies import LIMITS, N_RESAMPLES, REPEATS, drop_row, equal_row, refusal_row
 from simulation import Table, write_page
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "guard-simulation.md"
@@ -31,7 +32,8 @@ python benchmarks/guard_simulation.py --write
 ```
 
 Every row has its own seed, derived from its name, so the numbers do not depend on the order of the
-rows or on the number of processes.
+rows or on the number of processes. With `--cache FOLDER` finished rows are kept there, and an
+interrupted simulation continues.
 
 ## What is simulated
 
@@ -40,11 +42,14 @@ relevant on average. Of the first five documents 71 % are relevant (P@5 varies b
 with a standard deviation of 25 points, in steps of a fifth), and 89 % of the relevant ones are
 among the first 20. A draft makes one to five claims, of which 85 % are supported. There is one
 unanswerable query for ten answerable ones; 83 % of the unanswerable and 7 % of the answerable
-ones are refused. The two runs of a study answer the same queries, most of them in the same way.
+ones are refused. Each study draws its own queries, its own system, two runs of it and its own noise
+file, so that studies are independent pairs. The two runs of a study answer the same queries, most
+of them in the same way.
 
 **Equally good systems** differ in one of these ways:
 
-- *deterministic*: not at all;
+- *deterministic*: not at all. That both runs say so (`trust.is_deterministic`) amounts to a noise
+  file that measured none, and none is needed;
 - *run-to-run noise* of x %: in every run x % of the first 20 documents, at most one per query, are
   swapped with one of the first 40, and x % of claims and refusals are decided again at random;
 - *uneven run-to-run noise*: that share is drawn for each run (exponential, mean x %, at most 5 %).
@@ -136,6 +141,14 @@ CAUGHT = (
     "noise, 5 | noise, 20 | no verdict: significance | noise"
 )
 
+SHAPES = [
+    ("deterministic", 0.0),
+    ("run-to-run noise", 0.01),
+    ("uneven run-to-run noise", 0.01),
+    ("one bad run in ten", 0.002),
+]
+"""No noise, and the three shapes of noise."""
+
 MEANS = " | ".join([*(f"{n} runs" for n in ALONE), *(f"{n} and file" for n in WITH_FILE)])
 
 TABLES = [
@@ -166,9 +179,83 @@ TABLES = [
             (2.0, "one of five", "deterministic", 0.0, 600),
             *((2.0, "one of five", "run-to-run noise", s, 600) for s in (0.005, 0.01, 0.02)),
             *((2.0, "one of five", "uneven run-to-run noise", s, 600) for s in (0.005, 0.01)),
+            (2.0, "one of five", "one bad run in ten", 0.002, 600),
             (2.0, "all of five", "deterministic", 0.0, 600),
             *((2.0, "all of five", "run-to-run noise", s, 600) for s in (0.005, 0.01, 0.02)),
         ],
+    ),
+    Table(
+        "The promise: refusals that move",
+        "Caught by the row of the refusals that move, in %: unanswerable queries that are answered "
+        "now (of one in ten queries), or answerable ones that are refused. As in the table above.",
+        CAUGHT.replace("points | lost", "points | now"),
+        refusal_row,
+        [
+            (points, how, system, share, n)
+            for how, sizes in (
+                ("unanswerable queries answered", ((5.0, 600), (10.0, 600), (10.0, 2000))),
+                ("answerable queries refused", ((1.0, 600), (2.0, 600))),
+            )
+            for points, n in sizes
+            for system, share in SHAPES
+        ],
+    ),
+    Table(
+        "The promise for the worst slice",
+        "Each query belongs to one of three slices at random, and P@5 has its threshold on all "
+        "queries and on the worst slice. The shipped rule with a noise file of 10 repeats, which "
+        "decides on all queries and not on slices; there significance does, and for a "
+        "deterministic system the threshold alone. Alarms, or a drop in one slice that makes so "
+        "many points over all queries, in %: any row, P@5 of all queries, and its worst slice.",
+        "points | systems | noise | queries | any row | all queries | worst slice",
+        slices_row,
+        [
+            (points, system, share, n)
+            for points in (0.0, 1.0, 2.0)
+            for system, share in SHAPES
+            for n in ((600, 2000) if points == 1.0 else (600,))
+        ],
+    ),
+    Table(
+        f"The promise over {COMMITS} commits against one baseline",
+        f"In % of studies: any alarm in {COMMITS} guards that compare runs of an unchanged system "
+        "with one baseline and one noise file, each guard with its own level; the same with "
+        f"`looks = {COMMITS}`; and a drop of two points of P@5 that the last guard catches.",
+        "systems | noise | queries | any alarm: noise | significance | looks: noise | significance "
+        "| caught: noise | significance | looks: noise | significance",
+        looks_row,
+        [
+            ("deterministic", 0.0, 600),
+            *(("run-to-run noise", s, 600) for s in (0.005, 0.01, 0.02)),
+            ("run-to-run noise", 0.01, 2000),
+            ("uneven run-to-run noise", 0.005, 600),
+            ("uneven run-to-run noise", 0.01, 600),
+            ("one bad run in ten", 0.002, 600),
+        ],
+        times=0.2,
+    ),
+    Table(
+        f"The promise over {COMMITS} commits: means of several runs on either side",
+        "As above, without a noise file.",
+        "systems | noise | queries | runs | any alarm | looks | caught | looks",
+        looks_means_row,
+        [(system, share, 600, n) for system, share in SHAPES[1:] for n in (5, 10)],
+        times=0.1,
+    ),
+    Table(
+        "Planned guards",
+        "Guards as large as `search plan` says for a drop and a power, amid other answers to a "
+        "share of the queries, with significance: the median number of queries over pilots of 600 "
+        "queries, the power that is stated, and the share of guards that catch the drop, in %.",
+        "metric | points | other answers | queries | stated | caught",
+        plan_row,
+        [
+            *((0, 2.0, share, 0.8) for share in (0.05, 0.1, 0.2)),
+            (0, 1.0, 0.1, 0.8),
+            (0, 2.0, 0.1, 0.9),
+            *((1, 2.0, share, 0.8) for share in (0.05, 0.1, 0.2)),
+        ],
+        times=0.5,
     ),
     Table(
         "The promise kept by repeating: means of several runs on either side (A/A)",

@@ -11,7 +11,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from guard_systems import DROPS, METRICS, SYSTEMS, Drop, Queries, again, bad_days, uneven
+from guard_systems import (
+    DROPS,
+    METRICS,
+    REFUSAL_DROPS,
+    SYSTEMS,
+    Drop,
+    Queries,
+    again,
+    bad_days,
+    uneven,
+)
 from numpy.typing import NDArray
 from simulated_draws import generator
 
@@ -41,12 +51,12 @@ _STILL = run_to_run(np.zeros((2, 1)))
 class Study(NamedTuple):
     """For each metric how much each query got worse, and the measured noise by number of repeats.
 
-    ``undropped_points`` is the change of P@5 but for the planted drop.
+    ``undropped_points`` is the harm of each metric but for the planted drop.
     """
 
     harms: list[Floats]
     noise: dict[int, list[NoiseLevel]]
-    undropped_points: float
+    undropped_points: list[float]
 
 
 def study_of(queries: Queries, system: str, share: float, *, drop: Drop = lambda run: run) -> Study:
@@ -54,7 +64,9 @@ def study_of(queries: Queries, system: str, share: float, *, drop: Drop = lambda
     base, run = queries.run(), SYSTEMS[system]
     before, second = queries.levels(run(queries, base, share)), run(queries, base, share)
     harms = [old - new for old, new in zip(before, queries.levels(drop(second)), strict=True)]
-    undropped = float((before[0] - queries.levels(second)[0]).mean())
+    undropped = [
+        float((old - new).mean()) for old, new in zip(before, queries.levels(second), strict=True)
+    ]
     counts = (REPEATS, *OTHER_REPEATS)
     if run not in (again, uneven, bad_days):
         return Study(harms, dict.fromkeys(counts, [_STILL] * len(harms)), undropped)
@@ -64,7 +76,7 @@ def study_of(queries: Queries, system: str, share: float, *, drop: Drop = lambda
 
 
 class Decisions(NamedTuple):
-    """The guard's decisions, studies by metrics, under each rule, and changes of P@5 in points."""
+    """The guard's decisions under each rule, and harms in points: studies by metrics."""
 
     codes: dict[str, NDArray[np.int8]]
     harm_points: Floats
@@ -74,7 +86,7 @@ class Decisions(NamedTuple):
 def decisions(studies: int, draw: Callable[[], Study], n: int) -> Decisions:
     """Return the decisions of the guard over that many studies."""
     shape = (studies, len(LIMITS))
-    harms, undropped = np.zeros(shape), np.zeros(studies)
+    harms, undropped = np.zeros(shape), np.zeros(shape)
     tests = {rule: (np.zeros(shape), np.zeros(shape)) for rule in RULES[1:]}
     repeats = dict(zip(RULES[2:], (REPEATS, *OTHER_REPEATS), strict=True))
     for study in range(studies):
@@ -95,7 +107,7 @@ def decisions(studies: int, draw: Callable[[], Study], n: int) -> Decisions:
     freedom = {rule: repeats.get(rule, pairs) - 1 for rule in tests}
     codes = {rule: decide(harms, limits, *tests[rule], freedom[rule]).codes for rule in tests}
     plain = decide(harms, limits, *tests["significance"], pairs - 1, rule="threshold").codes
-    return Decisions({"threshold": plain, **codes}, harms[:, 0], undropped)
+    return Decisions({"threshold": plain, **codes}, harms, undropped)
 
 
 def equal_row(system: str, share: float, n: int, studies: int) -> Row:
@@ -134,16 +146,29 @@ def drop_row(points: float, how: str, system: str, share: float, n: int, studies
         )
 
     found = decisions(studies, draw, n)
-    critical = np.quantile(found.undropped_points, 1 - PROMISED_ALARMS / 100)
-    bound = 100 * (found.harm_points > critical).mean()
-    caught = [100 * (found.codes[rule] == BREACH)[:, 0].mean() for rule in RULES]
-    is_open = [found.codes[rule][:, 0] == UNDECIDED for rule in RULES[1:3]]
+    return [f"{points:g}", how, system, percent_of_queries(share), str(n), *_caught(found, 0)]
+
+
+def refusal_row(points: float, how: str, system: str, share: float, n: int, studies: int) -> Row:
+    """Return how often refusals that move are caught, as a breach of the row they are about."""
+    g = generator("guard", "refusals", points, how, system, share, n)
+    change, place = REFUSAL_DROPS[how]
+
+    def draw() -> Study:
+        queries = Queries(g, n)
+        return study_of(queries, system, share, drop=lambda run: change(queries, run, points)(run))
+
+    found = decisions(studies, draw, n)
+    return [f"{points:g}", how, system, percent_of_queries(share), str(n), *_caught(found, place)]
+
+
+def _caught(found: Decisions, place: int) -> Row:
+    """Return the cells of one metric: known, each rule, and without a verdict."""
+    critical = np.quantile(found.undropped_points[:, place], 1 - PROMISED_ALARMS / 100)
+    bound = 100 * (found.harm_points[:, place] > critical).mean()
+    caught = [100 * (found.codes[rule] == BREACH)[:, place].mean() for rule in RULES]
+    is_open = [found.codes[rule][:, place] == UNDECIDED for rule in RULES[1:3]]
     return [
-        f"{points:g}",
-        how,
-        system,
-        percent_of_queries(share),
-        str(n),
         f"{bound:.1f}" + (" †" if min(bound, caught[0]) < PROMISED_POWER else ""),
         *(f"{c:.1f}" if c >= PROMISED_POWER else f"**{c:.1f}**" for c in caught),
         *(f"{100 * one.mean():.1f}" for one in is_open),

@@ -188,3 +188,32 @@ SYSTEMS: dict[str, Callable[[Queries, Run, float], Run]] = {
     "other queries": resampled,
 }
 DROPS = {"one of five": one_of_five, "all of five": all_of_five}
+
+
+def fewer_refusals(queries: Queries, run: Run, points: float) -> Drop:
+    """Let the system answer unanswerable queries that it refused, as many as cost ``points``."""
+    chance = points / 100 * queries.n_unanswerable / max(run.refused_unanswerable.sum(), 1)
+    rows = queries.g.random(queries.n_unanswerable) < chance
+
+    def dropped(run: Run) -> Run:
+        return replace(run, refused_unanswerable=run.refused_unanswerable & ~rows)
+
+    return dropped
+
+
+def more_refusals(queries: Queries, run: Run, points: float) -> Drop:
+    """Let the system refuse answerable queries that it answered, as many as cost ``points``."""
+    chance = points / 100 * queries.n / max((~run.refused).sum(), 1)
+    rows = queries.g.random(queries.n) < chance
+
+    def dropped(run: Run) -> Run:
+        return replace(run, refused=run.refused | rows)
+
+    return dropped
+
+
+REFUSAL_DROPS = {
+    "unanswerable queries answered": (fewer_refusals, 3),
+    "answerable queries refused": (more_refusals, 4),
+}
+"""Drops of refusals, and the place in `METRICS` of what they lower."""

@@ -8,10 +8,14 @@ Prints Markdown; with --write it becomes docs/simulation.md.
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +95,7 @@ class Table:
         row: Callable[..., Row],
         calls: list[Call],
         *,
-        times: int = 1,
+        times: float = 1,
         limits: tuple[str, str] | None = None,
         kinds: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
@@ -99,11 +103,16 @@ class Table:
         self.row, self.calls, self.times = row, calls, times
         self.limits, self.kinds = limits, kinds
 
-    def start(self, pool: ProcessPoolExecutor, studies: int) -> list[Future[Row]]:
-        return [pool.submit(self.row, *call, studies * self.times) for call in self.calls]
+    def start(
+        self, pool: ProcessPoolExecutor, studies: int, cache: Path | None = None
+    ) -> list[Future[Row]]:
+        return [
+            pool.submit(cached_row, self.row, (*call, self._studies(studies)), cache)
+            for call in self.calls
+        ]
 
     def markdown(self, rows: list[Row], studies: int) -> Iterator[str]:
-        text = f"{self.text} {studies * self.times} studies per row."
+        text = f"{self.text} {self._studies(studies)} studies per row."
         if self.kinds is not None:
             yield from _section(
                 KINDS_TITLE, KINDS_TEXT, KINDS_COLUMNS.split(" | "), self._by_kind(rows)
@@ -114,6 +123,9 @@ class Table:
             yield from _section(self.title, text, self.columns, held)
         if self.limits and failed:
             yield from _section(*self.limits, self.columns, failed)
+
+    def _studies(self, studies: int) -> int:
+        return max(1, round(studies * self.times))
 
     def _by_kind(self, rows: list[Row]) -> list[Row]:
         found: dict[tuple[str, str], list[float]] = {}
@@ -130,6 +142,43 @@ class Table:
             ]
             for (kind, n), of in found.items()
         ]
+
+
+def cached_row(row: Callable[..., Row], arguments: Call, folder: Path | None) -> Row:
+    """Return a row of a table, from a folder where it was computed by the same code before."""
+    if folder is None:
+        return row(*arguments)
+    name = sha256(repr((row.__name__, arguments, code_digest())).encode()).hexdigest()[:24]
+    path = folder / f"{name}.json"
+    if path.is_file():
+        found: Row = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    found = row(*arguments)
+    folder.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    part.write_text(json.dumps(found), encoding="utf-8")
+    part.replace(path)
+    return found
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the code that rows depend on."""
+    package = Path(__file__).resolve().parents[1] / "retrieval_eval"
+    files = [
+        *sorted(Path(__file__).resolve().parent.glob("*_s*.py")),
+        *sorted(Path(__file__).resolve().parent.glob("guard_*.py")),
+        *sorted((package / "stats").glob("*.py")),
+        package / "search" / "noise_level.py",
+        package / "search" / "guard" / "rule.py",
+        package / "search" / "guard" / "guard.toml",
+    ]
+    found = sha256()
+    for path in files:
+        # The page's own text decides no row.
+        if path.name != "guard_simulation.py":
+            found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def _section(title: str, text: str, columns: list[str], rows: list[Row]) -> Iterator[str]:
@@ -300,11 +349,12 @@ def write_page(
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--studies", type=int, default=2000)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--cache", type=Path, help="folder of finished rows, to continue from")
     parser.add_argument("--write", action="store_true", help=f"write {target.name}")
     options = parser.parse_args()
     started = time.monotonic()
     with ProcessPoolExecutor(options.processes) as pool:
-        pending = [table.start(pool, options.studies) for table in tables]
+        pending = [table.start(pool, options.studies, options.cache) for table in tables]
         rows = []
         for table, futures in zip(tables, pending, strict=True):
             rows.append([future.result() for future in futures])

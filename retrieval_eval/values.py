@@ -42,6 +42,7 @@ REASONS: Final[dict[str, str]] = {
     "no_repeats": "no task was repeated in both arms, so the spread of repeats is not known",
     "query_failed": "the retriever failed on the query, so there is nothing to measure",
     "missing_component": "a component of the composite has no value",
+    "no_corpus_size": "the number of documents of the corpus is not known",
     "no_such_queries": "the run asked no query of this kind",
     "one_class_only": "only answerable or only unanswerable queries were asked",
     "no_scores": "the retriever gives an order without scores, so there is no threshold",

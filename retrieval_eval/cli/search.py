@@ -229,6 +229,10 @@ def _say_resumed(n_answered: int, n_queries: int) -> None:
 def _print_run(run: SearchRun) -> None:
     from retrieval_eval.search.abstention import sentences
     from retrieval_eval.search.composite import sentence as composite_sentence
+    from retrieval_eval.search.funnel import funnel, funnel_rows
+    from retrieval_eval.search.latency import latency, latency_sentence
+    from retrieval_eval.search.null_systems import null_sentences
+    from retrieval_eval.search.settings import HEADLINE
     from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
 
     echo(f"search run: {run.label or 'no label'}")
@@ -245,6 +249,16 @@ def _print_run(run: SearchRun) -> None:
         echo(sentence)
     if abstention and (composite := composite_sentence(run.composite)):
         echo(composite)
+    if stages := funnel_rows(funnel(run.queries)):
+        echo("")
+        print_table(stages)
+    if timed := latency(run):
+        echo("")
+        echo(f"latency: {latency_sentence(timed)}")
+    if nulls := null_sentences(run, HEADLINE):
+        echo("")
+    for sentence in nulls:
+        echo(sentence)
     for notice in notices(run):
         echo("")
         echo(notice)

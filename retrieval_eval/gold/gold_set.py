@@ -47,6 +47,9 @@ HEADER_KEY: Final = "gold_set"
 _HEADER_HAS: Final = ("fields", "max_grade", "names")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _SKETCH: Final = re.compile(rf"([0-9a-f]{{8}}){{0,{SKETCH_SIZE}}}")
+SEVERAL: Final = "(several)"
+"""What found a document, where that was more than one retriever."""
+
 _TENTHS: Final = 1000
 """Shares are printed in tenths of a percent."""
 
@@ -810,7 +813,8 @@ def gold_stats(gold: GoldSet) -> dict[str, Any]:
     """Return the composition of a gold set as a JSON-able document.
 
     ``composition`` has queries by ``corpus``, ``area``, ``origin``, ``source`` and
-    ``answerable``, and judged pairs of query and document by ``grade``. Each is an object with
+    ``answerable``, judged pairs of query and document by ``grade``, and relevant ones by the one
+    retriever that had found them (``found_by``). Each is an object with
     what it counts (``unit``), its total ``n``, and its ``parts``: the ``value`` (null where the
     queries say nothing), ``n``, ``share`` of the total, and ``percent``, which is the share
     rounded by largest remainder so that the parts add up to 100.0.
@@ -839,8 +843,20 @@ def gold_stats(gold: GoldSet) -> dict[str, Any]:
             "source": _parts("queries", Counter(query.source for query in queries), SOURCES),
             "answerable": _parts("queries", answerable, (True, False)),
             "grade": _parts("judged pairs", grades),
+            "found_by": _parts("relevant pairs", _finders(queries)),
         },
     }
+
+
+def _finders(queries: Iterable[GoldQuery]) -> Counter[str | None]:
+    """Return relevant pairs by the only retriever that found them; None where it is not known."""
+    found: Counter[str | None] = Counter()
+    for query in queries:
+        for doc, grade in query.relevant.items():
+            names = query.found_by.get(doc)
+            if grade >= 1:
+                found[(names[0] if len(names) == 1 else SEVERAL) if names else None] += 1
+    return found
 
 
 def percents(counts: Sequence[int]) -> list[float]:

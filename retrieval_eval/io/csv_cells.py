@@ -35,6 +35,8 @@ def cell(text: str) -> str:
     >>> cell("=1+1"), cell("1+1"), cell("a\x1b[2J"), cell_text(cell("'=x"))
     ("'=1+1", '1+1', 'a\\u001b[2J', "'=x")
     """
+    if text[:1].isalnum() and "\\" not in text and text.isascii() and text.isprintable():
+        return text  # nearly all of them, and the rest is slow
     shown = _ESCAPE.sub(r"\\u005cu\1", text)
     shown = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
     return f"'{shown}" if _FORMULA.match(shown) else shown

@@ -127,6 +127,13 @@ class TrustSample(Record, frozen=True, kw_only=True):
     n_wanted: Annotated[Count, about("Queries wanted; fewer where fewer were answered")]
     seed: Annotated[int, about("Seed of the choice")]
     rule: Annotated[str, about("How they were chosen, in a sentence")]
+    is_reopened: Annotated[
+        bool,
+        about(
+            "Whether the retriever was opened anew before, so that what it remembers of the first"
+            " answer is no second one"
+        ),
+    ] = False
 
 
 class Trust(Record, frozen=True, kw_only=True):
@@ -225,6 +232,63 @@ class MetricMean(Record, frozen=True, kw_only=True):
     ] = None
 
 
+class NullMean(Record, frozen=True, kw_only=True):
+    """What a system without skill gets of one metric, and by how much the run is better."""
+
+    value: Annotated[float | None, about("Its mean; null when not computable", unit="0–1")]
+    n: Annotated[Count, about("Queries it rests on", unit="queries")]
+    computable: Annotated[bool, about("Whether there is a value")]
+    reason: Annotated[str | None, about("Reason code when there is none")]
+    ci_low: Annotated[float | None, about("Lower end of its interval (Student's t)", unit="0–1")]
+    ci_high: Annotated[float | None, about("Upper end", unit="0–1")]
+    difference: Annotated[
+        float | None, about("Mean of the run over the same queries, minus it", unit="0–1")
+    ]
+    difference_low: Annotated[
+        float | None, about("Lower end of the paired interval of that (Student's t)", unit="0–1")
+    ]
+    difference_high: Annotated[float | None, about("Upper end", unit="0–1")]
+    is_beaten: Annotated[
+        bool | None, about("Whether that interval lies above 0; null: it is not known")
+    ]
+
+
+class NullSystem(Record, frozen=True, kw_only=True):
+    """One system without skill."""
+
+    metrics: Annotated[dict[str, NullMean], about("By metric, those of judged shares apart")]
+
+
+class PopularDocument(Record, frozen=True, kw_only=True):
+    """The document of a corpus that is relevant to most queries."""
+
+    corpus: Annotated[str, about("Corpus")]
+    doc: Annotated[str, about("Document id")]
+    n_relevant: Annotated[Count, about("Queries it is relevant to", unit="queries")]
+    n_queries: Annotated[Positive, about("Queries of the corpus that were compared")]
+
+
+class NullSystems(Record, frozen=True, kw_only=True):
+    """What systems without skill would get on the same queries and labels."""
+
+    seed: Annotated[int, about("Seed of the permutations")]
+    n_permutations: Annotated[
+        Positive, about("Other queries whose labels each query is scored with, at most")
+    ]
+    n_queries: Annotated[Count, about("Queries answered that have a relevant document")]
+    systems: Annotated[
+        dict[str, NullSystem],
+        about(
+            "random: documents of the corpus in random order, expected values. permuted: the "
+            "run, scored with the labels of other queries of the corpus. popular: always the "
+            "documents that are relevant to most other queries of the corpus"
+        ),
+    ]
+    popular: Annotated[
+        tuple[PopularDocument, ...], about("By corpus, the document relevant to most queries")
+    ]
+
+
 class RunSlice(Record, frozen=True, kw_only=True):
     """The means of some of the queries."""
 
@@ -249,6 +313,16 @@ class RankedDocument(Record, frozen=True, kw_only=True):
     doc: Annotated[str, about("Document id")]
     score: Annotated[float, about("Its score", unit="of the retriever")]
     grade: Annotated[int | None, about("Its grade; null when it was not judged", unit="grade")]
+
+
+class QueryStage(Record, frozen=True, kw_only=True):
+    """What a retriever had after one of its stages."""
+
+    stage: Annotated[
+        str, about("Name of the stage; with a slash a part of the stage before the slash")
+    ]
+    n_documents: Annotated[Count, about("Documents after it", unit="documents")]
+    relevant: Annotated[tuple[str, ...], about("Those of grade 1 or more among them, by id")]
 
 
 class QueryResult(Record, frozen=True, kw_only=True):
@@ -276,7 +350,7 @@ class QueryResult(Record, frozen=True, kw_only=True):
         float | None,
         about(
             "Wall time until the answer was there, retries included. Null in runs of earlier"
-            " versions and in a baseline",
+            " versions, in a baseline, and where several queries were asked with one request",
             unit="seconds",
         ),
     ] = NULL
@@ -297,6 +371,13 @@ class QueryResult(Record, frozen=True, kw_only=True):
     ranking: Annotated[
         tuple[RankedDocument, ...], about("By score, ties by document id, both descending")
     ]
+    stages: Annotated[
+        tuple[QueryStage, ...] | None,
+        about(
+            "What is labelled, what the retriever had after each of its stages, and what was"
+            " returned; absent where it shows no stages"
+        ),
+    ] = None
     metrics: Annotated[
         dict[str, float | None],
         about("Value of each measure; null when not computable", unit="0–1"),
@@ -690,6 +771,42 @@ class Delta(Record, frozen=True, kw_only=True):
     ] = None
 
 
+class Circularity(Record, frozen=True, kw_only=True):
+    """Relevant labels (grade 1 or more) that only the measured retriever had found."""
+
+    retriever: Annotated[str, about("The name by which labels and run are matched")]
+    n_relevant: Annotated[Count, about("Relevant labels of the queries asked", unit="labels")]
+    n_only_this: Annotated[
+        Count, about("Of them found by this retriever and no other", unit="labels")
+    ]
+    n_others: Annotated[Count, about("Found by another retriever, too or alone", unit="labels")]
+    n_not_recorded: Annotated[Count, about("Without a record of who had found them", unit="labels")]
+    share: Annotated[
+        Share | None, about("n_only_this of the recorded ones; null when none is", unit="0–1")
+    ]
+    low: Annotated[
+        Share | None, about("Of all, if none of those not recorded are its own", unit="0–1")
+    ]
+    high: Annotated[Share | None, about("Of all, if all of those are", unit="0–1")]
+    reason: Annotated[str | None, about("Reason code when there is no share")]
+
+
+class LabelFacts(Record, frozen=True, kw_only=True):
+    """What is known of the labels that the run was scored with."""
+
+    circularity: Annotated[Circularity, about("Labels that came from the measured retriever")]
+    drift: Annotated[
+        dict[str, Count] | None,
+        about(
+            "Labelled pairs by what became of the document that was labelled; null without digests"
+            " or without the documents"
+        ),
+    ] = NULL
+    drifted_queries: Annotated[
+        tuple[str, ...], about("Queries with a labelled document that is another one now")
+    ] = EMPTY_LIST
+
+
 class SearchRun(Record, frozen=True, kw_only=True):
     """Search run.
 
@@ -707,6 +824,10 @@ class SearchRun(Record, frozen=True, kw_only=True):
             "What was found out about the answers before they were scored. Absent in runs of"
             " earlier versions"
         ),
+    ] = None
+    labels: Annotated[
+        LabelFacts | None,
+        about("What is known of the labels. Absent in runs of earlier versions"),
     ] = None
     metrics: Annotated[dict[str, MetricMean], about("Means over all queries, by measure")]
     slices: Annotated[RunSlices, about("Means over parts of the queries")]
@@ -730,6 +851,13 @@ class SearchRun(Record, frozen=True, kw_only=True):
             "How far the worst metric stands above its floor (or below its ceiling); never a mean"
         ),
     ] = NULL
+    null_systems: Annotated[
+        NullSystems | None,
+        about(
+            "What systems without skill would get on the same queries and labels; absent in runs of"
+            " earlier versions and without a query to compare"
+        ),
+    ] = None
     delta: Annotated[Delta | None, about("The change against the baseline")]
     delta_withheld: Annotated[
         tuple[str, ...], about("Why delta is null although there is a baseline, in sentences")

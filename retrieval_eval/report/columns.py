@@ -38,6 +38,7 @@ from retrieval_eval.model.search_run import (
     Component,
     MetricChange,
     MetricMean,
+    NullMean,
     QueryContribution,
     QueryResult,
     RankedDocument,
@@ -654,6 +655,16 @@ SEARCH_FRAMES: Final[Frames] = {
     "components": _frame(
         "one row a component of the composite",
         _fields(Component, "name value floor ceiling margin n passes", at="composite/components[]"),
+    ),
+    "null_systems": _frame(
+        "one row a metric and system without skill: what it would get",
+        "measure | text | | Metric | null_systems/systems/*/metrics key",
+        "system | text | code | random, permuted or popular | null_systems/systems key",
+        _fields(
+            NullMean,
+            "value ci_low ci_high n difference difference_low difference_high is_beaten reason",
+            at="null_systems/systems/*/metrics/*",
+        ),
     ),
     "roc": _frame(
         "one row a threshold of the top score: what refusing below it does",

@@ -24,6 +24,7 @@ from retrieval_eval.report.exhibits import Block, Link, Table
 from retrieval_eval.report.names import SHOWN, SOURCES
 from retrieval_eval.report.notebook_files import markdown_cell
 from retrieval_eval.report.numbers import MISSING, rate
+from retrieval_eval.report.show import to_html
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
 
 QUERIES_A_PAGE: Final = 200
 DOCUMENTS_A_PAGE: Final = 300
-
-
-FEW_DOCUMENTS: Final = 5_000
-"""Up to so many documents all are listed; of more, those that belong to two queries or more."""
-
 
 TOP = 10
 """Documents listed of each ranking; relevant ones further down are named below the table."""
@@ -256,7 +252,7 @@ def _page(
     ]
     mark = simulated.TITLE if is_simulated else ""
     block = Block("section", finding, (said,) if said else (), tuple(tables))
-    data = {"text/html": block._repr_mimebundle_()["text/html"]}
+    data = {"text/html": to_html(block)}
     output = library.new_output("display_data", data=data)
     cells = [
         markdown_cell(f"# {mark}{head}", "title"),

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRow, GuardRuling
-from retrieval_eval.model.search_run import GoldSetFacts, MetricMean, RunStatus
+from retrieval_eval.model.search_run import GoldSetFacts, LabelFacts, MetricMean, RunStatus
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report.exhibits import Block, Table, strip, within
 from retrieval_eval.report.names import SHOWN, SOURCES, WORDS, reason
@@ -27,6 +29,7 @@ from retrieval_eval.report.searched import (
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.words import MAX_WORDS
 from retrieval_eval.search.guard.rendering import WORDS as VERDICTS
+from retrieval_eval.search.label_facts import circularity_sentence
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import moved_words
@@ -96,6 +99,7 @@ def _run_facts(run: SearchRun) -> dict[str, str]:
         "Gold set": f"{counted(gold.n_queries, 'query')}, "
         + counted(gold.n_labelled_pairs, "labelled pair"),
         "Labels": label_sources(gold),
+        "Label origin": "" if run.part else label_origin(stored.labels),
         "Queries": integrity(stored.status),
         "Answers": _answers(stored),
         "Unjudged": "" if judged is None else f"{percent(1 - judged)} of the first ten documents",
@@ -169,6 +173,19 @@ def label_sources(gold: GoldSetFacts) -> str:
     found = sorted(gold.sources.items(), key=lambda item: (item[0] != "chair", item[0]))
     parts = [f"{count(n)} {SOURCES.get(source) or visible(source, 24)}" for source, n in found]
     return f"{', '.join(parts)}{': provisional' if gold.is_provisional else ''}"
+
+
+def label_origin(facts: LabelFacts | None) -> str:
+    """Return how many relevant labels came from the measured retriever alone.
+
+    Examples
+    --------
+    >>> label_origin(None)
+    ''
+    """
+    if facts is None:
+        return ""
+    return circularity_sentence(replace(facts.circularity, retriever="this retriever"))
 
 
 def integrity(status: RunStatus) -> str:

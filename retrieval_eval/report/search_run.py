@@ -14,6 +14,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
 from retrieval_eval.gold.chunks import digest
 from retrieval_eval.gold.corpus import Corpus
+from retrieval_eval.gold.drift import text_digest
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
@@ -376,6 +377,17 @@ class SearchRun(Searched):
         return self._records("components", found)
 
     @frames.handed_out
+    def null_systems(self) -> pd.DataFrame:
+        """One row a metric and system without skill: what it would get."""
+        block, columns = self.stored.null_systems, _COLUMNS["null_systems"]
+        found = [
+            read_row(mean, columns, {"measure": name, "system": system})
+            for system, of in (block.systems if block else {}).items()
+            for name, mean in of.metrics.items()
+        ]
+        return make_frame(found, columns)
+
+    @frames.handed_out
     def roc(self) -> pd.DataFrame:
         """One row a threshold of the top score: what refusing below it does."""
         block = self.stored.abstention
@@ -459,13 +471,17 @@ class SearchRun(Searched):
         gold, corpus = self.gold, self.corpus
         if gold is not None and corpus is not None:
             digests = {(d.corpus, d.id): digest(d.text) for d in corpus.documents}
+            normal = {(d.corpus, d.id): text_digest(d.text).sha256 for d in corpus.documents}
             for query in sorted(gold.queries, key=lambda q: q.id):
                 for doc, grade in sorted(query.relevant.items()):
                     anchor, found = query.anchors.get(doc), digests.get((query.corpus, doc))
                     row = {"id": query.id, "corpus": query.corpus, "doc": doc, "grade": grade}
                     if found is None:
                         rows.append(row | {"reason": DOCUMENT_GONE})
-                    elif anchor is not None and anchor.sha256 != found:
+                        continue
+                    labelled = query.digests.get(doc)
+                    is_other = labelled is not None and labelled.sha256 != normal[query.corpus, doc]
+                    if is_other or (anchor is not None and anchor.sha256 != found):
                         rows.append(row | {"reason": TEXT_CHANGED})
         return make_frame(rows, _COLUMNS["stale_labels"])
 

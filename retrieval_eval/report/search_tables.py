@@ -17,7 +17,13 @@ from retrieval_eval.gold.agreement import disagreements
 from retrieval_eval.gold.backlog import STATUSES
 from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.model.search_diff import MovedDocument, MovedDocuments
-from retrieval_eval.model.search_run import Abstention, QueryResult, RefusalRate, ShareWithInterval
+from retrieval_eval.model.search_run import (
+    Abstention,
+    NullSystems,
+    QueryResult,
+    RefusalRate,
+    ShareWithInterval,
+)
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
@@ -71,6 +77,8 @@ from retrieval_eval.search.diff_text import OUTCOMES
 from retrieval_eval.search.guard.rendering import HEAD, cells, method, remarks
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
+from retrieval_eval.search.null_systems import WORDS as NULL_SYSTEMS
+from retrieval_eval.search.null_systems import not_beaten, null_sentences
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
@@ -494,7 +502,11 @@ def stale_labels(run: SearchRun) -> pd.DataFrame:
         why = f"Labels were not compared with the corpus, because {missing} not read."
         return nothing("stale-labels", "Whether labels are stale is not known", why)
     n = sum(len(query.relevant) for query in gold.queries)
-    anchored = sum(doc in query.anchors for query in gold.queries for doc in query.relevant)
+    anchored = sum(
+        doc in query.anchors or doc in query.digests
+        for query in gold.queries
+        for doc in query.relevant
+    )
     frame = run.stale_labels
     if not len(frame):
         why = (
@@ -506,7 +518,10 @@ def stale_labels(run: SearchRun) -> pd.DataFrame:
     found = {code: int((frame["reason"] == code).sum()) for code in (DOCUMENT_GONE, TEXT_CHANGED)}
     words = {DOCUMENT_GONE: "gone", TEXT_CHANGED: "of another text"}
     counts = " and ".join(f"{k:,} {words[code]}" for code, k in found.items() if k)
-    bare = f"{of(n - anchored, n)} labels have no anchor: only their ids could be checked."
+    bare = (
+        f"{of(n - anchored, n)} labels have neither anchor nor digest: only their ids could be"
+        " checked."
+    )
     return says(
         run.named(frame),
         "stale-labels",
@@ -563,6 +578,59 @@ def means(run: SearchRun) -> pd.DataFrame:
         empty="The run holds no metric.",
         columns=("measure", "value", "Interval", "n", "n_not_computable", "Ties", "unjudged_high"),
     )
+
+
+def null_systems(run: SearchRun) -> pd.DataFrame:
+    """Return what systems without skill would get beside the means of the run."""
+    block = run.stored.null_systems
+    if block is None:
+        why = "The run was measured before they were, or no query has a relevant document."
+        if run.part is not None:
+            why = "They are compared with whole runs, so a part has none."
+        return nothing("null-systems", "What a system without skill would get is not known", why)
+    means = [mean for system in block.systems.values() for mean in system.metrics.values()]
+    n_known = sum(mean.is_beaten is not None for mean in means)
+    n_failed = len(not_beaten(block))
+    finding = f"The run is better than systems without skill in all {n_known} comparisons"
+    if n_failed:
+        finding = f"The run is no better than a system without skill in {of(n_failed, n_known)}"
+        finding += " comparisons"
+    elif not n_known:
+        finding = "Too few queries to compare the run with systems without skill"
+    names = [name for name in run.measures if name in block.systems["random"].metrics]
+    rows = (
+        (name, run.stored.metrics[name].value, *(_null(block, s, name) for s in NULL_SYSTEMS))
+        for name in names
+    )
+    heads = {name: f"{words[:1].upper()}{words[1:]}" for name, words in NULL_SYSTEMS.items()}
+    gone = any(m.reason == "no_corpus_size" for m in block.systems["random"].metrics.values())
+    return says(
+        table(("measure", "value", *NULL_SYSTEMS), rows),
+        "null-systems",
+        finding,
+        "What a system without skill would get on the same queries and labels "
+        f"(n = {block.n_queries}), with intervals",
+        "Random documents: expected values. Labels of other queries: this run, scored with the "
+        f"labels of up to {block.n_permutations} other queries of the corpus. The most popular "
+        "documents: always those that are relevant to most other queries of the corpus.",
+        "Not beaten: the interval of the mean difference (Student's t, queries as units) reaches 0."
+        if n_failed
+        else "",
+        "How many documents a corpus holds is not known, and so what random ones would get; "
+        "`search run --corpus-file` records it."
+        if gone
+        else "",
+        *null_sentences(run.stored, ()),
+        columns={"measure": "", "value": "This run", **heads},
+    )
+
+
+def _null(block: NullSystems, system: str, name: str) -> str | None:
+    mean = block.systems[system].metrics.get(name)
+    if mean is None or mean.value is None:
+        return None
+    more = "" if mean.ci_low is None else f" {brackets(mean.ci_low, mean.ci_high)}"
+    return f"{rate(mean.value)}{more}{', not beaten' if mean.is_beaten is False else ''}"
 
 
 def _ties(low: float | None, high: float | None) -> str | None:

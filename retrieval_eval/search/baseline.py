@@ -39,6 +39,7 @@ from retrieval_eval.search.paired_change import (
     top1_differs,
 )
 from retrieval_eval.search.run_files import load_search_run, run_bytes
+from retrieval_eval.search.trust import incomplete
 from retrieval_eval.values import counted
 
 DEFAULT_BASELINE: Final = Path("data/eval/baseline.json")
@@ -104,11 +105,11 @@ def plan_update(path: Path, run: Path) -> Update:
     BadInputError
         When the run, or the old baseline, is no valid search run.
     NothingToEvaluateError
-        When the run has no verdict, holds no query or holds one twice: later runs would be
-        compared with the luck of one.
+        When the run has no verdict, holds no query or holds one twice, or when a query failed, be
+        it within the limit: later runs would be compared with the luck of one.
     """
     read = load_search_run(run)
-    if reasons := own_faults(read):
+    if reasons := own_faults(read) or incomplete(read):
         raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(reasons)}")
     # A baseline is committed, and each of its lines changes only where an answer did.
     timeless = tuple(replace(query, seconds=None) for query in read.queries)

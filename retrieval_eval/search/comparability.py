@@ -22,8 +22,9 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.search.claims.judge import is_same_judge
 from retrieval_eval.search.claims.summary import agreement_words
 from retrieval_eval.search.document import without_untrusted
+from retrieval_eval.search.label_facts import drift_sentence
 from retrieval_eval.search.retrievers import retriever_kind
-from retrieval_eval.search.trust import distrust
+from retrieval_eval.search.trust import distrust, incomplete
 from retrieval_eval.values import counted
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
@@ -268,6 +269,12 @@ def run_faults(
     for name, doc in named:
         found += [f"{name} has no verdict of its own: {why}" for why in own_faults(doc)]
         found += _missing_queries(name, doc, scope)
+    found += [
+        f"{name} is incomplete: {why}"
+        for name, doc in _named("the baseline", baselines)
+        if not own_faults(doc)
+        for why in incomplete(doc)
+    ]
     for whose, side in (("baseline", baselines), ("run", runs)):
         found += [f"on the side of the {whose}, {why}" for why in copies(side)]
         found += [f"on the side of the {whose}, {why}" for why in system_changes(side)]
@@ -299,6 +306,8 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
             "the document ids of the run were not checked (no --corpus-file): one that the corpus "
             "lacks counts as not relevant"
         )
+    drifted = [sentence for one in runs if (sentence := drift_sentence(one)) is not None]
+    found += [f"labels {sentence}" for sentence in drifted[:1]]
     identities = [{(one.generated_at, one.label) for one in side} for side in (runs, baselines)]
     if identities[0] & identities[1]:
         is_whole = identities[0] == identities[1]

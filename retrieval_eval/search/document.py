@@ -16,9 +16,11 @@ from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import (
     CorpusFacts,
     GoldSetFacts,
+    LabelFacts,
     MetricMean,
     PinnedQueries,
     QueryResult,
+    QueryStage,
     RankedDocument,
     RetrieverFacts,
     RunHeader,
@@ -31,6 +33,8 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.abstention import Gate, abstention_of
 from retrieval_eval.search.composite import composite_of
+from retrieval_eval.search.funnel import LABELLED, RETURNED
+from retrieval_eval.search.null_systems import null_systems
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
@@ -79,6 +83,7 @@ def search_run(
     is_declared: bool = False,
     sample: TrustSample | None = None,
     pinned: PinnedQueries | None = None,
+    labels: LabelFacts | None = None,
 ) -> SearchRun:
     """Return the search run of scored answers.
 
@@ -86,8 +91,8 @@ def search_run(
     score below which a query counts as refused (see `abstention_of`). ``ids_checked`` says that
     the documents of the corpora were known when the queries were asked; it, ``max_failed``,
     ``is_declared`` and ``sample`` are those of `trust_in`. ``pinned`` is the list of queries that
-    was asked, where it was not the whole gold set. Claims of drafts and the change against a
-    baseline are added to a run later.
+    was asked, where it was not the whole gold set, ``labels`` what is known of its labels. Claims
+    of drafts and the change against a baseline are added to a run later.
     """
     queries = tuple(_query(query, abstain_at) for query in scores.queries)
     trust = trust_in(
@@ -113,12 +118,14 @@ def search_run(
         ),
         status=status_of(queries, scores.overall.metrics, trust),
         trust=trust,
+        labels=labels,
         metrics=scores.overall.metrics,
         slices=RunSlices(**{name: dict(parts) for name, parts in scores.slices.items()}),
         queries=queries,
         abstention=abstention_of(
             queries, threshold=abstain_at, confidence=scores.settings.confidence
         ),
+        null_systems=null_systems(scores, corpora),
         delta=None,
         backlog=None if backlog is None else dict(backlog),
     )
@@ -258,6 +265,24 @@ def _query(scored: QueryScore, abstain_at: float | None) -> QueryResult:
             RankedDocument(doc=found.doc, score=found.score, grade=query.relevant.get(found.doc))
             for found in result.ranking
         ),
+        stages=_stages(scored) or None,
         metrics={name: value.value for name, value in values.items()},
         reasons={n: value.reason for n, value in values.items() if value.reason is not None},
+    )
+
+
+def _stages(scored: QueryScore) -> tuple[QueryStage, ...]:
+    """Return what is labelled, the stages of the retriever, and what was returned."""
+    result, relevant = scored.result, {d for d, g in scored.query.relevant.items() if g >= 1}
+    if not result.stages:
+        return ()
+    returned = tuple(found.doc for found in result.ranking)
+    stages = ((LABELLED, tuple(sorted(relevant))), *result.stages, (RETURNED, returned))
+    return tuple(
+        QueryStage(
+            stage=name,
+            n_documents=len(docs),
+            relevant=tuple(doc for doc in docs if doc in relevant),
+        )
+        for name, docs in stages
     )

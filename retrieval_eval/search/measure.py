@@ -22,6 +22,7 @@ from retrieval_eval.search.abstention import check_threshold
 from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.document import retriever_facts, search_run
 from retrieval_eval.search.guard.pinned import Pinned, pinned_facts, pinning_faults, read_pinned
+from retrieval_eval.search.label_facts import label_facts
 from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.protocol import Retriever
 from retrieval_eval.search.retrievers import open_retriever
@@ -163,6 +164,9 @@ def run_search(
     facts = describe_retriever(asked)
     known = known_documents_of(asked) if documents is None else documents.ids()
     is_declared = says(asked, "is_deterministic")
+    # What a retriever remembers of its first answer is no second one. Where it declares that it is
+    # deterministic the sample only looks for a contradiction, and an index is not built twice.
+    is_reopened = isinstance(retriever, str) and not is_declared
     results = run_queries(
         gold,
         asked,
@@ -181,13 +185,15 @@ def run_search(
         queries=ids,
         ask_twice=ask_twice,
         seed=settings.seed,
+        reopen=(lambda: open_retriever(spec, options or {})) if is_reopened else None,
     )
     if not results:
         raise NothingToEvaluateError("no query is left to ask")
+    used = retriever_facts(spec, options, facts, uses_rerank=use_rerank, floor=floor)
     run = search_run(
         gold,
         score_run(gold, results, settings),
-        retriever=retriever_facts(spec, options, facts, uses_rerank=use_rerank, floor=floor),
+        retriever=used,
         corpora=[_corpus_facts(name, documents, facts) for name in chosen],
         generated_at=now(),
         label=label,
@@ -196,8 +202,9 @@ def run_search(
         ids_checked=known is not None,
         max_failed=max_failed,
         is_declared=is_declared,
-        sample=sample_of(ask_twice, settings.seed),
+        sample=sample_of(ask_twice, settings.seed, is_reopened=is_reopened),
         pinned=None if pinned is None else pinned_facts(pinned),
+        labels=label_facts(gold, {one.id for one in results}, used.name, documents),
     )
     if before is None:
         return run

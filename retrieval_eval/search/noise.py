@@ -58,6 +58,7 @@ from retrieval_eval.search.noise_level import (
 from retrieval_eval.search.paired_change import Resampling, linear, pairs_of
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH
+from retrieval_eval.search.trust import incomplete
 
 Rows = list[list[str]]
 
@@ -196,7 +197,7 @@ def _check_same(runs: Sequence[SearchRun]) -> None:
     if len(runs) < _LEAST_RUNS:
         raise NothingToEvaluateError(f"{len(runs)} run shows no noise; name two or more")
     for number, run in enumerate(runs, 1):
-        if reasons := own_faults(run):
+        if reasons := own_faults(run) or incomplete(run):
             raise NothingToEvaluateError(f"run {number} has no verdict: {'; '.join(reasons)}")
     if found := system_changes(runs):
         raise NothingToEvaluateError(found[0])

@@ -246,6 +246,8 @@ class _Basis:
     assumptions: tuple[Assumption, ...] = ()
     before: float | None = None
     reason: str | None = None
+    is_pilot: bool = False
+    """Whether the moves are those of a pilot, on top of which the drop comes."""
     is_tested: bool = True
 
     @classmethod
@@ -310,6 +312,7 @@ def _of_change(
     of_change = math.sqrt(float(squares.mean()))
     found["moves"] = Moves(n_moved / n, size, is_even=row.metric in _REFUSALS)
     found["spread"] = math.sqrt(low), math.sqrt(high)
+    found["is_pilot"] = True
     found["before"] = float(old.mean())
     asked = len(change[0].queries)
     found["share_of_set"] = n / asked if asked else None
@@ -363,6 +366,7 @@ def _of_stated(
     else:
         size, source = step, "one document"
     found["moves"] = Moves(share, size, is_even=is_even or size_of_all is None)
+    found["is_pilot"] = False
     found["spread"] = (1.0, 1.0)
     made[:] = [one for one in made if one.name == "share_of_set"]
     stated = "stated" if moved is not None else "default"
@@ -445,6 +449,8 @@ class _Row:
             rest = moves.share * factor**2 / share
             size = moves.root_mean_square * (1.0 if moves.is_even else math.sqrt(rest))
             moves = Moves(share, size, moves.is_even)
+        if moves is not None and self.basis.is_pilot:
+            moves = moves.with_drop(harm)
         if self.decided_by == "significance":
             assert moves is not None
             return power_of_flips(harm, moves, n, level=self.guard.level, limit=self.limit)
@@ -601,6 +607,8 @@ def _notes(row: _Row, points: float, needed: int | None) -> Iterator[str]:
         yield "The system is taken as deterministic: any change beyond the threshold is a breach."
     if basis.moves is None:
         yield "The drop is one on these very queries; how queries move is not known."
+    elif basis.is_pilot:
+        yield "The drop is taken to move further queries, as far as the pilot's moved."
     elif points > basis.moves.share * basis.moves.root_mean_square:
         yield "More queries than stated must move for such a drop, and all of them down."
     if row.decided_by == "noise" and basis.noise is not None and basis.noise.common:

@@ -89,8 +89,10 @@ _PRINTED: Final = re.compile(r"\d+(?:\.(?P<decimals>\d+))?(?:e-?\d+)?\s?(?P<perc
 _SEPARATOR: Final = re.compile(r"^\|?[\s:|-]+\|?$")
 _VALUE_HEADS: Final = frozenset({"mean", "value", "score", "now", "result", "current"})
 _WHOLE: Final = frozenset({"", "all", "overall", "total", "mean", "all queries"})
-_OTHER: Final = re.compile(r"\b(?:baseline|before|previously)\b", re.IGNORECASE)
-_OTHER_SYSTEM: Final = "it may be about the baseline, or about a change"
+_OTHER: Final = re.compile(
+    r"\b(?:baseline|before|previously|without skill|not better than)\b", re.IGNORECASE
+)
+_OTHER_SYSTEM: Final = "it may be about the baseline, or about another system"
 
 
 def agrees(text: str, value: float, *, is_count: bool = False) -> bool:

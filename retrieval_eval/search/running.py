@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
@@ -25,10 +26,12 @@ from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.records import Progress
 from retrieval_eval.search.protocol import (
     AnswersById,
+    AnswersTogether,
     Described,
     KnowsDocuments,
     Retriever,
     ScoredDoc,
+    ShowsStages,
     Staged,
 )
 from retrieval_eval.search.results import UNTRUSTED, QueryResult, RetrieverError, Status
@@ -36,6 +39,8 @@ from retrieval_eval.search.returned import clean_text, rank, read_documents
 from retrieval_eval.values import DEFAULT_SEED
 
 _LONGEST_ERROR: Final = 500
+_LONGEST_NAME: Final = 40
+_MOST_STAGES: Final = 10
 _FORMAT: Final = "retrieval-eval search run, version 1"
 _START_ANEW: Final = "start anew with --fresh"
 
@@ -58,6 +63,7 @@ def run_queries(
     queries: Collection[str] | None = None,
     ask_twice: int = 0,
     seed: int = DEFAULT_SEED,
+    reopen: Callable[[], Retriever] | None = None,
 ) -> tuple[QueryResult, ...]:
     """Return what the retriever answers to each gold query, in the order of the gold set.
 
@@ -67,7 +73,8 @@ def run_queries(
     answered queries are not asked anew, failed ones are.
 
     After all of them ``ask_twice`` of those that were answered are asked once more, chosen by
-    `sampled` with ``seed``; what comes back is ``again`` of their result.
+    `sampled` with ``seed``; what comes back is ``again`` of their result. ``reopen`` gives the
+    retriever that answers them; by default it is the same one, whatever it remembers.
 
     Parameters
     ----------
@@ -124,25 +131,32 @@ def run_queries(
     report = _Report(len(asked) + len(twice), progress)
     jobs = jobs if says(retriever, "is_thread_safe") else 1
 
-    def ask_all(chosen: Sequence[GoldQuery], found: dict[str, QueryResult], again: bool) -> None:
-        def answer(query: GoldQuery) -> QueryResult:
-            result = ask(query)
+    def ask_all(
+        asker: _Asker, chosen: Sequence[GoldQuery], found: dict[str, QueryResult], is_second: bool
+    ) -> None:
+        def answer(group: Sequence[GoldQuery]) -> list[QueryResult]:
+            answered = asker.together(group)
             # In the thread that asked, so that an interruption loses nothing that was answered.
             if book is not None:
-                book.record(result, is_second=again)
-            return result
+                for result in answered:
+                    book.record(result, is_second=is_second)
+            return answered
 
         for query in chosen:
             if query.id in found:
                 report(query.id)
-        with closing(_answers(answer, [q for q in chosen if q.id not in found], jobs)) as answers:
-            for result in answers:
+        groups = asker.groups([query for query in chosen if query.id not in found])
+        with closing(_answers(answer, groups, jobs)) as answers:
+            for result in chain.from_iterable(answers):
                 found[result.id] = result
                 report(result.id)
 
-    ask_all(asked, results, again=False)
+    ask_all(ask, asked, results, is_second=False)
     # After all others, so that what a retriever remembers of the last question matters less.
-    ask_all([q for q in asked if q.id in twice and results[q.id].status == "ok"], again, again=True)
+    rest = [query for query in asked if query.id in twice and results[query.id].status == "ok"]
+    if reopen is not None and any(query.id not in again for query in rest):
+        ask = ask.anew(reopen)
+    ask_all(ask, rest, again, is_second=True)
     return tuple(
         replace(results[query.id], again=again.get(query.id) if query.id in twice else None)
         for query in asked
@@ -177,44 +191,115 @@ class _Asker:
     floor: float | None
     use_rerank: bool
     known: Mapping[str, frozenset[str]] | None
+    unopened: BaseException | None = None
+    """Why there is no retriever to ask."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many queries one call takes."""
+        if not self.use_rerank or not isinstance(self.retriever, AnswersTogether):
+            return 1
+        return max(1, int(self.retriever.batch_size))
+
+    def groups(self, queries: Sequence[GoldQuery]) -> list[list[GoldQuery]]:
+        """Return the queries by what one call takes: of one corpus, as many as a batch has."""
+        size = self.batch_size
+        by_corpus: dict[str, list[GoldQuery]] = {}
+        for query in queries:
+            by_corpus.setdefault(query.corpus, []).append(query)
+        if size == 1:
+            return [[query] for query in queries]
+        groups = by_corpus.values()
+        return [each[i : i + size] for each in groups for i in range(0, len(each), size)]
+
+    def together(self, queries: Sequence[GoldQuery]) -> list[QueryResult]:
+        """Return the results of a group; of a batch it is not known how long each query took."""
+        if self.batch_size == 1:
+            return [self(query) for query in queries]
+        assert isinstance(self.retriever, AnswersTogether)
+        texts = [query.query for query in queries]
+        try:
+            if self.unopened is not None:
+                raise self.unopened
+            corpus = queries[0].corpus
+            answers = list(self.retriever.search_many(texts, corpus=corpus, k=self.depth))
+            if len(answers) != len(queries):
+                raise RetrieverError(f"{len(queries)} queries were asked, {len(answers)} answered")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - as of a single query
+            return [_failed(query, error) for query in queries]
+        return [self._result(q, a) for q, a in zip(queries, answers, strict=True)]
 
     def __call__(self, query: GoldQuery) -> QueryResult:
         start = perf_counter()
         try:
             answer = self._answer(query)
-            known = None if self.known is None else self.known.get(query.corpus, frozenset())
-            docs = read_documents(answer, known)
-            seconds = perf_counter() - start
-            n_known = None if known is None else len(known)
-            ranked = rank(docs, depth=self.depth, floor=self.floor, n_known=n_known)
         except KeyboardInterrupt:
             raise
         # The code of others may raise anything; leaving with sys.exit would look like success.
         except BaseException as error:  # noqa: BLE001
-            code = error.code if isinstance(error, RetrieverError) else "raised"
-            return QueryResult(
-                query.id,
-                "failed",
-                error=_sentence(error),
-                seconds=perf_counter() - start,
-                failure=code,
-            )
+            answer = error
+        # An iterator is asked as it is read.
+        result = self._result(query, answer)
+        return replace(result, seconds=perf_counter() - start)
+
+    def _result(self, query: GoldQuery, answer: Any) -> QueryResult:
+        try:
+            if isinstance(answer, BaseException):
+                raise answer
+            known = self._known(query)
+            stages: dict[str, list[ScoredDoc]] = {}
+            if isinstance(answer, _ByStage):
+                stages = {n: read_documents(docs, known) for n, docs in answer.stages.items()}
+                docs = list(stages.values())[-1]
+            else:
+                docs = read_documents(answer, known)
+            n_known = None if known is None else len(known)
+            ranked = rank(docs, depth=self.depth, floor=self.floor, n_known=n_known)
+            if stages and self.floor is not None:
+                stages[f"first {self.depth}"] = list(rank(docs, depth=self.depth).ranking)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001
+            return _failed(query, error)
         return QueryResult(
             query.id,
             "ok",
             ranking=ranked.ranking,
             is_refused=ranked.is_refused,
             problems=ranked.problems,
-            seconds=seconds,
+            stages=tuple((name, tuple(d.doc for d in docs)) for name, docs in stages.items()),
         )
 
+    def anew(self, reopen: Callable[[], Retriever]) -> _Asker:
+        """Return what asks the retriever opened anew; where it cannot be, every query fails."""
+        try:
+            return replace(self, retriever=reopen())
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            return replace(self, unopened=error)
+
+    def _known(self, query: GoldQuery) -> frozenset[str] | None:
+        return None if self.known is None else self.known.get(query.corpus, frozenset())
+
     def _answer(self, query: GoldQuery) -> Any:
+        if self.unopened is not None:
+            raise self.unopened
+        retriever, text, corpus = self.retriever, query.query, query.corpus
         if not self.use_rerank:
-            assert isinstance(self.retriever, Staged)
-            return self.retriever.first_stage(query.query, corpus=query.corpus, k=self.depth)
-        if isinstance(self.retriever, AnswersById):
-            return self.retriever.search_by_id(query.id, corpus=query.corpus, k=self.depth)
-        return self.retriever.search(query.query, corpus=query.corpus, k=self.depth)
+            assert isinstance(retriever, Staged)
+            return retriever.first_stage(text, corpus=corpus, k=self.depth)
+        if isinstance(retriever, AnswersById):
+            return retriever.search_by_id(query.id, corpus=corpus, k=self.depth)
+        if isinstance(retriever, ShowsStages):
+            return _ByStage.of(retriever.search_stages(text, corpus=corpus, k=self.depth))
+        n_candidates = getattr(retriever, "n_candidates", None)
+        if not isinstance(retriever, Staged) or not isinstance(n_candidates, int):
+            return retriever.search(text, corpus=corpus, k=self.depth)
+        found = retriever.first_stage(text, corpus=corpus, k=max(n_candidates, self.depth))
+        candidates = read_documents(found, self._known(query))
+        reranked = retriever.rerank(text, candidates, k=self.depth)
+        return _ByStage({"candidates": candidates, "reranked": reranked})
 
     def check(self, queries: Sequence[GoldQuery]) -> None:
         """Refuse what would make every query fail, or score 0, for one and the same reason."""
@@ -234,6 +319,33 @@ class _Asker:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class _ByStage:
+    """What a retriever has after each of its stages, by name; the last is its answer."""
+
+    stages: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, stages: Any) -> _ByStage:
+        is_fine = isinstance(stages, Mapping) and 0 < len(stages) <= _MOST_STAGES
+        if not is_fine or not all(map(_is_name, stages)):
+            raise RetrieverError(
+                "search_stages() returned no mapping from 1 to"
+                f" {_MOST_STAGES} short names of stages to documents",
+                "not_a_ranking",
+            )
+        return cls({clean_text(name): docs for name, docs in stages.items()})
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME
+
+
+def _failed(query: GoldQuery, error: BaseException) -> QueryResult:
+    code = error.code if isinstance(error, RetrieverError) else "raised"
+    return QueryResult(query.id, "failed", error=_sentence(error), failure=code)
+
+
 class _Report:
     """Counts finished queries for the caller."""
 
@@ -248,15 +360,17 @@ class _Report:
 
 
 def _answers(
-    answer: Callable[[GoldQuery], QueryResult], queries: Sequence[GoldQuery], jobs: int
-) -> Generator[QueryResult, None, None]:
+    answer: Callable[[Sequence[GoldQuery]], list[QueryResult]],
+    groups: Sequence[Sequence[GoldQuery]],
+    jobs: int,
+) -> Generator[list[QueryResult], None, None]:
     """Yield the answers as they come; closed early, it asks no further query."""
     if jobs == 1:
-        yield from map(answer, queries)
+        yield from map(answer, groups)
         return
     executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="search")
     try:
-        waiting = [executor.submit(answer, query) for query in queries]
+        waiting = [executor.submit(answer, group) for group in groups]
         for future in as_completed(waiting):
             yield future.result()
     finally:
@@ -512,6 +626,7 @@ def _line(result: QueryResult, *, is_second: bool = False) -> bytes:
             "is_refused": result.is_refused,
             "problems": list(result.problems),
             "seconds": result.seconds,
+            **({"stages": result.stages} if result.stages else {}),
         }
     )
 
@@ -529,6 +644,7 @@ def _result(path: Path, number: int, line: bytes) -> tuple[QueryResult, bool]:
         problems=tuple(row["problems"]),
         seconds=row["seconds"],
         failure=row.get("failure"),
+        stages=tuple((name, tuple(docs)) for name, docs in row.get("stages", ())),
     )
     return result, row.get("is_second") is True
 
@@ -546,7 +662,14 @@ def _is_result(row: dict[str, Any]) -> bool:
         and isinstance(ranking, list)
         and all(map(_is_document, ranking))
         and (row.get("seconds", "") is None or _is_number(row.get("seconds")))
+        and isinstance(row.get("stages", []), list)
+        and all(map(_is_stage, row.get("stages", [])))
     )
+
+
+def _is_stage(pair: Any) -> bool:
+    is_pair = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
+    return is_pair and isinstance(pair[1], list) and all(isinstance(d, str) for d in pair[1])
 
 
 def _is_document(pair: Any) -> bool:

@@ -19,6 +19,7 @@ from retrieval_eval.model.search_run import (
     RunStatus,
     SearchRun,
 )
+from retrieval_eval.search.label_facts import circularity_sentence, drift_sentence
 from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.settings import BASE_MEASURES, DEFAULT_K
 from retrieval_eval.search.trust import line as trust_line
@@ -36,7 +37,7 @@ PROVISIONAL: Final = "provisional (bootstrap-only)"
 def header(document: SearchRun) -> list[tuple[str, str]]:
     """Return what was measured, as names and values: corpora, gold set, retriever and how."""
     run, status = document.run, document.status
-    gold, use = run.gold_set, run.retriever
+    gold, use, labels = run.gold_set, run.retriever, document.labels
     labelled = (
         f"{gold.name} (n_queries={gold.n_queries:,}, n_labelled_pairs={gold.n_labelled_pairs:,})"
     )
@@ -48,6 +49,7 @@ def header(document: SearchRun) -> list[tuple[str, str]]:
         ("retriever", _retriever(use)),
         ("reranker", _reranker(use)),
         ("floor", "none" if use.floor is None else f"{use.floor:g}"),
+        *([] if labels is None else [("labels", circularity_sentence(labels.circularity))]),
     ]
 
 
@@ -57,6 +59,8 @@ def notices(document: SearchRun) -> list[str]:
     found += [f"Warning: {warning}." for warning in warnings(document)]
     found += simulated(document)
     found += _without_labels(document)
+    if drifted := drift_sentence(document):
+        found.append(f"Labels {drifted}.")
     if document.run.gold_set.is_provisional:
         found.append(
             f"The gold set is {PROVISIONAL}: no person has reviewed a row of it, and neither are "

@@ -37,12 +37,12 @@ def check_limits(max_failed: float, ask_twice: int) -> None:
         raise BadInputError(f"{ask_twice} queries cannot be asked twice; it must be 0 or more")
 
 
-def sample_of(n: int, seed: int) -> TrustSample | None:
+def sample_of(n: int, seed: int, *, is_reopened: bool = False) -> TrustSample | None:
     """Return the rule by which `~retrieval_eval.search.running.sampled` chooses; None for 0."""
     if not n:
         return None
     rule = "the smallest SHA-256 of seed, colon and query id; answered ones are asked again"
-    return TrustSample(n_wanted=n, seed=seed, rule=rule)
+    return TrustSample(n_wanted=n, seed=seed, rule=rule, is_reopened=is_reopened)
 
 
 def second_answer(answer: Answer, threshold: float | None = None) -> SecondAnswer | None:
@@ -158,6 +158,22 @@ def require_trust(run: SearchRun, name: str) -> None:
     """Raise NothingToEvaluateError, naming the run, where nothing may be decided by it."""
     if why := distrust(run):
         raise NothingToEvaluateError(f"{name} has no verdict: {'; '.join(why)}")
+
+
+def incomplete(run: SearchRun) -> list[str]:
+    """Return why other runs may not be compared with a run, in sentences.
+
+    A run that allowed failures has a verdict of its own. Where each query is paired with its like,
+    a query that failed here would be left out silently, and so none may have failed.
+    """
+    if why := distrust(run):
+        return why
+    failed = [query for query in run.queries if query.status == "failed"]
+    if not failed:
+        return []
+    share = f"{len(failed)} of {counted(len(run.queries), 'query')}"
+    limits = "failed, within the limit of the run, and what it is compared with needs each of them"
+    return [f"{share} {limits}; the first was {failed[0].id}"]
 
 
 def line(run: SearchRun) -> str:

@@ -43,6 +43,19 @@ class Moves:
         mean = harm / share if share else 0.0
         return share, mean, math.sqrt(max(size**2 - mean**2, 0.0))
 
+    def with_drop(self, harm: float) -> Moves:
+        """Return the moves where a harm comes on top: further units move, as far as the others.
+
+        Examples
+        --------
+        >>> Moves(0.1, 20.0).with_drop(2.0).share
+        0.2
+        """
+        if self.root_mean_square <= 0:
+            return self
+        share = min(1.0, self.share + abs(harm) / self.root_mean_square)
+        return Moves(share, self.root_mean_square, self.is_even)
+
     def spread(self, harm: float) -> float:
         """Return the standard deviation over all units, those that do not move included.
 

@@ -248,7 +248,7 @@ def test_labels_are_stale_when_the_document_is_gone_or_has_another_text():
     stale = tables.stale_labels(made)
     assert exhibit(stale).finding == "11 of 22 labels are stale: 10 gone and 1 of another text"
     assert "gold relabel" in notes(stale)[0]
-    assert any("21 of 22 labels have no anchor" in note for note in notes(stale))
+    assert any("21 of 22 labels have neither anchor nor digest" in note for note in notes(stale))
 
 
 def test_no_stale_label_and_no_corpus_are_told_apart():

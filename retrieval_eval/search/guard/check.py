@@ -58,6 +58,7 @@ from retrieval_eval.search.noise_level import (
     noise_test,
     runs_needed,
 )
+from retrieval_eval.search.null_systems import null_notes
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.trust import trust_of
@@ -171,7 +172,8 @@ def check(
     deciding = replace(thresholds, alpha=level)
     accepted = [Accepted.by(one, approvals) for one in justifications]
     found = rulings(measured, deciding, accepted, today, known_noise)
-    notes = [*run_notes(runs, baselines), *notes, *_unused(found, accepted, today)]
+    nulls = null_notes(baselines[0], {row.metric for row in thresholds.rows})
+    notes = [*run_notes(runs, baselines), *nulls, *notes, *_unused(found, accepted, today)]
     if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
         notes.append(_repeated(sides))
     if noise is not None and known_noise.document is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,7 +88,9 @@ class Table:
         if value is _MISSING:
             return None
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or not least <= value <= most:
+        # A whole number may be larger than any float.
+        is_finite = is_number and abs(value) <= sys.float_info.max
+        if not is_finite or not least <= value <= most:
             bounds = f"from {least:g}" + (f" to {most:g}" if most < math.inf else "")
             self.fault(key, f"expected a number {bounds}, found {_shown(value)}")
             return None

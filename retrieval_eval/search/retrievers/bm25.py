@@ -118,8 +118,10 @@ class Bm25Retriever:
         groups: dict[str, list[Document]] = {}
         for document in corpus.documents:
             groups.setdefault(document.corpus, []).append(document)
+        # That of the file is that of its only corpus.
+        known = corpus.fingerprint if len(groups) == 1 else None
         self._indexes = {
-            name: _Index.build(groups[name], self._analyse, self._settings)
+            name: _Index.build(groups[name], self._analyse, self._settings, known)
             for name in sorted(groups)
         }
 
@@ -195,7 +197,11 @@ class _Index:
 
     @classmethod
     def build(
-        cls, documents: Sequence[Document], analyse: _Analyser, settings: Bm25Settings
+        cls,
+        documents: Sequence[Document],
+        analyse: _Analyser,
+        settings: Bm25Settings,
+        fingerprint: str | None = None,
     ) -> _Index:
         from bm25s import BM25
 
@@ -216,7 +222,7 @@ class _Index:
             )
             bm25.index((rows, terms), create_empty_token=False, show_progress=False)
         ids = [document.id for document in documents]
-        return cls(ids, terms, bm25, corpus_fingerprint(documents))
+        return cls(ids, terms, bm25, fingerprint or corpus_fingerprint(documents))
 
     def search(self, query: list[str], k: int) -> list[ScoredDoc]:
         import numpy as np
@@ -227,10 +233,14 @@ class _Index:
         scores = self.bm25.get_scores_from_ids(known)
         # Not every match scores above 0, and under some methods every document does.
         starts, rows = self.bm25.scores["indptr"], self.bm25.scores["indices"]
-        matched = np.unique(np.concatenate([rows[starts[t] : starts[t + 1]] for t in set(known)]))
+        is_match = np.zeros(len(scores), np.bool_)
+        for term in set(known):
+            is_match[rows[starts[term] : starts[term + 1]]] = True
+        matched = np.flatnonzero(is_match)
         if len(matched) > k:
-            least = np.partition(scores[matched], len(matched) - k)[len(matched) - k]
-            matched = matched[scores[matched] >= least]
+            found_scores = scores[matched]
+            least = np.partition(found_scores, len(matched) - k)[len(matched) - k]
+            matched = matched[found_scores >= least]
         found = sorted(((float(scores[row]), self.ids[row]) for row in matched), reverse=True)
         return [ScoredDoc(doc, score) for score, doc in found[:k]]
 

@@ -24,7 +24,8 @@ DEFAULT_K: Final = 60
 
 DEFAULT_WINDOW: Final = 100
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,24}")
+_MOST_PARTS: Final = 8
 _OWN: Final = ("k", "window", "weight")
 
 
@@ -105,6 +106,13 @@ class RrfRetriever:
             When a part fails or gives an answer that cannot be trusted; the message names it.
         """
         return self._fused(self.rankings(query, corpus=corpus, k=k))[:k]
+
+    def search_stages(self, query: str, *, corpus: str, k: int) -> dict[str, Sequence[ScoredDoc]]:
+        """Return what each part found, all candidates, and the fused ranking."""
+        found = self.rankings(query, corpus=corpus, k=k)
+        fused = self._fused(found)
+        parts = {f"candidates/{name}": docs for name, docs in found.items()}
+        return {**parts, "candidates": fused, "fused": fused[:k]}
 
     def rankings(self, query: str, *, corpus: str, k: int) -> dict[str, tuple[ScoredDoc, ...]]:
         """Return what each part found, by name: the lists that are fused."""
@@ -191,8 +199,8 @@ def open_rrf(spec: str, options: Mapping[str, str]) -> RrfRetriever:
                 f"rrf: {name!r} cannot be the name of a part; expected rrf:NAME,NAME… with the spec"
                 " of each as an option, such as rrf:words,vectors --option words=bm25:corpus.jsonl"
             )
-    if len(names) < 2:
-        raise BadInputError("rrf: needs two parts or more, such as rrf:words,vectors")
+    if not 2 <= len(names) <= _MOST_PARTS:
+        raise BadInputError(f"rrf: needs two to {_MOST_PARTS} parts, such as rrf:words,vectors")
     prefixes = tuple(f"{name}." for name in names)
     weights = tuple(f"weight.{name}" for name in names)
     given.only((*_OWN[:2], *names, *weights), prefixes)

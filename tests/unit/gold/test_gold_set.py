@@ -679,7 +679,9 @@ def test_the_composition_of_a_small_set():
         "n_labels": 1,
         "n_anchors": 0,
     }
-    assert list(blocks) == ["corpus", "area", "origin", "source", "answerable", "grade"]
+    assert list(blocks) == [
+        *("corpus", "area", "origin", "source", "answerable", "grade", "found_by")
+    ]
     assert blocks["corpus"] == {
         "unit": "queries",
         "n": 4,

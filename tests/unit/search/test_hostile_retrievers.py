@@ -19,7 +19,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import SearchRun
-from retrieval_eval.search import returned
+from retrieval_eval.search import measure, returned
 from retrieval_eval.search.abstention import Kinds, operating_points
 from retrieval_eval.search.baseline import compare_with_baseline, plan_update
 from retrieval_eval.search.guard.check import check
@@ -365,7 +365,41 @@ def test_what_is_not_measured_is_not_claimed():
     assert few.varied_high == pytest.approx(1 - 0.025 ** (1 / 5))
 
 
-def test_an_allowed_failure_widens_the_numbers_and_is_never_left_out():
+def test_what_a_retriever_remembers_is_no_second_answer(monkeypatch):
+    turns = count()
+
+    class Cached:
+        """Answers at random, and remembers every answer."""
+
+        def __init__(self):
+            self.known = {}
+
+        def search(self, query, *, corpus, k):
+            return self.known.setdefault(query, [f"d{next(turns)}"])
+
+    monkeypatch.setattr(measure, "open_retriever", lambda spec, options: Cached())
+    by_name = run_search(GOLD, "any:thing", settings=SETTINGS).trust
+    assert (by_name.n_asked_twice, by_name.n_same_answer) == (18, 0)
+    assert by_name.sample.is_reopened
+    # An object can only be asked as it is, which the run says.
+    assert not run_search(GOLD, Cached(), settings=SETTINGS).trust.sample.is_reopened
+
+
+def test_a_retriever_that_cannot_be_opened_again_gave_no_second_answer(monkeypatch):
+    opened = count()
+
+    def open_once(spec, options):
+        if next(opened):
+            raise OSError("gone")
+        return Answers(lambda: ["a"])
+
+    monkeypatch.setattr(measure, "open_retriever", open_once)
+    run = run_search(GOLD, "any:thing", settings=SETTINGS)
+    assert {query.second_answer for query in run.queries} == {"failed"}
+    assert run.trust.is_deterministic is False
+
+
+def test_an_allowed_failure_widens_the_numbers_and_is_never_left_out(tmp_path):
     class Some(Answers):
         def search(self, query, *, corpus, k):
             return {"text 0": ["a"], "text 1": []}.get(query)
@@ -379,6 +413,13 @@ def test_an_allowed_failure_widens_the_numbers_and_is_never_left_out():
     assert run.metrics["Judged@10"].failed_high == 1
     assert not run_with(Some(None), max_failed=0.88).status.has_verdict
     assert run_with(Some(None), max_failed=16 / 18).status.has_verdict
+    # Where queries are paired, one that failed would be left out: such a run is on neither side.
+    with pytest.raises(NothingToEvaluateError, match="16 of 18 queries failed, within the limit"):
+        plan_update(tmp_path / "baseline.json", saved(run, tmp_path / "run.json"))
+    with pytest.raises(NothingToEvaluateError, match="failed, within the limit"):
+        noise([sound(), run], generated_at="2026-01-07T10:00:00Z", seed=1)
+    for sides in (([run], [sound()]), ([sound()], [run])):
+        assert check(*sides, shipped_thresholds(), today=DAY).verdict == "no_verdict"
 
 
 @pytest.mark.parametrize("options", [{"max_failed": 1}, {"max_failed": -0.1}, {"ask_twice": -1}])

@@ -70,6 +70,10 @@ def test_it_holds_up_to_its_day_and_for_its_metrics_slice_and_size_only(tmp_path
         ({"metrics": 1.0}, "/justification/0/metrics: expected a table, found 1.0"),
         ({"metrics": {"P@5": 0}}, "/metrics/P@5: expected more than 0 points"),
         ({"metrics": {"P@5": -1}}, "/metrics/P@5: expected a number from 0 to 100, found -1"),
+        (
+            {"metrics": {"P@5": 10**400}},
+            "/metrics/P@5: expected a number from 0 to 100, found 1000",
+        ),
         ({"metrics": {"P@5": 101}}, "/metrics/P@5: expected a number from 0 to 100"),
         ({"metrics": {"P@5": "all"}}, "/metrics/P@5: expected a number"),
         ({"metrics": {"P@5": True}}, "/metrics/P@5: expected a number"),

@@ -128,7 +128,7 @@ def test_files_of_rankings_are_fused_by_query_id(tmp_path):
     ("spec", "options", "said"),
     [
         ("rrf:", {}, "'' cannot be the name of a part"),
-        ("rrf:words", {}, "needs two parts"),
+        ("rrf:words", {}, "needs two to 8 parts"),
         ("rrf:words,words", {}, "'words' cannot be the name of a part"),
         ("rrf:words,k", {}, "'k' cannot be the name"),
         ("rrf:words,other", {}, "give the spec of the part 'other'"),

@@ -1,0 +1,134 @@
+"""BM25 over a generated corpus beside bm25s alone: seconds to index and to answer, peak memory.
+
+    python benchmarks/large_bm25.py [--documents 100000] [--queries 1000] [--rounds 3]
+
+Both read the same JSONL file, take words by the same rules, and weight as Lucene does in float64.
+Ours checks every line of the file, knows the ids of all documents, keeps corpora apart, breaks ties
+by id and fingerprints what it read; bm25s alone does none of that. Every round runs each in a
+process of its own, one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import accumulate
+from pathlib import Path
+
+N_WORDS = 50_000
+N_TERMS = 120
+"""Words of a document, on average."""
+K = 50
+SIDES = ("ours", "bm25s")
+
+
+def write_corpus(folder: Path, n_documents: int, n_queries: int) -> None:
+    dice = random.Random(7)
+    letters = "etaoinshrdlucmfwypvbgk"
+    words = ["".join(dice.choices(letters, k=dice.randint(3, 10))) for _ in range(N_WORDS)]
+    # Zipf's law: few words are frequent and most are rare.
+    weights = list(accumulate(1 / (rank + 2.7) for rank in range(N_WORDS)))
+    with (folder / "corpus.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(n_documents):
+            text = dice.choices(words, cum_weights=weights, k=dice.randint(20, 2 * N_TERMS - 20))
+            row = {"id": f"doc-{number}", "title": " ".join(text[:5]), "text": " ".join(text[5:])}
+            file.write(json.dumps({**row, "corpus": "docs"}) + "\n")
+    asked = [
+        " ".join(dice.choices(words, cum_weights=weights, k=dice.randint(2, 8)))
+        for _ in range(n_queries)
+    ]
+    (folder / "queries.json").write_text(json.dumps(asked), encoding="utf-8")
+
+
+def ours(folder: Path) -> tuple[float, float, float]:
+    from retrieval_eval.gold.corpus import read_corpus
+    from retrieval_eval.search.retrievers.bm25 import Bm25Retriever
+
+    queries = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
+    start = time.process_time()
+    corpus = read_corpus(folder / "corpus.jsonl")
+    read = time.process_time()
+    retriever = Bm25Retriever(corpus)
+    indexed = time.process_time()
+    for query in queries:
+        retriever.search(query, corpus="docs", k=K)
+    return read - start, indexed - read, time.process_time() - indexed
+
+
+def bm25s(folder: Path) -> tuple[float, float, float]:
+    import bm25s as library
+
+    from retrieval_eval.search.retrievers.bm25 import tokenize
+
+    queries = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
+    start = time.process_time()
+    with (folder / "corpus.jsonl").open(encoding="utf-8") as file:
+        documents = [json.loads(line) for line in file]
+    read = time.process_time()
+    terms: dict[str, int] = {}
+    rows = [
+        [terms.setdefault(term, len(terms)) for term in tokenize(f"{d['title']}\n{d['text']}")]
+        for d in documents
+    ]
+    engine = library.BM25(k1=1.2, b=0.75, method="lucene", dtype="float64", backend="numpy")
+    engine.index((rows, terms), create_empty_token=False, show_progress=False)
+    ids = [document["id"] for document in documents]
+    indexed = time.process_time()
+    for query in queries:
+        known = [terms[term] for term in tokenize(query) if term in terms]
+        places, scores = engine.retrieve(
+            [known], k=K, show_progress=False, backend_selection="numpy"
+        )
+        [(ids[place], float(score)) for place, score in zip(places[0], scores[0], strict=True)]
+    return read - start, indexed - read, time.process_time() - indexed
+
+
+def measured(folder: Path, side: str) -> list[float]:
+    command = [sys.executable, __file__, "--folder", str(folder), "--side", side]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: list[float] = json.loads(done.stdout)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=1_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.side:
+        seconds = ours(given.folder) if given.side == "ours" else bm25s(given.folder)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        print(json.dumps([*seconds, peak]))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_corpus(folder, given.documents, given.queries)
+        rounds = [[measured(folder, side) for side in SIDES] for _ in range(given.rounds)]
+    print(f"{given.documents:,} documents, {given.queries:,} queries\n")
+    print("| step | ours | bm25s alone | ratio |")
+    print("|---|---:|---:|---:|")
+    steps = ("read, s", "index, s", "read and index, s", "queries, s", "peak MB")
+    for place, step in enumerate(steps):
+        pairs = [[_value(side, place) for side in one] for one in rounds]
+        best = [min(pair[side] for pair in pairs) for side in range(2)]
+        ratio = statistics.median(first / second for first, second in pairs)
+        print(f"| {step} | {best[0]:.1f} | {best[1]:.1f} | {ratio:.2f} |")
+
+
+def _value(found: list[float], place: int) -> float:
+    read, index, queries, peak = found
+    return (read, index, read + index, queries, peak)[place]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Facts about the labels of a run: whether they drifted, and which came from the retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from msgspec.structs import replace
+
+from retrieval_eval.gold.corpus import Corpus
+from retrieval_eval.gold.drift import DRIFTED, drift
+from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.search_run import Circularity, LabelFacts, SearchRun
+from retrieval_eval.values import counted
+
+_MOST_NAMED: Final = 5
+
+
+def label_facts(
+    gold: GoldSet, asked: Collection[str], retriever: str, corpus: Corpus | None = None
+) -> LabelFacts:
+    """Return the facts about the labels of the queries asked.
+
+    Parameters
+    ----------
+    gold : GoldSet
+        The gold set; its rows may have ``digests`` and ``found_by``.
+    asked : collection of str
+        The ids of the queries asked.
+    retriever : str
+        The name of the measured retriever, as ``found_by`` has it.
+    corpus : Corpus, optional
+        The documents that were searched; without them drift is not known.
+
+    Returns
+    -------
+    LabelFacts
+        Nothing is guessed: a label without a recorded retriever is counted as not recorded, and
+        one without a digest likewise.
+
+    Examples
+    --------
+    >>> from retrieval_eval.model.gold import GoldQuery
+    >>> row = GoldQuery("q", "fees", "law", relevant={"d1": 1, "d2": 1}, found_by={"d1": ("bm25",)})
+    >>> facts = label_facts(GoldSet((row,), ""), ["q"], "bm25").circularity
+    >>> facts.share, facts.low, facts.high, facts.n_not_recorded
+    (1.0, 0.5, 1.0, 1)
+    """
+    rows = tuple(query for query in gold.queries if query.id in asked)
+    part = replace(gold, queries=rows)
+    if corpus is None or not any(query.digests for query in rows):
+        return LabelFacts(circularity=circularity(part, retriever))
+    report = drift(part, corpus)
+    return LabelFacts(
+        circularity=circularity(part, retriever),
+        drift=report.counts(),
+        drifted_queries=tuple(dict.fromkeys(one.query for one in report.drifted)),
+    )
+
+
+def circularity(gold: GoldSet, retriever: str) -> Circularity:
+    """Return how many relevant labels only the measured retriever had found.
+
+    Such a label cannot show what this retriever misses: a set made of them favours it. What other
+    retrievers had found, too, counts as theirs. Runs and rows are matched by the retriever's name
+    alone.
+    """
+    names = [
+        query.found_by.get(doc)
+        for query in gold.queries
+        for doc, grade in query.relevant.items()
+        if grade >= 1
+    ]
+    n, n_known = len(names), sum(one is not None for one in names)
+    n_only = sum(one == (retriever,) for one in names)
+    reason = None if n_known else "not_recorded" if n else "no_such_queries"
+    return Circularity(
+        retriever=retriever,
+        n_relevant=n,
+        n_only_this=n_only,
+        n_others=n_known - n_only,
+        n_not_recorded=n - n_known,
+        share=n_only / n_known if n_known else None,
+        low=n_only / n if n_known else None,
+        high=(n_only + n - n_known) / n if n_known else None,
+        reason=reason,
+    )
+
+
+def circularity_sentence(found: Circularity) -> str:
+    """Return what is known of circular labels, with its counts."""
+    labels = counted(found.n_relevant, "relevant label")
+    if found.share is None:
+        return f"which retriever found them is not recorded for {labels}"
+    n_known = found.n_relevant - found.n_not_recorded
+    text = f"{found.n_only_this} of {counted(n_known, 'relevant label')} found by"
+    text += f" {found.retriever} alone ({found.share:.0%})"
+    if not found.n_not_recorded:
+        return text
+    return (
+        f"{text}; not recorded for {found.n_not_recorded} more, so between {found.low:.0%} and"
+        f" {found.high:.0%} of all"
+    )
+
+
+def drift_sentence(document: SearchRun) -> str | None:
+    """Return how many labelled documents drifted and which queries that concerns, or None."""
+    facts = document.labels
+    if facts is None or not facts.drifted_queries or facts.drift is None:
+        return None
+    parts = ", ".join(f"{facts.drift[name]} {name}" for name in DRIFTED if facts.drift[name])
+    queries = facts.drifted_queries
+    rest = len(queries) - _MOST_NAMED
+    named = ", ".join(queries[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    n = sum(facts.drift[name] for name in DRIFTED)
+    return (
+        f"given to other texts than the documents have now: {counted(n, 'label')} of"
+        f" {counted(len(queries), 'query')} ({parts}); a change of {named} may come from the"
+        " labels, not from the retrieval"
+    )
