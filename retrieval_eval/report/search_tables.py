@@ -832,8 +832,7 @@ def moves(view: Searched, metrics: Sequence[str] = SHOWN) -> pd.DataFrame:
         undecided if view.withheld is not None else "",
         changed(view) if isinstance(view, SearchRun) else "",
         f"A query moved when at least one metric of its ranking differs. A query adds ({sign}) / "
-        "n, in points, and what all add is the difference. 0 is unchanged, 0.00 a change below "
-        "0.005 points.",
+        "n, in points, and what all add is the difference. 0 is unchanged.",
         empty="No query moved any of these metrics.",
         columns=("query", "corpus", *metrics, other, *([what] if what in frame else [])),
         formats=dict.fromkeys(metrics, "points"),
@@ -943,13 +942,17 @@ def levels(run: SearchRun, measure: str) -> pd.DataFrame:
     return run.named(pd.concat(shown))
 
 
-def pairs(view: Searched) -> pd.DataFrame:
-    """Return every query and metric with its value in both runs, as ``plot.paired`` takes them."""
+def pairs(view: Searched, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return every query with its value in both runs, as ``plot.paired`` takes them.
+
+    ``metrics`` are those to look at; None: all that are compared.
+    """
+    names = [m for m in view.differences if metrics is None or m in metrics]
     before = {q.id: q.metrics for q in view.before.queries} if view.before else {}
     sides = view.names if isinstance(view, SearchDiff) else ("baseline", "this run")
     rows = [
         (metric, view.title(query.id, 60), old, new, new - old, *sides)
-        for metric in view.differences
+        for metric in names
         for query in view.runs[-1].queries
         if (new := query.metrics.get(metric)) is not None
         and (old := before.get(query.id, {}).get(metric)) is not None
