@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from retrieval_eval.report.query_pages import write_pages
 from retrieval_eval.report.side_by_side import ranking_table
 from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.diff_text import diff_markdown, summary_sentences
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.rendering import to_comment
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.paired_change import moved_between
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
@@ -189,6 +193,9 @@ def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
     a, b = found.runs
     n = len(moved_between(a, b))
     assert n == found.document.n_queries_moved == found.queries["is_moved"].sum() == 2
+    ruling = check([b], [a], shipped_thresholds(), today=date(2026, 1, 1))
+    assert ruling.n_queries_moved == n
+    assert f"{n} queries moved. " in to_comment(ruling)
     assert compare_with_baseline(a, b, seed=1).delta.n_queries_moved == n
     shown = Shown(found)
     assert f"{n} queries moved" in shown.badges()["Change"]
