@@ -476,6 +476,8 @@ DOORS = (
         allowed={
             "search/measure.py": "scores what `run_queries` returned",
             "search/part.py": "scores some queries of a search run anew",
+            "search/audit.py": "scores a search run again, to compare",
+            "search/null_systems.py": "scores systems that are made up from the labels",
             "search/label_split.py": "scores a search run under other labels",
         },
     ),
