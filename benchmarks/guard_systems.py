@@ -58,11 +58,13 @@ class Queries:
         self.n_unanswerable = n // 10
 
     def run(self) -> Run:
+        relevant = self.g.random(self.chance.shape) < self.chance
+        return Run(relevant, np.maximum(relevant.sum(axis=1), 1), *self.luck())
+
+    def luck(self) -> tuple[Bools, Bools, Bools]:
+        """Draw what a run has beside its rankings: supported claims, and refusals of both kinds."""
         g = self.g
-        relevant = g.random(self.chance.shape) < self.chance
-        return Run(
-            relevant,
-            np.maximum(relevant.sum(axis=1), 1),
+        return (
             g.random((self.n, 5)) < SUPPORTED,
             g.random(self.n) < REFUSED[True],
             g.random(self.n_unanswerable) < REFUSED[False],
@@ -92,19 +94,10 @@ def again(queries: Queries, base: Run, share: float) -> Run:
     rows = np.flatnonzero(g.random(n) < 20 * share)
     first, second = g.integers(0, 20, len(rows)), g.integers(0, DEPTH, len(rows))
     relevant[rows, first], relevant[rows, second] = relevant[rows, second], relevant[rows, first]
-    luck = queries.run()
-    return Run(
-        relevant,
-        base.n_relevant,
-        *(
-            np.where(g.random(old.shape) < share, new, old)
-            for old, new in (
-                (base.supported, luck.supported),
-                (base.refused, luck.refused),
-                (base.refused_unanswerable, luck.refused_unanswerable),
-            )
-        ),
-    )
+    before = base.supported, base.refused, base.refused_unanswerable
+    pairs = zip(before, queries.luck(), strict=True)
+    drawn = (np.where(g.random(old.shape) < share, new, old) for old, new in pairs)
+    return Run(relevant, base.n_relevant, *drawn)
 
 
 def uneven(queries: Queries, base: Run, share: float) -> Run:
@@ -128,7 +121,8 @@ def otherwise(queries: Queries, base: Run, share: float) -> Run:
 
     Their documents move by six places (standard deviation), with new luck for all else.
     """
-    g, luck = queries.g, queries.run()
+    g = queries.g
+    supported, refused, refused_unanswerable = queries.luck()
     moved = np.arange(DEPTH) + g.normal(0, 6, base.relevant.shape)
     relevant = np.take_along_axis(base.relevant, np.argsort(moved, axis=1), axis=1)
     is_new = g.random((queries.n, 1)) < share
@@ -136,9 +130,9 @@ def otherwise(queries: Queries, base: Run, share: float) -> Run:
     return Run(
         np.where(is_new, relevant, base.relevant),
         base.n_relevant,
-        np.where(is_new, luck.supported, base.supported),
-        np.where(is_new[:, 0], luck.refused, base.refused),
-        np.where(is_new_refusal, luck.refused_unanswerable, base.refused_unanswerable),
+        np.where(is_new, supported, base.supported),
+        np.where(is_new[:, 0], refused, base.refused),
+        np.where(is_new_refusal, refused_unanswerable, base.refused_unanswerable),
     )
 
 
