@@ -127,8 +127,8 @@ READING = """
   queries that all move down are chance to any test over queries. With 200 unanswerable queries a
   drop of ten points is caught by every rule.
 - **The worst slice** finds drops that all queries hide: one point over all queries, all of it in
-  one slice, is three points there. But noise is measured over all queries, so significance decides on
-  slices, and it takes a run that is bad as a whole for a drop. For such systems compare means of
+  one slice, is three points there. But noise is measured over all queries, so significance decides
+  on slices, and it takes a run that is bad as a whole for a drop. For such systems compare means of
   several runs, or leave slices out.
 - **A hundred commits against one baseline** are a hundred chances of a false alarm. With a level of
   its own for each guard, any alarm is common even where noise is even; a deterministic system has
