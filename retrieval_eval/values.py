@@ -172,6 +172,22 @@ def signed(number: float, digits: int = 2) -> str:
     return f"{number:+,.{digits}f}".replace("-", "−")
 
 
+def contribution(points: float) -> str:
+    """Return what one query adds to a difference: one that is not 0 never looks like 0.
+
+    Examples
+    --------
+    >>> contribution(0.126), contribution(0), contribution(-0.002), contribution(1e-9)
+    ('+0.13', '0', '−0.002', '+0.000001')
+    """
+    if not points:
+        return "0"
+    digits = 2
+    while digits < 6 and not round(points, digits):
+        digits += 1
+    return signed(points if round(points, 6) else math.copysign(1e-6, points), digits)
+
+
 def mean(values: Iterable[Value]) -> Value:
     """Return the mean of the computable values, rounded once; n is how many there were.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +21,9 @@ from retrieval_eval.cli.search_options import FILE, data_option, run_files
 from retrieval_eval.records import Renderer
 
 if TYPE_CHECKING:
+    from retrieval_eval.model.guard import GuardRuling
     from retrieval_eval.model.search_diff import SearchDiff
+    from retrieval_eval.model.search_run import SearchRun
 
 EXIT_NO_VERDICT = 2
 
@@ -108,12 +109,13 @@ def diff(
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.diff import diff as diff_of
     from retrieval_eval.search.diff_text import diff_markdown
+    from retrieval_eval.search.guard.files import guard_of
     from retrieval_eval.search.guard.pinned import read_pinned
     from retrieval_eval.search.label_split import read_relabelled
     from retrieval_eval.search.run_files import load_search_run
 
     if report:
-        from retrieval_eval.report import build_diff
+        from retrieval_eval.report import build_diff, load_diff
     elif noise is not None or privacy or renderer != "auto" or pdf:
         raise click.UsageError(
             "--noise, --privacy, --renderer and --pdf are for the page; add --report"
@@ -121,16 +123,33 @@ def diff(
     if names and (report or out is not None):
         raise click.UsageError("--query prints single queries; leave out --report and --out")
     paths = run_files([a, b], data)
-    first, second = map(load_search_run, paths)
-    found = diff_of(
-        first,
-        second,
-        accept=accept,
-        flag_points=flag_points,
-        seed=seed,
-        pinned=None if queries is None else read_pinned(queries).ids,
-        relabelled=read_relabelled(old_gold, gold, mapping),
-    )
+    loaded = None
+    given: dict[str, Any] = {
+        "data": data,
+        "accept": ",".join(accept),
+        "flag_points": flag_points,
+        "queries": queries or "",
+        "noise": noise or "",
+        "gold": gold or "",
+        "old_gold": old_gold or "",
+        "mapping": mapping or "",
+        "seed": seed,
+        "privacy": privacy,
+    }
+    if report:
+        loaded = load_diff(*paths, **given, pages=True)
+        found = loaded.document
+    else:
+        first, second = map(load_search_run, paths)
+        found = diff_of(
+            first,
+            second,
+            accept=accept,
+            flag_points=flag_points,
+            seed=seed,
+            pinned=None if queries is None else read_pinned(queries).ids,
+            relabelled=read_relabelled(old_gold, gold, mapping),
+        )
     if names:
         from retrieval_eval.search.query_diff import compare_queries, query_lines
 
@@ -147,8 +166,9 @@ def diff(
         print_json(to_builtins(found))
     else:
         if found.banner is None:
-            _print_guard(paths, noise)
+            _print_guard(guard_of(paths[0], paths[1], noise) if loaded is None else loaded.guard)
         _print(found)
+        _print_latency(first, second)
         if out is not None:
             echo()
             echo(out)
@@ -156,17 +176,9 @@ def diff(
         with progress_bar("cell") as progress:
             page = build_diff(
                 *paths,
-                data=data,
-                accept=",".join(accept),
-                flag_points=flag_points,
-                queries=queries or "",
-                noise=noise or "",
-                gold=gold or "",
-                old_gold=old_gold or "",
-                mapping=mapping or "",
-                seed=seed,
+                **given,
+                loaded=loaded,
                 reports_dir=reports_dir,
-                privacy=privacy,
                 renderer=renderer,
                 pdf=pdf,
                 progress=progress,
@@ -176,10 +188,9 @@ def diff(
         context.exit(EXIT_NO_VERDICT)
 
 
-def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
-    from retrieval_eval.search.guard.files import UNJUSTIFIED, guard_of
+def _print_guard(verdict: GuardRuling | str) -> None:
+    from retrieval_eval.search.guard.files import UNJUSTIFIED
 
-    verdict = guard_of(paths[0], paths[1], noise)
     if isinstance(verdict, str):
         line = f"Guard not asked: {verdict}"
     else:
@@ -188,6 +199,14 @@ def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
             line += f" ({UNJUSTIFIED})"
     echo(line)
     echo()
+
+
+def _print_latency(first: SearchRun, second: SearchRun) -> None:
+    from retrieval_eval.search.latency import change_sentence, latency_change
+
+    if (change := latency_change(first, second)) is not None:
+        echo()
+        echo(change_sentence(change))
 
 
 def _print(found: SearchDiff) -> None:

@@ -29,6 +29,7 @@ from retrieval_eval.values import counted
 _THRESHOLDS = DATA / "guard.toml"
 _JUSTIFICATION = DATA / "justification.toml"
 _NOISE = DATA / "noise.json"
+_DIMENSIONS = ("corpus", "area", "origin", "source")
 
 
 def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_asked: Any) -> None:
@@ -58,6 +59,12 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     default="auto",
     show_default=True,
     help="With --init: write the workflow for GitHub Actions, too; auto: where .github is.",
+)
+@click.option(
+    "--slices",
+    multiple=True,
+    type=click.Choice(_DIMENSIONS),
+    help="With --init: judge the worst slice of this, too; may be given several times.",
 )
 @click.option("--force", is_flag=True, help="With --init: overwrite what is there.")
 @data_option
@@ -129,6 +136,7 @@ def guard(
     init: bool,
     retriever: str | None,
     workflow: str,
+    slices: tuple[str, ...],
     force: bool,
     data: Path,
     baselines: tuple[Path, ...],
@@ -166,7 +174,7 @@ def guard(
         if retriever is not None:
             run_path = _measured(retriever, gold_path, queries, data)
         files = baseline, thresholds, gold_path, queries
-        _init(run_path, *files, workflow, force=force, as_json=as_json)
+        _init(run_path, *files, workflow, slices, force=force, as_json=as_json)
         return
     if not runs or retriever is not None:
         raise click.UsageError(
@@ -215,6 +223,7 @@ def _init(
     gold: Path,
     queries: Path | None,
     workflow: str,
+    slices: tuple[str, ...],
     *,
     force: bool,
     as_json: bool,
@@ -230,11 +239,13 @@ def _init(
         thresholds=thresholds or _THRESHOLDS,
         gold=gold,
         queries=queries,
+        slices=slices,
         with_workflow=has_workflow,
     )
     steps = next_steps(adoption, [gold, *([] if queries is None else [queries])])
     written = write_adoption(adoption, force=force)
-    rows = [f"{row.name} {allowed(row)}" for row in adoption.verdict.rows]
+    pairs = zip(adoption.thresholds.rows, adoption.verdict.rows, strict=True)
+    rows = [f"{threshold.name} {allowed(row)}" for threshold, row in pairs]
     if as_json:
         print_json(
             {

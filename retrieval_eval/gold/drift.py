@@ -83,41 +83,31 @@ def text_digest(text: str, shared: Container[int] = ()) -> TextDigest:
     )
 
 
-class Digester:
-    """Digests of the documents of a corpus.
+def digests_of(corpus: Corpus, wanted: Iterable[Key]) -> dict[Key, TextDigest]:
+    """Return the digests of documents by corpus and id; those the corpus lacks are left out.
 
     Runs of words that several documents of one corpus have in common do not show where a text is,
-    so that they are not sampled.
+    so that they are sampled apart. Memory is needed for the runs of the wanted documents only.
     """
-
-    def __init__(self, corpus: Corpus) -> None:
-        self.texts = {
-            (document.corpus, document.id): document.text for document in corpus.documents
-        }
-        self.shared: dict[tuple[str, int], Container[int]] = {}
-        self.known: dict[Key, TextDigest] = {}
-
-    def digest(self, corpus: str, doc: str) -> TextDigest | None:
-        """Return the digest of a document, None for one that the corpus does not have."""
-        key = corpus, doc
-        if key not in self.known and key in self.texts:
-            text = self.texts[key]
-            self.known[key] = text_digest(
-                text, self._shared(corpus, _run_length(len(normalized(text).split())))
-            )
-        return self.known.get(key)
-
-    def _shared(self, corpus: str, length: int) -> Container[int]:
-        if (corpus, length) not in self.shared:
-            once: set[int] = set()
-            twice: set[int] = set()
-            for (name, _), text in self.texts.items():
-                if name == corpus:
-                    found = _hashes(normalized(text).split(), length)
-                    twice |= once & found
-                    once |= found
-            self.shared[corpus, length] = frozenset(twice)
-        return self.shared[corpus, length]
+    texts = {(document.corpus, document.id): document.text for document in corpus.documents}
+    words = {key: normalized(texts[key]).split() for key in wanted if key in texts}
+    by_length: dict[tuple[str, int], list[Key]] = defaultdict(list)
+    for key, found in words.items():
+        by_length[key[0], _run_length(len(found))].append(key)
+    shared: dict[tuple[str, int], frozenset[int]] = {}
+    for (name, length), keys in by_length.items():
+        n_documents = dict.fromkeys((run for key in keys for run in _runs(words[key], length)), 0)
+        for document in corpus.documents:
+            if document.corpus == name:
+                for run in n_documents.keys() & set(
+                    _runs(normalized(document.text).split(), length)
+                ):
+                    n_documents[run] += 1
+        shared[name, length] = frozenset(_hash(run) for run, n in n_documents.items() if n > 1)
+    return {
+        key: text_digest(texts[key], shared[key[0], _run_length(len(found))])
+        for key, found in words.items()
+    }
 
 
 def _hex(hashes: Iterable[int]) -> str:
@@ -427,13 +417,15 @@ def with_digests(gold: GoldSet, corpus: Corpus, *, renew: bool = False) -> Diges
     A digest that a row has is kept, for it is of the text that was labelled; with ``renew`` it is
     replaced, which says that the labels hold for the texts of now.
     """
-    digester = Digester(corpus)
+    known = digests_of(
+        corpus, {(query.corpus, doc) for query in gold.queries for doc in labelled_documents(query)}
+    )
     n: Counter[str] = Counter()
     queries = []
     for query in gold.queries:
         digests = dict(query.digests)
         for doc in labelled_documents(query):
-            digest = digester.digest(query.corpus, doc)
+            digest = known.get((query.corpus, doc))
             if digest is None:
                 n["unknown"] += 1
             elif doc not in digests:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.drift import Digester
+from retrieval_eval.gold.drift import digests_of
 from retrieval_eval.gold.faults import kind, pointer, user_lines
 from retrieval_eval.gold.gold_set import digest_fault, max_grade_of
 from retrieval_eval.io.atomic_write import write_atomically
@@ -326,12 +326,10 @@ def build_pool(
 def _digests_of(
     pairs: Iterable[tuple[GoldQuery, str]], corpus: Corpus
 ) -> dict[str, dict[str, Any]]:
-    digester = Digester(corpus)
+    digests = digests_of(corpus, {(query.corpus, doc) for query, doc in pairs})
     found: dict[str, dict[str, Any]] = {}
-    for name, doc in sorted({(query.corpus, doc) for query, doc in pairs}):
-        digest = digester.digest(name, doc)
-        if digest is not None:
-            found.setdefault(name, {})[doc] = to_builtins(digest)
+    for (name, doc), digest in sorted(digests.items(), key=lambda item: item[0]):
+        found.setdefault(name, {})[doc] = to_builtins(digest)
     return found
 
 

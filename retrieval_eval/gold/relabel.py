@@ -16,14 +16,14 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.agreement import DECISIONS
 from retrieval_eval.gold.chunks import Chunk, Key, Resolution, chunks, misplaced, resolve
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.drift import Digester
+from retrieval_eval.gold.drift import digests_of, labelled_documents
 from retrieval_eval.gold.gold_set import gold_set_bytes, max_grade_of
 from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.gold.labelling import COMMENTS, pair_sheets, pool_files
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.user_files import read_user_json
 from retrieval_eval.model import Record, to_builtins
-from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet, Label, TextDigest
+from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet, Label
 from retrieval_eval.values import counted
 
 Status = Literal["moved", "carried", "absorbed", "queued", "dropped"]
@@ -93,10 +93,8 @@ class Row:
         resolutions: Mapping[str, Resolution],
         words: Mapping[str, str],
         new: Mapping[Key, Chunk],
-        digester: Digester,
     ) -> None:
         self.query = query
-        self.digester = digester
         self.resolutions = resolutions
         self.words = words
         self.new = new
@@ -183,7 +181,7 @@ class Row:
             relevant=relevant,
             labels=given,
             anchors=self._anchors(),
-            digests=self._digests(),
+            digests={},
             found_by=self._found_by(),
         )
         fields = {
@@ -208,12 +206,6 @@ class Row:
                 if anchor is not None:
                     found[target] = anchor
         return found
-
-    def _digests(self) -> dict[str, TextDigest]:
-        corpus = self.query.corpus
-        targets = [t for doc in self.query.digests for t in self.targets.get(doc, ())]
-        found = {target: self.digester.digest(corpus, target) for target in targets}
-        return {target: one for target, one in found.items() if one is not None}
 
     def _found_by(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, set[str]] = {}
@@ -319,23 +311,38 @@ def relabel(gold: GoldSet, old: Corpus, new: Corpus, *, sources: Path | None = N
     for chunk in after.values():
         by_digest.setdefault((chunk.key[0], chunk.sha256), chunk.key[1])
     results = []
-    digester = Digester(new)
     for query in gold.queries:
         found = {
             doc: _resolution(query, doc, before, resolutions, by_digest)
             for doc in dict.fromkeys([*query.relevant, *(label.doc for label in query.labels)])
         }
         words = {d: before[query.corpus, d].words for d in found if (query.corpus, d) in before}
-        results.append(Row(query, found, words, after, digester).result())
+        results.append(Row(query, found, words, after).result())
     statuses = tuple(pair for result in results for pair in result.statuses)
     _check_old(statuses, old)
-    queries = tuple(result.query for result in results)
+    queries = _digested(gold.queries, [result.query for result in results], new)
     return Relabelling(
         GoldSet(queries, fingerprint(queries), gold.path),
         statuses,
         tuple(one for result in results for one in result.queue),
         {key: r.docs for key, r in resolutions.items() if r.docs != (key[1],)},
         (*notes, *_row_notes(gold.queries, queries)),
+    )
+
+
+def _digested(
+    before: Sequence[GoldQuery], after: Sequence[GoldQuery], new: Corpus
+) -> tuple[GoldQuery, ...]:
+    """Return rows with the digests of their new documents, where they had digests before."""
+    docs = {
+        row.id: labelled_documents(row)
+        for old, row in zip(before, after, strict=True)
+        if old.digests
+    }
+    known = digests_of(new, {(row.corpus, d) for row in after for d in docs.get(row.id, ())})
+    return tuple(
+        replace(row, digests={doc: known[row.corpus, doc] for doc in docs.get(row.id, ())})
+        for row in after
     )
 
 

@@ -20,6 +20,7 @@ DifferenceKind = Literal[
     "status",
     "refusals",
     "claims",
+    "null_systems",
 ]
 
 

@@ -503,6 +503,7 @@ def build_diff(
     pdf: bool = False,
     progress: Progress | None = None,
     keep: Keep | None = None,
+    loaded: SearchDiff | None = None,
     **given: Any,
 ) -> Path:
     """Write the report of what changed from one search run to another; return its page.
@@ -518,6 +519,9 @@ def build_diff(
         ``<reports_dir>/search-demo/diff/index.html``. A private one has no ``diff.json``.
     renderer, pdf, progress, keep
         As for :func:`build`.
+    loaded
+        What :func:`retrieval_eval.report.load_diff` returned for these arguments and ``pages``,
+        so that large runs are not compared again; None: it is loaded here.
 
     Raises
     ------
@@ -532,7 +536,7 @@ def build_diff(
     made = reports_dir / DEMO_FOLDER if is_demo_diff(values["a"], values["b"]) else None
     if made is not None:
         values = of_demo(measured_demo(made / "data", progress=progress), values)
-    loaded = load_diff(**values, pages=True)
+    loaded = loaded or load_diff(**values, pages=True)
     own = reports_dir / SEARCH_FOLDER / "diff" / slug("-".join(loaded.labels))
     page: dict[str, Any] = {"renderer": renderer, "pdf": pdf, "progress": progress}
     folder = own if made is None else made / "diff"

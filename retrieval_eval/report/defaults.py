@@ -90,6 +90,11 @@ def _columns(text: str) -> dict[str, str]:
     return {name: head for name, _, head in pairs}
 
 
+def _day(moment: Any) -> str:
+    """Return the day of a moment in UTC, such as ``2026-01-31``."""
+    return str(moment)[:10]
+
+
 def _amount(value: Any) -> str:
     return words.amount(float(value))
 
@@ -319,12 +324,17 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         "guard",
         "Every search run that has an earlier one, and what the guard says of the change",
         _columns(
-            "moment: When, run, against: Compared with, verdict: Guard, worst: Fell most, "
-            "worst_points: Points, became: What became of it, recorded: Committed verdict, "
+            "moment: When, run, verdict: Guard, worst: Fell most, worst_points: Points, "
+            "became: What became of it, against: Compared with, recorded: Committed verdict, "
             "headline: In one line"
         ),
         words.regressions,
-        formats={"verdict": lambda verdict: str(verdict).replace("_", " ")},
+        formats={
+            "verdict": lambda verdict: str(verdict).replace("_", " "),
+            "recorded": lambda verdict: str(verdict).replace("_", " "),
+            "worst_points": NAMED["signed"],
+            "moment": _day,
+        },
     ),
     "history.noise": Defaults(
         "noise",
@@ -335,7 +345,10 @@ KNOWN: Final[Mapping[str, Defaults]] = {
             "ratio_low: 95 % from, ratio_high: 95 % to, alarm_share: Alarms, "
             "alarm_low: 95 % from, alarm_high: 95 % to"
         ),
-        formats=dict.fromkeys(("alarm_share", "alarm_low", "alarm_high"), NAMED["percent"]),
+        formats={
+            **dict.fromkeys(("alarm_share", "alarm_low", "alarm_high"), NAMED["percent"]),
+            "moment": _day,
+        },
     ),
     "history.quarters": Defaults(
         "quarters",
@@ -350,7 +363,7 @@ KNOWN: Final[Mapping[str, Defaults]] = {
             "moment: First measured, gold_set, n_queries, n_labelled_pairs: Judgements, "
             "n_reviewed: Reviewed, n_unlabelled: Without a relevant document, fingerprint: Digest"
         ),
-        formats={"fingerprint": lambda digest: str(digest)[:12]},
+        formats={"fingerprint": lambda digest: str(digest)[:12], "moment": _day},
     ),
     "history.labels": Defaults(
         "gold-sets",

@@ -47,9 +47,9 @@ def signed(value: Any, digits: int = 2) -> str:
 
 
 def contribution(value: Any) -> str:
-    """Return what one adds to a difference: 0 where it adds nothing, 0.00 where nearly so."""
+    """Return what one query adds to a difference, or the dash."""
     number = finite(value)
-    return "0" if number == 0 else signed(number)
+    return MISSING if number is None else values.contribution(number)
 
 
 def band(value: Any) -> str:

@@ -74,7 +74,16 @@ from retrieval_eval.search.claims.summary import (
     why_advisory_of,
 )
 from retrieval_eval.search.diff_text import OUTCOMES
+from retrieval_eval.search.funnel import funnel, funnel_rows
 from retrieval_eval.search.guard.rendering import HEAD, cells, method, remarks
+from retrieval_eval.search.latency import (
+    change_sentence,
+    latency,
+    latency_change,
+    latency_remark,
+    latency_rows,
+    latency_sentence,
+)
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
 from retrieval_eval.search.null_systems import WORDS as NULL_SYSTEMS
@@ -700,6 +709,49 @@ def remarked(run: SearchRun, frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def stages(run: SearchRun) -> pd.DataFrame:
+    """Return at which stage of the retriever relevant documents were lost."""
+    found = funnel(run.stored.queries)
+    if not found:
+        why = "The retriever shows no stages; docs/retrievers.md says how it can."
+        return nothing("stages", "It is not known at which stage documents were lost", why)
+    head, *rows = funnel_rows(found)
+    first, last = found[0], found[-1]
+    worst = max(found, key=lambda each: len(each.lost_queries))
+    finding = f"{of(last.n_queries, first.n_queries)} queries have a relevant document at the end"
+    if worst.lost_queries:
+        lost = counted(len(worst.lost_queries), "query")
+        finding += f"; most lost theirs at {visible(worst.stage, 40)}: {lost}"
+    return says(
+        table([_capital(name) for name in head], [(visible(row[0], 40), *row[1:]) for row in rows]),
+        "stages",
+        finding,
+        "From the relevant documents that are labelled to those that were returned",
+        "A stage with a slash is a part of the one before the slash."
+        if any(each.is_part for each in found)
+        else "",
+    )
+
+
+def latency_of(run: SearchRun) -> pd.DataFrame:
+    """Return how long queries took: quantiles with intervals, where there are enough queries."""
+    found = latency(run.stored)
+    if found is None:
+        why = "The run holds no times: it is of an earlier version, a file, or asked in batches."
+        return nothing("latency", "It is not known how long queries took", why)
+    head, *rows = latency_rows(found)
+    notes = [latency_remark(found)]
+    if run.baseline is not None and (change := latency_change(run.baseline, run.stored)):
+        notes.append(change_sentence(change))
+    return says(
+        table([_capital(name) for name in head], rows),
+        "latency",
+        f"Latency: {latency_sentence(found)}",
+        "Seconds of a query; intervals of order statistics, which assume no distribution",
+        *notes,
+    )
+
+
 def review(run: SearchRun) -> pd.DataFrame:
     """Return the review queue: items by status."""
     if run.part is not None:
@@ -780,8 +832,7 @@ def moves(view: Searched, metrics: Sequence[str] = SHOWN) -> pd.DataFrame:
         undecided if view.withheld is not None else "",
         changed(view) if isinstance(view, SearchRun) else "",
         f"A query moved when at least one metric of its ranking differs. A query adds ({sign}) / "
-        "n, in points, and what all add is the difference. 0 is unchanged, 0.00 a change below "
-        "0.005 points.",
+        "n, in points, and what all add is the difference. 0 is unchanged.",
         empty="No query moved any of these metrics.",
         columns=("query", "corpus", *metrics, other, *([what] if what in frame else [])),
         formats=dict.fromkeys(metrics, "points"),
@@ -891,13 +942,17 @@ def levels(run: SearchRun, measure: str) -> pd.DataFrame:
     return run.named(pd.concat(shown))
 
 
-def pairs(view: Searched) -> pd.DataFrame:
-    """Return every query and metric with its value in both runs, as ``plot.paired`` takes them."""
+def pairs(view: Searched, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return every query with its value in both runs, as ``plot.paired`` takes them.
+
+    ``metrics`` are those to look at; None: all that are compared.
+    """
+    names = [m for m in view.differences if metrics is None or m in metrics]
     before = {q.id: q.metrics for q in view.before.queries} if view.before else {}
     sides = view.names if isinstance(view, SearchDiff) else ("baseline", "this run")
     rows = [
         (metric, view.title(query.id, 60), old, new, new - old, *sides)
-        for metric in view.differences
+        for metric in names
         for query in view.runs[-1].queries
         if (new := query.metrics.get(metric)) is not None
         and (old := before.get(query.id, {}).get(metric)) is not None

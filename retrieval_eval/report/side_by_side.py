@@ -10,7 +10,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.model.search_diff import ComparedQuery, PlacedDocument
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Link, Links, Strong, Table
 from retrieval_eval.report.names import SHOWN
-from retrieval_eval.report.numbers import MISSING, of, rate, signed
+from retrieval_eval.report.numbers import MISSING, contribution, of, rate
 from retrieval_eval.search.diff_text import OUTCOMES
 from retrieval_eval.search.query_diff import side_by_side
 from retrieval_eval.values import counted
@@ -146,7 +146,7 @@ def points_of(query: ComparedQuery) -> str:
     moved = [name for name, found in query.metrics.items() if found.points]
     shown = [m for m in SHOWN if m in moved] or moved[:4]
     parts = [
-        f"{m} {rate(found.a)} → {rate(found.b)} ({signed(found.points)} points)"
+        f"{m} {rate(found.a)} → {rate(found.b)} ({contribution(found.points)} points)"
         for m in shown
         for found in [query.metrics[m]]
     ]

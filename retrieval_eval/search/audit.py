@@ -291,6 +291,11 @@ def _compare(run: SearchRun, made: SearchRun, check: _Check) -> None:
         for name in own.keys() & new.keys():
             check.same("slice", (*at, name, "n_queries"), own[name].n_queries, new[name].n_queries)
             _compare_means((*at, name, "metrics"), own[name].metrics, new[name].metrics, check)
+    if run.null_systems is not None and made.null_systems is not None:
+        nulls, new_nulls = (to_builtins(x) for x in (run.null_systems, made.null_systems))
+        for system, found in new_nulls["systems"].items():
+            of_system = ("null_systems", "systems", system)
+            check.same("null_systems", of_system, nulls["systems"].get(system), found)
     old, block = (None if x is None else to_builtins(x) for x in (run.abstention, made.abstention))
     for key in block or {}:
         check.same("refusals", ("abstention", key), (old or {}).get(key), (block or {})[key])

@@ -23,7 +23,7 @@ from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.scoring import DIMENSIONS
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH, moved_words, number, points, signed_span
-from retrieval_eval.values import counted
+from retrieval_eval.values import contribution, counted
 
 Rows = list[list[str]]
 
@@ -133,7 +133,7 @@ def mover_rows(diff: SearchDiff, name: str) -> Rows:
                 _documents(query.documents.get(cutoff)),
                 number(value.a if value else None),
                 number(value.b if value else None),
-                points(query.contributions[name]),
+                contribution(query.contributions[name]),
             ]
         )
     return rows

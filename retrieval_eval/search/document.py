@@ -39,7 +39,7 @@ from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
 from retrieval_eval.search.trust import reasons as trust_reasons
-from retrieval_eval.search.trust import second_answer, trust_in, trust_of
+from retrieval_eval.search.trust import recounted, second_answer, trust_in
 from retrieval_eval.values import Value
 
 
@@ -149,9 +149,11 @@ def without_untrusted(run: SearchRun) -> SearchRun:
         }
         for dimension in run.slices.__struct_fields__
     }
+    trust = recounted(run, queries)
     found = replace(
         run,
-        status=status_of(queries, run.metrics, trust_of(replace(run, queries=queries))),
+        status=status_of(queries, run.metrics, trust),
+        trust=None if run.trust is None else trust,
         metrics=_unknown(run.metrics),
         slices=RunSlices(**parts),
         queries=queries,

@@ -43,6 +43,9 @@ _MEASURE: Final = re.compile(r"[A-Za-z0-9()=]+(@[0-9]+)?")
 _LINK: Final = re.compile(r"\bwww\.", re.IGNORECASE)
 # Such as @name and #12, but not the @ of a measure such as P@5.
 _REFERENCE: Final = re.compile(r"@(?=[\w-])(?!(?<=\w@)\d+(?![\w-]|\.\w))|#(?=\d)")
+# All that is markup within a line, and behind what a host may begin a mention or a link.
+_INLINE: Final = re.compile(r"[!\"#$&'*/:<>@\[\\\]^_`{|}~]")
+_BREAKS: Final = re.compile(r"(?<=@)|(?<=#)(?=\d)|(?<=\bGH)(?=-)|(?<=://)|(?<=\bwww)|(?<=\bWWW)")
 # Inside a table cell a backslash does not protect from all readers, an entity does.
 _ENTITIES: Final = {ord(c): f"&#{ord(c)};" for c in "&<>|@\"'"}
 
@@ -121,6 +124,35 @@ def escaped(text: object) -> str:
     shown = _REFERENCE.sub(lambda found: found[0] + "\1", visible(text))
     protected = _LINK.sub(lambda found: found[0][:-1] + "\0", _MARKUP.sub(r"\\\1", shown))
     return protected.translate(_ENTITIES).replace("\0", r"\.").replace("\1", "&#8203;")
+
+
+def as_code(text: str, longest: int | None = None) -> str:
+    """Return untrusted text as code in a Markdown paragraph or cell, in full view.
+
+    What could be markup is an entity. In code, hosts look for no mention, issue or emoji, and an
+    invisible space keeps addresses from becoming links.
+
+    Examples
+    --------
+    >>> as_code("a|<b>")
+    '<code>a&#124;&#60;b&#62;</code>'
+    """
+    return f"<code>{entities(text, longest)}</code>"
+
+
+def entities(text: str, longest: int | None = None) -> str:
+    """Return untrusted text for HTML inside Markdown, on one line and at most so long.
+
+    Examples
+    --------
+    >>> entities("@team <b>")
+    '&#64;&#8203;team &#60;b&#62;'
+    """
+    line = " ".join(text.split())
+    if longest is not None and len(line) > longest:
+        line = f"{line[: longest - 1]}…"
+    parts = _BREAKS.split(visible(line))
+    return "&#8203;".join(_INLINE.sub(lambda hit: f"&#{ord(hit[0])};", part) for part in parts)
 
 
 def table(rows: Sequence[Sequence[str]], *, n_left: int = 1) -> str:

@@ -95,10 +95,11 @@ _SUPPORT: Final[Mapping[str, Callable[[Claim], bool]]] = {
     "claim_faithfulness": lambda claim: claim.in_context,
 }
 
-_UNPROVED: Final[Mapping[str, Callable[[Claim], bool]]] = {
+UNPROVED: Final[Mapping[str, Callable[[Claim], bool]]] = {
     "claim_coverage": lambda claim: claim.is_unproved,
     "claim_faithfulness": lambda claim: claim.is_context_unproved,
 }
+"""Which claims leave a metric open."""
 
 Stored = MetricMean | RefusalRate | AreaUnderCurve | ShareWithInterval
 """The block of one metric in a search run."""
@@ -163,13 +164,15 @@ def per_query(doc: SearchRun, name: str) -> dict[str, float]:
     return {query: part / whole for query, (part, whole) in shares(doc, name).items() if whole}
 
 
-def shares(doc: SearchRun, name: str, *, unproved_as_supported: bool = False) -> dict[str, Share]:
+def shares(
+    doc: SearchRun, name: str, *, unproved: Mapping[str, int] | None = None
+) -> dict[str, Share]:
     """Return what each query adds to numerator and denominator of a metric, by query id.
 
     The metric is the sum of the numerators over the sum of the denominators: a mean over queries
     where every denominator is 1, a share of all claims for the claim metrics. A query whose draft
-    holds no substantive claim adds (0, 0). An unproved claim counts as not supported, unless
-    ``unproved_as_supported``.
+    holds no substantive claim adds (0, 0). Unproved claims count as not supported, but for as
+    many of each query as ``unproved`` says.
     """
     check_metric_name(name)
     if name in WHOLE_RUN_ONLY or not _whole(doc, name).computable:
@@ -177,7 +180,9 @@ def shares(doc: SearchRun, name: str, *, unproved_as_supported: bool = False) ->
     block = BLOCK_OF[name].block if name in BLOCK_OF else ""
     if block == "claims":
         drafts = doc.claims.queries if doc.claims is not None else ()
-        return {draft.id: _claims(draft, name, unproved_as_supported) for draft in drafts}
+        return {
+            draft.id: _claims(draft, name, (unproved or {}).get(draft.id, 0)) for draft in drafts
+        }
     if block == "abstention":
         threshold = None if doc.abstention is None else doc.abstention.threshold
         is_meant = _is_unanswerable if name == TRUE_POSITIVE_RATE else _is_answerable
@@ -247,12 +252,9 @@ def _whole(doc: SearchRun, name: str) -> Value:
     return Value.of(value, found.n)
 
 
-def _claims(query: DraftClaims, name: str, unproved_as_supported: bool) -> Share:
+def _claims(query: DraftClaims, name: str, n_more: int) -> Share:
     substantive = [claim for claim in query.claims if claim.is_substantive]
-    n = sum(map(_SUPPORT[name], substantive))
-    if unproved_as_supported:
-        n += sum(map(_UNPROVED[name], substantive))
-    return float(n), float(len(substantive))
+    return float(sum(map(_SUPPORT[name], substantive)) + n_more), float(len(substantive))
 
 
 def _auc(queries: Sequence[QueryResult]) -> Value:

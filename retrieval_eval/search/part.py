@@ -22,7 +22,7 @@ from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult as Answer
 from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME, Score, mean_of, score_run
 from retrieval_eval.search.settings import Settings
-from retrieval_eval.search.trust import trust_in, trust_of
+from retrieval_eval.search.trust import recounted
 from retrieval_eval.values import REASONS, Value
 
 
@@ -52,15 +52,7 @@ def part_of(run: SearchRun, ids: Collection[str], gold: GoldSet | None = None) -
         refusals = abstention_of(
             kept, threshold=refusals.threshold, confidence=own.confidence, gate=gate
         )
-    whole = trust_of(run)
-    trust = trust_in(
-        kept,
-        ids_checked=whole.ids_checked,
-        max_failed=whole.max_failed_share,
-        is_declared=whole.is_declared,
-        sample=whole.sample,
-        confidence=own.confidence,
-    )
+    trust = recounted(run, kept)
     return replace(
         run,
         status=status_of(kept, metrics, trust),

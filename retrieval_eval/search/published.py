@@ -89,9 +89,9 @@ _PRINTED: Final = re.compile(r"\d+(?:\.(?P<decimals>\d+))?(?:e-?\d+)?\s?(?P<perc
 _SEPARATOR: Final = re.compile(r"^\|?[\s:|-]+\|?$")
 _VALUE_HEADS: Final = frozenset({"mean", "value", "score", "now", "result", "current"})
 _WHOLE: Final = frozenset({"", "all", "overall", "total", "mean", "all queries"})
-_OTHER: Final = re.compile(
-    r"\b(?:baseline|before|previously|without skill|not better than)\b", re.IGNORECASE
-)
+_OTHER: Final = re.compile(r"\b(?:baseline|before|previously)\b", re.IGNORECASE)
+_NULL: Final = ("Without skill", "Not better than")
+"""How the lines of our reports begin that are about systems without skill."""
 _OTHER_SYSTEM: Final = "it may be about the baseline, or about another system"
 
 
@@ -198,6 +198,8 @@ def _plain(text: str) -> str:
 
 
 def _in_sentence(line: str, place: str, parts: Collection[str]) -> Iterator[Printed]:
+    if line.startswith(_NULL):
+        return
     named = next((p for p in parts if re.search(rf"(?<!\w){re.escape(p)}(?!\w)", line)), None)
     for match in _METRIC.finditer(line):
         behind = _BEHIND.match(line, match.end())

@@ -24,8 +24,8 @@ from retrieval_eval.search.diff import outcome_of
 from retrieval_eval.search.diff_text import OUTCOMES
 from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, moved_queries, per_query
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE, deepest_cutoff
-from retrieval_eval.search.summary import DASH, number, points
-from retrieval_eval.values import counted
+from retrieval_eval.search.summary import DASH, number
+from retrieval_eval.values import contribution, counted
 
 DEEP: Final = deepest_cutoff(HEADLINE)
 """Ranks shown of every ranking; relevant documents below them are shown too."""
@@ -216,7 +216,14 @@ def _query(query: ComparedQuery) -> Iterator[str]:
         rows.append(["seconds", *(number(side.seconds) for side in sides), ""])
     for name in shown_metrics(query):
         found = query.metrics[name]
-        rows.append([name, number(found.a), number(found.b), points(found.points)])
+        rows.append(
+            [
+                name,
+                number(found.a),
+                number(found.b),
+                DASH if found.points is None else contribution(found.points),
+            ]
+        )
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     for name, *cells in rows:
         numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))

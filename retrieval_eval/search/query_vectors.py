@@ -41,6 +41,11 @@ class QueryVectors:
     _embed: Callable[[str], Any] | None = field(default=None, repr=False)
     _cache: EmbeddingCache | None = field(default=None, repr=False)
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the vectors come from a file, and so are always the same."""
+        return self._embed is None
+
     def get(self, query: str, corpus: str, dimension: int | None = None) -> NDArray[Any]:
         """Return the vector of a query.
 

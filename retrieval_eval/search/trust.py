@@ -124,7 +124,7 @@ def reasons(trust: Trust, queries: Sequence[QueryResult]) -> list[str]:
     found = []
     if failed and len(failed) > trust.max_failed_share * len(queries):
         limit = trust.max_failed_share
-        above = f", above the limit of {limit:.2%}" if limit else ""
+        above = f", above the limit of {_percent(limit)}" if limit else ""
         found.append(
             f"{len(failed)} of {counted(len(queries), 'query')} failed{above}, so the means are not"
             f" those of the gold set; the first was {failed[0].id} ({failed[0].error})"
@@ -137,6 +137,19 @@ def reasons(trust: Trust, queries: Sequence[QueryResult]) -> list[str]:
             f" first was {varied[0]}"
         )
     return found
+
+
+def recounted(run: SearchRun, queries: Sequence[QueryResult]) -> Trust:
+    """Return the block ``trust`` of a run for these of its queries."""
+    known = trust_of(run)
+    return trust_in(
+        queries,
+        ids_checked=known.ids_checked,
+        max_failed=known.max_failed_share,
+        is_declared=known.is_declared,
+        sample=known.sample,
+        confidence=run.run.settings.confidence,
+    )
 
 
 def trust_of(run: SearchRun) -> Trust:
@@ -187,7 +200,7 @@ def line(run: SearchRun) -> str:
         codes = ", ".join(f"{count:,} {FAILURES[code]}" for code, count in _known(trust))
         failed += f" ({codes})" if codes else ""
     if trust.max_failed_share:
-        failed += f", at most {trust.max_failed_share:.2%} may"
+        failed += f", at most {_percent(trust.max_failed_share)} may"
     ids = "ids checked" if trust.ids_checked else "ids not checked"
     return f"{failed}; {ids}; {_twice(trust)}"
 
@@ -217,7 +230,7 @@ def warnings(run: SearchRun) -> list[str]:
     if trust.n_failed and trust.n_failed <= trust.max_failed_share * len(run.queries):
         found.append(
             f"{trust.n_failed:,} of {counted(len(run.queries), 'query')} failed, within the limit"
-            f" of {trust.max_failed_share:.2%}, and means are over the others{_bounds(run)}"
+            f" of {_percent(trust.max_failed_share)}, and means are over the others{_bounds(run)}"
         )
     n_varied = trust.n_asked_twice - trust.n_same_answer
     if n_varied and not trust.is_declared:
@@ -227,6 +240,10 @@ def warnings(run: SearchRun) -> list[str]:
             " how much its numbers move"
         )
     return found
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
 
 
 def _bounds(run: SearchRun) -> str:

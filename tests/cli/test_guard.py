@@ -248,6 +248,7 @@ def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.cli import search_guard, search_noise
     from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request
     from retrieval_eval.search.noise import DEFAULT_NOISE, DEFAULT_REPEATS
+    from retrieval_eval.search.scoring import DIMENSIONS
     from retrieval_eval.values import DEFAULT_SEED
 
     request = Request([Path("x")])
@@ -257,6 +258,7 @@ def test_the_command_and_the_function_have_the_same_defaults():
         request.gold,
     )
     assert DEFAULT_THRESHOLDS == search_guard._THRESHOLDS
+    assert tuple(DIMENSIONS) == search_guard._DIMENSIONS
     assert DEFAULT_NOISE == search_guard._NOISE
     measured = {option.name: option.default for option in search_noise.noise.params}
     assert (measured["out"], measured["repeats"]) == (DEFAULT_NOISE, DEFAULT_REPEATS)

@@ -219,6 +219,18 @@ def test_the_workflow_fails_a_planted_regression(branch):
     assert any("| determinism | **BREACH** |" in line for line in lines)
 
 
+def test_the_workflow_asks_the_pinned_queries_and_no_more(branch):
+    pinned = ["--queries", "data/eval/pinned.txt"]
+    branch.call("retrieval-eval", "search", "pin", pinned[1], "--sample", "30")
+    branch.call(*COMMANDS[0].split(), *pinned, "--force")
+    codes, summary = run_workflow(branch)
+    assert list(codes.values()) == [0, 0, 0]
+    assert "Paired over 30 pinned queries" in summary
+    # A run of the list alone names it, so that the workflow can.
+    branch.call(*COMMANDS[1].split(), *pinned)
+    branch.call("retrieval-eval", "search", "guard", "--init", "again", "--force", code=2)
+
+
 def test_the_workflow_shows_that_queries_failed(branch):
     (branch.root / "mypkg/retrieval.py").write_text(
         "def search(query, *, corpus, k):\n    raise ConnectionError('the index is away')\n"
@@ -279,6 +291,19 @@ def test_what_the_baseline_supports_is_written_and_the_rest_has_a_reason(begun, 
     assert (found.rule, found.alpha) == ("threshold_and_real", 0.05)
     assert [row.metric for row in found.rows] == [m for m in shipped if m != "claim_coverage"]
     assert "# - claim_coverage: the baseline has no" in Path("data/eval/guard.toml").read_text()
+
+
+def test_slices_are_declared_on_request(begun, capsys):
+    corpora = [*"a" * 20, *"b" * 20]
+    Path("run.json").write_bytes(run_bytes(run_with([3] * 40, corpora=corpora)))
+    assert begun("run.json", "--slices", "corpus", "--slices", "area") == 0
+    assert "checked: P@5 [worst corpus or area] −2 points" in capsys.readouterr().out
+    rows = read_thresholds(Path("data/eval/guard.toml")).rows
+    assert [(row.metric, row.slices, row.max_change) for row in rows if row.slices] == [
+        ("P@5", ("corpus", "area"), 2.0),
+        ("Recall@20", ("corpus", "area"), 2.0),
+    ]
+    assert begun("run.json", "--slices", "team") == 64
 
 
 def test_nothing_is_overwritten_unless_that_is_meant(begun, capsys):

@@ -411,3 +411,31 @@ def test_answers_that_cannot_be_trusted_leave_no_verdict_anywhere(tree, capsys, 
     capsys.readouterr()
     assert run(["search", "noise", *noise]) == 2
     assert "has no verdict: 17 of 17 queries failed" in capsys.readouterr().err
+
+
+def test_a_stated_share_of_failures_leaves_a_verdict_with_bounds(tree, capsys, monkeypatch):
+    monkeypatch.setenv("FAIL_ON", "blue plum")
+    assert run(COMMAND) == 2
+    assert "answers   : 2 queries, 1 failed (1 the retriever raised an error" in (
+        capsys.readouterr().out
+    )
+    assert run([*COMMAND, "--max-failed", "0.5", "--label", "some"]) == 0
+    said = capsys.readouterr().out
+    warning = "Warning: 1 of 2 queries failed, within the limit of 50 %, and means are over the"
+    assert (
+        f"{warning} others; with each failed one between 0 and 1, P@5 would lie from 0.200" in said
+    )
+    assert run(["search", "baseline", "--update", "some"]) == 2
+    assert run([*COMMAND, "--max-failed", "1"]) == 64
+
+
+def test_a_pinned_list_is_asked_alone(tree, capsys):
+    (tree / "ids.txt").write_text("q2\n")
+    assert run(["search", "pin", "pinned.txt", "--ids", "ids.txt"]) == 0
+    assert run([*COMMAND, "--queries", "pinned.txt", "--ask-twice", "0", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out.split("pinned\n", 1)[1])
+    assert [query["id"] for query in document["queries"]] == ["q2"]
+    assert document["run"]["pinned"]["n_queries"] == 1
+    assert document["trust"]["determinism"] == "not_measured"
+    write_gold(tree, [GOLD[0]])
+    assert run([*COMMAND, "--queries", "pinned.txt"]) == 2

@@ -291,7 +291,7 @@ def test_what_was_accepted_is_a_banner_on_the_first_screen():
     assert answer.finding.startswith("Not the same measurement: ")
     assert answer.sentences[0].startswith("Accepted by name: the gold set changed")
     assert answer.tone == "worse"
-    assert any("Accepted although it differs" in note for note in notes(tables.both_setups(found)))
+    assert any("Accepted although it differs" in note for note in notes(tables.setup_fields(found)))
     plain = dict(opening.header(made()).badges)["Accepted differences"]
     assert plain == "none: they measured the same"
 

@@ -344,6 +344,10 @@ def _uses(path: Path) -> list[tuple[ast.expr, str]]:
     return found
 
 
+def _asks_a_judge(call: ast.Call, name: str) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "judge"
+
+
 def _asks_a_retriever(call: ast.Call, name: str) -> bool:
     """Whether a retriever is asked here, or an answer made up that could be scored."""
     keywords = {keyword.arg for keyword in call.keywords}
@@ -406,6 +410,7 @@ DOORS = (
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
             "search/run_names.py": "labels only; the run that is chosen goes through the door",
+            "search/guard/approvals.py": "a record of a Git host",
             "search/guard/justification.py": "written by people, so untrusted",
             "report/loading.py": "counts that a command printed, or people wrote",
             "cli/validate.py": "reports every fault of a document, not only the first",
@@ -458,9 +463,16 @@ DOORS = (
         is_forbidden_call=_asks_a_retriever,
         allowed={
             "search/measure.py": "the one caller of `run_queries`",
+            "search/audit.py": "results that a search run keeps, as results",
             "search/part.py": "results that a search run keeps, as results",
             "search/label_split.py": "results that a search run keeps, as results",
         },
+    ),
+    Door(
+        "answers of a judge",
+        "`ask` alone asks a judge, and `checked` decides what of its answer may count:",
+        ("search/claims/judge.py",),
+        is_forbidden_call=_asks_a_judge,
     ),
     Door(
         "answers to numbers",
@@ -475,6 +487,7 @@ DOORS = (
         ),
         allowed={
             "search/measure.py": "scores what `run_queries` returned",
+            "search/audit.py": "scores a search run anew, to see whether its numbers follow",
             "search/part.py": "scores some queries of a search run anew",
             "search/label_split.py": "scores a search run under other labels",
         },
@@ -496,7 +509,6 @@ DOORS = (
         "`html_text` also makes invisible characters visible:",
         ("escape.py",),
         names=frozenset({"html.escape", "xml.sax.saxutils.escape", "markupsafe.escape"}),
-        allowed={"search/guard/rendering.py": "HTML inside a comment in Markdown"},
     ),
     Door(
         "text to HTML",
@@ -505,6 +517,7 @@ DOORS = (
         is_forbidden_node=_is_html_template,
         allowed={
             "search/guard/rendering.py": "HTML inside a comment in Markdown",
+            "search/markdown.py": "text as code inside Markdown; `entities` escapes it",
             "study/frames.py": "a comparison that shows itself in a notebook",
         },
     ),
@@ -654,6 +667,11 @@ BREACHES = {
             *("Answer('q1', 'ok')", "run_queries(gold, retriever, depth=5)"),
         ],
         ["pattern.search(text)", "self.rank(docs)", "QueryResult(id='q1')"],
+    ),
+    "answers of a judge": (
+        [],
+        ["judge.judge(claim, block)", "self._judge.judge(claim, block_text=text)"],
+        ["ask(judge, claim, block)", "verdict_of(judge, claim, block)", "answer(claim, block)"],
     ),
     "answers to numbers": (
         ["from retrieval_eval.search.scoring import score_run", "import retrieval_eval"],

@@ -69,19 +69,19 @@ def paired(
     'MRR is higher on 1, equal on 0 and lower on 1 of 2 matched tasks; mean difference +0.15'
     """
     known = metric_name(metric)
+    own = frame.loc[[label == metric for label in column(frame, "metric")]]
     sides = zip(
-        column(frame, "metric"),
-        texts(frame, "task_name"),
-        numbers(frame, "baseline"),
-        numbers(frame, "comparison"),
-        numbers(frame, "difference"),
-        texts(frame, sort) if sort else [""] * len(frame),
+        texts(own, "task_name"),
+        numbers(own, "baseline"),
+        numbers(own, "comparison"),
+        numbers(own, "difference"),
+        texts(own, sort) if sort else [""] * len(own),
         strict=True,
     )
     found = [
         (task, a, b, d, place)
-        for label, task, a, b, d, place in sides
-        if label == metric and a is not None and b is not None and d is not None
+        for task, a, b, d, place in sides
+        if a is not None and b is not None and d is not None
     ]
     if not found:
         raise NothingToShow(f"No {unit} has {inside(known.label)} on both sides.")
@@ -100,10 +100,10 @@ def paired(
         if len(values) <= SOLID:
             ax.bar([i for i, _ in shown], [v for _, v in shown], width=0.9, color=mark.color)
         else:
-            own = dict(shown)
-            heights = [own.get(i, 0.0) for i in range(len(values))]
-            edges = [i - 0.5 for i in range(len(values) + 1)]
-            ax.stairs(heights, edges, fill=True, color=mark.color)
+            # Neighbours of one height are one step: thousands of queries have few heights.
+            starts = [i for i, v in enumerate(chosen) if i == 0 or v != chosen[i - 1]]
+            edges = [i - 0.5 for i in (*starts, len(chosen))]
+            ax.stairs([chosen[i] for i in starts], edges, fill=True, color=mark.color)
     ties = [i for i, v in enumerate(values) if v == 0]
     if len(values) <= SOLID:
         ax.plot(ties, [0] * len(ties), linestyle="", marker="|", color=style.GREY, markersize=6)

@@ -23,6 +23,7 @@ from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS
 from retrieval_eval.search.guard.measured import Side, measure
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.rendering import one_line
+from retrieval_eval.search.guard.rule import resolution
 from retrieval_eval.search.guard.thresholds import (
     Threshold,
     Thresholds,
@@ -36,6 +37,7 @@ from retrieval_eval.search.guard.workflow import (
     workflow_text,
 )
 from retrieval_eval.search.measure import DEFAULT_GOLD
+from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.search.run_files import run_bytes
 from retrieval_eval.search.trust import trust_of
@@ -78,6 +80,7 @@ def plan_adoption(
     gold: Path = DEFAULT_GOLD,
     root: Path = Path(),
     queries: Path | None = None,
+    slices: Sequence[str] = (),
     with_workflow: bool = False,
 ) -> Adoption:
     """Return the files of a guard that begins with a run; nothing is written.
@@ -97,6 +100,9 @@ def plan_adoption(
         Of the workflow: the gold set, and the top folder of the repository.
     queries
         The pinned list, of a run that asked it alone; the workflow asks it, too.
+    slices
+        Dimensions whose worst slice is judged, too: of each metric of rankings, by what a guard
+        must be able to show (`resolution`).
     with_workflow
         Whether the workflow for GitHub Actions is wanted, with the wheel of this tool.
 
@@ -110,13 +116,11 @@ def plan_adoption(
     # As the first baseline: an old one that is overwritten has no say.
     update = plan_update(Path(os.devnull), run)
     document, pinned = update.run, None if queries is None else read_pinned(queries)
-    open_codes = update.differences.keys() - ({"queries"} if pinned is not None else set())
-    if open_codes:
-        hint = "" if document.run.pinned is None else "; --queries takes the list that it asked"
-        raise NothingToEvaluateError(
-            f"{run} cannot be the baseline: "
-            f"{'; '.join(update.differences[code] for code in sorted(open_codes))}{hint}"
-        )
+    faults = list(update.differences.values())
+    if document.run.pinned is not None and pinned is None:
+        faults.append(f"it asked the list {document.run.pinned.name}; name it with --queries")
+    if faults:
+        raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(faults)}")
     shipped, kept, left_out = shipped_thresholds(), list[Threshold](), dict[str, str]()
     side, resampling = Side([document]), Resampling.of(document.run.settings, 0)
     for row in shipped.rows:
@@ -131,6 +135,7 @@ def plan_adoption(
             f"{run} has none of the metrics that the guard has thresholds for: "
             f"{'; '.join(left_out.values())}"
         )
+    kept += _of_slices(kept, slices)
     chosen = Thresholds(tuple(kept), shipped.rule, shipped.alpha, thresholds)
     gold_set = None if pinned is None else load_gold_set(gold)
     verdict = check([document], [document], chosen, today=today, gold=gold_set, pinned=pinned)
@@ -152,6 +157,18 @@ def plan_adoption(
         if names:
             notes.append(f"the job needs these variables of the environment: {', '.join(names)}")
     return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
+
+
+def _of_slices(rows: Sequence[Threshold], slices: Sequence[str]) -> list[Threshold]:
+    """Return a threshold on the worst slice beside each one on a metric of rankings.
+
+    It allows more, for a slice is smaller.
+    """
+    ranked = [row for row in rows if row.metric not in BLOCK_OF] if slices else []
+    return [
+        replace(row, max_change=float(resolution(row.max_change or 0.0)), slices=tuple(slices))
+        for row in ranked
+    ]
 
 
 def _repeatability(run: SearchRun) -> str:

@@ -145,8 +145,14 @@ def check(
     scope = None if pinned is None else frozenset(pinned.ids)
     faults = [] if pinned is None else _pinning(pinned, gold, run)
     faults += run_faults(runs, baselines, scope)
+    asked = baselines[0].run.pinned
     digests = policy_of(
-        thresholds, seed=seed, pinned=pinned, lists=lists, justifications=justifications
+        thresholds,
+        seed=seed,
+        pinned=pinned,
+        lists=lists,
+        justifications=justifications,
+        asked=None if asked is None else asked.fingerprint,
     )
     if policy is not None and not digests.digest.startswith(policy.lower()):
         faults.append(f"the policy is {digests.digest[:12]}, and {policy[:12]} was expected")
@@ -190,7 +196,7 @@ def check(
         run=_side(sides[0]),
         baseline=_side(sides[1]),
         confidence=settings.confidence,
-        n_pinned=None if scope is None else len(scope),
+        n_pinned=len(scope) if scope is not None else asked.n_queries if asked else None,
         policy=digests,
     )
 

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.model.search_run import SearchRun, ShareWithInterval
+from retrieval_eval.search.claims.difference import Reading, ends_of, readings
 from retrieval_eval.search.claims.summary import why_advisory
 from retrieval_eval.search.comparability import judge_faults, judge_of
 from retrieval_eval.search.guard.rule import harm_test
@@ -174,15 +175,40 @@ def _at_end(
     """Return a metric of claims with all unproved ones against the run, or in its favour."""
     name = found.threshold.metric
     if not _is_of_claims(name):
-        # No query has a share in a composite.
-        old = baseline.end(name, high=not in_favour)
-        return Measured(found.threshold, old, run.end(name, high=in_favour))
-    before = baseline.shares(name, ids, unproved_as_supported=not in_favour)
-    after = run.shares(name, ids, unproved_as_supported=in_favour)
-    old, new = _total(before), _total(after)
+        return _composite_at_end(found, run, baseline, in_favour=in_favour)
+    # A bound is one of the run alone.
+    whole = run.shares(name, ids, read=(Reading(in_favour, in_favour), baseline.first))
+    values = found.baseline, _total(whole)
     if found.change is None:
-        return Measured(found.threshold, old, new)
-    return _paired(found.threshold, (old, new), (before, after), resampling, level, found.spreads)
+        return Measured(found.threshold, *values)
+    sides = [
+        (
+            baseline.shares(name, ids, read=(first, run.first)),
+            run.shares(name, ids, read=(second, baseline.first)),
+        )
+        for first, second in readings(in_favour=in_favour)
+    ]
+    extreme = (max if in_favour else min)(sides, key=_moved)
+    return _paired(found.threshold, values, extreme, resampling, level, found.spreads)
+
+
+def _moved(sides: tuple[Mapping[str, Share], Mapping[str, Share]]) -> float:
+    before, after = map(_total, sides)
+    return (after.value or 0.0) - (before.value or 0.0)
+
+
+def _composite_at_end(found: Measured, run: Side, baseline: Side, *, in_favour: bool) -> Measured:
+    """Return a composite, in which no query has a share."""
+    name, place = found.threshold.metric, int(in_favour)
+    is_same = baseline.first.claims == run.first.claims
+    old, new = (
+        replace(value, value=_mean(ends_of(one, name)[end] for one in side.runs))
+        for value, side, end in (
+            (found.baseline, baseline, place if is_same else 1 - place),
+            (found.current, run, place),
+        )
+    )
+    return Measured(found.threshold, old, new)
 
 
 def _total(side: Mapping[str, Share]) -> Value:
@@ -336,13 +362,14 @@ class Side:
         name: str,
         ids: Collection[str] | None = None,
         *,
-        unproved_as_supported: bool = False,
+        read: tuple[Reading, SearchRun] | None = None,
     ) -> dict[str, Share]:
         """Return what each query adds to a metric, as `shares` does, on the mean of all runs.
 
         Queries that lack it in a run are left out (see `lacking`); with ``ids``, all others too.
+        ``read`` says how unproved claims count beside another run.
         """
-        found = self._by_run(name, ids, unproved_as_supported=unproved_as_supported)
+        found = self._by_run(name, ids, read=read)
         if len(found) == 1:
             return found[0]
         return {
@@ -366,29 +393,21 @@ class Side:
         table = by_query(self._by_run(name, ids))
         return run_to_run(table) if table.size else None
 
-    def end(self, name: str, *, high: bool) -> Value:
-        """Return one end of a metric that unproved claims make a range, on the mean of all runs."""
-        ends = []
-        for one in (stored(run, name) for run in self.runs):
-            if isinstance(one, ShareWithInterval) and one.has_bounds:
-                ends.append(one.unproved_high if high else one.unproved_low)
-            else:
-                ends.append(None if one is None else one.value)
-        values = [end for end in ends if end is not None]
-        if len(values) < len(ends):
-            return Value.missing("missing_component")
-        return Value.of(_mean(values), self.value(name, None).n)
-
     def has_unproved(self, name: str) -> bool:
         """Whether a metric of claims has two ends in a run."""
         found = (stored(run, name) for run in self.runs)
         return any(isinstance(one, ShareWithInterval) and one.has_bounds for one in found)
 
     def _by_run(
-        self, name: str, ids: Collection[str] | None, *, unproved_as_supported: bool = False
+        self,
+        name: str,
+        ids: Collection[str] | None,
+        *,
+        read: tuple[Reading, SearchRun] | None = None,
     ) -> list[dict[str, Share]]:
         found = [
-            shares(run, name, unproved_as_supported=unproved_as_supported) for run in self.runs
+            shares(run, name, unproved=None if read is None else read[0].counts(run, read[1], name))
+            for run in self.runs
         ]
         if ids is None:
             return found

@@ -22,6 +22,7 @@ def policy_of(
     pinned: Pinned | None = None,
     lists: Mapping[str, Pinned] | None = None,
     justifications: Sequence[Justification] = (),
+    asked: str | None = None,
 ) -> GuardPolicy:
     """Return the digests of a policy.
 
@@ -33,6 +34,8 @@ def policy_of(
     ----------
     thresholds, seed, pinned, lists, justifications
         The arguments of `check`.
+    asked
+        The fingerprint of the pinned list that alone was asked; None: the whole gold set.
 
     Examples
     --------
@@ -52,6 +55,7 @@ def policy_of(
             asdict(row if row.slices else replace(row, min_queries=MIN_QUERIES))
             for row in thresholds.rows
         ],
+        "asked": asked,
         "pinned": {
             name: [found.fingerprint, sorted(found.ids)]
             for name, found in sorted({**(lists or {}), **named}.items())

@@ -12,9 +12,8 @@ from itertools import accumulate
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRow, GuardRuling, Justification, Mover
-from retrieval_eval.search.markdown import escaped, table
+from retrieval_eval.search.markdown import as_code, entities, escaped, table
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 from retrieval_eval.values import counted
@@ -52,10 +51,6 @@ _MOST_LOST: Final = 3
 _MOST_REMARKS: Final = 20
 _MOST_SLICES: Final = 30
 _CUT: Final = "\nCut to the length of a comment; `--json` prints the rest.\n"
-# All that is markup within a line.
-_PUNCTUATION: Final = re.compile(r"[!\"#$&'*/:<>@\[\\\]^_`{|}~]")
-# Behind these a host may begin a mention or a link.
-_BREAKS: Final = re.compile(r"(?<=@)|(?<=#)(?=\d)|(?<=\bGH)(?=-)|(?<=://)|(?<=\bwww)|(?<=\bWWW)")
 _CHANCE: Final = "more than chance would move, by a one-sided sign-flip test of the queries"
 _NOISE: Final = "beyond the measured run-to-run noise"
 _SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
@@ -334,7 +329,12 @@ def _carried(row: GuardRow) -> str:
     for mover in worse:
         cells = [_ranks(mover), _lost(mover)] if is_ranked else [_values(row, mover)]
         rows.append(
-            [code(mover.query), *cells, points(mover.points), code(mover.id, _LONGEST_NAME)]
+            [
+                as_code(mover.query, _LONGEST),
+                *cells,
+                points(mover.points),
+                as_code(mover.id, _LONGEST_NAME),
+            ]
         )
     which = "all" if len(worse) == n_worse else f"the worst {len(worse)} of"
     title = f"**{_name(row)}: {which} {counted(n_worse, 'query')} that got worse**"
@@ -349,7 +349,7 @@ def _ranks(mover: Mover) -> str:
 
 
 def _lost(mover: Mover) -> str:
-    shown = ", ".join(code(doc, _LONGEST_NAME) for doc in mover.lost[:_MOST_LOST])
+    shown = ", ".join(as_code(doc, _LONGEST_NAME) for doc in mover.lost[:_MOST_LOST])
     more = len(mover.lost) - _MOST_LOST
     return (f"{shown} and {more} more" if more > 0 else shown) or DASH
 
@@ -412,29 +412,6 @@ def _slices(row: GuardRow) -> str:
     return _folded(f"{_html(row)}: {which}", table(rows, n_left=1))
 
 
-def code(text: str, longest: int | None = None) -> str:
-    """Return untrusted text as code in a Markdown paragraph or cell, in full view.
-
-    What could be markup is an entity. In code, hosts
-    look for no mention, issue or emoji; an invisible space keeps addresses from becoming links.
-
-    Examples
-    --------
-    >>> code("a|<b>")
-    '<code>a&#124;&#60;b&#62;</code>'
-    """
-    return f"<code>{_entities(text, longest or _LONGEST)}</code>"
-
-
-def _entities(text: str, longest: int) -> str:
-    parts = _BREAKS.split(visible(one_line(text, longest)))
-    return "&#8203;".join(_PUNCTUATION.sub(_entity, part) for part in parts)
-
-
-def _entity(found: re.Match[str]) -> str:
-    return f"&#{ord(found[0])};"
-
-
 def _name(row: GuardRow) -> str:
     # A metric's own name, such as P@5, is no mention of a user.
     rest = row.name.removeprefix(row.metric).strip(" []")
@@ -455,7 +432,7 @@ def _movers(row: GuardRow) -> str:
     rows = [head]
     for mover in row.movers:
         name, corpus, text, *numbers = mover_cells(mover)
-        rows.append([*map(code, (name, corpus, text)), *numbers])
+        rows.append([*map(as_code, (name, corpus, text)), *numbers])
     which = f"all {n}" if n == len(row.movers) else f"the worst {len(row.movers)} of {n}"
     return _folded(f"{_html(row)}: {which} queries that moved", table(rows, n_left=3))
 
@@ -463,7 +440,7 @@ def _movers(row: GuardRow) -> str:
 def _html(row: GuardRow) -> str:
     # Inside an HTML block a backslash of Markdown would be shown.
     rest = row.name.removeprefix(row.metric)
-    return f"{row.metric.replace('@', '&#64;')}{_entities(rest, _LONGEST)}".rstrip()
+    return f"{row.metric.replace('@', '&#64;')}{entities(rest, _LONGEST)}".rstrip()
 
 
 def _compared(verdict: GuardRuling) -> str:

@@ -85,6 +85,11 @@ class DenseRetriever:
         }
 
     @property
+    def is_deterministic(self) -> bool:
+        """Whether equal queries get equal answers: where their vectors come from a file."""
+        return self._queries.is_file
+
+    @property
     def known_documents(self) -> dict[str, list[str]]:
         """The ids of all documents of each corpus."""
         return {name: [self._vectors.ids[row] for row in rows] for name, rows in self._rows.items()}

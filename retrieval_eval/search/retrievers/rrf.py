@@ -87,6 +87,11 @@ class RrfRetriever:
         return all(getattr(p.retriever, "is_thread_safe", False) is True for p in self._parts)
 
     @property
+    def is_deterministic(self) -> bool:
+        """Whether every part is, by what it says."""
+        return all(getattr(p.retriever, "is_deterministic", False) is True for p in self._parts)
+
+    @property
     def known_documents(self) -> Mapping[str, Collection[str]] | None:
         """The ids of all documents of each corpus; None where a part does not say."""
         stated = [part.known for part in self._parts]
@@ -154,7 +159,7 @@ class RrfRetriever:
             answer = self._answer(part.retriever, query, corpus, depth)
             return rank(read_documents(answer, known), depth=depth).ranking
         except RetrieverError as error:
-            raise RetrieverError(f"part {part.name!r}: {error}") from error
+            raise RetrieverError(f"part {part.name!r}: {error}", error.code) from error
 
     def _answer(self, retriever: Retriever, query: str, corpus: str, depth: int) -> Any:
         return retriever.search(query, corpus=corpus, k=depth)

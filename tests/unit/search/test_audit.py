@@ -16,7 +16,7 @@ from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.published import agrees, claimed, read_published
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.settings import Settings
-from tests.searches import answer, run_of
+from tests.searches import answer, failure, run_of
 
 SETTINGS = Settings(n_resamples=200)
 GOLD = [
@@ -126,6 +126,10 @@ def move_query(document):
     document["queries"][1]["corpus"] = "notes"
 
 
+def null_value(document):
+    document["null_systems"]["systems"]["permuted"]["metrics"]["P@5"]["is_beaten"] = None
+
+
 TAMPERED = {
     change_mean: ("mean", True),
     change_interval: ("interval", True),
@@ -144,6 +148,7 @@ TAMPERED = {
     refusals: ("refusals", False),
     labelled_pairs: ("gold_set", False),
     move_query: ("query", True),
+    null_value: ("null_systems", False),
 }
 """What was planted, the kind of difference that shows it, and whether it shows without gold set."""
 
@@ -175,6 +180,20 @@ def test_an_untouched_run_follows_and_so_does_its_report(made, tmp_path):
     assert {one.part for one in found.published} >= {None, "corpus docs", "source chair"}
     assert {one.what for one in found.published} == {"mean", "ci_low", "ci_high", "n"}
     assert (found.n_differences, found.unchecked, found.exit_code) == (0, (), 0)
+
+
+def test_a_run_with_failed_queries_follows_too(made, tmp_path):
+    gold, _ = made
+    labels = load_gold_set(gold)
+    answers = [
+        failure(query.id) if i == 2 else answer(query.id, ["a", "x", "b"])
+        for i, query in enumerate(labels.queries)
+    ]
+    for allowed in (0.0, 0.5):
+        document = run_of(labels, answers, settings=SETTINGS, max_failed=allowed)
+        path = saved(tmp_path, document)
+        assert audit_run(path, gold=gold).differences == ()
+        assert audit_run(path).differences == ()
 
 
 def test_another_gold_set_leaves_what_it_would_decide_unchecked(made, tmp_path):

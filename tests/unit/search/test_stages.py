@@ -210,3 +210,20 @@ def test_the_change_is_paired_and_decides_nothing():
     assert "median ratio needs 6" in change_sentence(latency_change(timed(3), timed(3)))
     bare = replace(timed(2), queries=())
     assert latency_change(bare, timed(2)) is None
+
+
+def test_the_page_has_both_as_tables():
+    from retrieval_eval.report import search_tables as tables
+    from retrieval_eval.report.search_run import SearchRun
+
+    shown = tables.stages(SearchRun(run_search(GOLD, Reranked())))
+    assert shown["Queries with a relevant document"].tolist() == ["3", "3", "2", "2"]
+    shown = tables.latency_of(SearchRun(timed(40), baseline=timed(40, factor=0.5)))
+    assert shown["Value"].tolist() == [
+        "20 ms",
+        "36 ms",
+        "not computable",
+        "not computable",
+        "40 ms",
+    ]
+    assert tables.stages(SearchRun(timed(2))).empty

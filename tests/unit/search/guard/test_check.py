@@ -410,6 +410,18 @@ def test_unproved_claims_decide_only_where_both_ends_agree(tmp_path, before, now
         )
 
 
+def test_the_unchanged_system_passes_whatever_its_claims_leave_open(tmp_path):
+    run = with_claims(run_with([3] * 8), [[None, True]] * 8)
+    row = verdict_of(tmp_path, run, run, drop("claim_coverage", 1))["rows"][0]
+    assert (row["verdict"], row["change_points"]) == ("pass", 0)
+    # What only one of the runs leaves open is open.
+    other = with_claims(run_with([3] * 8), [[True, None], *[[None, True]] * 7])
+    for claim, text in zip(other["claims"]["queries"][0]["claims"], "ab", strict=True):
+        claim["text"] = text
+    row = verdict_of(tmp_path, other, run, drop("claim_coverage", 1))["rows"][0]
+    assert row["verdict"] == "no_verdict"
+
+
 def test_a_floor_that_unproved_claims_decide_has_no_verdict(tmp_path):
     run = with_claims(run_with([3] * 8), [[True, None], *[[True, True]] * 7])
     row = 'metric = "claim_coverage"\ndirection = "down is bad"\nfloor = {}'

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,6 +67,39 @@ def test_it_opens_describes_itself_in_json_and_closes(kind):
     close = getattr(retriever, "close", lambda: None)
     close()
     close()
+
+
+_ASK = """
+import sys
+from retrieval_eval.search.retrievers import open_retriever
+
+for spec in sys.argv[1:]:
+    retriever = open_retriever(spec)
+    assert retriever.is_deterministic
+    asked = [f"w{n} w{n * 7 % 40}" for n in range(40)] + [f"w{n}" for n in range(40)]
+    answers = {query: retriever.search(query, corpus="default", k=5) for query in asked}
+    print([[(found.doc, found.score.hex()) for found in answers[query]] for query in sorted(asked)])
+"""
+
+
+def test_what_declares_that_it_is_deterministic_answers_alike_in_every_process():
+    texts = {f"d{n}": " ".join(f"w{n * step % 40}" for step in range(9)) for n in range(200)}
+    rows = [{"id": doc, "text": text} for doc, text in texts.items()]
+    Path("corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = (f"w{n % 40} Q0 d{n} 1 {n % 3} x\n" for n in range(200))
+    Path("run.trec").write_text("".join(lines))
+    said = set()
+    for hash_seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", _ASK, SPECS["bm25"], SPECS["run"]],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said.add(done.stdout)
+    assert len(said) == 1
+    assert "d199" in said.pop()
 
 
 def test_an_unknown_option_is_named_each_time_alike(kind):
