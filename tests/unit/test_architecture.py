@@ -463,7 +463,6 @@ DOORS = (
         is_forbidden_call=_asks_a_retriever,
         allowed={
             "search/measure.py": "the one caller of `run_queries`",
-            "search/audit.py": "results that a search run keeps, as results",
             "search/part.py": "results that a search run keeps, as results",
             "search/label_split.py": "results that a search run keeps, as results",
         },
