@@ -136,11 +136,11 @@ def diff(
         "seed": seed,
         "privacy": privacy,
     }
+    first, second = map(load_search_run, paths)
     if report:
         loaded = load_diff(*paths, **given, pages=True)
         found = loaded.document
     else:
-        first, second = map(load_search_run, paths)
         found = diff_of(
             first,
             second,

@@ -70,7 +70,7 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
         assert words in html
     assert "No label is stale" in html
     request.getfixturevalue("without_kernel")
-    *measured, guard, diff, report = (shlex.split(c)[1:] for c in listed["commands"])
+    *measured, guard, diff, report, history = (shlex.split(c)[1:] for c in listed["commands"])
     again = None
     for words in measured:
         capsys.readouterr()
@@ -85,6 +85,7 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
     assert (place / "reports/search/diff/baseline-changed/index.html").is_file()
     assert run([*report, "--renderer", "embedded"]) == 0
     assert (place / "reports/search/changed/index.html").is_file()
+    assert run(history) == 0
 
 
 @pytest.mark.usefixtures("without_kernel")
