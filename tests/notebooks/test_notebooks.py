@@ -189,7 +189,7 @@ def test_the_answer_comes_first_on_search_pages(stem):
         ("search_report", ("guard", "means", "moves", "changes", "slice_changes")),
         (
             "search_diff",
-            ("moves", "moved_documents", "first_documents", "changes", "slice_changes"),
+            ("moves", "changes", "slice_changes", "first_documents", "moved_documents"),
         ),
     ],
 )
