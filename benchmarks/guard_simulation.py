@@ -122,19 +122,20 @@ READING = """
   are at most 4.0 % there, but up to two thirds if many queries get other answers. The remedies
   are several runs on either side (with 10, at most 1.0 % have no verdict), more unanswerable
   queries, and a system whose answers vary less.
-- **Refusals rest on few queries.** Of 600 queries 60 are unanswerable here, and half of a drop of
-  five points is three queries. Measured noise and the threshold alone catch most of it, significance
-  next to nothing: three queries that all move down are chance to any test over queries. With 200
-  unanswerable queries a drop of ten points is caught by every rule.
-- **The worst slice** finds drops that all queries hide: one point over all queries, all of it in one
-  slice, is three points there. But noise is measured over all queries, so significance decides on
-  slices, and it takes a run that is bad as a whole for a drop. For such systems compare means of
+- **Refusals rest on few queries.** 60 unanswerable queries go with 600 others here, and a drop of
+  five points is three of them. The threshold alone catches it, significance next to never: three
+  queries that all move down are chance to any test over queries. With 200 unanswerable queries a
+  drop of ten points is caught by every rule.
+- **The worst slice** finds drops that all queries hide: one point over all queries, all of it in
+  one slice, is three points there. But noise is measured over all queries, so significance decides
+  on slices, and it takes a run that is bad as a whole for a drop. For such systems compare means of
   several runs, or leave slices out.
 - **A hundred commits against one baseline** are a hundred chances of a false alarm. With a level of
   its own for each guard, any alarm is common even where noise is even; a deterministic system has
   none. With `looks` the promise holds for all of them together where queries vary independently.
   It does not hold for one run against one where whole runs are good or bad: no estimate from ten
-  repeats knows how bad the worst run of a hundred is. Means of five or ten runs on either side keep it.
+  repeats knows how bad the worst run of a hundred is. Means of five or ten runs on either
+  side keep it.
 - **Planned guards** catch about as much as `search plan` states: within some five points for P@5,
   and up to ten points less for Recall@20 in guards of fewer than a hundred queries, where a drop
   moves queries less far than other answers do.

@@ -199,9 +199,8 @@ def _is_still(change: tuple[SearchRun, SearchRun] | None, noise: NoiseFloor | No
     """Return whether the pilot says that the system answers the same every time."""
     if noise is not None:
         return noise.is_deterministic
-    trusts = [getattr(run, "trust", None) for run in change or ()]
-    found = [getattr(trust, "is_deterministic", None) for trust in trusts]
-    return bool(found) and all(one is True for one in found)
+    trusts = [run.trust for run in change or ()]
+    return bool(trusts) and all(one is not None and one.is_deterministic is True for one in trusts)
 
 
 @dataclass(frozen=True, slots=True)
