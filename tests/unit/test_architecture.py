@@ -463,7 +463,6 @@ DOORS = (
         is_forbidden_call=_asks_a_retriever,
         allowed={
             "search/measure.py": "the one caller of `run_queries`",
-            "search/audit.py": "results that a search run keeps, as results",
             "search/part.py": "results that a search run keeps, as results",
             "search/label_split.py": "results that a search run keeps, as results",
         },
@@ -490,7 +489,6 @@ DOORS = (
             "search/audit.py": "scores a search run anew, to see whether its numbers follow",
             "search/null_systems.py": "scores rankings that no retriever gave, to compare with",
             "search/part.py": "scores some queries of a search run anew",
-            "search/null_systems.py": "scores systems that are made up from the labels",
             "search/label_split.py": "scores a search run under other labels",
         },
     ),
