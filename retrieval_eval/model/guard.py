@@ -268,6 +268,14 @@ class GuardRuling(Record, frozen=True, kw_only=True):
     confidence: Annotated[float | None, about("Coverage of the intervals")]
     n_pinned: Annotated[int | None, about("Pinned queries; null: all were looked at")]
     rows: Annotated[tuple[GuardRow, ...], about("By threshold")]
+    n_queries_moved: Annotated[
+        Count | None,
+        about(
+            "Queries that moved between the first run of either side, of those looked at: at least"
+            " one metric of the ranking has another value. Absent without a comparison",
+            unit="queries",
+        ),
+    ] = None
     policy: Annotated[
         GuardPolicy | None, about("Digests of what the verdict depends on beside the runs")
     ] = None

@@ -33,9 +33,8 @@ from retrieval_eval.model.search_run import MetricMean, SearchRun
 from retrieval_eval.search.abstention import Gate, abstention_of
 from retrieval_eval.search.document import search_run
 from retrieval_eval.search.named_metrics import BLOCK_OF, query_ids, shares, stored
-from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.part import answer_of
 from retrieval_eval.search.published import Printed, agrees
-from retrieval_eval.search.results import QueryResult
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME, score_run
 from retrieval_eval.search.settings import CONVENTION, Settings
@@ -214,17 +213,7 @@ def _rebuilt(run: SearchRun, gold: GoldSet, check: _Check) -> SearchRun | None:
         return None
     try:
         settings = _settings(run)
-        results = [
-            QueryResult(
-                query.id,
-                query.status,
-                error=query.error,
-                ranking=tuple(ScoredDoc(found.doc, found.score) for found in query.ranking),
-                is_refused=query.is_refused,
-                problems=query.problems,
-            )
-            for query in run.queries
-        ]
+        results = [answer_of(query) for query in run.queries]
         scores = score_run(gold, results, settings)
     except RetrievalEvalError as error:
         check.same("settings", ("run", "settings"), "as stored", str(error))

@@ -80,7 +80,7 @@ def _measured(
         confidence=own.confidence,
     )
     if gold is not None and queries and settings.measures == own.measures:
-        scores = score_run(gold, [_answer(query) for query in queries], settings)
+        scores = score_run(gold, [answer_of(query) for query in queries], settings)
         parts = {name: dict(levels) for name, levels in scores.slices.items()}
         return dict(scores.overall.metrics), RunSlices(**parts)
     known = {query.id: _scores(query, own.measures) for query in queries}
@@ -115,6 +115,7 @@ def _scores(query: QueryResult, measures: Sequence[str]) -> Mapping[str, Score]:
     return found
 
 
-def _answer(query: QueryResult) -> Answer:
+def answer_of(query: QueryResult) -> Answer:
+    """Return the answer that a search run keeps of a query, as it was scored."""
     ranking = tuple(ScoredDoc(found.doc, found.score) for found in query.ranking)
     return Answer(query.id, query.status, query.error, ranking, query.is_refused, query.problems)

@@ -125,7 +125,7 @@ def _side(run: SearchRun, own: QueryResult | None, other: QueryResult | None) ->
     return SideOfQuery(
         outcome=outcome_of(run, own),
         error=own.error if own else None,
-        seconds=getattr(own, "seconds", None),
+        seconds=own.seconds if own else None,
         ranking=tuple(
             PlacedDocument(
                 rank=rank, doc=d.doc, score=d.score, grade=d.grade, other_rank=ranks.get(d.doc)

@@ -294,9 +294,9 @@ class _Asker:
         if isinstance(retriever, ShowsStages):
             return _ByStage.of(retriever.search_stages(text, corpus=corpus, k=self.depth))
         n_candidates = getattr(retriever, "n_candidates", None)
-        if not isinstance(retriever, Staged) or not isinstance(n_candidates, int):
+        if not isinstance(retriever, Staged) or type(n_candidates) is not int:
             return retriever.search(text, corpus=corpus, k=self.depth)
-        found = retriever.first_stage(text, corpus=corpus, k=max(n_candidates, self.depth))
+        found = retriever.first_stage(text, corpus=corpus, k=n_candidates)
         candidates = read_documents(found, self._known(query))
         reranked = retriever.rerank(text, candidates, k=self.depth)
         return _ByStage({"candidates": candidates, "reranked": reranked})

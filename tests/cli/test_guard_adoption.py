@@ -226,9 +226,6 @@ def test_the_workflow_asks_the_pinned_queries_and_no_more(branch):
     codes, summary = run_workflow(branch)
     assert list(codes.values()) == [0, 0, 0]
     assert "Paired over 30 pinned queries" in summary
-    # A run of the list alone names it, so that the workflow can.
-    branch.call(*COMMANDS[1].split(), *pinned)
-    branch.call("retrieval-eval", "search", "guard", "--init", "again", "--force", code=2)
 
 
 def test_the_workflow_shows_that_queries_failed(branch):
@@ -321,8 +318,21 @@ def test_nothing_is_overwritten_unless_that_is_meant(begun, capsys):
     assert Path("data/eval/guard.toml").read_text() == "# mine\n"
     assert begun("worse.json", "--force") == 0
     assert json.loads(Path("data/eval/baseline.json").read_bytes())["label"] == "worse"
+    # A retriever is not even asked.
+    assert begun("--retriever", "none:such") == 3
+    assert "would be overwritten" in capsys.readouterr().err
     # Without a run the thresholds are those of the baseline that is there.
     assert begun("--force", "--json") == 0
+
+
+def test_a_workflow_is_written_where_it_is_found(begun, capsys, monkeypatch):
+    Path(".git").mkdir()
+    below = Path("below").resolve()
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert begun("../run.json", "--workflow", "github") == 3
+    assert "is inside the repository" in capsys.readouterr().err
+    assert not list(below.iterdir())
 
 
 def test_files_are_written_whole_or_not_at_all(begun, capsys):
@@ -337,6 +347,13 @@ def test_files_are_written_whole_or_not_at_all(begun, capsys):
         (lambda made: made["queries"].pop(), 2, "truncated"),
         (lambda made: made["queries"][0].update(status="failed", error="no"), 2, "failed"),
         (lambda made: made.update(queries=[]), 2, "it holds no query"),
+        (
+            lambda made: made["run"].update(
+                pinned={"name": "p.txt", "n_queries": 10, "fingerprint": "0" * 64}
+            ),
+            2,
+            "it asked the list p.txt; name it with --queries",
+        ),
     ],
 )
 def test_a_run_without_a_verdict_is_no_beginning(begun, capsys, change, code, words):

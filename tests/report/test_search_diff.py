@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,16 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import SearchDiff, assets, build_diff, index, load_diff, loading, render
+from retrieval_eval.report import (
+    SearchDiff,
+    assets,
+    build_diff,
+    index,
+    load_diff,
+    loading,
+    query_pages,
+    render,
+)
 from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.building import write_search_tables
@@ -17,10 +27,13 @@ from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.query_pages import write_pages
+from retrieval_eval.report.query_pages import shown_names, write_pages
 from retrieval_eval.report.side_by_side import ranking_table
 from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.diff_text import diff_markdown, summary_sentences
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.rendering import to_comment
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.paired_change import moved_between
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
@@ -140,6 +153,26 @@ def test_failed_refused_and_absent_queries_are_no_zeros(tmp_path):
     assert "b (failed)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
 
 
+def test_pages_of_many_queries_hold_those_that_failed_and_moved_most(tmp_path, monkeypatch):
+    monkeypatch.setattr(query_pages, "MOST_QUERIES", 3)
+    after = [*ordinary(10), failed("q10"), query("new")]
+    after[4]["metrics"]["RR"] = 0.0
+    after[7]["metrics"]["RR"] -= 0.01
+    before, later = artefact(label="a"), artefact(after, label="b")
+    found = made(before, later, accept=("queries",))
+    names, _ = shown_names(found.runs[1], found.runs[0], both=True)
+    assert names == ["q04", "q07", "q10"]
+    ((_, meaning), _) = write_pages(found, tmp_path, title="made")
+    assert meaning == "3 queries with rankings and grades"
+    page = (tmp_path / "queries.html").read_text(encoding="utf-8")
+    assert "these pages have 3 of 13" in page
+    assert "Chosen: those that failed, then those that moved" in page
+    monkeypatch.undo()
+    write_pages(found, tmp_path, title="made")
+    # The query that only run A was asked is there too, as such.
+    assert "b (not asked)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
+
+
 def test_fields_of_the_set_up_and_what_labels_did_are_shown():
     old = gold_set(gold_query("q1", {"a": 1, "b": 1}))
     new = gold_set(gold_query("q1", {"a": 1, "b": 0}))
@@ -189,6 +222,9 @@ def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
     a, b = found.runs
     n = len(moved_between(a, b))
     assert n == found.document.n_queries_moved == found.queries["is_moved"].sum() == 2
+    ruling = check([b], [a], shipped_thresholds(), today=date(2026, 1, 1))
+    assert ruling.n_queries_moved == n
+    assert f"{n} queries moved. " in to_comment(ruling)
     assert compare_with_baseline(a, b, seed=1).delta.n_queries_moved == n
     shown = Shown(found)
     assert f"{n} queries moved" in shown.badges()["Change"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -148,6 +148,7 @@ def plan_adoption(
     }
     notes = [_repeatability(document)]
     if with_workflow:
+        _check_top(root)
         text = workflow_text(document, gold=gold, root=root, queries=queries)
         files[root / WORKFLOW] = text.encode()
         tool = tool_files(root)
@@ -157,6 +158,15 @@ def plan_adoption(
         if names:
             notes.append(f"the job needs these variables of the environment: {', '.join(names)}")
     return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
+
+
+def _check_top(root: Path) -> None:
+    """Refuse a folder inside a repository: its workflows would not be found there."""
+    here = root.resolve()
+    if not is_there(here / ".git") and (
+        top := next((path for path in here.parents if is_there(path / ".git")), None)
+    ):
+        raise BadInputError(f"{here} is inside the repository {top}; run it there: cd {top}")
 
 
 def _of_slices(rows: Sequence[Threshold], slices: Sequence[str]) -> list[Threshold]:
@@ -198,13 +208,19 @@ def write_adoption(adoption: Adoption, *, force: bool = False) -> list[Path]:
         When a file is there with other content, unless ``force``, or cannot be written.
     """
     changed = {p: data for p, data in adoption.files.items() if not _holds(p, data)}
-    if not force and (there := [str(path) for path in changed if is_there(path)]):
+    if not force:
+        refuse_overwriting(changed)
+    write_atomically(changed)
+    return list(changed)
+
+
+def refuse_overwriting(paths: Iterable[Path]) -> None:
+    """Raise `BadInputError` that names the files that are there already."""
+    if there := [str(path) for path in paths if is_there(path)]:
         raise BadInputError(
             f"nothing was written, because {', '.join(there)} would be overwritten; "
             "--force overwrites"
         )
-    write_atomically(changed)
-    return list(changed)
 
 
 def _holds(path: Path, data: bytes) -> bool:

@@ -59,7 +59,7 @@ from retrieval_eval.search.noise_level import (
     runs_needed,
 )
 from retrieval_eval.search.null_systems import null_notes
-from retrieval_eval.search.paired_change import Resampling
+from retrieval_eval.search.paired_change import Resampling, moved_between
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.trust import trust_of
 from retrieval_eval.stats.intervals import clopper_pearson
@@ -197,6 +197,7 @@ def check(
         baseline=_side(sides[1]),
         confidence=settings.confidence,
         n_pinned=len(scope) if scope is not None else asked.n_queries if asked else None,
+        n_moved=None if faults else len(moved_between(baselines[0], run, scope)),
         policy=digests,
     )
 
@@ -298,6 +299,7 @@ def _verdict(
     baseline: GuardedRun | None = None,
     confidence: float | None = None,
     n_pinned: int | None = None,
+    n_moved: int | None = None,
     policy: GuardPolicy | None = None,
 ) -> GuardRuling:
     verdict = _overall(rows, reasons)
@@ -322,6 +324,7 @@ def _verdict(
         confidence=confidence,
         n_pinned=n_pinned,
         rows=tuple(rows),
+        n_queries_moved=n_moved,
         policy=policy,
     )
 

@@ -393,7 +393,9 @@ def _list(sentences: Sequence[str]) -> str:
 def _foot(verdict: GuardRuling) -> str:
     policy = verdict.policy
     digest = "" if policy is None else f"\n\nPolicy: `{policy.digest}`"
-    return f"{_compared(verdict)}{escaped(method(verdict))}{digest}"
+    n = verdict.n_queries_moved
+    moved = "" if n is None else f"{counted(n, 'query')} moved. "
+    return f"{_compared(verdict)}{moved}{escaped(method(verdict))}{digest}"
 
 
 def _folded(title: str, body: str) -> str:

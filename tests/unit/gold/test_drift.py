@@ -142,7 +142,7 @@ def test_short_texts_and_equal_texts():
 
 def test_digest_and_drift_on_the_command_line(demo, tmp_path, capsys):
     path, corpus = tmp_path / "gold-set.jsonl", tmp_path / "corpus.jsonl"
-    write_gold_set(path, load_gold_set(demo.gold).queries)
+    write_gold_set(path, load_gold_set(demo.gold).queries[:12])
     before = path.read_bytes()
     files = ["--gold", str(path), "--corpus-file", str(demo.corpus)]
     assert run(["gold", "drift", *files]) == 2
@@ -152,15 +152,20 @@ def test_digest_and_drift_on_the_command_line(demo, tmp_path, capsys):
     assert run(["gold", "digest", *files]) == 0
     assert path.read_bytes() == written
     assert run(["gold", "drift", *files]) == 0
-    old = read_corpus(demo.corpus).documents
-    corpus.write_bytes(corpus_bytes([replace(old[0], text="new words"), *old[1:]]))
+    query = load_gold_set(path).queries[0]
+    changed_key = query.corpus, next(iter(query.digests))
+    new = [
+        replace(doc, text="new words") if (doc.corpus, doc.id) == changed_key else doc
+        for doc in read_corpus(demo.corpus).documents
+    ]
+    corpus.write_bytes(corpus_bytes(new))
     capsys.readouterr()
     changed = [*files[:3], str(corpus)]
-    code = run(["gold", "drift", *changed, "--json"])
+    assert run(["gold", "drift", *changed, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    labelled = {doc for query in load_gold_set(path).queries for doc in query.digests}
-    assert code == int(old[0].id in labelled)
-    assert {one["doc"] for one in found["documents"]} <= {old[0].id}
+    assert {(one["corpus"], one["doc"], one["drift"]) for one in found["documents"]} == {
+        (*changed_key, "changed")
+    }
     assert run(["gold", "digest", *changed, "--renew"]) == 0
     assert run(["gold", "drift", *changed]) == 0
 

@@ -36,7 +36,7 @@ class Reranked:
     n_candidates = 5
 
     def first_stage(self, query, *, corpus, k):
-        assert k == 50 or query == ""
+        assert k == self.n_candidates
         return [(doc, 1.0) for doc in "abcde"]
 
     def rerank(self, query, docs, *, k):
