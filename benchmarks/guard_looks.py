@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from simulated_draws import generator
 
 from retrieval_eval.search.guard.rule import BREACH, decide, harm_test
-from retrieval_eval.search.noise_level import NoiseLevel, noise_test, run_to_run
+from retrieval_eval.search.noise_level import NoiseLevel, noise_of_part, noise_test, run_to_run
 from retrieval_eval.stats.harm_power import Moves, power_of_flips
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.stats.sequential import level_at_look
@@ -183,8 +183,8 @@ def looks_means_row(system: str, share: float, n: int, n_runs: int, studies: int
 def slices_row(points: float, system: str, share: float, n: int, studies: int) -> Row:
     """Return alarms with a threshold on the worst of three slices, and drops in one of them.
 
-    The rule is the shipped one: noise decides the rows of all queries, significance the slices,
-    and of a deterministic system the thresholds alone.
+    The rule is the shipped one: noise decides, in slices that which follows from the noise of all
+    queries, and of a deterministic system the thresholds alone.
     """
     g = generator("guard", "slices", points, system, share, n)
     limit = LIMITS["P@5"]
@@ -211,9 +211,10 @@ def slices_row(points: float, system: str, share: float, n: int, studies: int) -
         ]
         parts = [harms[0][slice_of == i] for i in range(SLICES)]
         for part in parts:
-            mean = float(part.mean())
-            by_queries = harm_test(part, seed=study, n_resamples=N_RESAMPLES)[0]
-            p_values.append(float(mean <= 0) if is_still else by_queries)
+            error = harm_test(part, seed=study, n_resamples=N_RESAMPLES)[1]
+            level = levels[0] if is_still else noise_of_part(levels[0], len(part), error)
+            test = noise_test(float(part.mean()), [level], (1, 1), is_deterministic=is_still)
+            p_values.append(test.p_value)
         means = [float(harm.mean()) for harm in (*harms, *parts)]
         limits = [*LIMITS.values(), *[limit] * SLICES]
         codes = decide(means, limits, p_values, np.ones(len(means)), 9).codes == BREACH

@@ -220,9 +220,9 @@ TABLES = [
     Table(
         "The promise for the worst slice",
         "Each query belongs to one of three slices at random, and P@5 has its threshold on all "
-        "queries and on the worst slice. The shipped rule with a noise file of 10 repeats, which "
-        "decides on all queries and not on slices; there significance does, and for a "
-        "deterministic system the threshold alone. Alarms, or a drop in one slice that makes so "
+        "queries and on the worst slice. The shipped rule with a noise file of 10 repeats, from "
+        "which the noise of the slices follows; for a deterministic system the threshold alone "
+        "decides. Alarms, or a drop in one slice that makes so "
         "many points over all queries, in %: any row, P@5 of all queries, and its worst slice.",
         "points | systems | noise | queries | any row | all queries | worst slice",
         slices_row,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from retrieval_eval.model.noise import DetectablePoints, QuerySampling, RunToRun
 from retrieval_eval.search.named_metrics import Share
@@ -195,6 +196,47 @@ def noise_band(*levels: NoiseLevel, is_deterministic: bool) -> float:
     n_runs = sum(level.n_runs for level in levels)
     unseen = POINTS / min(level.n_queries for level in levels) / math.sqrt(n_runs)
     return math.hypot(seen, unseen)
+
+
+def noise_of_part(level: NoiseLevel, n_queries: int, pair_error_points: float) -> NoiseLevel:
+    """Return the run-to-run noise of a part of the queries, from that of all of them.
+
+    What moves whole runs is as large in a part as in the whole. What moves single queries averages
+    out over fewer of them: by the root of the ratio if it is as large in the part as elsewhere, by
+    the ratio if all of it is in the part. Between these two, it is what the compared pair of runs
+    shows in the part itself. Never less than for all queries.
+
+    Parameters
+    ----------
+    level
+        The noise over all queries.
+    n_queries
+        Queries of the part.
+    pair_error_points
+        Standard error of the mean difference between the two compared runs over the part; infinite
+        where it is not known.
+
+    Examples
+    --------
+    >>> whole = run_to_run(np.array([[1.0, 0.0, 0.5, 0.5], [1.0, 0.5, 0.5, 0.5]]))
+    >>> parts = [noise_of_part(whole, 1, error) for error in (0.0, math.inf)]
+    >>> [round(part.sd_points / whole.sd_points, 3) for part in (whole, *parts)]
+    [1.0, 2.0, 4.0]
+    """
+    ratio = max(level.n_queries / n_queries, 1.0)
+    usual = level.sd_by_query_points
+    by_query = min(max(usual * math.sqrt(ratio), pair_error_points / math.sqrt(2.0)), usual * ratio)
+    # What the runs vary by beyond what independent queries would.
+    in_common = max(level.sd_of_runs_points**2 - usual**2, 0.0)
+    return replace(
+        level,
+        n_queries=n_queries,
+        sd_points=max(level.sd_points, math.sqrt(in_common + by_query**2)),
+        sd_of_runs_points=math.sqrt(in_common + by_query**2),
+        sd_by_query_points=by_query,
+        largest_delta_points=level.largest_delta_points * ratio,
+        step_points=level.step_points * ratio,
+    )
 
 
 def beyond_noise(

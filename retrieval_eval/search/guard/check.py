@@ -55,6 +55,7 @@ from retrieval_eval.search.noise_level import (
     MOST_RUNS,
     NoiseLevel,
     beyond_noise,
+    noise_of_part,
     noise_test,
     runs_needed,
 )
@@ -408,7 +409,8 @@ class Noise:
     """The noise that a guard may use: a noise document, or in a sentence why there is none.
 
     ``is_of_all`` tells whether it was measured over the very queries the guard looks at; the noise
-    of a deterministic system holds for any part of them. ``judge_faults`` say why it does not hold
+    of a slice follows from it (`noise_of_part`), and that of a deterministic system holds for any
+    queries. ``judge_faults`` say why it does not hold
     for the claims. Where a side has several runs, ``sides`` shows noise too.
     """
 
@@ -435,10 +437,8 @@ class Noise:
             )
         if self.judge_faults and BLOCK_OF.get(name, ("",))[0] == "claims":
             return f"noise was measured differently: {self.judge_faults[0]}"
-        if found.band_points == 0 or (self.is_of_all and m.threshold.part is None):
+        if found.band_points == 0 or self.is_of_all:
             return None
-        if m.threshold.part is not None:
-            return f"noise was measured over all queries, which says little of {m.threshold.part}"
         return "noise was measured over other queries; `search noise --queries` takes a pinned list"
 
     def level(self, m: Measured) -> NoiseLevel | None:
@@ -450,11 +450,14 @@ class Noise:
         if self.document is None or self.gap(m) is not None or (m.spreads and not is_of_same):
             return None
         found = self.document.metrics[m.threshold.metric]
-        return NoiseLevel(
+        level = NoiseLevel(
             n_runs=self.document.n_runs,
             n_queries=found.n_queries,
             **structs.asdict(found.run_to_run),
         )
+        if m.threshold.part is None or not m.n_pairs or not found.band_points:
+            return level
+        return noise_of_part(level, m.n_pairs, m.error_points)
 
     @property
     def is_repeatable(self) -> bool:

@@ -12,6 +12,7 @@ from retrieval_eval.search.noise_level import (
     detectable_changes,
     error_of_means,
     noise_band,
+    noise_of_part,
     query_sampling,
     run_to_run,
     runs_needed,
@@ -48,6 +49,30 @@ def test_no_noise_is_exactly_none():
     assert found.is_deterministic
     assert query_sampling(table, SETTINGS).delta_sd_points == 0.0
     assert noise_band(found, is_deterministic=True) == 0.0
+
+
+def test_the_noise_of_a_part_keeps_what_runs_have_in_common():
+    rng = np.random.default_rng(1)
+    # Runs vary by 10 points as a whole, single queries by 40.
+    whole = run_to_run(rng.normal(0, 0.1, (200, 1)) + rng.normal(0, 0.4, (200, 400)))
+    part = noise_of_part(whole, 25, 0.0)
+    assert part.sd_points == pytest.approx(math.hypot(10, 40 / math.sqrt(25)), rel=0.1)
+    assert (part.n_queries, part.n_runs) == (25, 200)
+    assert part.step_points == pytest.approx(16 * whole.step_points)
+    # What the pair shows counts between even noise and all of it in the part.
+    shown = [noise_of_part(whole, 25, math.sqrt(2) * e).sd_by_query_points for e in (9, 11, 1e9)]
+    assert shown == pytest.approx([9, 11, 16 * whole.sd_by_query_points])
+    assert noise_of_part(whole, 400, math.inf).sd_points == pytest.approx(whole.sd_points)
+
+
+def test_a_part_is_never_quieter_than_the_whole():
+    # Queries cancel, so the runs' means do not vary.
+    table = np.array([[1.0, 0.0] * 20, [0.0, 1.0] * 20])
+    level = run_to_run(table)
+    assert noise_of_part(level, 10, 0.0).sd_points == pytest.approx(2 * level.sd_points)
+    still = run_to_run(np.ones((4, 50)))
+    assert noise_of_part(still, 10, 5.0).sd_points == 0
+    assert noise_band(noise_of_part(still, 10, 5.0), is_deterministic=False) == 5.0
 
 
 def test_the_step_is_the_least_a_query_can_move():
