@@ -202,9 +202,9 @@ def noise_of_part(level: NoiseLevel, n_queries: int, pair_error_points: float) -
     """Return the run-to-run noise of a part of the queries, from that of all of them.
 
     What moves whole runs is as large in a part as in the whole. What moves single queries averages
-    out over fewer of them: by the root of the ratio if it is as large in the part as elsewhere, by
-    the ratio if all of it is in the part. Between these two, it is what the compared pair of runs
-    shows in the part itself. Never less than for all queries.
+    out less over fewer of them: it is larger by the root of the ratio of their numbers, or as large
+    as the compared pair of runs shows it in the part itself, if that is more. Never less than for
+    all queries.
 
     Parameters
     ----------
@@ -213,8 +213,8 @@ def noise_of_part(level: NoiseLevel, n_queries: int, pair_error_points: float) -
     n_queries
         Queries of the part.
     pair_error_points
-        Standard error of the mean difference between the two compared runs over the part; infinite
-        where it is not known.
+        Standard error of the mean difference between the two compared runs over the part. Infinite
+        where it is not known: all noise by query is then taken to be in the part.
 
     Examples
     --------
@@ -225,7 +225,8 @@ def noise_of_part(level: NoiseLevel, n_queries: int, pair_error_points: float) -
     """
     ratio = max(level.n_queries / n_queries, 1.0)
     usual = level.sd_by_query_points
-    by_query = min(max(usual * math.sqrt(ratio), pair_error_points / math.sqrt(2.0)), usual * ratio)
+    shown = pair_error_points / math.sqrt(2.0)
+    by_query = max(usual * math.sqrt(ratio), shown) if math.isfinite(shown) else usual * ratio
     # What the runs vary by beyond what independent queries would.
     in_common = max(level.sd_of_runs_points**2 - usual**2, 0.0)
     return replace(

@@ -59,9 +59,11 @@ def test_the_noise_of_a_part_keeps_what_runs_have_in_common():
     assert part.sd_points == pytest.approx(math.hypot(10, 40 / math.sqrt(25)), rel=0.1)
     assert (part.n_queries, part.n_runs) == (25, 200)
     assert part.step_points == pytest.approx(16 * whole.step_points)
-    # What the pair shows counts between even noise and all of it in the part.
-    shown = [noise_of_part(whole, 25, math.sqrt(2) * e).sd_by_query_points for e in (9, 11, 1e9)]
-    assert shown == pytest.approx([9, 11, 16 * whole.sd_by_query_points])
+    # What the pair shows counts where it is more; where it shows nothing, all noise is in the part.
+    shown = [noise_of_part(whole, 25, math.sqrt(2) * e).sd_by_query_points for e in (1, 11)]
+    assert shown == pytest.approx([4 * whole.sd_by_query_points, 11])
+    unknown = noise_of_part(whole, 25, math.inf)
+    assert unknown.sd_by_query_points == pytest.approx(16 * whole.sd_by_query_points)
     assert noise_of_part(whole, 400, math.inf).sd_points == pytest.approx(whole.sd_points)
 
 
@@ -70,9 +72,8 @@ def test_a_part_is_never_quieter_than_the_whole():
     table = np.array([[1.0, 0.0] * 20, [0.0, 1.0] * 20])
     level = run_to_run(table)
     assert noise_of_part(level, 10, 0.0).sd_points == pytest.approx(2 * level.sd_points)
-    still = run_to_run(np.ones((4, 50)))
-    assert noise_of_part(still, 10, 5.0).sd_points == 0
-    assert noise_band(noise_of_part(still, 10, 5.0), is_deterministic=False) == 5.0
+    still = noise_of_part(run_to_run(np.ones((4, 50))), 10, 0.0)
+    assert (still.sd_points, noise_band(still, is_deterministic=False)) == (0, 5)
 
 
 def test_the_step_is_the_least_a_query_can_move():

@@ -231,12 +231,17 @@ def test_a_part_has_the_noise_of_the_whole_and_more(tmp_path, rule):
     thresholds = thresholds_of(tmp_path, *rows, rule=rule)
     found = check([run], [base], thresholds, today=date(2026, 1, 10), noise=document).rows
     assert [row.decided_by for row in found] == ["noise", "noise"]
-    # Eight of ten queries lose a fifth, which varies by more than any noise by query that the file
-    # has; so the noise is that of a file whose noise by query is all in these ten.
-    by_query, in_common, unseen = 4 * 0.3, 0.4, 100 / 10 / math.sqrt(10)
-    band = math.hypot(by_query, in_common, unseen)
+    # Eight of ten queries lose a fifth, so the pair shows more noise by query than the file.
+    by_query = 20 * math.sqrt(0.8 * 0.2 / 9) / math.sqrt(2)
+    band = math.hypot(by_query, 0.4, 100 / 10 / math.sqrt(10))
     assert found[0].p_value == pytest.approx(t.sf(16 / band / math.sqrt(2), 9))
     assert [row.verdict for row in found] == ["breach", "pass"]
+    level = replace(level, sd_by_query_points=3.0, sd_of_runs_points=5.0)
+    document.metrics["P@5"] = replace(metric, run_to_run=level)
+    found = check([run], [base], thresholds, today=date(2026, 1, 10), noise=document).rows
+    band = math.hypot(2 * 3.0, 4.0, 100 / 10 / math.sqrt(10))
+    assert found[0].p_value == pytest.approx(t.sf(16 / band / math.sqrt(2), 9))
+    assert found[0].verdict == "no_verdict"
 
 
 def test_noise_of_other_queries_says_nothing_of_a_part(tmp_path):
