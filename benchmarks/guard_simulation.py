@@ -127,9 +127,10 @@ READING = """
   queries that all move down are chance to any test over queries. With 200 unanswerable queries a
   drop of ten points is caught by every rule.
 - **The worst slice** finds drops that all queries hide: one point over all queries, all of it in
-  one slice, is three points there. But noise is measured over all queries, so significance decides
-  on slices, and it takes a run that is bad as a whole for a drop. For such systems compare means of
-  several runs, or leave slices out.
+  one slice, is three points there. The noise of a slice follows from that of all queries, so a run
+  that is bad as a whole is not taken for a drop. That has the price it has for all queries: where
+  runs are good or bad as a whole, a drop in a slice is missed that is no larger than their noise.
+  For such systems compare means of several runs, which measure the noise of each slice.
 - **A hundred commits against one baseline** are a hundred chances of a false alarm. With a level of
   its own for each guard, any alarm is common even where noise is even; a deterministic system has
   none. With `looks` the promise holds for all of them together where queries vary independently.
