@@ -11,6 +11,8 @@ from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.noise_level import noise_test, run_to_run
 from retrieval_eval.search.plan import plan_sentences
 from retrieval_eval.stats.harm_power import Moves, power_beyond_noise, power_of_flips
+from tests.guards import drop, run_with, thresholds_of
+from tests.plain_runs import noise
 
 STUDIES = 600
 
@@ -117,3 +119,19 @@ def test_a_drop_that_the_threshold_allows_has_no_plan(tmp_path):
 def test_numbers_that_no_guard_has_are_refused(given, message):
     with pytest.raises(BadInputError, match=message):
         plan_search(**given)
+
+
+def test_a_plan_of_a_slice_takes_the_noise_that_follows_for_it(tmp_path):
+    runs = [run_with([place, *[3] * 39]) for place in (1, 3, 2)]
+    document = noise(runs, generated_at="2026-01-04T00:00:00Z", seed=1)
+    rows = [drop("P@5", 0.5), drop("P@5", 0.5, "slice = {corpus = 'docs'}")]
+    thresholds = thresholds_of(tmp_path, *rows, rule="threshold_and_real")
+    known = {"thresholds": thresholds, "noise": document, "points": 5.0}
+    whole, part = plan_search(**known).metrics
+    # Without a pair of runs a slice is as noisy as other queries; its size is not known.
+    assert (part.decided_by, part.n_queries) == ("noise", whole.n_queries)
+    assert (whole.n_asked, part.n_asked) == (whole.n_queries, None)
+    # What a pair shows of single queries adds to the noise of a slice.
+    whole, part = plan_search(**known, moved=0.3).metrics
+    assert part.n_queries > whole.n_queries
+    assert plan_search(**known, n_runs=3).metrics[1].n_queries is not None
