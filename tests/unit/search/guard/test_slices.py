@@ -12,6 +12,7 @@ from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.rendering import to_comment, to_text
 from retrieval_eval.search.guard.rule import BREACH, decide, harm_test
 from retrieval_eval.search.guard.thresholds import Part
+from retrieval_eval.search.noise_level import noise_of_part, noise_test, run_to_run
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import check, noise
 from tests.searches import written
@@ -119,3 +120,25 @@ def test_slices_cause_few_alarms_where_nothing_changed():
         alarms += BREACH in found.codes
     # At most 5 %; twice the standard error above it is 7.5 %.
     assert alarms / n <= 0.075
+
+
+def test_slices_cause_few_alarms_where_whole_runs_are_good_or_bad():
+    rng = np.random.default_rng(1)
+    studies, n, size = 400, 120, 30
+    alarms = np.zeros((studies, 2), bool)
+    for study in range(studies):
+        # Ten runs of the noise file, and the pair that is compared.
+        runs = rng.normal(0, 2, (12, 1)) + rng.normal(0, 8, (12, n))
+        level, harms = run_to_run(runs[:10] / 100), (runs[10] - runs[11]).reshape(-1, size)
+        tests = [harm_test(part, seed=1, n_resamples=500) for part in harms]
+        levels = [noise_of_part(level, size, error) for _, error in tests]
+        means = harms.mean(axis=1)
+        by_noise = [
+            noise_test(float(mean), [of_part], (1, 1), is_deterministic=False).p_value
+            for mean, of_part in zip(means, levels, strict=True)
+        ]
+        for way, p in enumerate([by_noise, [p for p, _ in tests]]):
+            found = decide(means, [0.5] * len(means), p, np.ones(len(means)), 9)
+            alarms[study, way] = BREACH in found.codes
+    by_noise, by_queries = alarms.mean(axis=0)
+    assert by_noise <= 0.05 < 0.1 < by_queries
