@@ -26,6 +26,7 @@ SCHEMAS: Final[dict[str, str]] = {
 """Artefact kind to schema file."""
 
 _VERSION = re.compile(r"^(\d+)\.(\d+)(?:\.\d+)?$")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T")
 _MAJOR = re.compile(r"\s*[vV]?(\d{1,9})(?!\d)")
 
 
@@ -49,6 +50,9 @@ def load_schema(kind: str) -> dict[str, Any]:
 def check_version(document: Any, name: str) -> None:
     """Raise :class:`SchemaError` unless ``document`` has a supported ``schema_version``.
 
+    A ``generated_at`` of the form of a moment must be one of the calendar, such as no 30 February:
+    documents are ordered by it.
+
     Parameters
     ----------
     document
@@ -60,6 +64,12 @@ def check_version(document: Any, name: str) -> None:
     version = document.get("schema_version") if isinstance(document, dict) else None
     if not isinstance(version, str) or _VERSION.match(version) is None:
         raise SchemaError(f"{name}: /schema_version: expected a version such as '{SCHEMA_VERSION}'")
+    moment = document.get("generated_at")
+    if isinstance(moment, str) and _MOMENT.match(moment) is not None:
+        try:
+            datetime.fromisoformat(moment).astimezone(UTC)
+        except (ValueError, OverflowError) as error:
+            raise SchemaError(f"{name}: /generated_at: {moment!r} is no moment ({error})") from None
 
 
 def refuse_other_major(document: Any, name: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import replace_bytes, rights_of
+from retrieval_eval.io.files import is_device, replace_bytes, rights_of
 
 
 def write_atomically(files: Mapping[Path, bytes]) -> None:
@@ -31,7 +31,13 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
     """
     try:
         with ExitStack() as stack:
-            staged = {path: _stage(path, data, stack) for path, data in files.items()}
+            staged = {
+                path: _stage(path, data, stack)
+                for path, data in files.items()
+                if not is_device(path)
+            }
+            for path in files.keys() - staged.keys():
+                replace_bytes(path, files[path])
             for path, temporary in staged.items():
                 temporary.replace(path)
     except OSError as error:

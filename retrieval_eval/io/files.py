@@ -55,6 +55,7 @@ class Line:
 
 
 _MOST_HELD: Final = 32 << 20
+_DEVICES: Final = ("/dev", "/dev/fd")
 """Bytes of files that are kept within one :func:`reading_once`; what is larger is read again."""
 
 
@@ -393,8 +394,12 @@ def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
 def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Do what :func:`write_bytes` does, but raise ``OSError`` unchanged.
 
-    Until the file is complete only its owner may open it.
+    Until the file is complete only its owner may open it. A device (`is_device`) is written to.
     """
+    if is_device(path):
+        with path.open("wb") as stream:
+            stream.write(data)
+        return
     mode = rights_of(path) if mode is None else mode
     path.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{path.name[:80]}.{os.getpid()}."
@@ -410,6 +415,15 @@ def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def is_device(path: Path) -> bool:
+    """Return whether a path is a device such as ``/dev/stdout``, which no file may replace.
+
+    Only what lies in the folders of devices counts: anywhere else, such as among runs, a pipe may
+    be planted, and opening it would wait forever.
+    """
+    return str(path.absolute().parent) in _DEVICES and path.exists()
 
 
 def rights_of(path: Path) -> int:

@@ -10,6 +10,7 @@ from retrieval_eval.model.meta import (
     Count,
     GeneratedAt,
     Moment,
+    NonNegative,
     Positive,
     Record,
     SchemaVersion,
@@ -29,7 +30,7 @@ class RepeatedRun(Record, frozen=True, kw_only=True):
 class NoiseSettings(Record, frozen=True, kw_only=True):
     """How it was resampled."""
 
-    seed: Annotated[int, about("Seed of resampling")]
+    seed: Annotated[Count, about("Seed of resampling")]
     n_resamples: Annotated[Positive, about("Number of resamples")]
     confidence: Annotated[float, about("Coverage of the intervals")]
 
@@ -37,19 +38,23 @@ class NoiseSettings(Record, frozen=True, kw_only=True):
 class RunToRun(Record, frozen=True, kw_only=True):
     """Between runs of one system on the same queries, in points."""
 
-    sd_points: Annotated[float, about("The larger of the next two")]
-    sd_of_runs_points: Annotated[float, about("Standard deviation of the runs' values")]
-    sd_by_query_points: Annotated[float, about("Its value if queries varied independently")]
-    largest_delta_points: Annotated[float, about("Largest distance between two runs")]
-    step_points: Annotated[float, about("The smallest step by which one query can move the metric")]
+    sd_points: Annotated[NonNegative, about("The larger of the next two")]
+    sd_of_runs_points: Annotated[NonNegative, about("Standard deviation of the runs' values")]
+    sd_by_query_points: Annotated[NonNegative, about("Its value if queries varied independently")]
+    largest_delta_points: Annotated[NonNegative, about("Largest distance between two runs")]
+    step_points: Annotated[
+        NonNegative, about("The smallest step by which one query can move the metric")
+    ]
     is_deterministic: Annotated[bool, about("No query changed in any run; the noise is exactly 0")]
 
 
 class QuerySampling(Record, frozen=True, kw_only=True):
     """From resampling queries, in points."""
 
-    level_sd_points: Annotated[float, about("Of a run's mean")]
-    delta_sd_points: Annotated[float, about("Of the difference of two runs of the same queries")]
+    level_sd_points: Annotated[NonNegative, about("Of a run's mean")]
+    delta_sd_points: Annotated[
+        NonNegative, about("Of the difference of two runs of the same queries")
+    ]
 
 
 class DetectablePoints(Record, frozen=True, kw_only=True):
@@ -70,12 +75,12 @@ class DetectablePoints(Record, frozen=True, kw_only=True):
 class MetricNoise(Record, frozen=True, kw_only=True):
     """The noise of one metric."""
 
-    n_queries: Annotated[Count, about("Queries with a value in every run")]
+    n_queries: Annotated[Positive, about("Queries with a value in every run")]
     run_to_run: Annotated[
         RunToRun, about("Between runs of one system on the same queries, in points")
     ]
     band_points: Annotated[
-        float,
+        NonNegative,
         about(
             "Run-to-run standard deviation used as the noise level: sd_points, and one query "
             "more that moves its whole step in one run; 0 where a metric of a deterministic "

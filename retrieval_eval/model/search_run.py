@@ -12,6 +12,7 @@ from retrieval_eval.model.meta import (
     NULL,
     Count,
     GeneratedAt,
+    NonNegative,
     Positive,
     Record,
     SchemaVersion,
@@ -81,7 +82,7 @@ class RunSettings(Record, frozen=True, kw_only=True):
         Literal["zero"], about("An answerable query without documents scores 0")
     ]
     measures: Annotated[tuple[str, ...], about("Measures, in reading order")]
-    seed: Annotated[int, about("Seed of resampling")]
+    seed: Annotated[Count, about("Seed of resampling")]
     n_resamples: Annotated[Positive, about("Number of resamples")]
     confidence: Annotated[Annotated[float, Meta(gt=0, lt=1)], about("Coverage of the intervals")]
 
@@ -125,7 +126,7 @@ class TrustSample(Record, frozen=True, kw_only=True):
     """The queries that were asked a second time."""
 
     n_wanted: Annotated[Count, about("Queries wanted; fewer where fewer were answered")]
-    seed: Annotated[int, about("Seed of the choice")]
+    seed: Annotated[Count, about("Seed of the choice")]
     rule: Annotated[str, about("How they were chosen, in a sentence")]
     is_reopened: Annotated[
         bool,
@@ -271,7 +272,7 @@ class PopularDocument(Record, frozen=True, kw_only=True):
 class NullSystems(Record, frozen=True, kw_only=True):
     """What systems without skill would get on the same queries and labels."""
 
-    seed: Annotated[int, about("Seed of the permutations")]
+    seed: Annotated[Count, about("Seed of the permutations")]
     n_permutations: Annotated[
         Positive, about("Other queries whose labels each query is scored with, at most")
     ]
@@ -347,7 +348,7 @@ class QueryResult(Record, frozen=True, kw_only=True):
         about("Why it failed, by code; absent where it did not", unit="code"),
     ] = None
     seconds: Annotated[
-        float | None,
+        NonNegative | None,
         about(
             "Wall time until the answer was there, retries included. Null in runs of earlier"
             " versions, in a baseline, and where several queries were asked with one request",

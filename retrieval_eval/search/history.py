@@ -609,7 +609,7 @@ def _quarters(
 
 def _quarter_starts(first: date, last: date) -> Iterator[date]:
     year, quarter = first.year, (first.month - 1) // 3
-    while date(year, 3 * quarter + 1, 1) <= last:
+    while (year, 3 * quarter + 1) <= (last.year, last.month):
         yield date(year, 3 * quarter + 1, 1)
         year, quarter = (year, quarter + 1) if quarter < 3 else (year + 1, 0)
 

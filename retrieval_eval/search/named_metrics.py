@@ -109,10 +109,13 @@ def check_metric_name(name: str) -> str:
     """Return the name of a metric; raises `BadInputError` where there is no such metric."""
     if name not in BLOCK_OF:
         try:
-            parse_measure(name)
+            written = str(parse_measure(name))
         except BadInputError as error:
             known = ", ".join(BLOCK_OF)
             raise BadInputError(f"{error}; other metrics: {known}") from None
+        if written != name:
+            # Under another name a run records nothing, so that nothing would be compared.
+            raise BadInputError(f"{name!r} is written {written!r}")
     return name
 
 

@@ -182,8 +182,8 @@ def _check(
         raise BadInputError(
             f"a standard deviation lies above 0 and up to 100 points, not at {sd:g}"
         )
-    if n_queries is not None and n_queries < 1:
-        raise BadInputError("a guard looks at one query at least")
+    if n_queries is not None and not 1 <= n_queries <= MAX_QUERIES:
+        raise BadInputError(f"a guard looks at one query at least, and at {MAX_QUERIES:,} at most")
     if n_runs < 1:
         raise BadInputError("a side has one run at least")
     if not 0 < power < 1:
@@ -643,7 +643,7 @@ _BY: Final = {
 def _sentences(plan: SearchPlan, row: MetricPlan) -> Iterator[str]:
     what = "a rise" if row.direction == "up is bad" else "a drop"
     drop = f"{what} of {plan.points:g} points"
-    share = f"{plan.power:.0%}".replace("%", " %")
+    share = f"{100 * plan.power:.6g} %"
     if row.reason is not None or row.decided_by is None:
         yield f"{row.name}: no plan: {row.reason}."
         return
@@ -673,8 +673,15 @@ def _sentences(plan: SearchPlan, row: MetricPlan) -> Iterator[str]:
     ends = ""
     if row.detectable_low_points is not None and row.detectable_high_points is not None:
         ends = f" [{row.detectable_low_points:.1f}, {row.detectable_high_points:.1f}]"
-    achieved = f"{row.achieved or 0.0:.0%}".replace("%", " %")
+    achieved = _achieved(row.achieved or 0.0)
     yield (
         f"{row.name}: {stated} {catch} {what} of {row.detectable_points:.1f}{ends} points in "
         f"{share} of guards, and {drop} in {achieved}."
     )
+
+
+def _achieved(share: float) -> str:
+    """Return a share in per cent; what is not certain is not called 100 %, nor is some of it 0 %."""
+    if 0.995 <= share < 1:
+        return "over 99 %"
+    return "under 1 %" if 0 < share < 0.005 else f"{share:.0%}".replace("%", " %")

@@ -61,7 +61,8 @@ def level_at_look(alpha: float, planned: int, look: int = 1) -> float:
         raise ValueError("tests are counted from 1")
     if look <= planned:
         return alpha / (2 * planned)
-    return alpha * planned / (2 * look * (look - 1))
+    # Whole numbers are divided exactly, however large they are.
+    return alpha * (planned / (2 * look * (look - 1)))
 
 
 @dataclass(frozen=True, slots=True)

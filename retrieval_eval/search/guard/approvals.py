@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,12 +82,19 @@ def _from_event(value: Mapping[str, Any]) -> Approvals:
 
 
 def _from_view(value: Mapping[str, Any]) -> Approvals:
-    reviews = sorted(value["reviews"], key=lambda review: str(review["submittedAt"]))
+    # A review that was not submitted has no time, one of an account that is gone no author.
+    submitted = [r for r in value["reviews"] if r["submittedAt"] and r["author"]]
+    reviews = sorted(submitted, key=lambda review: _moment(review["submittedAt"]))
     return _approvals(
         value["author"]["login"],
         value["headRefOid"],
         [(r["author"]["login"], r["state"], r["commit"]["oid"]) for r in reviews],
     )
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _approvals(author: str, commit: str, reviews: Sequence[tuple[str, str, str]]) -> Approvals:

@@ -211,7 +211,7 @@ def _slices_of(table: Table, metric: str) -> tuple[tuple[str, ...], int]:
     given = table.raw("slices")
     least = table.number("min_queries", least=1)
     known = ", ".join(DIMENSIONS)
-    is_list = isinstance(given, list) and all(name in DIMENSIONS for name in given) and given
+    is_list = isinstance(given, list) and all(name in list(DIMENSIONS) for name in given) and given
     if given is not None and (not is_list or len(set(given)) < len(given)):
         table.fault("slices", f"expected a list of some of {known}")
         return (), MIN_QUERIES

@@ -7,6 +7,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import write_bytes
 
 
 def test_all_files_are_written_and_nothing_else(tmp_path):
@@ -39,3 +40,15 @@ def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
         write_atomically({tmp_path / "b": b"new"})
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
     assert (tmp_path / "b").read_bytes() == b"old"
+
+
+def test_a_device_is_written_to_and_stays_one(monkeypatch, tmp_path):
+    device, file = tmp_path / "null", tmp_path / "a"
+    device.symlink_to("/dev/null")
+    monkeypatch.setattr("retrieval_eval.io.files._DEVICES", (str(tmp_path), "/dev"))
+    write_atomically({device: b"1"})
+    write_bytes(device, b"1")
+    assert device.is_char_device()
+    assert not file.exists()
+    with pytest.raises(BadInputError, match="/dev/full: cannot be written"):
+        write_bytes(Path("/dev/full"), b"1")

@@ -235,6 +235,10 @@ def test_a_noise_file_is_checked(tmp_path):
     write_json(path, {**written(found), "n_runs": 1})
     with pytest.raises(BadInputError, match=r"noise\.json: not a valid noise file: /n_runs: 1 is"):
         read_noise(path)
+    metric = {**written(found)["metrics"]["P@5"], "n_queries": 0, "band_points": -1.0}
+    write_json(path, {**written(found), "metrics": {"P@5": metric}})
+    with pytest.raises(BadInputError, match=r"/band_points: -1\.0 is .*/n_queries: 0 is less"):
+        read_noise(path)
     path.write_text("[")
     with pytest.raises(BadInputError, match=r"not a noise file: .*not valid JSON"):
         read_noise(path)

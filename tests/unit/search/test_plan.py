@@ -105,6 +105,12 @@ def test_a_drop_that_the_threshold_allows_has_no_plan(tmp_path):
     assert plan_sentences(found) == ["P@5: no plan: its threshold allows a change of 2 points."]
 
 
+def test_a_share_of_guards_is_not_rounded_to_all_of_them():
+    text = plan_sentences(plan_search(moved=0.1, power=0.999, metrics=["P@5"], n_queries=200))
+    assert "in 99.9 % of guards" in text[0]
+    assert text[1].endswith("2 points in over 99 %.")
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -113,6 +119,7 @@ def test_a_drop_that_the_threshold_allows_has_no_plan(tmp_path):
         ({"sd": -1.0}, "standard deviation"),
         ({"moved": 0.1, "points": 0.0}, "a drop lies above 0"),
         ({"moved": 0.1, "power": 1.0}, "the power lies"),
+        ({"moved": 0.1, "n_queries": 10**30}, "at 1,000,000 at most"),
         ({"moved": 0.1, "metrics": ["P@7"]}, "no threshold bounds the change of P@7"),
     ],
 )

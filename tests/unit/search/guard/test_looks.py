@@ -31,6 +31,7 @@ def test_the_levels_of_all_looks_add_up_to_alpha():
     assert sum(levels) < 0.05
     assert levels[:20] == [0.05 / 40] * 20
     assert levels == sorted(levels, reverse=True)
+    assert level_at_look(0.05, 20, 10**400) == 0
     with pytest.raises(ValueError, match="from 1"):
         level_at_look(0.05, 20, 0)
 

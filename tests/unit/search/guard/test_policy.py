@@ -97,6 +97,14 @@ def excused(folder, approvals, why=WHY):
     return check(*runs, thresholds, today=TODAY, justifications=[why], approvals=approvals)
 
 
+def test_decisions_are_ordered_by_their_moment_in_whatever_zone(tmp_path):
+    refusal = review("ben", "CHANGES_REQUESTED", moment="2026-01-05T09:00:00-05:00")
+    approval = review("ben", "APPROVED", moment="2026-01-05T10:00:00Z")
+    assert record(tmp_path, refusal, approval).approvers == frozenset()
+    gone, draft = {**refusal, "author": None}, {**refusal, "submittedAt": None}
+    assert record(tmp_path, approval, gone, draft).approvers == {"ben"}
+
+
 def test_an_approval_of_the_last_commit_is_verified(tmp_path):
     for approvals in (record(tmp_path, review("ben", "APPROVED")), event(tmp_path)):
         found = excused(tmp_path, [approvals])

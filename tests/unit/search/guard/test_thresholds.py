@@ -91,6 +91,8 @@ def test_relative_per_cent_become_points_of_the_baseline():
         (drop("P@5", 1, "slice = {corpus = 'a', area = 'b'}"), "slice: expected exactly one of"),
         (drop("composite", 1, "slice = {corpus = 'a'}"), "composite has no value for a part"),
         (drop("P@5", 1, "slices = ['team']"), "/slices: expected a list of some of corpus, area"),
+        (drop("P@5", 1, "slices = [['area'], {}]"), "/slices: expected a list of some of corpus"),
+        (drop("P@05", 1), "/threshold/0/metric: 'P@05' is written 'P@5'"),
         (drop("P@5", 1, "slices = []"), "/slices: expected a list of some of corpus"),
         (drop("P@5", 1, "slices = ['area', 'area']"), "/slices: expected a list of some of"),
         (drop("P@5", 1, "slices = ['area']", "slice = {area = 'a'}"), "exclude each other"),
