@@ -270,13 +270,15 @@ def measured_run(
     progress: Progress | None = None,
     on_resume: OnResume | None = None,
     is_repeat: bool = False,
+    gold: GoldSet | None = None,
 ) -> SearchRun:
     """Return the search run of a request, of a repeated one what `run_search` says.
 
     The retriever is opened anew, so that what one run remembers does not answer for the next.
+    ``gold`` is the gold set of the request, where it was read before.
     """
     return run_search(
-        request.gold_path,
+        request.gold_path if gold is None else gold,
         request.retriever,
         options=request.options,
         corpora=request.corpora,

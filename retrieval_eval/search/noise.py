@@ -17,6 +17,7 @@ from typing import Final
 from msgspec.structs import astuple, replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.noise import (
@@ -98,13 +99,14 @@ def repeated_runs(
 
     # The repeats themselves show what a second answer would.
     request = dataclasses.replace(request, ask_twice=0)
+    gold = load_gold_set(request.gold_path)
 
     def one(number: int) -> SearchRun:
         def report(done: int, total: int, name: str) -> None:
             if progress is not None:
                 progress(number * total + done, repeats * total, name)
 
-        return measured_run(request, progress=report, is_repeat=True)
+        return measured_run(request, progress=report, is_repeat=True, gold=gold)
 
     return _sharing(one(number) for number in range(repeats))
 
