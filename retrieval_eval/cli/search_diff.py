@@ -167,8 +167,13 @@ def diff(
         print_json(to_builtins(found))
     else:
         if found.banner is None:
-            known = dict(zip(paths, (first, second), strict=True))
-            _print_guard(guard_of(*paths, noise, known=known) if loaded is None else loaded.guard)
+            at_hand = dict(zip(paths, (first, second), strict=True))
+            ruling = (
+                guard_of(paths[0], paths[1], noise, known=at_hand)
+                if loaded is None
+                else loaded.guard
+            )
+            _print_guard(ruling)
         _print(found)
         _print_latency(first, second)
         if out is not None:
