@@ -136,11 +136,12 @@ def diff(
         "seed": seed,
         "privacy": privacy,
     }
-    first, second = map(load_search_run, paths)
     if report:
         loaded = load_diff(*paths, **given, pages=True)
         found = loaded.document
+        first, second = loaded.runs
     else:
+        first, second = map(load_search_run, paths)
         found = diff_of(
             first,
             second,
@@ -166,7 +167,13 @@ def diff(
         print_json(to_builtins(found))
     else:
         if found.banner is None:
-            _print_guard(guard_of(paths[0], paths[1], noise) if loaded is None else loaded.guard)
+            at_hand = dict(zip(paths, (first, second), strict=True))
+            ruling = (
+                guard_of(paths[0], paths[1], noise, known=at_hand)
+                if loaded is None
+                else loaded.guard
+            )
+            _print_guard(ruling)
         _print(found)
         _print_latency(first, second)
         if out is not None:

@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, Final
 
 # What a spreadsheet would execute as a formula, also after white space, which some drop. Full-width
@@ -56,6 +57,6 @@ def csv_text(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
-    for row in (head, *rows):
+    for row in chain((head,), rows):
         writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
     return buffer.getvalue()

@@ -443,7 +443,12 @@ def load_diff(
         second.run,
         noise=read_noise(floor) if floor else None,
         notices=(*first.notices, *second.notices),
-        guard=guard_of(first.path, second.path, floor),
+        guard=guard_of(
+            first.path,
+            second.path,
+            floor,
+            known={first.path: first.run, second.path: second.run},
+        ),
         pinned=pinned,
         relabelled=relabelled,
         privacy=privacy,

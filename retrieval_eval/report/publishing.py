@@ -334,10 +334,11 @@ def write_frame(
     if is_simulated:
         frame = simulated.mark_rows(frame)
     cells = frame.astype(object).where(frame.notna(), None)
-    rows = (
-        [_listed(value) if isinstance(value, list) else value for value in row]
-        for row in cells.itertuples(index=False, name=None)
-    )
+    columns: list[list[Any]] = [cells.iloc[:, i].tolist() for i in range(cells.shape[1])]
+    for column in columns:
+        if list in set(map(type, column)):
+            column[:] = [_listed(value) if isinstance(value, list) else value for value in column]
+    rows = zip(*columns, strict=True)
     text = csv_text(map(str, frame.columns), rows)
     write_text(folder / f"{name}.csv", text)
     return f"{name}.csv", meaning

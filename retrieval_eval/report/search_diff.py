@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRuling
@@ -15,7 +15,7 @@ from retrieval_eval.report import frames
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.filtering import Where
-from retrieval_eval.report.frames import Row, make_frame, read_row
+from retrieval_eval.report.frames import Row, frame_of, make_frame, read_row
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
 from retrieval_eval.search.diff import diff
@@ -196,16 +196,20 @@ class SearchDiff(Searched):
     def rankings(self) -> pd.DataFrame:
         """One row a query and rank: the documents of both runs side by side."""
         sides = [{query.id: query.ranking for query in run.queries} for run in self.runs]
-        rows = []
+        columns = _COLUMNS["rankings"]
+        values: dict[str, list[Any]] = {column.name: [] for column in columns}
         for name in self.by_id:
             a, b = (side.get(name, ()) for side in sides)
-            for i in range(max(len(a), len(b))):
-                own: Row = {"id": name, "rank": i + 1}
-                for side, ranking in (("a", a), ("b", b)):
-                    own[f"doc_{side}"] = ranking[i].doc if i < len(ranking) else None
-                    own[f"grade_{side}"] = ranking[i].grade if i < len(ranking) else None
-                rows.append(own)
-        return make_frame(rows, _COLUMNS["rankings"])
+            n = max(len(a), len(b))
+            values["id"] += [name] * n
+            values["rank"] += range(1, n + 1)
+            for side, ranking in (("a", a), ("b", b)):
+                rest = [None] * (n - len(ranking))
+                values[f"doc_{side}"] += [found.doc for found in ranking]
+                values[f"grade_{side}"] += [found.grade for found in ranking]
+                values[f"doc_{side}"] += rest
+                values[f"grade_{side}"] += rest
+        return frame_of(values, columns)
 
     @frames.handed_out
     def changes(self) -> pd.DataFrame:

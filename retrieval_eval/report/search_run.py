@@ -308,13 +308,15 @@ class SearchRun(Searched):
     @frames.handed_out
     def rankings(self) -> pd.DataFrame:
         """One row a query and retrieved document."""
-        columns = _COLUMNS["rankings"]
-        found = [
-            read_row(entry, columns, {"id": query.id, "rank": place})
-            for query in self.stored.queries
-            for place, entry in enumerate(query.ranking, start=1)
-        ]
-        return make_frame(found, columns)
+        found = [entry for query in self.stored.queries for entry in query.ranking]
+        values: dict[str, list[Any]] = {
+            "id": [query.id for query in self.stored.queries for _ in query.ranking],
+            "rank": [i for q in self.stored.queries for i in range(1, len(q.ranking) + 1)],
+            "doc": [entry.doc for entry in found],
+            "score": [finite(entry.score) for entry in found],
+            "grade": [entry.grade for entry in found],
+        }
+        return frames.frame_of(values, _COLUMNS["rankings"])
 
     @frames.handed_out
     def relevant(self) -> pd.DataFrame:

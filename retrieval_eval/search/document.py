@@ -125,7 +125,7 @@ def search_run(
         abstention=abstention_of(
             queries, threshold=abstain_at, confidence=scores.settings.confidence
         ),
-        null_systems=null_systems(scores, corpora),
+        null_systems=None if scores.is_repeat else null_systems(scores, corpora),
         delta=None,
         backlog=None if backlog is None else dict(backlog),
     )

@@ -68,6 +68,7 @@ def run_search(
     queries: Collection[str] | Path | None = None,
     max_failed: float = 0.0,
     ask_twice: int = ASK_TWICE,
+    is_repeat: bool = False,
 ) -> SearchRun:
     """Ask a retriever the queries of a gold set and score what it returns.
 
@@ -117,6 +118,9 @@ def run_search(
     ask_twice
         How many queries are asked a second time (`sampled`), to see whether the answers are the
         same. A retriever that says ``is_deterministic = True`` is held to it.
+    is_repeat
+        Of a repeated run only queries and means are needed: it has no slices, intervals, bounds
+        of unjudged documents or null systems.
 
     Returns
     -------
@@ -192,7 +196,7 @@ def run_search(
     used = retriever_facts(spec, options, facts, uses_rerank=use_rerank, floor=floor)
     run = search_run(
         gold,
-        score_run(gold, results, settings),
+        score_run(gold, results, settings, is_repeat=is_repeat),
         retriever=used,
         corpora=[_corpus_facts(name, documents, facts) for name in chosen],
         generated_at=now(),
@@ -265,13 +269,16 @@ def measured_run(
     journal: Path | None = None,
     progress: Progress | None = None,
     on_resume: OnResume | None = None,
+    is_repeat: bool = False,
+    gold: GoldSet | None = None,
 ) -> SearchRun:
-    """Return the search run of a request.
+    """Return the search run of a request, of a repeated one what `run_search` says.
 
     The retriever is opened anew, so that what one run remembers does not answer for the next.
+    ``gold`` is the gold set of the request, where it was read before.
     """
     return run_search(
-        request.gold_path,
+        request.gold_path if gold is None else gold,
         request.retriever,
         options=request.options,
         corpora=request.corpora,
@@ -291,6 +298,7 @@ def measured_run(
         queries=request.queries,
         max_failed=request.max_failed,
         ask_twice=request.ask_twice,
+        is_repeat=is_repeat,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,6 +17,7 @@ from typing import Final
 from msgspec.structs import astuple, replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.noise import (
@@ -28,7 +29,7 @@ from retrieval_eval.model.noise import (
     RunToRun,
     SuggestedThreshold,
 )
-from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import SCHEMA_VERSION, check_version, faults
 from retrieval_eval.search.comparability import (
@@ -77,6 +78,9 @@ def repeated_runs(
 ) -> list[SearchRun]:
     """Run one request several times and return the search runs; no report is written.
 
+    They have what `noise` needs: queries and means, but no slices, intervals, bounds or null
+    systems. Documents that several runs returned alike are held once.
+
     The retriever is opened anew for each. What it keeps outside of itself, such as a cache of
     embeddings on disk, is shared by the runs and cannot be seen in their noise.
 
@@ -95,15 +99,36 @@ def repeated_runs(
 
     # The repeats themselves show what a second answer would.
     request = dataclasses.replace(request, ask_twice=0)
+    gold = load_gold_set(request.gold_path)
 
     def one(number: int) -> SearchRun:
         def report(done: int, total: int, name: str) -> None:
             if progress is not None:
                 progress(number * total + done, repeats * total, name)
 
-        return measured_run(request, progress=report)
+        return measured_run(request, progress=report, is_repeat=True, gold=gold)
 
-    return [one(number) for number in range(repeats)]
+    return _sharing(one(number) for number in range(repeats))
+
+
+def _sharing(runs: Iterable[SearchRun]) -> list[SearchRun]:
+    """Return runs that hold once what several of them returned alike."""
+    rankings: dict[str, tuple[RankedDocument, ...]] = {}
+
+    def shared(query: QueryResult) -> QueryResult:
+        first = rankings.setdefault(query.id, query.ranking)
+        if first == query.ranking:
+            return replace(query, ranking=first)
+        known = {found.doc: found for found in first}
+        return replace(
+            query,
+            ranking=tuple(
+                other if (other := known.get(found.doc, found)) == found else found
+                for found in query.ranking
+            ),
+        )
+
+    return [replace(run, queries=tuple(map(shared, run.queries))) for run in runs]
 
 
 def check_distinct(runs: Sequence[SearchRun]) -> None:

@@ -113,8 +113,9 @@ def query_sampling(table: Floats, resampling: Resampling) -> QuerySampling:
     run's mean, which matters where runs are of different queries; ``delta_sd_points`` that of the
     difference of two runs of the same queries, where what the queries have in common cancels.
     """
+    columns = np.ascontiguousarray(table.T)
     means = resample(
-        lambda rows: table[:, rows].mean(axis=2).T,
+        lambda rows: columns.take(rows, axis=0).mean(axis=1),
         table.shape[1],
         resampling.n_resamples,
         resampling.seed,

@@ -89,7 +89,12 @@ def read_documents(value: Any, known: Collection[str] | None = None) -> list[Sco
     if all(score is None for _, score in items):
         return [ScoredDoc(doc, -float(rank)) for doc, rank in places.items()]
     return [
-        ScoredDoc(doc, _number(score, f"item {place} ({_shown(doc)})"))
+        ScoredDoc(
+            doc,
+            score + 0.0
+            if type(score) is float and math.isfinite(score)
+            else _number(score, f"item {place} ({_shown(doc)})"),
+        )
         for place, (doc, score) in enumerate(items, 1)
     ]
 
@@ -143,6 +148,11 @@ def clean_text(text: str) -> str:
 
 def _item(item: Any, place: int) -> tuple[str, Any]:
     """Return the id and the stated score (None when there is none) of one item."""
+    # Nearly every item is of this form, and there may be millions.
+    if type(item) is tuple and len(item) == 2:
+        doc, score = item
+        if type(doc) is str and 0 < len(doc) <= MAX_ID and doc.isascii():
+            return doc, score
     doc, score = item, None
     if isinstance(item, ScoredDoc):
         doc, score = item.doc, item.score

@@ -59,15 +59,25 @@ class QueryScore:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A scored run: its queries in the order of the gold set, all of them, and slices."""
+    """A scored run: its queries in the order of the gold set, all of them, and slices.
+
+    One that ``is_repeat`` has means over all of them only (`score_run`).
+    """
 
     settings: Settings
     queries: tuple[QueryScore, ...]
     overall: RunSlice
     slices: Mapping[str, Mapping[str, RunSlice]]
+    is_repeat: bool = False
 
 
-def score_run(gold: GoldSet, results: Sequence[QueryResult], settings: Settings) -> Scores:
+def score_run(
+    gold: GoldSet,
+    results: Sequence[QueryResult],
+    settings: Settings,
+    *,
+    is_repeat: bool = False,
+) -> Scores:
     """Score what a retriever returned against the gold set.
 
     Measures are those of `evaluate_rankings` under the convention ``trec``: an answerable query
@@ -80,6 +90,9 @@ def score_run(gold: GoldSet, results: Sequence[QueryResult], settings: Settings)
     ----------
     results
         One for each query to be scored; the other queries of the gold set are left out.
+    is_repeat
+        Of a repeated run only queries and means are needed: there are no slices, intervals or
+        bounds of unjudged documents.
 
     Raises
     ------
@@ -90,7 +103,10 @@ def score_run(gold: GoldSet, results: Sequence[QueryResult], settings: Settings)
     """
     if not results:
         raise NothingToEvaluateError("no query was evaluated")
-    queries = _scored(gold, results, settings)
+    queries = _scored(gold, results, settings, with_bounds=not is_repeat)
+    if is_repeat:
+        whole = _slice(queries, settings, with_intervals=False)
+        return Scores(settings, queries, whole, {name: {} for name in DIMENSIONS}, is_repeat=True)
     return Scores(
         settings,
         queries,
@@ -106,7 +122,7 @@ def score_run(gold: GoldSet, results: Sequence[QueryResult], settings: Settings)
 
 
 def _scored(
-    gold: GoldSet, results: Sequence[QueryResult], settings: Settings
+    gold: GoldSet, results: Sequence[QueryResult], settings: Settings, *, with_bounds: bool
 ) -> tuple[QueryScore, ...]:
     by_id = {query.id: query for query in gold.queries}
     if unknown := sorted({result.id for result in results} - by_id.keys()):
@@ -115,7 +131,8 @@ def _scored(
     qrels = {query: dict(by_id[query].relevant) for query in rankings}
     runs = {query: {d.doc: d.score for d in docs} for query, docs in rankings.items()}
     found = evaluate_rankings(qrels, runs, settings.measures, convention=CONVENTION)
-    scores = _scores_by_query(by_id, found, upper_bounds(qrels, rankings, settings.measures))
+    bounds = upper_bounds(qrels, rankings, settings.measures) if with_bounds else {}
+    scores = _scores_by_query(by_id, found, bounds)
     return tuple(
         QueryScore(
             by_id[result.id],
@@ -163,16 +180,21 @@ def _has_truth(query: GoldQuery, name: str) -> bool:
     return bool(query.relevant if parse_measure(name).name == "Judged" else query.n_relevant)
 
 
-def _slice(queries: Sequence[QueryScore], settings: Settings) -> RunSlice:
+def _slice(
+    queries: Sequence[QueryScore], settings: Settings, *, with_intervals: bool = True
+) -> RunSlice:
     # Resampling picks positions, which must not depend on the order of the gold file.
     ordered = sorted(queries, key=lambda q: q.query.id)
     means = {
-        name: mean_of([q.scores[name] for q in ordered], settings) for name in settings.measures
+        name: mean_of([q.scores[name] for q in ordered], settings, with_interval=with_intervals)
+        for name in settings.measures
     }
     return RunSlice(n_queries=len(queries), metrics=means)
 
 
-def mean_of(scores: Sequence[Score], settings: Settings) -> MetricMean:
+def mean_of(
+    scores: Sequence[Score], settings: Settings, *, with_interval: bool = True
+) -> MetricMean:
     """Return the mean of one measure over queries, given in a stable order (by query id).
 
     The interval is the studentised bootstrap interval, queries being the units. ``failed_low`` and
@@ -180,14 +202,17 @@ def mean_of(scores: Sequence[Score], settings: Settings) -> MetricMean:
     """
     numbers = [s.value.value for s in scores if s.value.value is not None]
     gaps = Counter(s.value.reason for s in scores if s.value.reason is not None)
-    interval = _within_range(
-        bootstrap_mean(
-            numbers,
-            seed=settings.seed,
-            n_resamples=settings.n_resamples,
-            confidence=settings.confidence,
+    low = high = None
+    if with_interval:
+        interval = _within_range(
+            bootstrap_mean(
+                numbers,
+                seed=settings.seed,
+                n_resamples=settings.n_resamples,
+                confidence=settings.confidence,
+            )
         )
-    )
+        low, high = interval.low.value, interval.high.value
     value = (
         Value.of(math.fsum(numbers) / len(numbers), len(numbers))
         if numbers
@@ -200,8 +225,8 @@ def mean_of(scores: Sequence[Score], settings: Settings) -> MetricMean:
         **value.to_json(),
         n_not_computable=gaps.total(),
         not_computable=dict(sorted(gaps.items())),
-        ci_low=interval.low.value,
-        ci_high=interval.high.value,
+        ci_low=low,
+        ci_high=high,
         tie_low=_average(score.tie_low for score in scores),
         tie_high=_average(score.tie_high for score in scores),
         unjudged_low=None if unjudged_high is None else value.value,

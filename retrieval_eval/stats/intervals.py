@@ -136,10 +136,11 @@ def _mean_interval(
 
     student = float(stdtrit(grouping.degrees_of_freedom(), (1 + confidence) / 2))
     sizes = grouping.sizes()
-    floor = error / math.sqrt(g)
+    scales = error, error / math.sqrt(g)
+    is_alone = bool((sizes == 1).all())
     found = mirrored_quantiles(
         resample(
-            lambda rows: _studentised(deviations[rows], sizes[rows], error, floor),
+            lambda rows: _studentised(deviations[rows], None if is_alone else sizes[rows], scales),
             g,
             n_resamples,
             seed,
@@ -174,13 +175,24 @@ def _share_that_differ(values: Floats, tolerance: float) -> float:
     return 1 - float(np.sum(alike * (alike - 1))) / max(1, others * (others - 1))
 
 
-def _studentised(deviations: Floats, sizes: Floats, error: float, floor: float) -> Floats:
-    """Return the t statistic of every resample (a row) that has any spread."""
-    total = sizes.sum(axis=1)
-    shift = deviations.sum(axis=1) / total
-    residuals = deviations - sizes * shift[:, np.newaxis]
-    outside = total[:, np.newaxis] - sizes
-    errors = np.sqrt(np.einsum("ij,ij->i", residuals, residuals / outside) / total)
+def _studentised(deviations: Floats, sizes: Floats | None, scales: tuple[float, float]) -> Floats:
+    """Return the t statistic of every resample (a row) that has any spread.
+
+    ``sizes`` is None where every unit is its own cluster, ``scales`` are the standard error of the
+    sample and the least one of a resample.
+    """
+    error, floor = scales
+    if sizes is None:
+        n = deviations.shape[1]
+        shift = deviations.sum(axis=1) / n
+        residuals = deviations - shift[:, np.newaxis]
+        errors = np.sqrt(np.einsum("ij,ij->i", residuals, residuals / (n - 1)) / n)
+    else:
+        total = sizes.sum(axis=1)
+        shift = deviations.sum(axis=1) / total
+        residuals = deviations - sizes * shift[:, np.newaxis]
+        outside = total[:, np.newaxis] - sizes
+        errors = np.sqrt(np.einsum("ij,ij->i", residuals, residuals / outside) / total)
     has_spread: NDArray[np.bool_] = errors > 1e-12 * error
     t: Floats = shift[has_spread] / np.maximum(errors[has_spread], floor)
     return t

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ Floats = NDArray[np.float64]
 
 BATCH_CELLS = 1 << 17
 """Most cells of a resampling matrix held at once, so that memory does not grow with the data."""
+_MOST_KEPT = 1 << 24
+"""Most positions that are kept for the next metric over as many units: 32 MB below 65,536 units."""
 
 
 def as_floats(values: Sequence[float] | Floats) -> Floats:
@@ -42,7 +45,10 @@ def resample(
     ``statistic`` gets a matrix of positions (one resample a row, ``n`` columns) and returns one
     number for every row that has one. The generator is PCG64 seeded with ``seed``.
     """
-    parts = [statistic(rows) for rows in draws(n, n_resamples, seed)]
+    if n * n_resamples > _MOST_KEPT:
+        parts = [statistic(rows) for rows in draws(n, n_resamples, seed)]
+    else:
+        parts = [statistic(rows.astype(np.int64)) for rows in _kept(n, n_resamples, seed)]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -51,6 +57,13 @@ def draws(n: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     generator = np.random.Generator(np.random.PCG64(seed))
     for rows in batches(n_resamples, n):
         yield generator.integers(0, n, size=(rows, n), dtype=np.int64)
+
+
+@lru_cache(maxsize=2)
+def _kept(n: int, n_resamples: int, seed: int) -> tuple[NDArray[np.unsignedinteger], ...]:
+    """Return all draws: each metric over the same units is resampled with the same ones."""
+    kind = np.min_scalar_type(max(n - 1, 0))
+    return tuple(rows.astype(kind) for rows in draws(n, n_resamples, seed))
 
 
 def mirrored_quantiles(distribution: Floats, confidence: float) -> tuple[float, float] | None:

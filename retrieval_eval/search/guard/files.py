@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import probe, read_text, write_bytes
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
 from retrieval_eval.search.guard.approvals import read_approvals
 from retrieval_eval.search.guard.check import check, no_verdict
@@ -59,7 +60,9 @@ class Request:
     look: int = 1
 
 
-def guard(request: Request, *, today: date) -> GuardRuling:
+def guard(
+    request: Request, *, today: date, known: Mapping[Path, SearchRun] | None = None
+) -> GuardRuling:
     """Compare search runs in files with baselines in others.
 
     A run or a baseline that is there but is no valid search run has no verdict.
@@ -68,6 +71,8 @@ def guard(request: Request, *, today: date) -> GuardRuling:
     ----------
     today
         The day on which justifications must be valid.
+    known
+        Search runs by file that were read before.
 
     Raises
     ------
@@ -92,7 +97,10 @@ def guard(request: Request, *, today: date) -> GuardRuling:
         _files(request.baselines, "`retrieval-eval search baseline --update RUN.json` makes one"),
     )
     try:
-        runs, baselines = ([load_search_run(path) for path in side] for side in paths)
+        read = known or {}
+        runs, baselines = (
+            [read.get(path) or load_search_run(path) for path in side] for side in paths
+        )
     except BadInputError as error:
         return no_verdict(thresholds, [str(error)], today)
     return check(
@@ -112,14 +120,21 @@ def guard(request: Request, *, today: date) -> GuardRuling:
     )
 
 
-def guard_of(a: Path, b: Path, noise: Path | None = None) -> GuardRuling | str:
+def guard_of(
+    a: Path,
+    b: Path,
+    noise: Path | None = None,
+    *,
+    known: Mapping[Path, SearchRun] | None = None,
+) -> GuardRuling | str:
     """Return the verdict of the guard on B against A, or in a sentence why there is none.
 
     It is what `search guard B --baseline A` says with its own defaults: thresholds and noise where
-    they usually lie, and nothing justified.
+    they usually lie, and nothing justified. ``known`` are runs by file that were read before.
     """
     try:
-        return guard(Request([b], [a], noise=noise), today=datetime.now(UTC).date())
+        today = datetime.now(UTC).date()
+        return guard(Request([b], [a], noise=noise), today=today, known=known)
     except BadInputError as error:
         return str(error)
 
