@@ -672,7 +672,7 @@ def _sentences(plan: SearchPlan, row: MetricPlan) -> Iterator[str]:
 
 
 def _achieved(share: float) -> str:
-    """Return a share in per cent; what is not certain is not called 100 %, nor is some of it 0 %."""
+    """Return a share in per cent, 100 % only where all of it is meant, and 0 % where none is."""
     if 0.995 <= share < 1:
         return "over 99 %"
     return "under 1 %" if 0 < share < 0.005 else f"{share:.0%}".replace("%", " %")

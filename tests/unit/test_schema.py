@@ -141,7 +141,7 @@ def test_any_minor_version_is_accepted(version):
 
 @pytest.mark.parametrize("moment", ["2026-02-30T00:00:00Z", "9999-12-31T23:59:59-23:59"])
 def test_a_document_of_a_day_that_never_was_is_refused(moment):
-    with pytest.raises(SchemaError, match="x: /generated_at: .* is no moment"):
+    with pytest.raises(SchemaError, match=r"x: /generated_at: .* is no moment"):
         schema.check_version({"schema_version": "1.2", "generated_at": moment}, "x")
 
 
