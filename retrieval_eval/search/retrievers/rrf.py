@@ -220,6 +220,8 @@ def open_rrf(spec: str, options: Mapping[str, str]) -> RrfRetriever:
         weight = given.number(f"weight.{name}", 1.0, 0, 1_000_000)
         known = known_documents_of(retriever)
         parts.append(Part(name, options[name], retriever, weight, known))
+    if not any(part.weight for part in parts):
+        raise BadInputError("rrf: every weight is 0, so that ids alone would order the documents")
     files = [isinstance(part.retriever, AnswersById) for part in parts]
     if any(files) and not all(files):
         raise BadInputError(

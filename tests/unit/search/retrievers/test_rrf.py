@@ -136,6 +136,11 @@ def test_files_of_rankings_are_fused_by_query_id(tmp_path):
         ("rrf:words,other", {"other": "bm25:corpus.jsonl", "other.b": "2"}, "option b is '2'"),
         ("rrf:words,other", {"other": "bm25:corpus.jsonl", "k": "-1"}, "option k is '-1'"),
         ("rrf:words,other", {"weight.third": "1"}, "no option 'weight.third'"),
+        (
+            "rrf:words,other",
+            {"other": "bm25:corpus.jsonl", "weight.words": "0", "weight.other": "0"},
+            "every weight is 0",
+        ),
     ],
 )
 def test_parts_of_no_use_are_refused(spec, options, said, parts):
