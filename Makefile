@@ -81,7 +81,7 @@ test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested P
 		cp requirements-dev.lock "$$venv/installed.lock"; \
 	fi; \
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
-		-m "not slow and not browser" tests/unit tests/property retrieval_eval
+		-m "not slow and not browser" tests/unit retrieval_eval
 
 # Part of the main run, too.
 .PHONY: test-notebooks

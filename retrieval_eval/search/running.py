@@ -171,7 +171,7 @@ def sampled(ids: Collection[str], n: int, *, seed: int) -> frozenset[str]:
     Examples
     --------
     >>> sorted(sampled(["a", "b", "c", "d"], 2, seed=1))
-    ['c', 'd']
+    ['a', 'd']
     >>> sampled(["a", "b"], 0, seed=1)
     frozenset()
     """

@@ -15,8 +15,8 @@ from retrieval_eval.search.comparability import ACCEPTABLE
 from retrieval_eval.search.run_files import run_bytes
 from tests.searches import answer, run_of
 
-# These name a gold set to write, and one that may be absent.
-OTHER_GOLD = {"gold import", "search report"}
+# These name a gold set to write, one of two, and ones that may be absent.
+OTHER_GOLD = {"gold import", "search diff", "search report", "search audit"}
 
 
 def commands() -> dict[str, click.Command]:

@@ -234,7 +234,8 @@ def test_papermill_alone_runs_it_on_the_demo(path, desk):
     assert done.returncode == 0, done.stderr[-3000:]
     executed = code(desk / "out.ipynb")
     assert all(c.outputs for c in executed[2:])
-    written = "search-demo/data/eval" if is_search else "demo/data/runs/demo"
+    folder = "history" if path.stem == "history" else "eval"
+    written = f"search-demo/data/{folder}" if is_search else "demo/data/runs/demo"
     assert (desk / "reports" / written).is_dir()
     (first, *_) = (o for c in executed for o in c.outputs if o.output_type == "execute_result")
     assert "Simulated data: " in first["data"]["text/plain"]
