@@ -173,7 +173,7 @@ def test_the_order_of_the_trials_changes_no_byte(rows, seed):
     assert one == other
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(rows=studies(), kept=st.integers(1, 5))
 def test_a_frame_of_trials_and_any_part_of_it_give_what_their_documents_give(rows, kept):
     frame, mask = frame_of(rows), [number % kept == 0 for number in range(len(rows))]
