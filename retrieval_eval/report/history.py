@@ -205,7 +205,7 @@ def _caught(verdicts: Sequence[str]) -> str:
         return ""
     parts = [f"{verdicts.count('breach')} are regressions", f"{verdicts.count('pass')} pass"]
     if "no_verdict" in verdicts:
-        parts.append(f"{verdicts.count('no_verdict')} have no verdict")
+        parts.append(f"{verdicts.count('no_verdict')} without a verdict")
     return f"Of {counted(len(verdicts), 'change')} of search, by the guard: {', '.join(parts)}."
 
 

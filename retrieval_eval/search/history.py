@@ -670,7 +670,10 @@ def noise_words(noise: PastNoise) -> str:
     elif noise.grew:
         parts.append("the system was deterministic before")
     if noise.alarms.value is not None:
-        parts.append(f"today's thresholds would alarm in {share_words(noise.alarms)} of A/A pairs")
+        parts.append(
+            f"today's thresholds would alarm in {share_words(noise.alarms)} of comparisons of two "
+            "equal runs"
+        )
     return "; ".join(parts)
 
 

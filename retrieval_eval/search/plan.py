@@ -190,8 +190,8 @@ def _check(
         raise BadInputError(f"the power lies between 0 and 1, not at {power:g}")
     if not has_pilot and moved is None and sd is None:
         raise BadInputError(
-            "state what the plan rests on: two runs that differ like a typical change, a noise "
-            "file, or the share of queries that move"
+            "state what the plan rests on: two runs that differ like a typical change "
+            "(--change A B), a noise file (--noise), or the share of queries that move (--moved)"
         )
 
 

@@ -108,7 +108,7 @@ def metric_rows(
     Names of measures apart, all of its text is ours.
     """
     interval = f"{confidence:.0%} interval"
-    rows = [["measure", "mean", interval, "n", "not computable", "ties", "unjudged"]]
+    rows = [["metric", "mean", interval, "n", "not computable", "ties", "unjudged"]]
     for name in names:
         mean = metrics[name]
         rows.append(
@@ -133,7 +133,7 @@ def delta_rows(
     Names of measures apart, all of its text is ours.
     """
     interval = f"{confidence:.0%} interval"
-    rows = [["measure", "baseline", "now", "points", interval, "p", "pairs"]]
+    rows = [["metric", "baseline", "now", "points", interval, "p", "pairs"]]
     for name in names:
         if name not in changes:
             continue

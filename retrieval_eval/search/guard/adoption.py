@@ -31,6 +31,7 @@ from retrieval_eval.search.guard.thresholds import (
     toml_of,
 )
 from retrieval_eval.search.guard.workflow import (
+    TOOL,
     WORKFLOW,
     missing_wheel,
     tool_files,
@@ -241,5 +242,8 @@ def next_steps(adoption: Adoption, inputs: Sequence[Path]) -> list[str]:
 
     ``inputs`` are files that are to be committed too: the gold set and a pinned list.
     """
-    paths = " ".join(shlex.quote(str(path)) for path in [*inputs, *adoption.files])
+    files = [path for path in adoption.files if path.parent.name != TOOL.name]
+    tools = sorted({path.parent for path in adoption.files if path.parent.name == TOOL.name})
+    # The folder as a whole: the wheel may have been made by hand after the files were written.
+    paths = " ".join(shlex.quote(str(path)) for path in [*inputs, *files, *tools])
     return [*adoption.notes, f"commit these: git add {paths}"]

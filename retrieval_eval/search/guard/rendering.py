@@ -252,7 +252,7 @@ def sentence(verdict: GuardRuling) -> str:
     if not leading:
         return f"{head}: {_held(verdict)}"
     more = len(leading) - 1
-    others = f"; so for {counted(more, 'further threshold')}" if more else ""
+    others = f"; the same holds for {counted(more, 'further threshold')}" if more else ""
     return f"{head}: {_row_sentence(leading[0])}{others}"
 
 

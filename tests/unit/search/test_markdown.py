@@ -180,7 +180,7 @@ def test_a_row_of_the_table_of_means():
     document = run_of(gold, [answer("q1", {"x": 1.0, "a": 1.0}), answer("q2", ["x"])])
     names = ["RR", "P@5", "Judged@10"]
     rows = {row[0]: row[1:] for row in metric_rows(stored(document).metrics, names, confidence=0.9)}
-    assert rows["measure"][1] == "90% interval"
+    assert rows["metric"][1] == "90% interval"
     # x and a tie, so a is first or second; one query has no interval and one nothing relevant.
     assert rows["RR"] == ["0.500", "—", "1", "1", "[0.500, 1.000]", "≤ 1.000"]
     assert rows["P@5"] == ["0.200", "—", "1", "1", "—", "≤ 0.400"]

@@ -166,7 +166,7 @@ def test_a_comment_is_never_longer_than_a_host_takes(tmp_path):
     text = to_comment(found)
     assert len(text.encode()) <= 65_536
     assert text.splitlines()[1].startswith("## ❌ Retrieval guard: BREACH: P&#64;5 fell by 20.00")
-    assert "so for 400 further thresholds" in text
+    assert "the same holds for 400 further thresholds" in text
     assert re.search(r"And \d+ thresholds more\.", text)
     assert text.endswith("Cut to the length of a comment; `--json` prints the rest.\n")
     assert text.count("<details>") == text.count("</details>")
