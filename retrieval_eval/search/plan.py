@@ -226,11 +226,15 @@ class _Noise:
         excess = self.sd_of_runs**2 - usual
         return excess if self.sd_of_runs**2 > surely * usual else 0.0
 
-    def band(self, n: int) -> float:
-        """Return the standard deviation of a run of ``n`` queries, in points."""
+    def band(self, n: int, pair_error: float = 0.0) -> float:
+        """Return the standard deviation of a run of ``n`` queries, in points.
+
+        Of a slice (`noise_of_part`) with the standard error that the compared pair shows.
+        """
         of_queries = max(self.sd_by_query, 0.0 if self.common else self.sd_of_runs)
+        by_query = max(of_queries * math.sqrt(self.n_queries / n), pair_error / math.sqrt(2.0))
         unseen = POINTS / n / math.sqrt(self.n_runs)
-        return math.sqrt(of_queries**2 * self.n_queries / n + self.common + unseen**2)
+        return math.sqrt(by_query**2 + self.common + unseen**2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +276,7 @@ class _Basis:
                 return cls(row, reason=gap, is_tested=gap != _ABSENT)
         if is_stated and (gap := _of_stated(row, moved, size, found, made)) is not None:
             return cls(row, reason=gap)
-        if noise is not None and row.part is None:
+        if noise is not None:
             _of_noise(row, noise, found, made)
         if "moves" not in found and "noise" not in found:
             return cls(row, reason="the noise file has no noise of it")
@@ -407,7 +411,7 @@ def _of_noise(
         noise.n_runs,
     )
     source = f"{counted(noise.n_runs, 'run')} of {counted(metric.n_queries, 'query')}"
-    if noise.n_queries and found.get("share_of_set") is None:
+    if noise.n_queries and row.part is None and found.get("share_of_set") is None:
         found["share_of_set"] = metric.n_queries / noise.n_queries
     made.append(
         Assumption(
@@ -458,17 +462,22 @@ class _Row:
             return power_of_flips(harm, moves, n, level=1.0, limit=self.limit)
         noise, runs = self.basis.noise, self.guard.n_runs
         assert noise is not None
-        error = error_of_means(noise.band(n), runs, runs)
+        sampling_error = 0.0 if moves is None else moves.spread(harm) / math.sqrt(n)
+        is_part = self.basis.threshold.part is not None
+        band = noise.band(n, sampling_error if is_part and runs == 1 else 0.0)
+        error = error_of_means(band, runs, runs)
+        # Beside several runs, which measure the noise of a slice, the guard leaves the file aside.
+        elsewhere = 0 if is_part and runs > 1 else noise.n_runs - 1
         return power_beyond_noise(
             harm,
             error,
-            noise.n_runs - 1 + 2 * (runs - 1),
+            elsewhere + 2 * (runs - 1),
             level=self.guard.level,
             limit=self.limit,
             step=noise.step * noise.n_queries / n / runs,
             # The guard takes the larger of two estimates, and knows that of the queries well.
             least_estimate=0.0 if noise.common else error,
-            sampling_error=0.0 if moves is None else moves.spread(harm) / math.sqrt(n),
+            sampling_error=sampling_error,
         )
 
     def needed(self, harm: float, power: float, factor: float = 1.0) -> int | None:
