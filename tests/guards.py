@@ -48,6 +48,8 @@ def with_trust(
 ) -> dict[str, Any]:
     """The run with what was found of its answers: so many asked twice, so many answered alike."""
     is_known = n_twice > 0 or is_declared
+    for place, query in enumerate(document["queries"][:n_twice]):
+        query["second_answer"] = "same" if place < n_same else "other_answer"
     document["trust"] = {
         "ids_checked": False,
         "n_failed": 0,

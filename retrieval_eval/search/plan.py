@@ -30,7 +30,7 @@ from retrieval_eval.search.named_metrics import (
     query_ids,
     shares,
 )
-from retrieval_eval.search.noise_level import error_of_means
+from retrieval_eval.search.noise_level import MOST_RUNS, error_of_means
 from retrieval_eval.search.paired_change import POINTS, linear, pairs_of
 from retrieval_eval.stats.harm_power import Moves, power_beyond_noise, power_of_flips
 from retrieval_eval.stats.resampling import resample
@@ -184,8 +184,8 @@ def _check(
         )
     if n_queries is not None and not 1 <= n_queries <= MAX_QUERIES:
         raise BadInputError(f"a guard looks at one query at least, and at {MAX_QUERIES:,} at most")
-    if n_runs < 1:
-        raise BadInputError("a side has one run at least")
+    if not 1 <= n_runs <= MOST_RUNS:
+        raise BadInputError(f"a side has from 1 to {MOST_RUNS} runs, not {n_runs:,}")
     if not 0 < power < 1:
         raise BadInputError(f"the power lies between 0 and 1, not at {power:g}")
     if not has_pilot and moved is None and sd is None:

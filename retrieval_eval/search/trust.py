@@ -13,7 +13,13 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.model.search_run import QueryResult, SearchRun, Trust, TrustSample
+from retrieval_eval.model.search_run import (
+    MetricMean,
+    QueryResult,
+    SearchRun,
+    Trust,
+    TrustSample,
+)
 from retrieval_eval.search.results import FAILURES
 from retrieval_eval.search.results import QueryResult as Answer
 from retrieval_eval.search.settings import HEADLINE
@@ -23,6 +29,9 @@ from retrieval_eval.values import counted
 ASK_TWICE: Final = 20
 """Queries asked a second time unless another number is stated."""
 
+# Sums and quotients are off by their last digits.
+_ROUNDING: Final = 1e-9
+_COUNTS: Final = ("n_failed", "n_asked_twice", "n_same_answer", "is_deterministic")
 _VARIED: Final = ("other_answer", "failed")
 SecondAnswer = Literal["same", "other_scores", "other_answer", "failed"]
 
@@ -164,7 +173,71 @@ def distrust(run: SearchRun) -> list[str]:
 
     The queries of the run decide it, and not what its file says of them.
     """
-    return reasons(trust_of(run), run.queries)
+    return reasons(trust_of(run), run.queries) or contradictions(run)
+
+
+def contradictions(run: SearchRun) -> list[str]:
+    """Return what a run states that does not follow from its own queries, in sentences.
+
+    Precision and reciprocal rank follow from the grades beside the documents, every mean from the
+    values of its queries, and the counts of ``trust`` from what each query records. A file edited
+    by hand, or cut by a tool, seldom agrees with itself. `~retrieval_eval.search.audit` compares
+    the rest, for which the gold set is needed.
+    """
+    ids = {query.id for query in run.queries}
+    if len(ids) < len(run.queries) or len(ids) != run.status.n_queries:
+        # A truncated run, which has a reason of its own.
+        return []
+    found = []
+    if wrong := [query.id for query in run.queries if not _follows(query)]:
+        found.append(
+            f"P or RR does not follow from the documents of {counted(len(wrong), 'query')}; the"
+            f" first is {wrong[0]}"
+        )
+    if wrong := [name for name, mean in run.metrics.items() if not _is_mean(run, name, mean)]:
+        found.append(
+            f"the mean of {wrong[0]} does not follow from the queries, nor do"
+            f" {counted(len(wrong) - 1, 'other mean')}"
+            if len(wrong) > 1
+            else f"the mean of {wrong[0]} does not follow from the queries"
+        )
+    if run.trust is not None:
+        counts = recounted(run, run.queries)
+        wrong = [name for name in _COUNTS if getattr(run.trust, name) != getattr(counts, name)]
+        if wrong:
+            found.append(f"trust states another {' and '.join(wrong)} than the queries")
+    return found
+
+
+def _is_mean(run: SearchRun, name: str, mean: MetricMean) -> bool:
+    if not all(name in query.metrics for query in run.queries):
+        # What a query lacks has a reason of its own, and a history keeps some metrics only.
+        return True
+    values = [query.metrics[name] for query in run.queries]
+    known = [value for value in values if value is not None]
+    if mean.value is None or len(known) != mean.n:
+        return mean.value is None
+    return abs(math.fsum(known) / mean.n - mean.value) <= _ROUNDING
+
+
+def _follows(query: QueryResult) -> bool:
+    """Return whether P and RR of a query are those of the grades in its ranking."""
+    if query.status == "failed" or query.n_retrieved != len(query.ranking):
+        return True
+    hits = [rank for rank, found in enumerate(query.ranking, 1) if (found.grade or 0) >= 1]
+    for name, value in query.metrics.items():
+        if value is None:
+            continue
+        stem, _, cutoff = name.partition("@")
+        if name == "RR":
+            expected = 1 / hits[0] if hits else 0.0
+        elif stem == "P" and cutoff.isdecimal():
+            expected = sum(rank <= int(cutoff) for rank in hits) / int(cutoff)
+        else:
+            continue
+        if abs(value - expected) > _ROUNDING:
+            return False
+    return True
 
 
 def require_trust(run: SearchRun, name: str) -> None:

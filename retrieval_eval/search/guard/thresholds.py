@@ -186,6 +186,8 @@ def _threshold(table: Table) -> Threshold:
     ceiling = table.number("ceiling", least=least, most=1.0)
     if not {"max_change", "floor", "ceiling"} & set(table.given):
         table.fault("max_change", "expected max_change, floor or ceiling: nothing is bounded")
+    if floor is not None and ceiling is not None and floor > ceiling:
+        table.fault("floor", f"{floor:g} is above the ceiling of {ceiling:g}: nothing can pass")
     part = part_of(table)
     if part is not None and metric in NOT_IN_PARTS:
         table.fault("slice", f"{metric} has no value for a part of a run")

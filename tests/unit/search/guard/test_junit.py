@@ -21,9 +21,12 @@ def suite_of(verdict):
 
 def test_one_test_case_a_threshold_each_with_the_right_child(tmp_path):
     baseline, run = run_with([3] * 10), run_with([1] * 10)
-    rows = [drop("P@5", 1), drop("RR", 1), drop("P@1", 1), REQUIRED, OPTIONAL]
+    rows = [drop("P@5", 1), drop("RR", 5), drop("P@1", 1), REQUIRED, OPTIONAL]
     why = Justification({"P@1": 10}, "because", "a", "b", date(2027, 1, 1))
-    run["queries"][0]["metrics"]["P@1"] = 0.0
+    query = run["queries"][0]
+    query["ranking"][:2] = query["ranking"][1::-1]
+    query["metrics"] |= {"P@1": 0.0, "RR": 0.5}
+    run["metrics"]["P@1"]["value"], run["metrics"]["RR"]["value"] = 0.9, 0.95
     verdict = check(
         [run], [baseline], thresholds_of(tmp_path, *rows), today=TODAY, justifications=[why]
     )
