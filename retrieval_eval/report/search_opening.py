@@ -300,8 +300,8 @@ def _compared(view: Searched) -> Said:
     names = " and ".join(known)
     if is_breach(view.ruling):
         # The guard decides by its own evidence; "no clear change" would deny what it found.
-        text = f"The test over these queries alone cannot tell the change in {names} from chance"
-        return text, "none", said
+        others = f"The guard decides on these queries; whether {names} would change on others too"
+        return f"{others}, a test over these cannot tell", "none", said
     return f"No clear change in {names} against {before}", "none", said
 
 

@@ -150,7 +150,8 @@ def test_a_breach_leads_and_what_the_test_says_does_not_deny_it(tmp_path):
     assert found.finding == "Guard breached: P@5 fell by 1.67 points (limit 0.5)"
     assert found.tone == "worse"
     assert found.sentences[0] == (
-        "The test over these queries alone cannot tell the change in P@5 and Recall@20 from chance."
+        "The guard decides on these queries; whether P@5 and Recall@20 would change on others too, "
+        "a test over these cannot tell."
     )
     assert "No clear change" not in " ".join(found.sentences)
     assert opening.header(made).badges[0][0] == "Guard"
