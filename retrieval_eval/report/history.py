@@ -184,7 +184,7 @@ class History(frames.Measured):
             ("From", moments[0][:10] if moments else "—"),
             ("To", moments[-1][:10] if moments else "—"),
             ("Left out", f"{len(rows) - len(read)}"),
-            ("Order", "time · non-ranking"),
+            ("Order", "by time; runs are not ranked"),
         ]
         sentences = [
             notice(self.n_simulated, len(rows), "run", "system"),

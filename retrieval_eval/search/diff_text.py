@@ -62,7 +62,7 @@ def summary_sentences(diff: SearchDiff) -> list[str]:
     level = f"{diff.settings.flag_points:g} points"
     flagged = [f"{name} {points(diff.metrics[name].delta_points)}" for name in diff.flagged]
     found = [
-        f"Moved by more than {level}: {', '.join(flagged)}."
+        f"Changed by more than {level}: {', '.join(flagged)}."
         if flagged
         else f"No metric moved by more than {level}."
     ]

@@ -346,7 +346,7 @@ def test_tables_say_what_moved(a, b):
         ["q3", "text of q3", "+a (grade 1), +2 unjudged", "0.000", "0.200", "+5.00"]
     ]
     first, second, third = summary_sentences(read(found))
-    assert first.startswith("Moved by more than 0.5 points: P@5 +5.00, P@10 +2.50,")
+    assert first.startswith("Changed by more than 0.5 points: P@5 +5.00, P@10 +2.50,")
     assert second == (
         "3 queries moved, 3 have another first document; 1 moved P@5; 1 moved Recall@20."
     )
