@@ -7,9 +7,10 @@ import math
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from operator import ge
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,48 +90,72 @@ def hits_from_mapping(
     """
     floor = float("-inf") if lowest_grade is None else lowest_grade
     grades: list[int] = []
-    aboves: list[int] = []
-    ties: list[tuple[int, str]] = []
-    tied: dict[int, Mapping[str, float]] = {}
+    not_above: list[int] = []
+    tied: list[_Tied] = []
     ends: list[int] = []
     n_retrieved: list[int] = []
-    for number, (query, judged) in enumerate(qrels.items()):
-        scores = _numbers(query, rankings[query]) if query in rankings else None
-        if not scores:
-            n_retrieved.append(0)
-            ends.append(len(grades))
-            continue
+    for query, judged in qrels.items():
+        scores, values = _numbers(query, rankings[query]) if query in rankings else ({}, [])
         # A ranking is mostly given best first, and sorting a sorted list is one pass.
-        values = list(scores.values())
         values.reverse()
         values.sort()
-        if is_float32:
-            values = array("f", values).tolist()
-            scores = dict(zip(scores, array("f", scores.values()), strict=True))
+        equal = _rounded(values) if is_float32 else values
         for doc, grade in judged.items():
             if grade >= floor and doc in scores:
-                score = scores[doc]
-                above = bisect_right(values, score)
+                place = bisect_right(values, scores[doc])
+                score = equal[place - 1]
+                if is_float32:
+                    place = bisect_right(equal, score, place)
                 # Ties are rare where scores are real: only note them here.
-                if above > 1 and values[above - 2] == score:
-                    ties.append((len(grades), doc))
-                    tied[number] = scores
-                aboves.append(above)
+                if place > 1 and equal[place - 2] == score:
+                    n = place - bisect_left(equal, score, 0, place)
+                    tied.append(_Tied(len(grades), doc, scores, n))
+                not_above.append(place)
                 grades.append(grade)
         n_retrieved.append(len(values))
         ends.append(len(grades))
     query_of = np.searchsorted(np.array(ends), np.arange(len(grades)), side="right")
     n_docs = np.array(n_retrieved, dtype=np.int64)
-    first = n_docs[query_of] + 1 - np.array(aboves, dtype=np.int64)
-    rank, n_tied = _resolve(tied, query_of, first, ties)
-    return Hits.ordered(
-        query_of,
-        np.array(grades, dtype=np.int64),
-        rank,
-        first,
-        n_tied,
-        n_docs,
-    )
+    first = n_docs[query_of] + 1 - np.array(not_above, dtype=np.int64)
+    rank, n_tied = first.copy(), np.ones_like(first)
+    _place(tied, rank, n_tied)
+    grade_of = np.array(grades, dtype=np.int64)
+    return Hits.ordered(query_of, grade_of, rank, first, n_tied, n_docs)
+
+
+class _Tied(NamedTuple):
+    """A hit whose score ``n`` documents of its query share: it, and the scores of the query."""
+
+    hit: int
+    doc: str
+    scores: Mapping[str, float]
+    n: int
+
+
+def _place(tied: Sequence[_Tied], rank: Ints, n_tied: Ints) -> None:
+    """Move the ranks of tied hits from the first of their tie to their own, and count the tie."""
+    names: list[str] = []
+    last: Mapping[str, float] | None = None
+    for hit, doc, scores, n in tied:
+        if scores is not last:
+            last, names = scores, _descending(scores)
+        start = int(rank[hit]) - 1
+        # Document ids descend within a tie (trec_eval's rule).
+        rank[hit] += sum(map(doc.__lt__, names[start : start + n]))
+        n_tied[hit] = n
+
+
+def _descending(scores: Mapping[str, float]) -> list[str]:
+    """Return the documents of a query by score, the highest first."""
+    values = list(scores.values())
+    if all(map(ge, values, itertools.islice(values, 1, None))):
+        return list(scores)
+    return sorted(scores, key=scores.__getitem__, reverse=True)
+
+
+def _rounded(numbers: list[float]) -> list[float]:
+    """Return numbers rounded to 32 bits; equal ones stay equal, and the order stays."""
+    return array("f", numbers).tolist()
 
 
 def check_rankings(rankings: Rankings, queries: Iterable[str]) -> None:
@@ -143,8 +168,8 @@ def check_rankings(rankings: Rankings, queries: Iterable[str]) -> None:
         _numbers(query, rankings[query])
 
 
-def _numbers(query: str, scores: Any) -> Mapping[str, float]:
-    """Return the scores of a query as comparable numbers; raise for what is not a number."""
+def _numbers(query: str, scores: Any) -> tuple[Mapping[str, float], list[float]]:
+    """Return the scores of a query as comparable numbers, also alone; raise for what is none."""
     if not isinstance(scores, Mapping):
         raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
     if not set(map(type, scores)) <= {str}:
@@ -153,10 +178,11 @@ def _numbers(query: str, scores: Any) -> Mapping[str, float]:
                 raise BadInputError(
                     f"rankings: query {query!r}: a document id is not text: {str(doc)[:40]!r}"
                 )
+    values = list(scores.values())
     # One look at the distinct types and one at the sum replace a test of every score: a sum with
     # NaN or an infinity in it is not finite, and finite scores rarely have such a sum.
-    if set(map(type, scores.values())) <= _PLAIN and math.isfinite(sum(scores.values())):
-        return scores
+    if set(map(type, values)) <= _PLAIN and math.isfinite(sum(values)):
+        return scores, values
     found = {doc: _number(score) for doc, score in scores.items()}
     for doc, number in found.items():
         if number is None:
@@ -164,43 +190,13 @@ def _numbers(query: str, scores: Any) -> Mapping[str, float]:
             raise BadInputError(
                 f"rankings: query {query!r}, document {doc!r}: {shown!r} is no finite number"
             )
-    return cast("Mapping[str, float]", found)
+    numbers = cast("Mapping[str, float]", found)
+    return numbers, list(numbers.values())
 
 
 def _number(score: Any) -> float | None:
     number = as_number(score)
     return number if number is not None and abs(number) <= sys.float_info.max else None
-
-
-def _resolve(
-    rankings: Mapping[int, Mapping[str, float]],
-    query_of: Ints,
-    first: Ints,
-    ties: list[tuple[int, str]],
-) -> tuple[Ints, Ints]:
-    rank, n_tied = first.copy(), np.ones_like(first)
-    last_query = -1
-    names: list[str] = []
-    keys: list[float] = []
-    peers: dict[int, list[str]] = {}
-    for hit, doc in ties:
-        query = int(query_of[hit])
-        if query != last_query:
-            last_query, peers = query, {}
-            names, keys = _descending(rankings[query])
-        start = int(first[hit]) - 1
-        if start not in peers:
-            peers[start] = sorted(names[start : bisect_right(keys, keys[start])])
-        tied = peers[start]
-        # Document ids descend within a tie (trec_eval's rule).
-        rank[hit] = first[hit] + len(tied) - 1 - bisect_left(tied, doc)
-        n_tied[hit] = len(tied)
-    return rank, n_tied
-
-
-def _descending(scores: Mapping[str, float]) -> tuple[list[str], list[float]]:
-    ordered = sorted((-score, doc) for doc, score in scores.items())
-    return [doc for _, doc in ordered], [key for key, _ in ordered]
 
 
 Scores = NDArray[np.float64] | NDArray[np.float32]
