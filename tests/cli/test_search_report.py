@@ -8,7 +8,7 @@ import pytest
 from retrieval_eval.cli.main import run
 from retrieval_eval.schema import faults
 from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
-from tests.report.search_made import BACKLOG, artefact, delta, write
+from tests.report.search_made import BACKLOG, artefact, delta, shortened, write
 
 pytestmark = pytest.mark.slow
 
@@ -34,8 +34,8 @@ def test_the_newest_run_is_reported_when_none_is_named(place, capsys):
 
 @pytest.mark.usefixtures("without_kernel")
 def test_files_can_be_named_and_the_answer_is_json(place, capsys):
-    path = write(place, artefact(generated_at="2026-01-07T10:00:00Z"))
-    before = write(place, artefact(label="before"), "before.json")
+    path = write(place, shortened(artefact(generated_at="2026-01-07T10:00:00Z")))
+    before = write(place, shortened(artefact(label="before")), "before.json")
     queue = write(place, BACKLOG, "queue.json")
     words = ["--baseline", str(before), "--backlog", str(queue), "--reports-dir", "out"]
     assert run(["search", "report", str(path), *words, "--privacy", "--json"]) == 0

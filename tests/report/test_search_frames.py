@@ -21,6 +21,7 @@ from tests.report.search_made import (
     ordinary,
     query,
     searched,
+    shortened,
     unanswerable,
     write,
 )
@@ -132,9 +133,10 @@ def test_loading_reads_a_file_and_names_what_is_wrong(tmp_path):
 
 
 def test_a_named_baseline_is_compared_with_query_by_query(tmp_path):
-    before = artefact(label="before", generated_at="2026-01-05T10:00:00Z")
-    after = artefact([{**q, "metrics": dict(q["metrics"])} for q in ordinary()])
-    after["queries"][3]["metrics"]["P@5"] = 0.46 + 0.24
+    before = shortened(artefact(label="before", generated_at="2026-01-05T10:00:00Z"))
+    asked = ordinary()
+    asked[3]["metrics"] = {**asked[3]["metrics"], "P@5": 0.46 + 0.24}
+    after = shortened(artefact(asked))
     path = write(tmp_path, after)
     run = load_search(path, baseline=write(tmp_path, before, "b.json"))
     row = run.contributions.set_index("id").loc["q03"]
