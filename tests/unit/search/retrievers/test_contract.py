@@ -92,7 +92,11 @@ def test_what_declares_that_it_is_deterministic_answers_alike_in_every_process()
     for hash_seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", _ASK, SPECS["bm25"], SPECS["run"]],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": hash_seed,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
             capture_output=True,
             text=True,
             check=True,
