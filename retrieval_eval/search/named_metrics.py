@@ -105,6 +105,11 @@ Stored = MetricMean | RefusalRate | AreaUnderCurve | ShareWithInterval
 """The block of one metric in a search run."""
 
 
+def block_of(name: str) -> str:
+    """Return the block of a run that holds a metric; empty for a measure of rankings."""
+    return BLOCK_OF[name].block if name in BLOCK_OF else ""
+
+
 def check_metric_name(name: str) -> str:
     """Return the name of a metric; raises `BadInputError` where there is no such metric."""
     if name not in BLOCK_OF:
@@ -180,7 +185,7 @@ def shares(
     check_metric_name(name)
     if name in WHOLE_RUN_ONLY or not _whole(doc, name).computable:
         return {}
-    block = BLOCK_OF[name].block if name in BLOCK_OF else ""
+    block = block_of(name)
     if block == "claims":
         drafts = doc.claims.queries if doc.claims is not None else ()
         return {

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from retrieval_eval.model.search_diff import MetricDifference
 from retrieval_eval.model.search_run import DraftClaims, SearchRun, ShareWithInterval
 from retrieval_eval.search.claims.summary import NOT_COMPARED, agreement_words
-from retrieval_eval.search.named_metrics import BLOCK_OF, UNPROVED, Share, Stored, shares, stored
+from retrieval_eval.search.named_metrics import UNPROVED, Share, Stored, block_of, shares, stored
 from retrieval_eval.search.paired_change import POINTS, pairs_of
 from retrieval_eval.search.summary import points
 
@@ -134,7 +134,7 @@ def _range(found: Stored | None) -> Ends:
 
 def about_claims(metrics: Mapping[str, MetricDifference], a: SearchRun, b: SearchRun) -> list[str]:
     """Return what stands beside changes of claim metrics: agreement with people, and both ends."""
-    if not any(BLOCK_OF.get(name, ("",))[0] == "claims" for name in metrics):
+    if not any(block_of(name) == "claims" for name in metrics):
         return []
     agreements = [run.claims.agreement for run in (b, a) if run.claims is not None]
     known = [agreement_words(one) for one in agreements if one is not None]

@@ -49,7 +49,7 @@ from retrieval_eval.search.guard.rule import (
     resolution,
 )
 from retrieval_eval.search.guard.thresholds import PINNED, Part, Threshold, Thresholds
-from retrieval_eval.search.named_metrics import BLOCK_OF, query_ids
+from retrieval_eval.search.named_metrics import BLOCK_OF, block_of, query_ids
 from retrieval_eval.search.noise import staleness
 from retrieval_eval.search.noise_level import (
     MOST_RUNS,
@@ -436,7 +436,7 @@ class Noise:
             return (
                 f"the noise of {name} was not measured; `search noise RUN RUN…` takes finished runs"
             )
-        if self.judge_faults and BLOCK_OF.get(name, ("",))[0] == "claims":
+        if self.judge_faults and block_of(name) == "claims":
             return f"noise was measured differently: {self.judge_faults[0]}"
         if found.band_points == 0 or self.is_of_all:
             return None
@@ -531,7 +531,7 @@ def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
     measured = noise.level(m)
     levels = m.spreads if measured is None else (*m.spreads, measured)
     # Drafts are not the retriever's, and may vary where its answers do not.
-    is_of_drafts = BLOCK_OF.get(m.threshold.metric, ("",))[0] == "claims"
+    is_of_drafts = block_of(m.threshold.metric) == "claims"
     if not levels and noise.is_repeatable and not is_of_drafts:
         p_value = beyond_noise(m.harm_points, 0.0, 1)
         return Evidence("determinism", p_value, 0.0, 1, sides=noise.n_runs)

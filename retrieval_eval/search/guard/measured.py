@@ -17,10 +17,10 @@ from retrieval_eval.search.comparability import judge_faults, judge_of
 from retrieval_eval.search.guard.rule import harm_test
 from retrieval_eval.search.guard.thresholds import Threshold
 from retrieval_eval.search.named_metrics import (
-    BLOCK_OF,
     TRUE_POSITIVE_RATE,
     WHOLE_RUN_ONLY,
     Share,
+    block_of,
     metric_value,
     shares,
     stored,
@@ -152,7 +152,8 @@ def _rests_on_claims(name: str, baseline: Side, run: Side) -> bool:
     """Return whether a metric is one of claims, or a composite whose value is."""
     composites = (one.composite for side in (baseline, run) for one in side.runs)
     worst = [one.worst for one in composites if one is not None and one.worst is not None]
-    return _is_of_claims(name) or (name == "composite" and any(map(_is_of_claims, worst)))
+    names = worst if name == "composite" else [name]
+    return any(block_of(one) == "claims" for one in names)
 
 
 def _exceeded(found: Measured) -> str:
@@ -174,7 +175,7 @@ def _at_end(
 ) -> Measured:
     """Return a metric of claims with all unproved ones against the run, or in its favour."""
     name = found.threshold.metric
-    if not _is_of_claims(name):
+    if block_of(name) != "claims":
         return _composite_at_end(found, run, baseline, in_favour=in_favour)
     # A bound is one of the run alone.
     whole = run.shares(name, ids, read=(Reading(in_favour, in_favour), baseline.first))
@@ -218,10 +219,6 @@ def _total(side: Mapping[str, Share]) -> Value:
     return Value.of(math.fsum(part for part, _ in side.values()) / weight, round(weight))
 
 
-def _is_of_claims(name: str) -> bool:
-    return BLOCK_OF.get(name, ("",))[0] == "claims"
-
-
 def _measured(
     threshold: Threshold,
     run: Side,
@@ -257,7 +254,7 @@ def _measured(
     if lost:
         summary = f"the run lacks it for {counted(len(lost), 'query')} of the baseline"
         faults += (f"{summary}, the first is {lost[0]!r}",)
-    if _is_of_claims(name):
+    if block_of(name) == "claims":
         faults += tuple(judge_faults(judge_of(baseline.first), judge_of(run.first)))
     spreads = tuple(
         spread for side in (baseline, run) if (spread := side.spread(name, ids)) is not None
@@ -314,7 +311,7 @@ def _not_in_baseline(
 def _gap(summary: str, value: Value, name: str) -> tuple[str, ...]:
     if value.reason is None:
         return ()
-    hint = _HOW_TO.get(BLOCK_OF.get(name, ("",))[0])
+    hint = _HOW_TO.get(block_of(name))
     is_hinted = hint is not None and value.reason == "not_recorded"
     return (f"{summary}: {REASONS[value.reason]}" + (f" ({hint})" if is_hinted else ""),)
 
