@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode
+from retrieval_eval.search.secrets import without_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -205,9 +206,7 @@ class HttpClient:
         if response.is_success:
             return body
         text = " ".join(body.decode("utf-8", "replace").split())
-        # A server may send back what it was sent; a secret of the environment stays there.
-        for secret in self._policy.secrets:
-            text = text.replace(secret, "***")
+        text = without_secrets(text, self._policy.secrets)
         said = f"answered {response.status_code} {response.reason_phrase}".rstrip()
         said += f": {text[:_LONGEST_QUOTE]}" if text else ""
         if self._policy.is_transient(response.status_code) and not response.is_redirect:

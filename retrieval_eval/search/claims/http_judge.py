@@ -36,6 +36,7 @@ from retrieval_eval.search.claims.shapes import (
 from retrieval_eval.search.http import HttpClient, HttpError, HttpPolicy, require_http
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.returned import clean_text
+from retrieval_eval.search.secrets import without_secrets
 
 TRIES: Final = 3
 
@@ -316,9 +317,7 @@ class HttpJudge:
         return JudgeError(said)
 
     def _hidden(self, text: str) -> str:
-        for secret in self._settings.secrets:
-            text = text.replace(secret, "***")
-        return clean_text(text)
+        return clean_text(without_secrets(text, self._settings.secrets))
 
 
 def read_verdict(text: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from retrieval_eval.search.query_vectors import QueryVectors, open_query_vectors
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind
 from retrieval_eval.search.returned import clean_text, read_documents
-from retrieval_eval.search.secrets import shown_options
+from retrieval_eval.search.secrets import shown_options, without_secrets
 
 _LONGEST_QUOTE: Final = 200
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -484,9 +484,7 @@ class HttpRetriever:
         return [ScoredDoc(each.doc, -each.score) for each in docs] if is_distance else docs
 
     def _untrusted(self, said: str) -> RetrieverError:
-        # A server may send back what it was sent; a secret of the environment stays there.
-        for secret in self._settings.secrets:
-            said = said.replace(secret, "***")
+        said = without_secrets(said, self._settings.secrets)
         return RetrieverError(f"{self._settings.shown_url}: {said}")
 
     def _pair(self, item: Any, place: int) -> tuple[Any, Any]:
