@@ -24,7 +24,7 @@ from retrieval_eval.gold.database import (
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.query_vectors import OPTIONS as VECTOR_OPTIONS
-from retrieval_eval.search.query_vectors import QueryVectors, open_query_vectors
+from retrieval_eval.search.query_vectors import QueryVectors, require_query_vectors
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind
 
@@ -359,12 +359,7 @@ def open_postgres(spec: str, options: Mapping[str, str]) -> PostgresRetriever | 
             )
         return PostgresRetriever(spec, postgres_settings(options))
     settings = pgvector_settings(options)
-    queries = open_query_vectors("pgvector", options)
-    if queries is None:
-        raise BadInputError(
-            "pgvector: needs the vectors of the queries: give the option query_vectors=FILE, or"
-            " embedder=package.module:callable"
-        )
+    queries = require_query_vectors("pgvector", options)
     return PgvectorRetriever(spec, settings, queries)
 
 
