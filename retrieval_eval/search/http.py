@@ -7,6 +7,7 @@ decompression, waits as long as a server asks, and keeps secrets out of every me
 from __future__ import annotations
 
 import json
+import re
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,6 +33,9 @@ BUSY: Final = frozenset({429, 502, 503, 504})
 
 ACCEPTED: Final = "gzip"
 """What a request may accept; every other compression could expand before it is measured."""
+
+HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""What can name a header (RFC 9110, section 5.6.2)."""
 
 _MAX_REDIRECTS: Final = 5
 _LONGEST_WAIT: Final = 10.0
