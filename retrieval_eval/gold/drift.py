@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from retrieval_eval.gold.chunks import Key, collapsed
+from retrieval_eval.gold.chunks import digest as sha256_of
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.model.gold import SKETCH_SIZE, GoldQuery, GoldSet, TextDigest
 from retrieval_eval.model.meta import Record
@@ -40,8 +42,6 @@ MIN_COVERED: Final = 0.5
 MIN_PART: Final = 0.1
 """The share of the sampled runs that makes a document one of the parts."""
 
-Key = tuple[str, str]
-
 
 def normalized(text: str) -> str:
     r"""Return a text as it is digested: Unicode NFC, white space collapsed.
@@ -51,7 +51,7 @@ def normalized(text: str) -> str:
     >>> normalized(" Cafe\u0301\n fees ") == "Café fees"
     True
     """
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return collapsed(unicodedata.normalize("NFC", text))
 
 
 def text_digest(text: str, shared: Container[int] = ()) -> TextDigest:
@@ -115,7 +115,7 @@ def _hex(hashes: Iterable[int]) -> str:
 
 
 def _sha256(words: Sequence[str]) -> str:
-    return hashlib.sha256(" ".join(words).encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256_of(" ".join(words))
 
 
 def _run_length(n_words: int) -> int:

@@ -7,6 +7,7 @@ decompression, waits as long as a server asks, and keeps secrets out of every me
 from __future__ import annotations
 
 import json
+import re
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode
+from retrieval_eval.search.secrets import without_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -31,6 +33,9 @@ BUSY: Final = frozenset({429, 502, 503, 504})
 
 ACCEPTED: Final = "gzip"
 """What a request may accept; every other compression could expand before it is measured."""
+
+HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""What can name a header (RFC 9110, section 5.6.2)."""
 
 _MAX_REDIRECTS: Final = 5
 _LONGEST_WAIT: Final = 10.0
@@ -205,9 +210,7 @@ class HttpClient:
         if response.is_success:
             return body
         text = " ".join(body.decode("utf-8", "replace").split())
-        # A server may send back what it was sent; a secret of the environment stays there.
-        for secret in self._policy.secrets:
-            text = text.replace(secret, "***")
+        text = without_secrets(text, self._policy.secrets)
         said = f"answered {response.status_code} {response.reason_phrase}".rstrip()
         said += f": {text[:_LONGEST_QUOTE]}" if text else ""
         if self._policy.is_transient(response.status_code) and not response.is_redirect:

@@ -1,4 +1,4 @@
-"""JSON that is sent to a search server and comes back from it: templates, paths and conditions."""
+"""JSON that is sent to a server and comes back from it: templates, paths and conditions."""
 
 from __future__ import annotations
 
@@ -128,15 +128,16 @@ class Path:
         After ``[*]`` the items found are one list, and an item that lacks the rest of the path
         makes the whole answer nothing.
         """
-        return _at(value, self.parts)
+        return at(value, *self.parts)
 
 
-def _at(value: Any, parts: tuple[str | int | None, ...]) -> Any:
+def at(value: Any, *parts: str | int | None) -> Any:
+    """Return what stands at the parts of a path; see `Path.at`, where None is ``[*]``."""
     for place, part in enumerate(parts):
         if part is None:
             rest = parts[place + 1 :]
             found: list[Any] = (
-                [_at(item, rest) for item in value] if isinstance(value, list) else [None]
+                [at(item, *rest) for item in value] if isinstance(value, list) else [None]
             )
             if any(each is None for each in found):
                 return None

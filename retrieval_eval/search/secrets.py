@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -14,6 +14,13 @@ _ADDRESS: Final = re.compile(r"[\w+.-]+://")
 # A database's address as SQLAlchemy reads it: the password goes to the first @, and may hold /, ?
 # and #, which end the authority elsewhere. What follows up to a further @ was meant as one, too.
 _PASSWORD: Final = re.compile(r"\A(?!http)([\w+.-]+://[^:/@]*):[^@]*@(?:[^/?#]*@)?")
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """Return a text with each secret replaced: a server may send back what it was sent."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
 
 
 def shown_spec(spec: str) -> str:

@@ -44,6 +44,30 @@ def accepts(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[
     return True
 
 
+def made_by(
+    spec: str, factory: Callable[..., Any], options: Mapping[str, str], expected: str
+) -> Any:
+    """Return what a class or factory makes of options.
+
+    Raises
+    ------
+    BadInputError
+        When calling it fails; ``expected`` ends the message.
+    """
+    try:
+        return factory(**options)
+    except (Exception, SystemExit) as error:
+        raise BadInputError(
+            f"{spec}: calling it with {listed(options)} fails: {said(error)}; {expected}"
+        ) from error
+
+
+def refuse_async(spec: str, function: Callable[..., Any]) -> None:
+    """Raise `BadInputError` for an async function."""
+    if inspect.iscoroutinefunction(function):
+        raise BadInputError(f"{spec}: is an async function; wrap it in one that waits for it")
+
+
 def listed(options: Mapping[str, str]) -> str:
     """Return the names of options as a message states them."""
     return f"the options {', '.join(sorted(options))}" if options else "no options"

@@ -33,9 +33,10 @@ from retrieval_eval.search.claims.shapes import (
     Question,
     Shape,
 )
-from retrieval_eval.search.http import HttpClient, HttpError, HttpPolicy, require_http
+from retrieval_eval.search.http import HEADER_NAME, HttpClient, HttpError, HttpPolicy, require_http
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.returned import clean_text
+from retrieval_eval.search.secrets import without_secrets
 
 TRIES: Final = 3
 
@@ -61,7 +62,6 @@ OPTIONS: Final = (
 PREFIXES: Final = (_BODY, _HEADER, _HEADER_ENV)
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 _HEADER_VALUE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
-_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _LOOKS_SECRET: Final = re.compile(
     r"api.?key|secret|passw|credential|authori|cookie|access.?token|bearer|x-goog-api-key",
     re.IGNORECASE,
@@ -316,9 +316,7 @@ class HttpJudge:
         return JudgeError(said)
 
     def _hidden(self, text: str) -> str:
-        for secret in self._settings.secrets:
-            text = text.replace(secret, "***")
-        return clean_text(text)
+        return clean_text(without_secrets(text, self._settings.secrets))
 
 
 def read_verdict(text: str) -> dict[str, Any]:
@@ -422,7 +420,7 @@ def _has_no_value(value: Any) -> bool:
 def _headers(given: Mapping[str, str], shape: Shape) -> tuple[dict[str, str], tuple[str, ...]]:
     headers, secrets = dict[str, str](), list[str]()
     for name, text, is_secret in _given_headers(given):
-        if not _HEADER_NAME.fullmatch(name):
+        if not HEADER_NAME.fullmatch(name):
             raise BadInputError(f"http judge: {name[:80]!r} is no name of a header")
         if not _HEADER_VALUE.fullmatch(text):
             raise BadInputError(f"http judge: the header {name} holds no usable value")
@@ -433,7 +431,7 @@ def _headers(given: Mapping[str, str], shape: Shape) -> tuple[dict[str, str], tu
     key = _api_key(given.get("api_key_env"), None if is_named else shape.key_variable)
     if key is not None:
         name = os.environ.get(HEADER_VARIABLE, "").strip() or shape.key_header
-        if not _HEADER_NAME.fullmatch(name):
+        if not HEADER_NAME.fullmatch(name):
             raise BadInputError(f"http judge: {HEADER_VARIABLE} holds no name of a header")
         is_usual = name.lower() == shape.key_header.lower()
         prefix = shape.key_prefix if is_usual else "Bearer " * (name.lower() == "authorization")

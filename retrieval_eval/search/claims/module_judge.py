@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,13 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.search.claims.judge import JUDGES, Judge
-from retrieval_eval.search.user_code import accepts, is_callable_spec, listed, load_callable, said
+from retrieval_eval.search.user_code import (
+    accepts,
+    is_callable_spec,
+    load_callable,
+    made_by,
+    refuse_async,
+)
 
 _EXPECTED: Final = (
     "expected a function (claim, block_text), or a class, factory or object with"
@@ -80,28 +85,17 @@ def open_module_judge(spec: str, options: Mapping[str, str]) -> Judge:
     if not callable(found):
         raise BadInputError(f"{spec}: is of type {type(found).__name__}; {_EXPECTED}")
     if not isinstance(found, type) and accepts(found, ("claim", "text"), options):
-        _refuse_async(spec, found)
+        refuse_async(spec, found)
         return UserJudge(spec, found, found, dict(options), dict(options))
-    try:
-        made = found(**options)
-    except (Exception, SystemExit) as error:
-        raise BadInputError(
-            f"{spec}: calling it with {listed(options)} fails: {said(error)}; {_EXPECTED}"
-        ) from error
-    return _of_object(spec, made, options)
+    return _of_object(spec, made_by(spec, found, options, _EXPECTED), options)
 
 
 def _of_object(spec: str, made: Any, options: Mapping[str, str]) -> Judge:
     answer = getattr(made, "judge", None)
     if not callable(answer) or not accepts(answer, ("claim", "text"), {}):
         raise BadInputError(f"{spec}: gives a value of type {type(made).__name__}; {_EXPECTED}")
-    _refuse_async(spec, answer)
+    refuse_async(spec, answer)
     return UserJudge(spec, answer, made, dict(options), {})
-
-
-def _refuse_async(spec: str, function: Callable[..., Any]) -> None:
-    if inspect.iscoroutinefunction(function):
-        raise BadInputError(f"{spec}: is an async function; wrap it in one that waits for it")
 
 
 def _digest(source: Any) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from retrieval_eval.registry import Registry
 from retrieval_eval.search.http import TransientError
+from retrieval_eval.search.json_shape import at
 from retrieval_eval.search.returned import clean_text
 
 TEMPERATURE: Final = "temperature"
@@ -70,16 +71,6 @@ class Shape:
 
 SHAPES: Final[Registry[Shape]] = Registry("retrieval_eval.judge_shapes", "shape of a judge's API")
 """The APIs by name, those of other distributions included."""
-
-
-def at(value: Any, *path: str | int) -> Any:
-    """Return what stands at a path of keys and places, None where there is nothing."""
-    for part in path:
-        if isinstance(part, int):
-            value = value[part] if isinstance(value, list) and len(value) > part else None
-        else:
-            value = value.get(part) if isinstance(value, dict) else None
-    return value
 
 
 def _ended(reason: Any, whole: frozenset[str], refused: frozenset[str]) -> None:

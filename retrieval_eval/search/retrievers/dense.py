@@ -17,8 +17,8 @@ from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.query_vectors import OPTIONS as VECTOR_OPTIONS
 from retrieval_eval.search.query_vectors import (
     QueryVectors,
-    open_query_vectors,
     read_arrays,
+    require_query_vectors,
     texts_of,
 )
 from retrieval_eval.search.results import RetrieverError
@@ -229,12 +229,7 @@ def open_dense(path: Path, options: Mapping[str, str]) -> DenseRetriever:
     given = Options("dense", options)
     given.only(OPTIONS)
     similarity = cast("Similarity", given.choice("similarity", "cosine", SIMILARITIES))
-    queries = open_query_vectors("dense", options)
-    if queries is None:
-        raise BadInputError(
-            "dense: needs the vectors of the queries: give the option query_vectors=FILE, or"
-            " embedder=package.module:callable"
-        )
+    queries = require_query_vectors("dense", options)
     corpus = options.get("corpus", "default")
     if path.suffix == ".npz":
         if "ids" in options:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -17,6 +16,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.search.http import (
     ACCEPTED,
+    HEADER_NAME,
     HttpClient,
     HttpError,
     HttpPolicy,
@@ -30,10 +30,9 @@ from retrieval_eval.search.query_vectors import QueryVectors, open_query_vectors
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind
 from retrieval_eval.search.returned import clean_text, read_documents
-from retrieval_eval.search.secrets import shown_options
+from retrieval_eval.search.secrets import shown_options, without_secrets
 
 _LONGEST_QUOTE: Final = 200
-_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 OPTIONS: Final = (
     "shape",
     "method",
@@ -274,13 +273,14 @@ class _Form:
         body = Template.of(settings.body, "body") if settings.body else None
         if body is not None and not body.names & {"query", "vector"}:
             raise BadInputError('http: option body has neither "$query" nor "$vector"')
-        header, whole = settings.batch_header, settings.batch_body
-        if whole and Template.of(whole, "batch_body", (_REQUESTS,)).names != {_REQUESTS}:
+        header, text = settings.batch_header, settings.batch_body
+        whole = Template.of(text, "batch_body", (_REQUESTS,)) if text else None
+        if whole is not None and whole.names != {_REQUESTS}:
             raise BadInputError('http: option batch_body lacks "$requests"')
         return cls(
             body=body,
             header=Template.of(header, "batch_header", ("corpus",)) if header else None,
-            whole=Template.of(whole, "batch_body", (_REQUESTS,)) if whole else None,
+            whole=whole,
             results=Path.of(settings.results, "results"),
             doc=Path.of(settings.doc, "doc", is_single=True),
             score=Path.of(settings.score, "score", is_single=True) if settings.score else None,
@@ -484,9 +484,7 @@ class HttpRetriever:
         return [ScoredDoc(each.doc, -each.score) for each in docs] if is_distance else docs
 
     def _untrusted(self, said: str) -> RetrieverError:
-        # A server may send back what it was sent; a secret of the environment stays there.
-        for secret in self._settings.secrets:
-            said = said.replace(secret, "***")
+        said = without_secrets(said, self._settings.secrets)
         return RetrieverError(f"{self._settings.shown_url}: {said}")
 
     def _pair(self, item: Any, place: int) -> tuple[Any, Any]:
@@ -566,7 +564,7 @@ def _headers(given: Mapping[str, str]) -> dict[str, str]:
             name, value = "Authorization", f"Bearer {_from_environment(option, value)}"
         else:
             continue
-        if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
+        if not HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
             raise BadInputError(
                 f"http: option {option} makes no header; expected a name of letters, digits and"
                 " hyphens, and a value of printable ASCII"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,14 @@ from typing import Any
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.protocol import Retriever
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind, shown_kinds
-from retrieval_eval.search.user_code import accepts, is_callable_spec, listed, load_callable, said
+from retrieval_eval.search.user_code import (
+    accepts,
+    is_callable_spec,
+    listed,
+    load_callable,
+    made_by,
+    refuse_async,
+)
 
 _EXPECTED = (
     "expected an object with search(query, *, corpus, k), a class or factory of such objects,"
@@ -68,28 +74,18 @@ def open_module(spec: str, options: Mapping[str, str]) -> Retriever:
         raise BadInputError(f"{spec}: is of type {type(found).__name__}; {_EXPECTED}")
     if not isinstance(found, type) and accepts(found, ("query",), {"corpus": "", "k": 1}):
         return _function(spec, found, options)
-    return _made(spec, found, options)
+    made = made_by(spec, found, options, _EXPECTED)
+    if not isinstance(made, Retriever):
+        raise BadInputError(f"{spec}: gives a value of type {type(made).__name__}; {_EXPECTED}")
+    return made
 
 
 def _function(spec: str, function: Callable[..., Any], options: Mapping[str, str]) -> Retriever:
-    if inspect.iscoroutinefunction(function):
-        raise BadInputError(f"{spec}: is an async function; wrap it in one that waits for it")
+    refuse_async(spec, function)
     own = {"corpus": "", "k": 1}
     if own.keys() & options.keys() or not accepts(function, ("query",), {**own, **options}):
         raise BadInputError(f"{spec}: cannot be called with {listed(options)}")
     return FunctionRetriever(spec, function, dict(options))
-
-
-def _made(spec: str, factory: Callable[..., Any], options: Mapping[str, str]) -> Retriever:
-    try:
-        made = factory(**options)
-    except (Exception, SystemExit) as error:
-        raise BadInputError(
-            f"{spec}: calling it with {listed(options)} fails: {said(error)}; {_EXPECTED}"
-        ) from error
-    if not isinstance(made, Retriever):
-        raise BadInputError(f"{spec}: gives a value of type {type(made).__name__}; {_EXPECTED}")
-    return made
 
 
 RETRIEVERS.add("module", RetrieverKind("package.module:callable", open_module, schemes=("",)))

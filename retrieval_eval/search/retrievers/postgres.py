@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from math import ceil
@@ -24,7 +24,7 @@ from retrieval_eval.gold.database import (
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.query_vectors import OPTIONS as VECTOR_OPTIONS
-from retrieval_eval.search.query_vectors import QueryVectors, open_query_vectors
+from retrieval_eval.search.query_vectors import QueryVectors, require_query_vectors
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind
 
@@ -68,6 +68,11 @@ class PostgresSettings:
     normalization: int = 0
     timeout: float = 30.0
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that are read."""
+        return tuple(filter(None, (self.id, self.text, self.title, self.corpus)))
+
 
 DISTANCES: Final[Mapping[str, str]] = MappingProxyType({"cosine": "<=>", "l2": "<->", "ip": "<#>"})
 """Operators of pgvector by name. Each gives less for a nearer vector; <#> is minus the product."""
@@ -102,6 +107,11 @@ class PgvectorSettings:
     ef_search: int = 0
     timeout: float = 30.0
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that are read."""
+        return tuple(filter(None, (self.id, self.vector, self.corpus)))
+
 
 def pgvector_settings(options: Mapping[str, str]) -> PgvectorSettings:
     """Return the settings of textual options; see `postgres_settings`.
@@ -113,9 +123,7 @@ def pgvector_settings(options: Mapping[str, str]) -> PgvectorSettings:
     """
     given = Options("pgvector", options)
     given.only((*(each.name for each in fields(PgvectorSettings)), *VECTOR_OPTIONS))
-    for name, value in options.items():
-        if not value and name != "corpus":
-            raise BadInputError(f"pgvector: option {name} cannot be empty")
+    _refuse_empty(given, ("corpus",))
     plain = PgvectorSettings()
     names = ("table", "id", "vector", "corpus")
     return replace(
@@ -142,11 +150,8 @@ def postgres_settings(options: Mapping[str, str]) -> PostgresSettings:
     2
     """
     given = Options("PostgreSQL", options)
-    names = [each.name for each in fields(PostgresSettings)]
-    given.only(names)
-    for name, value in options.items():
-        if not value and name not in ("title", "corpus"):
-            raise BadInputError(f"PostgreSQL: option {name} cannot be empty")
+    given.only([each.name for each in fields(PostgresSettings)])
+    _refuse_empty(given, ("title", "corpus"))
     plain = PostgresSettings()
     return replace(
         plain,
@@ -155,6 +160,12 @@ def postgres_settings(options: Mapping[str, str]) -> PostgresSettings:
         normalization=given.whole("normalization", plain.normalization, 0, MOST_NORMALIZATION),
         timeout=given.number("timeout", plain.timeout, 0, MOST_SECONDS),
     )
+
+
+def _refuse_empty(options: Options, but: Collection[str]) -> None:
+    for name, value in options.given.items():
+        if not value and name not in but:
+            raise BadInputError(f"{options.kind}: option {name} cannot be empty")
 
 
 class _Table:
@@ -171,13 +182,13 @@ class _Table:
         self._engine = open_engine(self._url, max_overflow=-1)
         self._finalizer = weakref.finalize(self, self._engine.dispose)
 
-    def _require(self, connection: Connection, names: Iterable[str]) -> None:
+    def _require_columns(self, connection: Connection) -> None:
         from sqlalchemy.exc import SAWarning
 
         with warnings.catch_warnings():
             # Of a type that the driver does not know, such as vector.
             warnings.simplefilter("ignore", SAWarning)
-            require_columns(connection, self._url, self._settings.table, filter(None, names))
+            require_columns(connection, self._url, self._settings.table, self._settings.columns)
 
     def _found(self, *statements: Executable) -> tuple[ScoredDoc, ...]:
         """Return the rows of the last statement, run after the others in one transaction."""
@@ -244,7 +255,7 @@ class PostgresRetriever(_Table):
         super().__init__(url, settings)
         self._text = settings
         with self._connection() as connection:
-            self._require(connection, (settings.id, settings.text, settings.title, settings.corpus))
+            self._require_columns(connection)
             found = connection.execute(_configuration_number(settings.language))
             self._language = int(found.scalar_one())
 
@@ -288,7 +299,7 @@ class PgvectorRetriever(_Table):
         super().__init__(url, settings)
         self._vector, self._queries = settings, queries
         with self._connection() as connection:
-            self._require(connection, (settings.id, settings.vector, settings.corpus))
+            self._require_columns(connection)
             places = {"table": _quoted(connection, settings.table), "column": settings.vector}
             kind, self._dimension = connection.execute(text(_COLUMN), places).one()
             indexes = connection.execute(text(_INDEXES), places).all()
@@ -359,12 +370,7 @@ def open_postgres(spec: str, options: Mapping[str, str]) -> PostgresRetriever | 
             )
         return PostgresRetriever(spec, postgres_settings(options))
     settings = pgvector_settings(options)
-    queries = open_query_vectors("pgvector", options)
-    if queries is None:
-        raise BadInputError(
-            "pgvector: needs the vectors of the queries: give the option query_vectors=FILE, or"
-            " embedder=package.module:callable"
-        )
+    queries = require_query_vectors("pgvector", options)
     return PgvectorRetriever(spec, settings, queries)
 
 
@@ -401,9 +407,7 @@ def _nearest(
         def get_col_spec(self, **_: Any) -> str:
             return kind
 
-    documents = table_of(
-        settings.table, filter(None, (settings.id, settings.vector, settings.corpus))
-    )
+    documents = table_of(settings.table, settings.columns)
     column = documents.c[settings.vector]
     operator = column.op(DISTANCES[settings.distance], return_type=Float())
     distance = operator(cast(literal(vector, Text()), Vector()))
@@ -439,7 +443,7 @@ def _statement(
     from sqlalchemy import BigInteger, Text, cast, collate, func, literal, select
     from sqlalchemy.dialects.postgresql import REGCONFIG
 
-    documents = _documents(settings)
+    documents = table_of(settings.table, settings.columns)
     # By number, because a name is looked up anew in each row and no index would match it.
     configuration = cast(literal(language, BigInteger), REGCONFIG)
     parsed = getattr(func, settings.query)(configuration, query).label("query")
@@ -473,18 +477,11 @@ def _searched_text(documents: TableClause, settings: PostgresSettings) -> Column
 def _counts(settings: PostgresSettings | PgvectorSettings) -> Executable:
     from sqlalchemy import Text, cast, func, literal_column, select
 
-    documents = _documents(settings)
+    documents = table_of(settings.table, settings.columns)
     if not settings.corpus:
         return select(literal_column("'*'"), func.count()).select_from(documents)
     corpus = documents.c[settings.corpus]
     return select(cast(corpus, Text), func.count()).group_by(corpus)
-
-
-def _documents(settings: PostgresSettings | PgvectorSettings) -> TableClause:
-    names = [settings.id, settings.corpus]
-    if isinstance(settings, PostgresSettings):
-        names += [settings.text, settings.title]
-    return table_of(settings.table, filter(None, names))
 
 
 RETRIEVERS.add(
