@@ -126,7 +126,8 @@ def _arg(atoms: list[_Atom]) -> Arg:
 
 
 def _has_wildcard(text: str) -> bool:
-    return "*" in text or "?" in text or ("[" in text and "]" in text)
+    """Return whether a bare text is a pattern; brackets alone are part of a name: ``[id]/a.ts``."""
+    return "*" in text or "?" in text
 
 
 def _escape(text: str) -> str:
