@@ -263,24 +263,29 @@ def content_kind(head: bytes) -> str:
 def read_text(path: Path, root: Path) -> Text:
     """Return the UTF-8 text of ``path`` (a byte-order mark is dropped)."""
     data, problem = read_bytes(path, root)
-    if problem is not None:
-        return Text(None, problem)
+    return Text(None, problem) if problem is not None else _text_in(data, label(path, root))
+
+
+def _text_in(data: bytes, name: str) -> Text:
     try:
         return Text(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return Text(None, f"{label(path, root)}: line {line} is not UTF-8")
+        return Text(None, f"{name}: line {line} is not UTF-8")
 
 
 def read_json(path: Path, root: Path) -> Json:
     """Return the JSON document in ``path``; ``problem`` names file, line and column."""
     data, problem = read_bytes(path, root)
-    if problem is not None:
-        return Json(None, problem)
+    return Json(None, problem) if problem is not None else json_in(data, label(path, root))
+
+
+def json_in(data: bytes, name: str) -> Json:
+    """Return the JSON document in the bytes of a file; ``name`` is its name in messages."""
     value, problem = decode(data.removeprefix(BOM_UTF8))
     if problem == NOT_UTF8:
-        return Json(None, read_text(path, root).problem)
-    return Json(value, f"{label(path, root)}: {problem}" if problem else None)
+        return Json(None, _text_in(data, name).problem)
+    return Json(value, f"{name}: {problem}" if problem else None)
 
 
 def iter_jsonl(path: Path, root: Path) -> Iterator[Line]:
@@ -395,11 +400,13 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
     Raises ``ValueError`` on NaN or infinity, which no artefact may hold. Lone surrogates, which
     JSON escapes can smuggle into text, become U+FFFD.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
     try:
-        return text.encode("utf-8")
+        data = text.encode("utf-8")
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+        data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+    # Laid out afterwards, because with an indent the standard library encodes in plain Python.
+    return data if indent is None else msgspec.json.format(data, indent=indent) + b"\n"
 
 
 def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:

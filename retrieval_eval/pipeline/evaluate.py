@@ -492,9 +492,9 @@ def _made(
     path: Path, digest: str, struct: type[Artefact], make: Callable[[], Artefact]
 ) -> tuple[Artefact, str | None]:
     """Return the document in ``path``, made anew where needed, and a note if it was damaged."""
-    kept, note = kept_record(path, path.parent, digest, struct)
-    if kept is not None:
-        return kept, None
+    kept = kept_record(path, path.parent, digest, struct)
+    if kept.record is not None:
+        return kept.record, None
     made = replace(make(), input_fingerprint=digest)
     write_artefact(path, made, indent=1)
-    return made, note
+    return made, kept.note
