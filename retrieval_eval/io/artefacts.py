@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import SchemaError
-from retrieval_eval.io.files import Json, json_bytes, label, probe, read_json, write_json
+from retrieval_eval.io.files import Json, decode, json_bytes, label, probe, read_json, write_bytes
 from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.schema import refuse_other_major
 
@@ -47,12 +47,22 @@ def is_whole(document: Mapping[str, Any]) -> bool | None:
         return False
 
 
+def encoded(document: Record | Mapping[str, Any], *, indent: int | None = None) -> bytes:
+    """Return a document of this package with its digest, as its file holds it."""
+    plain = to_builtins(document) if isinstance(document, Record) else document
+    return json_bytes(sealed(plain), indent=indent)
+
+
+def decoded(data: bytes, struct: type[AnyRecord], name: str) -> AnyRecord:
+    """Return the record that :func:`encoded` bytes hold; raises ``SchemaError`` for others."""
+    return from_builtins(decode(data.decode())[0], struct, name)
+
+
 def write_artefact(
     path: Path, document: Record | Mapping[str, Any], *, indent: int | None = None
 ) -> None:
     """Write a document of this package with its digest, whole or not at all."""
-    plain = to_builtins(document) if isinstance(document, Record) else document
-    write_json(path, sealed(plain), indent=indent)
+    write_bytes(path, encoded(document, indent=indent))
 
 
 def read_record(path: Path, root: Path, struct: type[AnyRecord]) -> AnyRecord:

@@ -13,18 +13,20 @@ from msgspec.structs import replace
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
-from retrieval_eval.io.artefacts import kept_record, read_record, write_artefact
+from retrieval_eval.io.artefacts import decoded, kept_record, read_record, write_artefact
 from retrieval_eval.io.files import (
     files_below,
     is_inside,
     probe,
     remove,
     remove_leftovers,
+    write_bytes,
 )
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import fixed_cutoffs
+from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.metrics.ranking.measures import MAX_CUTOFF
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.events import EventDocument
@@ -40,7 +42,13 @@ from retrieval_eval.pipeline.roots import (
     is_demo,
 )
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up, measure_saved
+from retrieval_eval.pipeline.trial import (
+    Job,
+    TrialResult,
+    evaluate_trial,
+    give_up,
+    measure_saved,
+)
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress, TrialRef
 from retrieval_eval.study import impact_analysis
@@ -51,6 +59,20 @@ from retrieval_eval.values import DEFAULT_SEED, counted
 ARTEFACTS = "retrieval_events"
 SUMMARY_FILE = "run_retrieval_summary.json"
 IMPACT_FILE = "run_impact_analysis.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An evaluated trial: its metrics, its inputs' digest, whether computed now.
+
+    ``notes`` are sentences for whoever started the evaluation.
+    """
+
+    job: Job
+    metrics: TrialMetrics
+    fingerprint: str
+    is_fresh: bool
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +185,8 @@ def evaluate(
     targets = _targets(folders, output_dir)
     work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
     _refuse_links(targets, work)
-    done = iter(_run_jobs([job for batch in work for job in batch], jobs, progress))
+    each = [(job, target) for target, batch in zip(targets, work, strict=True) for job in batch]
+    done = iter(_run_jobs(each, jobs, progress))
     results = tuple(
         _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs, seed)
         for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
@@ -252,11 +275,11 @@ def _saved_run(
     stems = artefact_stems(trials)
     done = []
     for trial, document in trials.items():
-        job = Job(trial, target or Path(), stems[trial], cutoffs)
+        job = Job(trial, target, stems[trial], cutoffs)
         done.append(Done(job, measure_saved(document, cutoffs), "", is_fresh=True))
     if target is not None:
         for one in done:
-            for place in (one.job.events_file, one.job.metrics_file):
+            for place in _files_of(one.job, target):
                 if probe(place.exists) and any(_is_same(place, path) for path, _ in documents):
                     raise BadInputError(
                         f"{place}: is one of the documents that are read; name another folder "
@@ -264,8 +287,9 @@ def _saved_run(
                     )
         _refuse_links([target], [[one.job for one in done]])
         for one in done:
-            write_artefact(one.job.events_file, trials[one.job.trial])
-            write_artefact(one.job.metrics_file, one.metrics)
+            events, metrics = _files_of(one.job, target)
+            write_artefact(events, trials[one.job.trial])
+            write_artefact(metrics, one.metrics)
     summary = run_summary(run_id, [(d.job.stem, d.metrics) for d in done], (), cutoffs)
     impact = impact_analysis([d.metrics for d in done], seed=seed)
     if target is not None:
@@ -369,7 +393,8 @@ def _targets(folders: Sequence[Path], output_dir: Path | None) -> list[Path]:
 def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> None:
     """Raise when artefacts would be written through a link that a run brought with it."""
     for target, batch in zip(targets, work, strict=True):
-        for place in (target, *sorted({job.events_file.parent for job in batch})):
+        folders = {path.parent for job in batch for path in _files_of(job, target)}
+        for place in (target, *sorted(folders)):
             if not is_inside(place, target.parent):
                 raise BadInputError(
                     f"{place} leads out of {target.parent}: nothing is written through a link; "
@@ -387,23 +412,35 @@ def _jobs(
     ]
 
 
-def _run_jobs(work: list[Job], jobs: int, progress: Progress | None) -> list[Done]:
-    """Return the results in the order of ``work``."""
-    n_workers = worth_starting(len(work), jobs)
-    found: Iterable[tuple[int, Done]] = (
-        enumerate(map(evaluate_trial, work))
+def _files_of(job: Job, target: Path) -> tuple[Path, Path]:
+    """Return where the event and the metric document of a trial go."""
+    return target / f"{job.stem}{EVENTS_SUFFIX}", target / f"{job.stem}{METRICS_SUFFIX}"
+
+
+def _run_jobs(
+    work: list[tuple[Job, Path]], n_processes: int, progress: Progress | None
+) -> list[Done]:
+    """Write the documents of every trial as it is done; return the trials in the order given."""
+    jobs = [job for job, _ in work]
+    n_workers = worth_starting(len(jobs), n_processes)
+    found: Iterable[tuple[int, TrialResult]] = (
+        enumerate(map(evaluate_trial, jobs))
         if n_workers < 2
-        else run_in_workers(evaluate_trial, work, n_workers, _lost)
+        else run_in_workers(evaluate_trial, jobs, n_workers, _lost)
     )
     done: dict[int, Done] = {}
     for position, result in found:
-        done[position] = result
+        job, target = work[position]
+        for name, data in result.files().items():
+            write_bytes(target / name, data)
+        metrics = decoded(result.metrics, TrialMetrics, job.stem)
+        done[position] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
         if progress is not None:
-            progress(len(done), len(work), result.job.trial.trial_name)
-    return [done[position] for position in range(len(work))]
+            progress(len(done), len(jobs), job.trial.trial_name)
+    return [done[position] for position in range(len(jobs))]
 
 
-def _lost(job: Job, end: str) -> Done:
+def _lost(job: Job, end: str) -> TrialResult:
     return give_up(job, f"the process that measured it {end}")
 
 
@@ -415,7 +452,7 @@ def _finish(
     cutoffs: tuple[int, ...],
     seed: int,
 ) -> RunEvaluation:
-    _remove_stale(folder, {p for d in done for p in (d.job.events_file, d.job.metrics_file)})
+    _remove_stale(folder, {path for d in done for path in _files_of(d.job, folder)})
     excluded = [str(e) for e in discovery.excluded]
     digest = combined(d.fingerprint for d in done)
 
