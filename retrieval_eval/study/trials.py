@@ -375,14 +375,16 @@ def open_suites(rewards: Iterable[tuple[str, float]]) -> set[str]:
     >>> open_suites([("a", 0.5), ("a", 1.0), ("b", 37.0)])
     {'b'}
     """
-    by_suite: dict[str, list[float]] = defaultdict(list)
+    by_suite: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for suite, reward in rewards:
-        by_suite[suite].append(reward)
-    return {
-        suite
-        for suite, values in by_suite.items()
-        if sum(0 <= value <= 1 for value in values) < MIN_ON_SCALE * len(values)
-    }
+        by_suite[suite][0] += 1
+        by_suite[suite][1] += 0 <= reward <= 1
+    return off_scale(by_suite)
+
+
+def off_scale(counts: Mapping[str, Sequence[int]]) -> set[str]:
+    """Return :func:`open_suites` of how many rewards a suite has, and how many lie from 0 to 1."""
+    return {suite for suite, (n, n_on_scale) in counts.items() if n_on_scale < MIN_ON_SCALE * n}
 
 
 def are_poolable(trials: Iterable[Trial]) -> bool:
