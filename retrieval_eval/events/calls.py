@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.events.exposure import Exposure
 from retrieval_eval.model.common import CallLedger
@@ -26,8 +29,7 @@ _MOST_TOOLS = 200
 _LONGEST_TOOL = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ReadCall:
+class ReadCall(Struct, frozen=True, gc=False):
     """One call with what its tool did and, for a shell, what its command did.
 
     ``call`` is without its result, which may be large: what is needed of it is read. ``cwd`` is the
@@ -137,7 +139,9 @@ class CallReducer:
             shell = again.shell or shell
             folder = again.use.command_cwd or folder
         elif shell is not None and self._saved.is_read_by(use):
-            shell = replace(shell, opaque=(*shell.opaque, "reads a saved result in its own way"))
+            shell = dataclasses.replace(
+                shell, opaque=(*shell.opaque, "reads a saved result in its own way")
+            )
         kept = replace(call, result=None) if call.result is not None else call
         self._saved.remember(index, kept, call.result, before)
         return ReadCall(
@@ -189,9 +193,9 @@ def _without_background(shell: ShellAnalysis) -> ShellAnalysis:
     events = []
     for event in shell.events:
         kept = tuple(target for target in event.targets if target.doubt != "background")
-        events += [replace(event, targets=kept)] if kept else []
+        events += [dataclasses.replace(event, targets=kept)] if kept else []
     opaque = tuple(reason for reason in shell.opaque if reason != WENT_ON)
-    return replace(shell, events=tuple(events), opaque=opaque)
+    return dataclasses.replace(shell, events=tuple(events), opaque=opaque)
 
 
 def _is_refused(call: ToolCall, use: ToolUse) -> bool:
@@ -321,8 +325,7 @@ _CHANGES_LINES: Final = re.compile(
 _HEAD: Final = 1400
 
 
-@dataclass(frozen=True, slots=True)
-class _SavedResult:
+class _SavedResult(Struct, frozen=True, gc=False):
     """The call, without its result, whose result was saved to a file."""
 
     index: int
@@ -330,8 +333,7 @@ class _SavedResult:
     cwd: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reread:
+class Reread(Struct, frozen=True, gc=False):
     """A read of a saved result: the first tool's use and, for a shell, its analysis."""
 
     use: ToolUse

@@ -10,7 +10,8 @@ repository is another file.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from retrieval_eval.events.roots import (
     PER_FOLDER_NAMES,
@@ -33,8 +34,7 @@ from retrieval_eval.records import Doubt, FileRef, GroundTruth, Placement
 Identity = tuple[str | None, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True, gc=False):
     """The file that a raw path means in a trial.
 
     ``placement`` says how it is known where the path lies; None where it lies outside every known

@@ -17,10 +17,11 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar, cast
+
+from msgspec import Struct
 
 from retrieval_eval.errors import BadInputError
 
@@ -29,24 +30,21 @@ T = TypeVar("T")
 _TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.[^.]+\.tmp", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True, gc=False):
     """The text of a file, or a sentence about why it cannot be read."""
 
     value: str | None
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Json:
+class Json(Struct, frozen=True, gc=False):
     """A decoded JSON document, or a sentence about why it cannot be read."""
 
     value: Any
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True, gc=False):
     """One line of a JSONL file: its 1-based number and its value or problem."""
 
     number: int

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode_toml, is_inside, is_there, read_text

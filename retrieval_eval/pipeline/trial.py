@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace as with_fields
@@ -168,7 +168,7 @@ def documents(job: Job) -> tuple[EventDocument, TrialMetrics]:
         trace, missing = None, error.reason
     truth = load_ground_truth(trial.task_dir)
     if job.task_problem:
-        truth = replace(truth, problems=(job.task_problem, *truth.problems))
+        truth = with_fields(truth, problems=(job.task_problem, *truth.problems))
     outcome = load_outcome(trial.path, trace)
     trace = trace and _closed(trace, outcome)
     events = (
@@ -188,7 +188,7 @@ def _closed(trace: Trace, outcome: Outcome) -> Trace:
     if not has_ended or outcome.exception is not None:
         return trace
     names = {"no_result_event": "final_line_missing"}
-    return replace(trace, flags=tuple(names.get(flag, flag) for flag in trace.flags))
+    return with_fields(trace, flags=tuple(names.get(flag, flag) for flag in trace.flags))
 
 
 def _documents(

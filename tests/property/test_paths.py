@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from retrieval_eval.events.calls import read_calls
 from retrieval_eval.events.evidence import evidence

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeVar
+
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import (
     HEAD_BYTES,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.records import Access, Doubt, LineRange, RawTarget, ToolCategory
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from msgspec.structs import replace as with_fields
+
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.options import Options, scan, words
@@ -108,7 +110,7 @@ class Copies:
             is_shown = target.access in ("opened", "matched") and target.repository is None
             for origin, is_certain in self.origins(target.path) if is_shown else ():
                 doubt = target.doubt if is_certain else target.doubt or "opaque_call"
-                found.append(replace(target, path=origin, doubt=doubt))
+                found.append(with_fields(target, path=origin, doubt=doubt))
         return tuple(found)
 
 

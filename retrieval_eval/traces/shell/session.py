@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec.structs import replace as with_fields
+
 from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.shell.copies import EDITORS, Copies, copied
@@ -277,11 +279,11 @@ class ShellSession:
 
 def _moved(targets: tuple[RawTarget, ...], top: str, names: list[str]) -> tuple[RawTarget, ...]:
     pairs = zip(targets, names, strict=False)
-    return tuple(replace(target, path=f"{top.rstrip('/')}/{name}") for target, name in pairs)
+    return tuple(with_fields(target, path=f"{top.rstrip('/')}/{name}") for target, name in pairs)
 
 
 def _doubtful(targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
-    return tuple(replace(t, doubt=t.doubt or "unplaced_path") for t in targets)
+    return tuple(with_fields(t, doubt=t.doubt or "unplaced_path") for t in targets)
 
 
 _WINDOWS: Final = re.compile(r"[A-Za-z]:\\|\\\\")
@@ -315,7 +317,7 @@ def _is_placed(plan: Plan, target: RawTarget) -> bool:
 
 
 def _doubted(verdict: Verdict, doubt: Doubt) -> Verdict:
-    targets = (t if t.doubt is not None else replace(t, doubt=doubt) for t in verdict.targets)
+    targets = (t if t.doubt is not None else with_fields(t, doubt=doubt) for t in verdict.targets)
     return replace(verdict, targets=tuple(targets))
 
 
