@@ -54,9 +54,7 @@ def read_groups(data: bytes) -> Iterator[dict[str, list[Any]]]:
         yield file.read_row_group(number).to_pydict()
 
 
-def read_table(
-    place: Place, columns: Sequence[str] | None = None
-) -> dict[str, list[Any]]:
+def read_table(place: Place, columns: Sequence[str] | None = None) -> dict[str, list[Any]]:
     """Return columns of a Parquet file as plain objects; by default all."""
     with _opened(place) as file:
         found: dict[str, list[Any]] = file.read(columns=columns).to_pydict()
@@ -81,7 +79,7 @@ class _Opened:
         self._stream = self._place.open_file()
         try:
             return parquet.ParquetFile(self._stream)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  the file may be damaged in any way
             self._stream.close()
             raise BadInputError(
                 f"{self._place}: is no whole Parquet file ({str(error)[:200]}); remove it and "

@@ -205,18 +205,21 @@ class Place:
             yield
         except (BadInputError, FileNotFoundError):
             raise
-        except Exception as error:  # noqa: BLE001  each storage has its own errors
+        except Exception as error:
             cause = f"{type(error).__name__}: {str(error)[:200]}"
             raise BadInputError(f"{self}: cannot be {what} ({cause})") from error
 
     @contextmanager
-    def copied(self, paths: Sequence[Found]) -> Iterator[Path]:
+    def copied(self, paths: Sequence[Found], *, empty: Sequence[str] = ()) -> Iterator[Path]:
         """Give a private temporary folder with a copy of some files below this one.
 
-        A file that is gone, or that no local folder can hold, is missing there.
+        A file that is gone, or that no local folder can hold, is missing there. Of those in
+        ``empty`` only the name is there.
         """
         with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as folder:
             root = Path(folder)
+            for name in filter(is_plain, empty):
+                _put(root / name, b"")
             small: list[Found] = []
             room = _AT_ONCE
             for found in (f for f in paths if is_plain(f.path)):

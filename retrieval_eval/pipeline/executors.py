@@ -198,6 +198,12 @@ def run_on(
             future.cancel()
 
 
+def halves(items: tuple[T, ...]) -> list[tuple[T, ...]]:
+    """Return both halves of several items; nothing of a single one."""
+    middle = len(items) // 2
+    return [items[:middle], items[middle:]] if middle else []
+
+
 def _taken(waiting: Iterator[T], n: int) -> Iterator[T]:
     for _ in range(n):
         try:

@@ -7,6 +7,7 @@ is looked into here.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -133,12 +134,10 @@ def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
             accepted.add(folder)
     own: dict[str, list[Found]] = {folder: [] for folder in accepted}
     for found in files:
-        folder = next((above for above in _above(found.path) if above in own), None)
-        if folder is None:
-            continue
-        inner = found.path[len(folder) + 1 :]
-        if _is_input(inner):
-            own[folder].append(Found(inner, found.size, found.version))
+        unit = next((above for above in _above(found.path) if above in own), None)
+        inner = "" if unit is None else found.path[len(unit) + 1 :]
+        if unit is not None and _is_input(inner):
+            own[unit].append(Found(inner, found.size, found.version))
     return [
         Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
         for folder, held in sorted(own.items())
@@ -184,17 +183,13 @@ def _above(path: str) -> Iterator[str]:
 def _is_trial(run: Place, folder: str, files: Iterable[Found]) -> bool:
     """Return whether a folder that holds other candidates is a trial itself, by its result."""
     start = f"{folder}/"
-    own = [f for f in files if f.path.startswith(start)]
-    needed = [
-        f
-        for f in own
-        if (inner := f.path.removeprefix(start)) == "result.json"
-        or (inner.startswith("agent/") and inner.count("/") == 1)
-        or (inner.endswith("/result.json") and inner.count("/") == 1)
-    ]
-    # Of the others only the names matter; their results are small.
-    with run.copied([f for f in needed if f.path.endswith("result.json")]) as copy:
-        return trial_at(copy / folder, copy) is not None if (copy / folder).is_dir() else False
+    inner = [f.path.removeprefix(start) for f in files if f.path.startswith(start)]
+    # Of the other files that decide only the names count, so they are made empty.
+    decisive = re.compile(r"agent/[^/]+|agent/sessions/.*|[^/]+/result\.json", re.DOTALL)
+    names = [path for path in inner if decisive.fullmatch(path)]
+    result = [f for f in files if f.path == f"{start}result.json"]
+    with run.copied(result, empty=[f"{start}{name}" for name in names]) as copy:
+        return trial_at(copy / folder, copy) is not None
 
 
 # --- tasks ---
@@ -224,8 +219,8 @@ def find_tasks(benchmarks: Place) -> list[TaskFiles]:
     folders, loose = benchmarks.children()
     visible = [f for f in folders if not f.startswith(".") and is_plain(f)]
     files = list(loose)
-    for prefix, found in zip(visible, listed([benchmarks / f for f in visible]), strict=True):
-        files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in found]
+    for prefix, inside in zip(visible, listed([benchmarks / f for f in visible]), strict=True):
+        files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in inside]
     own: dict[str, list[Found]] = defaultdict(list)
     for found in (f for f in files if is_plain(f.path)):
         parts = found.path.split("/")

@@ -11,17 +11,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from retrieval_eval.escape import encodable
 from retrieval_eval.io.artefacts import decoded
-from retrieval_eval.io.parquet import Schema, read_table, table_bytes
+from retrieval_eval.io.files import decode, json_bytes
+from retrieval_eval.io.parquet import Schema, read_about, read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model import Record, from_builtins, to_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.pipeline.naming import safe_name
 from retrieval_eval.pipeline.trial import TrialResult
+from retrieval_eval.records import Exclusion
 from retrieval_eval.study.trials import COLUMN_KINDS, Trial, from_columns, to_row
 
 TABLES: Final = "tables"
@@ -58,6 +62,17 @@ class Shard:
         return self.place.name.removesuffix(_SUFFIX)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run whose trials are in shards: the folder of its two documents, and the shards."""
+
+    folder: Place
+    shards: tuple[Shard, ...]
+
+    def __str__(self) -> str:
+        return str(self.folder)
+
+
 def partition_of(name: str) -> str:
     """Return a name as the value of a partition: percent-encoded, as other readers expect.
 
@@ -88,8 +103,21 @@ def shards_in(tables: Place, run_id: str) -> list[Shard]:
     return sorted(found, key=lambda shard: (shard.config, shard.name))
 
 
-def shard_bytes(results: Iterable[TrialResult], **about: bytes) -> tuple[bytes, str]:
-    """Return the shard of some trials, and the digest of its documents but for their time."""
+class Kept(Record, frozen=True):
+    """What a shard keeps beside its rows.
+
+    ``digest`` is that of the inputs and the metrics of its trials in their order, without times.
+    """
+
+    digest: str
+    excluded: tuple[tuple[str, str | None, str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def shard_bytes(
+    results: Iterable[TrialResult], excluded: Iterable[Exclusion], notes: Sequence[str]
+) -> tuple[bytes, Kept]:
+    """Return the shard of some trials, and what it keeps beside them."""
     rows = []
     digest = hashlib.sha256()
     for result in results:
@@ -109,7 +137,15 @@ def shard_bytes(results: Iterable[TrialResult], **about: bytes) -> tuple[bytes, 
                 "metrics": result.metrics.decode(),
             }
         )
-    return table_bytes(SCHEMA, rows, **about), digest.hexdigest()
+    listed = tuple((e.path.name, e.config_name, e.reason, e.detail) for e in excluded)
+    kept = Kept(digest.hexdigest(), listed, tuple(notes))
+    return table_bytes(SCHEMA, rows, kept=json_bytes(to_builtins(kept))), kept
+
+
+def kept_in(shard: Shard) -> Kept:
+    """Return what a shard keeps beside its rows."""
+    text = (read_about(shard.place, "kept") or b"").decode()
+    return from_builtins(decode(text)[0], Kept, str(shard.place))
 
 
 def metrics_in(shard: Shard) -> Iterator[TrialMetrics]:
@@ -118,8 +154,9 @@ def metrics_in(shard: Shard) -> Iterator[TrialMetrics]:
         yield decoded(text.encode(), TrialMetrics, str(shard.place))
 
 
+@lru_cache(maxsize=2)
 def events_in(shard: Shard) -> list[EventDocument]:
-    """Return the event document of every trial of a shard."""
+    """Return the event document of every trial of a shard; it never changes under its name."""
     texts = read_table(shard.place, ["events"])["events"]
     return [decoded(text.encode(), EventDocument, str(shard.place)) for text in texts]
 
