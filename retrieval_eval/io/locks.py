@@ -58,7 +58,7 @@ def alone(path: Path, work: str, *, patience: float = 0.0) -> Iterator[None]:
     Parameters
     ----------
     path
-        A file or folder that the block writes; the folder around it is created.
+        A file that the block writes. Its folder is created, and deleted where it stays empty.
     work
         What is done, for the message, such as ``"makes this page"``.
     patience
@@ -70,6 +70,7 @@ def alone(path: Path, work: str, *, patience: float = 0.0) -> Iterator[None]:
         When the other process is still at it then, or when the folder cannot be written to.
     """
     name = path.parent / f"{_PREFIX}{sha256(os.fsencode(path.name)).hexdigest()[:16]}.lock"
+    missing = [place for place in path.parents if not os.path.lexists(place)]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = _held(name, monotonic() + patience)
@@ -84,6 +85,9 @@ def alone(path: Path, work: str, *, patience: float = 0.0) -> Iterator[None]:
         with suppress(OSError):
             name.unlink()
         os.close(handle)
+        with suppress(OSError):
+            for place in missing:
+                place.rmdir()
 
 
 @contextmanager
