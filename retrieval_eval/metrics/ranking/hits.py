@@ -208,7 +208,7 @@ def _chunks_of(rankings: Rankings, queries: Sequence[str]) -> Iterator[tuple[int
 
 def _floats(values: list[Any]) -> Floats | None:
     """Return finite numbers as an array; None where a value is something else, or unusual."""
-    # MessagePack writes a code before each number: one pass takes the numbers and shows their types.
+    # MessagePack writes a code before each number: one pass takes numbers and shows their types.
     try:
         packed = msgspec.msgpack.encode(values)
     except (TypeError, ValueError, OverflowError, RecursionError):
