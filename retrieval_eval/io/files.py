@@ -21,6 +21,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
+import msgspec
 from msgspec import Struct
 
 from retrieval_eval.errors import BadInputError
@@ -273,10 +274,12 @@ def read_text(path: Path, root: Path) -> Text:
 
 def read_json(path: Path, root: Path) -> Json:
     """Return the JSON document in ``path``; ``problem`` names file, line and column."""
-    text = read_text(path, root)
-    if text.value is None:
-        return Json(None, text.problem)
-    value, problem = decode(text.value)
+    data, problem = read_bytes(path, root)
+    if problem is not None:
+        return Json(None, problem)
+    value, problem = decode(data.removeprefix(BOM_UTF8))
+    if problem == NOT_UTF8:
+        return Json(None, read_text(path, root).problem)
     return Json(value, f"{label(path, root)}: {problem}" if problem else None)
 
 
@@ -304,19 +307,41 @@ def json_lines(stream: Iterable[bytes], name: str) -> Iterator[Line]:
             raw = raw.removeprefix(BOM_UTF8)
         if not raw.strip():
             continue
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError:
+        value, problem = decode(raw)
+        if problem == NOT_UTF8:
             yield Line(number, None, f"{name}: line {number} is not UTF-8")
-            continue
-        value, problem = decode(text)
-        yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
+        else:
+            yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
 
 
-def decode(text: str) -> tuple[Any, str | None]:
-    """Return ``(value, None)`` or ``(None, problem)`` for a piece of JSON text."""
+_DECODER: Final = msgspec.json.Decoder()
+NOT_UTF8: Final = "not UTF-8"
+
+
+def decode(text: str | bytes) -> tuple[Any, str | None]:
+    r"""Return ``(value, None)`` or ``(None, problem)`` for a piece of JSON, text or its UTF-8.
+
+    What the fast decoder refuses is decoded by the standard library, which takes more than JSON
+    (``NaN``, lone surrogates, numbers beyond every float) and says where a text is not valid.
+
+    Examples
+    --------
+    >>> decode('{"a": [1, NaN]}')[0], decode(b'["\\ud800"]')[0] == ["\ud800"]
+    ({'a': [1, nan]}, True)
+    >>> decode("[1,")
+    (None, 'not valid JSON (line 1, column 4: Expecting value)')
+    """
     try:
-        return json.loads(text), None
+        return _DECODER.decode(text), None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _decode_slowly(text)
+
+
+def _decode_slowly(text: str | bytes) -> tuple[Any, str | None]:
+    try:
+        return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text), None
+    except UnicodeDecodeError:
+        return None, NOT_UTF8
     except json.JSONDecodeError as error:
         return None, f"not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     except RecursionError:
