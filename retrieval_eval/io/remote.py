@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import entries, files_below, is_inside, probe, replace_bytes
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_PLAIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^?#@\0]*")
+_PLAIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(?:(?!::)[^?#@\0])*")
 _N_LISTING: Final = 16
 _AT_ONCE: Final = 32 << 20
 """Bytes of small files that are fetched together; a larger file is written as it arrives."""
@@ -94,7 +94,12 @@ class Place:
         return hash(self._text)
 
     def __truediv__(self, name: str) -> Place:
-        return Place(f"{self._text}/{name}" if self._local is None else self._local / name)
+        if self._local is not None:
+            return Place(self._local / name)
+        # A name of a listing may hold what a URL of a user may not.
+        inner = object.__new__(Place)
+        inner._local, inner._text = None, f"{self._text}/{name}"
+        return inner
 
     @property
     def name(self) -> str:
@@ -112,9 +117,12 @@ class Place:
 
     def _opened(self) -> tuple[Any, str]:
         """Return the file system and the path in it."""
-        # A listing that is kept would not show what other processes wrote since.
-        system, root = _fsspec().url_to_fs(self._text, use_listings_cache=False)
-        return system, root
+        scheme, _, path = self._text.partition("://")
+        bucket, slash, rest = path.partition("/")
+        # A listing that is kept would not show what other processes wrote since. The names after
+        # the bucket are no URL: `::` or `?` in one means nothing.
+        system, root = _fsspec().url_to_fs(f"{scheme}://{bucket}", use_listings_cache=False)
+        return system, f"{root}{slash}{rest}"
 
     def children(self) -> tuple[list[str], list[Found]]:
         """Return the names of the folders and the files directly in this one, sorted."""
@@ -210,14 +218,18 @@ class Place:
             raise BadInputError(f"{self}: cannot be {what} ({cause})") from error
 
     @contextmanager
-    def copied(self, paths: Sequence[Found], *, empty: Sequence[str] = ()) -> Iterator[Path]:
+    def copied(
+        self, paths: Sequence[Found], *, folders: Iterable[str] = (), empty: Iterable[str] = ()
+    ) -> Iterator[Path]:
         """Give a private temporary folder with a copy of some files below this one.
 
-        A file that is gone, or that no local folder can hold, is missing there. Of those in
-        ``empty`` only the name is there.
+        A file that is gone, or that no local folder can hold, is missing there. ``folders`` are
+        there in any case, and of the files in ``empty`` only the name is.
         """
         with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as folder:
             root = Path(folder)
+            for name in filter(is_plain, folders):
+                (root / name).mkdir(parents=True, exist_ok=True)
             for name in filter(is_plain, empty):
                 _put(root / name, b"")
             small: list[Found] = []

@@ -202,7 +202,8 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]
         for found in unit.files
     ]
     with ExitStack() as stack:
-        run = stack.enter_context(own.run.copied(files))
+        folders = [unit.folder for unit in batch.units]
+        run = stack.enter_context(own.run.copied(files, folders=folders))
         found = discover(run, own.run_id)
         if own.benchmarks is None or own.tasks is None:
             index = TaskIndex.with_names(t.task_name for t in found.trials)
