@@ -12,10 +12,11 @@ import os
 import re
 import stat
 import tempfile
+import time
 import tomllib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
@@ -388,19 +389,25 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
     return data if indent is None else msgspec.json.format(data, indent=indent) + b"\n"
 
 
-def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def write_bytes(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> None:
     """Write ``data`` to ``path`` whole or not at all, creating its folder.
 
-    Without ``mode`` it is that of :func:`rights_of`. Raises
-    :class:`~retrieval_eval.errors.BadInputError` when the place cannot be written to.
+    Without ``mode`` it is that of :func:`rights_of`. One of many files need not be synced: whoever
+    writes them calls :func:`settle` at the end, and until then a machine that loses power may
+    leave an empty or a half one. Raises :class:`~retrieval_eval.errors.BadInputError` when the
+    place cannot be written to.
     """
     try:
-        replace_bytes(path, data, mode=mode)
+        replace_bytes(path, data, mode=mode, is_synced=is_synced)
     except OSError as error:
         raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def replace_bytes(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> None:
     """Do what :func:`write_bytes` does, but raise ``OSError`` unchanged.
 
     Until the file is complete only its owner may open it. A device (`is_device`) is written to.
@@ -418,12 +425,94 @@ def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
-            os.fsync(stream.fileno())
+            if is_synced:
+                os.fsync(stream.fileno())
         temporary.chmod(mode)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+_MOST_SYNCED_ALONE: Final = 64
+"""Files that are synced one by one, some milliseconds each; more are synced with the system."""
+
+
+def settle(files: Iterable[Path]) -> None:
+    """Return when files that were written without a sync are on the disk, with their names.
+
+    What has been removed meanwhile is left out. Raises
+    :class:`~retrieval_eval.errors.BadInputError` when the disk refuses one.
+    """
+    files = list(files)
+    if len(files) > _MOST_SYNCED_ALONE and hasattr(os, "sync"):
+        os.sync()
+        return
+    folders = sorted({path.parent for path in files}) if os.name == "posix" else []
+    for path in (*files, *folders):
+        try:
+            handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
+        finally:
+            os.close(handle)
+
+
+_SECONDS_TO_WAIT: Final = 60.0
+
+
+@contextmanager
+def alone_in(folder: Path, what: str) -> Iterator[None]:
+    """Keep other processes and threads that ask the same out of ``folder`` while the block runs.
+
+    The system holds the lock and releases it when the process ends, however it ends; nothing is
+    left on the disk. Where folders cannot be locked (on Windows, on some network disks) there is
+    no lock.
+
+    Parameters
+    ----------
+    folder
+        The folder, which is created.
+    what
+        What is done in it, for the message.
+
+    Raises
+    ------
+    BadInputError
+        When the folder cannot be created, or another one has had it for a minute.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInputError(f"{folder}: cannot be written ({error.strerror or error})") from error
+    with ExitStack() as stack:
+        try:
+            import fcntl
+
+            handle = os.open(folder, os.O_RDONLY)
+        except (ImportError, OSError):
+            yield
+            return
+        stack.callback(os.close, handle)
+        end = time.monotonic() + _SECONDS_TO_WAIT
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise BadInputError(
+                        f"{folder}: another process {what}; wait until it has ended"
+                    ) from None
+                time.sleep(0.02)
+            except OSError:
+                break
+            else:
+                break
+        yield
 
 
 def is_device(path: Path) -> bool:
