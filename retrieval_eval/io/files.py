@@ -11,13 +11,12 @@ import json
 import os
 import re
 import stat
-import tempfile
-import time
 import tomllib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar, cast
@@ -26,10 +25,9 @@ import msgspec
 from msgspec import Struct
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.locks import new_temporary, remove_leftovers
 
 T = TypeVar("T")
-
-_TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.[^.]+\.tmp", re.DOTALL)
 
 
 class Text(Struct, frozen=True, gc=False):
@@ -283,10 +281,9 @@ def read_json(path: Path, root: Path) -> Json:
 
 def json_in(data: bytes, name: str) -> Json:
     """Return the JSON document in the bytes of a file; ``name`` is its name in messages."""
-    text = _text_in(data, name)
-    if text.value is None:
-        return Json(None, text.problem)
-    value, problem = decode(text.value)
+    value, problem = decode(data.removeprefix(BOM_UTF8))
+    if problem == NOT_UTF8:
+        return Json(None, _text_in(data, name).problem)
     return Json(value, f"{name}: {problem}" if problem else None)
 
 
@@ -314,19 +311,41 @@ def json_lines(stream: Iterable[bytes], name: str) -> Iterator[Line]:
             raw = raw.removeprefix(BOM_UTF8)
         if not raw.strip():
             continue
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError:
+        value, problem = decode(raw)
+        if problem == NOT_UTF8:
             yield Line(number, None, f"{name}: line {number} is not UTF-8")
-            continue
-        value, problem = decode(text)
-        yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
+        else:
+            yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
 
 
-def decode(text: str) -> tuple[Any, str | None]:
-    """Return ``(value, None)`` or ``(None, problem)`` for a piece of JSON text."""
+_DECODER: Final = msgspec.json.Decoder()
+NOT_UTF8: Final = "not UTF-8"
+
+
+def decode(text: str | bytes) -> tuple[Any, str | None]:
+    r"""Return ``(value, None)`` or ``(None, problem)`` for a piece of JSON, text or its UTF-8.
+
+    What the fast decoder refuses is decoded by the standard library, which takes more than JSON
+    (``NaN``, lone surrogates, numbers beyond every float) and says where a text is not valid.
+
+    Examples
+    --------
+    >>> decode('{"a": [1, NaN]}')[0], decode(b'["\\ud800"]')[0] == ["\ud800"]
+    ({'a': [1, nan]}, True)
+    >>> decode("[1,")
+    (None, 'not valid JSON (line 1, column 4: Expecting value)')
+    """
     try:
-        return json.loads(text), None
+        return _DECODER.decode(text), None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _decode_slowly(text)
+
+
+def _decode_slowly(text: str | bytes) -> tuple[Any, str | None]:
+    try:
+        return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text), None
+    except UnicodeDecodeError:
+        return None, NOT_UTF8
     except json.JSONDecodeError as error:
         return None, f"not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     except RecursionError:
@@ -416,22 +435,41 @@ def replace_bytes(
         with path.open("wb") as stream:
             stream.write(data)
         return
+    with staged(path, data, mode=mode, is_synced=is_synced) as temporary:
+        temporary.replace(path)
+
+
+@contextmanager
+def staged(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> Iterator[Path]:
+    """Write ``data`` to a temporary file beside ``path``, whole and on the disk; yield its path.
+
+    It is to be moved to ``path``; otherwise it is deleted after the block. Leftovers of killed
+    writers in the folder are deleted when this process first writes there. Raises ``OSError``.
+    """
     mode = rights_of(path) if mode is None else mode
     path.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{path.name[:80]}.{os.getpid()}."
-    handle, name = tempfile.mkstemp(prefix=prefix, suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
+    _tidy(path.parent.absolute())
+    handle, temporary = new_temporary(path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             if is_synced:
                 os.fsync(stream.fileno())
-        temporary.chmod(mode)
-        temporary.replace(path)
-    except BaseException:
+            temporary.chmod(mode)
+            if os.name == "posix":
+                yield temporary
+        if os.name != "posix":  # where an open file cannot be moved
+            yield temporary
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
+
+
+@lru_cache(maxsize=4096)
+def _tidy(folder: Path) -> None:
+    remove_leftovers(folder)
 
 
 _MOST_SYNCED_ALONE: Final = 64
@@ -462,59 +500,6 @@ def settle(files: Iterable[Path]) -> None:
             os.close(handle)
 
 
-_SECONDS_TO_WAIT: Final = 60.0
-
-
-@contextmanager
-def alone_in(folder: Path, what: str) -> Iterator[None]:
-    """Keep other processes and threads that ask the same out of ``folder`` while the block runs.
-
-    The system holds the lock and releases it when the process ends, however it ends; nothing is
-    left on the disk. Where folders cannot be locked (on Windows, on some network disks) there is
-    no lock.
-
-    Parameters
-    ----------
-    folder
-        The folder, which is created.
-    what
-        What is done in it, for the message.
-
-    Raises
-    ------
-    BadInputError
-        When the folder cannot be created, or another one has had it for a minute.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInputError(f"{folder}: cannot be written ({error.strerror or error})") from error
-    with ExitStack() as stack:
-        try:
-            import fcntl
-
-            handle = os.open(folder, os.O_RDONLY)
-        except (ImportError, OSError):
-            yield
-            return
-        stack.callback(os.close, handle)
-        end = time.monotonic() + _SECONDS_TO_WAIT
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise BadInputError(
-                        f"{folder}: another process {what}; wait until it has ended"
-                    ) from None
-                time.sleep(0.02)
-            except OSError:
-                break
-            else:
-                break
-        yield
-
-
 def is_device(path: Path) -> bool:
     """Return whether a path is a device such as ``/dev/stdout``, which no file may replace.
 
@@ -540,27 +525,6 @@ def append_line(path: Path, line: bytes) -> None:
     """
     with path.open("ab") as stream:
         stream.write(line)
-
-
-def remove_leftovers(folder: Path, root: Path) -> None:
-    """Delete temporary files in ``folder`` left by writers that were killed."""
-    for path in folder.glob(".*.tmp"):
-        writer = _TEMPORARY.fullmatch(path.name)
-        if writer is not None and not _is_running(int(writer[1])):
-            remove(path, root)
-
-
-def _is_running(process: int) -> bool:
-    """Return whether a process may be running; only POSIX can check without side effects."""
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def remove(path: Path, root: Path) -> None:

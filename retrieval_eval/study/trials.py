@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Union, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import encodable
@@ -243,14 +243,45 @@ def from_frame(frame: pd.DataFrame, needed: Collection[str] = ()) -> list[Trial]
     listed = [name for name in _USES if name in frame.columns]
     values = {name: _known(frame[name], pd) for name in (*COLUMNS, *numeric, *listed)}
     _refuse_other_kinds(values, numeric)
+    return _of_columns(values, numeric, listed)
+
+
+def _of_columns(
+    values: Mapping[str, Sequence[Any]], numeric: Iterable[str], listed: Iterable[str]
+) -> list[Trial]:
+    numeric, listed = tuple(numeric), tuple(listed)
     return [
         _trial(
             lambda column, row=row: values[column][row],  # type: ignore[misc]
             {name: _finite(values[name][row]) for name in numeric},
             {name: values[name][row] for name in listed},
         )
-        for row in range(len(frame))
+        for row in range(len(values["run_id"]))
     ]
+
+
+COLUMN_KINDS: Final[dict[str, Literal["text", "list", "integer", "boolean", "number", "uses"]]] = {
+    **dict.fromkeys(_TEXT, "text"),
+    **dict.fromkeys(_LISTS, "list"),
+    **dict.fromkeys(_COUNTS, "integer"),
+    **dict.fromkeys((*_FLAGS, "has_exception"), "boolean"),
+    **dict.fromkeys(NUMBERS, "number"),
+    **dict.fromkeys(_USES, "uses"),
+}
+"""Every column of a table of trials and what it holds."""
+
+
+def to_row(document: Document) -> dict[str, Any]:
+    """Return the columns of one trial, from its metrics; :func:`from_columns` reads them back."""
+    found = {name: value_at(document, path) for name, path in _PATHS.items()}
+    numbers = {name: _finite(value_at(document, path)) for name, path in NUMBERS.items()}
+    uses = {name: value_at(document, path.split("/")) for name, path in _USES.items()}
+    return {**found, "has_exception": found["has_exception"] is not None, **numbers, **uses}
+
+
+def from_columns(values: Mapping[str, Sequence[Any]]) -> list[Trial]:
+    """Return the trials of a table with the columns of :data:`COLUMN_KINDS`."""
+    return _of_columns(values, NUMBERS, _USES)
 
 
 def trials_of(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -203,14 +202,3 @@ def test_many_files_are_synced_together_and_few_one_by_one(tmp_path, monkeypatch
     assert synced == ["file"] * (3 if files.os.name == "posix" else 2), "and their folder"
     files.settle(names)
     assert synced[3:] == ["system"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked")
-def test_one_at_a_time_in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_SECONDS_TO_WAIT", 0.05)
-    folder = tmp_path / "new"
-    refused = pytest.raises(BadInputError, match="new: another process works here; wait until")
-    with files.alone_in(folder, "works here"), refused, files.alone_in(folder, "works here"):
-        pass
-    with files.alone_in(folder, "works here"):
-        assert list(folder.iterdir()) == []
