@@ -7,7 +7,7 @@ import math
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import numpy as np
@@ -127,8 +127,8 @@ def hits_from_mapping(
         if len(tied):
             docs = list(itertools.chain.from_iterable(judged[first:last]))
             names = [docs[place] for place in row[tied].tolist()]
-            groups = chunk.ties(scores, query[tied], begin[tied], n_tied[tied])
-            rank[tied] += _n_before(names, *groups)
+            ties = query[tied], begin[tied], n_tied[tied]
+            rank[tied] += _n_before(names, *ties, replace(chunk, scores=scores))
         parts.append(np.stack([row + starts[first], rank, begin + 1, n_tied]))
     row, rank, begin, n_tied = np.concatenate(parts, axis=1)
     query, grade = judgements.query()[row], judgements.grades[row]
@@ -156,32 +156,6 @@ class _Chunk:
     scores: Floats
     sizes: Ints
     found: Floats
-
-    def ties(
-        self, scores: Floats, query: Ints, begin: Ints, n_tied: Ints
-    ) -> tuple[list[list[str]], Ints]:
-        """Return the documents of each tie, and the tie of each hit.
-
-        The tie of a hit has places ``begin`` and following in the ranking of its query.
-        """
-        starts = np.cumsum(self.sizes) - self.sizes
-        begins, first, tie = np.unique(
-            starts[query] + begin, return_index=True, return_inverse=True
-        )
-        n_docs = n_tied[first]
-        ends = np.cumsum(n_docs)
-        members = np.repeat(begins - ends + n_docs, n_docs) + np.arange(int(n_docs.sum()))
-        is_start = np.zeros(len(scores) + 1, dtype=bool)
-        is_start[starts] = True
-        if (~is_start[1:-1] & (scores[1:] > scores[:-1])).any():
-            members = order_descending(scores, self.sizes)[members]
-        # Documents of queries with a tie, after each other.
-        queries, place = np.unique(query[first], return_inverse=True)
-        docs = list(itertools.chain.from_iterable(self.runs[at] for at in queries.tolist()))
-        shift = np.cumsum(self.sizes[queries]) - self.sizes[queries] - starts[queries]
-        names = [docs[at] for at in (members + np.repeat(shift[place], n_docs)).tolist()]
-        bounds = itertools.pairwise([0, *ends.tolist()])
-        return [names[start:end] for start, end in bounds], tie
 
 
 def _chunks_of(
@@ -286,19 +260,40 @@ def _bisect(is_before: np.ufunc, values: Floats, start: Ints, wanted: Floats, wi
     return place
 
 
-def _n_before(names: Sequence[str], ties: Sequence[list[str]], tie: Ints) -> Ints:
-    """Return how many documents of its tie come before each of ``names``."""
-    # Document ids descend within a tie (trec_eval's rule).
-    is_crowded = np.bincount(tie) > _FEW
-    for crowded in np.flatnonzero(is_crowded).tolist():
-        ties[crowded].sort()
-    counts = [
-        len(ties[of]) - bisect_right(ties[of], name)
-        if is_sorted
-        else sum(map(name.__lt__, ties[of]))
-        for name, of, is_sorted in zip(names, tie.tolist(), is_crowded[tie].tolist(), strict=True)
-    ]
-    return np.array(counts, dtype=np.int64)
+def _n_before(
+    names: Sequence[str], query: Ints, begin: Ints, n_tied: Ints, chunk: _Chunk
+) -> list[int]:
+    """Return how many documents of its tie come before each of ``names``.
+
+    The tie has ``n_tied`` documents from place ``begin`` on in the ranking of its query.
+    """
+    starts = np.cumsum(chunk.sizes) - chunk.sizes
+    is_start = np.zeros(len(chunk.scores) + 1, dtype=bool)
+    is_start[starts] = True
+    order = None
+    if (~is_start[1:-1] & (chunk.scores[1:] > chunk.scores[:-1])).any():
+        order = order_descending(chunk.scores, chunk.sizes) - np.repeat(starts, chunk.sizes)
+    tie = starts[query] + begin
+    is_crowded = np.bincount(tie)[tie] > _FEW
+    in_order: dict[int, list[str]] = {}
+    docs: list[str] = []
+    counts, last = [], -1
+    columns = (query, begin, n_tied, is_crowded)
+    for name, at, first, n, is_sorted in zip(names, *(c.tolist() for c in columns), strict=True):
+        if at != last:
+            last, docs = at, [*chunk.runs[at]]
+            in_order.clear()
+            if order is not None:
+                places = order[starts[at] : starts[at] + len(docs)].tolist()
+                docs = [docs[place] for place in places]
+        # Document ids descend within a tie (trec_eval's rule).
+        if not is_sorted:
+            counts.append(sum(map(name.__lt__, docs[first : first + n])))
+            continue
+        if first not in in_order:
+            in_order[first] = sorted(docs[first : first + n])
+        counts.append(n - bisect_right(in_order[first], name))
+    return counts
 
 
 def _numbers(query: str, scores: Any) -> Mapping[str, float]:

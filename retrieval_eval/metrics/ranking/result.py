@@ -11,7 +11,8 @@ import numpy as np
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import Measure
-from retrieval_eval.metrics.ranking.scoring import Floats, Scorer
+from retrieval_eval.metrics.ranking.scoring import Scorer
+from retrieval_eval.metrics.ranking.table import Floats
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:

@@ -113,9 +113,9 @@ class Scorer:
         return levels
 
     def _n_hits(self, measure: Measure) -> Floats:
-        return self._once(("hits", measure.rel), lambda: self._hits_by_level(measure.rel))[
-            self._level(measure)
-        ]
+        counts = self._once(("hits", measure.rel), lambda: self._hits_by_level(measure.rel))
+        found: Floats = counts[self._level(measure)]
+        return found
 
     def _hits_by_level(self, rel: int) -> Floats:
         """Return how many hits each query has within each cut-off: one row a cut-off."""
@@ -166,7 +166,8 @@ class Scorer:
             ],
         )
         level = self._level(measure)
-        return found[level] / best[level]
+        values: Floats = found[level] / best[level]
+        return values
 
     def _ideal(self) -> _Ranked:
         """Return all grades above 0 in the best order."""
