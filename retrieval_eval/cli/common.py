@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -66,6 +67,22 @@ def unexpected(error: BaseException) -> str:
     log = write_log("".join([versions, "\n\n", *traceback.format_exception(error)]))
     where = f"; the traceback is in {log}, to be added to a report of this fault" if log else ""
     return f"an unexpected fault ({what}){where}"
+
+
+_REFUSED = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "EMFILE", "ENFILE")
+    if hasattr(errno, name)
+)
+"""What a system refuses for lack of space, rights or files, whatever the program."""
+
+
+def refused(error: BaseException) -> str | None:
+    """Return the sentence about something that the system refused, or None for a fault."""
+    if not isinstance(error, OSError) or error.errno not in _REFUSED:
+        return None
+    place = error.filename if isinstance(error.filename, str) else "the output"
+    return f"{place}: the system refuses it ({error.strerror})"
 
 
 def root_options(function: F) -> F:

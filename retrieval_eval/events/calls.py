@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -139,9 +138,7 @@ class CallReducer:
             shell = again.shell or shell
             folder = again.use.command_cwd or folder
         elif shell is not None and self._saved.is_read_by(use):
-            shell = dataclasses.replace(
-                shell, opaque=(*shell.opaque, "reads a saved result in its own way")
-            )
+            shell = replace(shell, opaque=(*shell.opaque, "reads a saved result in its own way"))
         kept = replace(call, result=None) if call.result is not None else call
         self._saved.remember(index, kept, call.result, before)
         return ReadCall(
@@ -193,9 +190,9 @@ def _without_background(shell: ShellAnalysis) -> ShellAnalysis:
     events = []
     for event in shell.events:
         kept = tuple(target for target in event.targets if target.doubt != "background")
-        events += [dataclasses.replace(event, targets=kept)] if kept else []
+        events += [replace(event, targets=kept)] if kept else []
     opaque = tuple(reason for reason in shell.opaque if reason != WENT_ON)
-    return dataclasses.replace(shell, events=tuple(events), opaque=opaque)
+    return replace(shell, events=tuple(events), opaque=opaque)
 
 
 def _is_refused(call: ToolCall, use: ToolUse) -> bool:

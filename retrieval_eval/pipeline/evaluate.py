@@ -21,10 +21,10 @@ from retrieval_eval.io.files import (
     is_inside,
     probe,
     remove,
-    remove_leftovers,
     write_bytes,
 )
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
+from retrieval_eval.io.locks import remove_leftovers
 from retrieval_eval.io.remote import Place, is_url
 from retrieval_eval.io.runs import GROUPS, resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
@@ -654,7 +654,7 @@ def _finish(
 def _remove_stale(folder: Path, wanted: set[Path]) -> None:
     """Delete artefacts of trials that are gone and of writers that were killed, nothing else."""
     for place in (folder, *{path.parent for path in wanted}):
-        remove_leftovers(place, folder)
+        remove_leftovers(place)
     for suffix in (EVENTS_SUFFIX, METRICS_SUFFIX):
         for path in folder.glob(f"*/*{suffix}"):
             if path not in wanted:
@@ -668,9 +668,9 @@ def _made(
     path: Path, digest: str, struct: type[Artefact], make: Callable[[], Artefact]
 ) -> tuple[Artefact, str | None]:
     """Return the document in ``path``, made anew where needed, and a note if it was damaged."""
-    kept, note = kept_record(path, path.parent, digest, struct)
-    if kept is not None:
-        return kept, None
+    kept = kept_record(path, path.parent, digest, struct)
+    if kept.record is not None:
+        return kept.record, None
     made = replace(make(), input_fingerprint=digest)
     write_artefact(path, made, indent=1)
-    return made, note
+    return made, kept.note

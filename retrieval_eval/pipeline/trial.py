@@ -110,15 +110,16 @@ def _evaluated(job: Job) -> TrialResult:
     digest = _input_digest(job)
     notes: tuple[str, ...] = ()
     if job.folder is not None:
-        kinds = ((EVENTS_SUFFIX, EventDocument), (METRICS_SUFFIX, TrialMetrics))
-        kept = [
-            kept_record(job.folder / f"{job.stem}{suffix}", job.folder, digest, struct)
-            for suffix, struct in kinds
-        ]
-        notes = tuple(note for _, note in kept if note)
-        (events, _), (metrics, _) = kept
-        if events is not None and metrics is not None:
-            return TrialResult(job.stem, digest, None, encoded(metrics))
+        place = job.folder / job.stem
+        events = kept_record(
+            place.with_name(f"{place.name}{EVENTS_SUFFIX}"), job.folder, digest, EventDocument
+        )
+        metrics = kept_record(
+            place.with_name(f"{place.name}{METRICS_SUFFIX}"), job.folder, digest, TrialMetrics
+        )
+        if events.record is not None and metrics.record is not None:
+            return TrialResult(job.stem, digest, None, metrics.data)
+        notes = tuple(note for note in (events.note, metrics.note) if note)
     try:
         return _result(job, documents(job), digest, notes)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
-from msgspec.structs import replace as with_fields
+from msgspec.structs import replace
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_unknown
@@ -42,11 +41,11 @@ def answer(call: ToolCall) -> ToolResult:
     found = _EXITED.search(result.text[-_TAIL:])
     if found is None:
         if _LATE.match(result.text[:_TAIL]):
-            return with_fields(result, is_error=True, is_unfinished=True)
+            return replace(result, is_error=True, is_unfinished=True)
         return result
     text = result.text[: len(result.text) - len(found[0])] if found[0] else result.text
     code = int(found[1])
-    return with_fields(
+    return replace(
         result,
         text=text,
         structured=result.structured if result.structured is not None else {"exit_code": code},

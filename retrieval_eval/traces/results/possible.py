@@ -8,10 +8,9 @@ call whose result the trace lost or cut.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
-from msgspec.structs import replace as with_fields
+from msgspec.structs import replace
 
 from retrieval_eval.records import Access, Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
@@ -131,7 +130,7 @@ def _named(seen: Seen, doubt: Doubt) -> Iterator[RawTarget]:
             break
     for path, number in places:
         target = _target(seen, path, "matched", repository, doubt)
-        yield with_fields(target, lines=((number, number),) if number else None)
+        yield replace(target, lines=((number, number),) if number else None)
 
 
 def _words(arguments: Mapping[str, Any]) -> Iterator[str]:

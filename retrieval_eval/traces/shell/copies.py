@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
-from msgspec.structs import replace as with_fields
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.prose import looks_like_file
@@ -32,8 +32,7 @@ _LONGEST: Final = 4096
 _DEEPEST: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True, gc=False):
     """Where the content of a path came from.
 
     ``name`` is a pattern that the names of the copied files fit, where they were not all copied.
@@ -110,7 +109,7 @@ class Copies:
             is_shown = target.access in ("opened", "matched") and target.repository is None
             for origin, is_certain in self.origins(target.path) if is_shown else ():
                 doubt = target.doubt if is_certain else target.doubt or "opaque_call"
-                found.append(with_fields(target, path=origin, doubt=doubt))
+                found.append(replace(target, path=origin, doubt=doubt))
         return tuple(found)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final
 
-from msgspec.structs import replace as with_fields
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
@@ -279,11 +279,11 @@ class ShellSession:
 
 def _moved(targets: tuple[RawTarget, ...], top: str, names: list[str]) -> tuple[RawTarget, ...]:
     pairs = zip(targets, names, strict=False)
-    return tuple(with_fields(target, path=f"{top.rstrip('/')}/{name}") for target, name in pairs)
+    return tuple(replace(target, path=f"{top.rstrip('/')}/{name}") for target, name in pairs)
 
 
 def _doubtful(targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
-    return tuple(with_fields(t, doubt=t.doubt or "unplaced_path") for t in targets)
+    return tuple(replace(t, doubt=t.doubt or "unplaced_path") for t in targets)
 
 
 _WINDOWS: Final = re.compile(r"[A-Za-z]:\\|\\\\")
@@ -317,7 +317,7 @@ def _is_placed(plan: Plan, target: RawTarget) -> bool:
 
 
 def _doubted(verdict: Verdict, doubt: Doubt) -> Verdict:
-    targets = (t if t.doubt is not None else with_fields(t, doubt=doubt) for t in verdict.targets)
+    targets = (t if t.doubt is not None else replace(t, doubt=doubt) for t in verdict.targets)
     return replace(verdict, targets=tuple(targets))
 
 
@@ -325,8 +325,7 @@ def _doubted(verdict: Verdict, doubt: Doubt) -> Verdict:
 # The records of an analysed shell call.
 
 
-@dataclass(frozen=True, slots=True)
-class ShellEvent:
+class ShellEvent(Struct, frozen=True, gc=False):
     """One command inside a shell call that touched files.
 
     ``category`` is ``file_read``, ``file_search``, ``code_search``, ``commit_search`` or
@@ -351,8 +350,7 @@ _ANY_FILE: Final = ShellEvent(
 """The event of a script that was not followed and printed something."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellAnalysis:
+class ShellAnalysis(Struct, frozen=True, gc=False):
     """The events of one shell call in order of execution.
 
     ``opaque`` has one reason for each command that may have touched files and could not be
@@ -362,4 +360,4 @@ class ShellAnalysis:
 
     events: tuple[ShellEvent, ...] = ()
     opaque: tuple[str, ...] = ()
-    places: tuple[Place, ...] = field(default=(), compare=False)
+    places: tuple[Place, ...] = ()
