@@ -56,7 +56,14 @@ from retrieval_eval.pipeline.roots import (
     is_demo,
 )
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.tables import TABLES, Shard, StoredRun, metrics_in, trials_in
+from retrieval_eval.pipeline.tables import (
+    TABLES,
+    Shard,
+    StoredRun,
+    metrics_in,
+    trials_in,
+    write_tables,
+)
 from retrieval_eval.pipeline.trial import (
     Job,
     TrialResult,
@@ -170,6 +177,7 @@ def evaluate(
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
     executor: Executor | str | None = None,
+    tables: bool = False,
     seed: int = DEFAULT_SEED,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -198,6 +206,9 @@ def evaluate(
     executor
         What evaluates trials in place of these processes: any executor whose workers have this
         package and see the same files, or ``processes:N``, ``threads:N`` or ``dask://HOST:PORT``.
+    tables
+        Also write the trials as Parquet tables to ``tables/`` in the output (extra ``cloud``), as
+        is done for an output behind a URL.
     seed
         Seed of every bootstrap and permutation.
 
@@ -252,6 +263,13 @@ def evaluate(
         _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs, seed)
         for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
     )
+    if tables:
+        for run, target in zip(results, targets, strict=True):
+            place = Place(output_dir or target) / TABLES
+            trials = [
+                (d.metrics.provenance.config_name, d.job.stem, d.fingerprint) for d in run.trials
+            ]
+            write_tables(place, run.run_id, target, trials)
     return Evaluation(results, seed, benchmarks_root)
 
 
