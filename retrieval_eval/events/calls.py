@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.events.exposure import Exposure
 from retrieval_eval.model.common import CallLedger
@@ -26,8 +28,7 @@ _MOST_TOOLS = 200
 _LONGEST_TOOL = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ReadCall:
+class ReadCall(Struct, frozen=True, gc=False):
     """One call with what its tool did and, for a shell, what its command did.
 
     ``call`` is without its result, which may be large: what is needed of it is read. ``cwd`` is the
@@ -321,8 +322,7 @@ _CHANGES_LINES: Final = re.compile(
 _HEAD: Final = 1400
 
 
-@dataclass(frozen=True, slots=True)
-class _SavedResult:
+class _SavedResult(Struct, frozen=True, gc=False):
     """The call, without its result, whose result was saved to a file."""
 
     index: int
@@ -330,8 +330,7 @@ class _SavedResult:
     cwd: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reread:
+class Reread(Struct, frozen=True, gc=False):
     """A read of a saved result: the first tool's use and, for a shell, its analysis."""
 
     use: ToolUse

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import ToolCall, ToolResult, Trace, TraceSource
 from retrieval_eval.traces.clock import earliest, latest
@@ -292,8 +294,7 @@ _Key = tuple[str, str, int]
 _Timed = tuple[Item, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class MergedCalls:
+class MergedCalls(Struct, frozen=True, gc=False):
     """The joined items, whether the second file added anything, and calls that disagree."""
 
     items: tuple[Item, ...]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
@@ -28,8 +31,7 @@ _CLEARED = "[Old tool result content cleared]"
 _SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True, gc=False):
     """The calls, usages and declarations of one trace file, in the order of the file.
 
     ``has_agent`` is whether the agent did or wrote anything at all, ``holds_run`` whether the

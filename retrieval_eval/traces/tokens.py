@@ -9,8 +9,10 @@ by being larger. The total that the trace itself declares is kept beside the cou
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import ToolCall
 from retrieval_eval.traces.untrusted import amount_of, count_of, dict_of
@@ -27,8 +29,7 @@ OPENAI_COUNTS = ("input_tokens", "prompt_tokens", "output_tokens", "completion_t
 """The names of an OpenAI message's token counts, of both interfaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True, gc=False):
     """Tokens of one message: ``prompt`` includes what was read from or written to a cache."""
 
     message_id: str
@@ -42,8 +43,7 @@ class Usage:
         return self.prompt + self.output
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True, gc=False):
     """A place where the trace lost steps: from here on no cumulative count is known."""
 
 

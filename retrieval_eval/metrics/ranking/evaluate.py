@@ -101,8 +101,7 @@ def evaluate_rankings(
         hits = hits_from_table(judgements, run, lowest_grade=lowest, is_float32=is_float32)
         ranked = dict.fromkeys(run.query_ids)
     else:
-        by_query = judgements.by_query()
-        hits = hits_from_mapping(by_query, run, lowest_grade=lowest, is_float32=is_float32)
+        hits = hits_from_mapping(judgements, run, lowest_grade=lowest, is_float32=is_float32)
         ranked = run
     is_missing = hits.n_retrieved == 0
     for place in np.flatnonzero(is_missing).tolist():

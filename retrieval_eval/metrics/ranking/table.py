@@ -127,6 +127,40 @@ def order_within(sizes: Ints, keys: Sequence[NDArray[Any]]) -> Ints:
     return order
 
 
+def padded(sizes: Ints, values: NDArray[Any], fill: float) -> Iterator[tuple[Ints, NDArray[Any]]]:
+    """Yield (segments, matrix) for adjoining segments of similar size: a row each, then ``fill``.
+
+    A row is as long as the number with as many binary digits, all of them one; empty segments are
+    left out.
+    """
+    n_bits = np.frexp(sizes)[1]
+    for bits in np.flatnonzero(np.bincount(n_bits)).tolist():
+        if not bits:
+            continue
+        segments = np.flatnonzero(n_bits == bits)
+        own = values
+        if len(segments) < len(sizes):
+            own = values[np.repeat(n_bits == bits, sizes)]
+        matrix = np.full((len(segments), (1 << bits) - 1), fill, dtype=values.dtype)
+        largest = int(sizes[segments].max())
+        if len(own) == largest * len(segments):
+            matrix[:, :largest] = own.reshape(-1, largest)
+        else:
+            matrix[np.arange(matrix.shape[1]) < sizes[segments, np.newaxis]] = own
+        yield segments, matrix
+
+
+def order_descending(values: Floats, sizes: Ints) -> Ints:
+    """Return the permutation that sorts each of the adjoining segments, the highest value first."""
+    starts = np.cumsum(sizes) - sizes
+    order = np.empty(len(values), dtype=np.int64)
+    for segments, matrix in padded(sizes, -values, np.inf):
+        first, place = starts[segments, np.newaxis], np.arange(matrix.shape[1])
+        is_in = place < sizes[segments, np.newaxis]
+        order[(first + place)[is_in]] = (first + np.argsort(matrix, axis=1))[is_in]
+    return order
+
+
 def _refuse_duplicates(table: Table) -> None:
     for segments, rows in blocks(table.starts[:-1], np.diff(table.starts)):
         # The hash of another query's document never matters here: a row is one query.

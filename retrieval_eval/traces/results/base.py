@@ -5,8 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import Access, Doubt, LineRange, RawTarget, ToolCategory
 
@@ -36,8 +38,7 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 _STRENGTH: Final[dict[Access, int]] = {"listed": 0, "matched": 1, "opened": 2, "written": 3}
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True, gc=False):
     """A successful tool call as a parser sees it.
 
     ``text`` is free of harness decorations and of JSON wrapping; ``value`` is what the result holds
@@ -53,8 +54,7 @@ class Seen:
     is_truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, gc=False):
     """The files a parser found in a result; ``category`` replaces the tool's when not None."""
 
     targets: tuple[RawTarget, ...] = ()

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct, field
 
 from retrieval_eval.traces.shell.steps import Arg, Part, Step, resolve
 from retrieval_eval.traces.shell.syntax import Piece, Sequence, Word
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True, gc=False):
     """A value that cannot be known from the command alone.
 
     ``pattern`` is the file-name pattern it must fit, ``captured`` the steps that printed it.
@@ -28,8 +28,7 @@ class Unknown:
 Value = str | tuple[str, ...] | Unknown
 
 
-@dataclass(slots=True)
-class Environment:
+class Environment(Struct):
     """What a command sees.
 
     ``cwd`` is empty for the start folder while that is unknown, and None once it
@@ -91,8 +90,7 @@ _OVERFLOW: Final = 2**63
 Substitute = Callable[[Sequence], tuple[Part, tuple[Step, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Atom:
+class _Atom(Struct, frozen=True, gc=False):
     text: Part
     is_glob: bool = False
     captured: tuple[Step, ...] = ()
@@ -126,7 +124,8 @@ def _arg(atoms: list[_Atom]) -> Arg:
 
 
 def _has_wildcard(text: str) -> bool:
-    return "*" in text or "?" in text or ("[" in text and "]" in text)
+    """Return whether a bare text is a pattern; brackets alone are part of a name: ``[id]/a.ts``."""
+    return "*" in text or "?" in text
 
 
 def _escape(text: str) -> str:

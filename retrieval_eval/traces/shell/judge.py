@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.payload import parsed
@@ -30,8 +32,7 @@ _BINARY: Final = re.compile(r"[Bb]inary file\b.*\bmatches")
 _FETCH_FAILED: Final = re.compile(r"[45]\d\d: |curl: \(\d+\)|\S{0,30}ERROR [45]\d\d: ")
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True, gc=False):
     """The targets of one plan; with a ``reason`` it is opaque and they are only possible."""
 
     targets: tuple[RawTarget, ...] = ()
@@ -296,8 +297,7 @@ MAX_COMPARISONS: Final = 1_000_000
 """Lines times commands that are compared in one segment; lines beyond it are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True, gc=False):
     """The lines a plan may have printed.
 
     ``is_sole`` is true when no other command printed into them, ``is_certain`` when the command is

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct, field
 
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell.steps import Marker, Step, resolve
@@ -53,8 +54,7 @@ _FIRST_OF_NOTES = frozenset("S[.<OCP")
 _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too large \(.*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True, gc=False):
     """The lines of an output.
 
     ``errors`` are the names and phrases that error messages mention. ``is_cut`` says that the
@@ -197,8 +197,7 @@ def _names(line: str) -> list[str]:
 BLANK = Marker(("",))
 
 
-@dataclass(slots=True)
-class Segment:
+class Segment(Struct):
     """Lines shared by the steps numbered in ``members``.
 
     ``noise`` are marker lines that could not be placed, and ``is_cut`` says that the lines may be

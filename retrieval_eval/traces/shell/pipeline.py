@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
@@ -30,8 +32,7 @@ _SILENT: Final = words(
 _SHELLS: Final = frozenset(["bash", "sh", "zsh", "while", "for", "{", "("])
 
 
-@dataclass(frozen=True, slots=True)
-class Plans:
+class Plans(Struct, frozen=True, gc=False):
     """``shown`` is what the pipeline prints; ``writes`` happen whatever it prints.
 
     ``prints`` is false when nothing of it can be in the output.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from retrieval_eval.traces.shell.options import words
 from retrieval_eval.traces.shell.output import Output
@@ -20,8 +21,7 @@ further checkout of the one in ``source``.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True, gc=False):
     """One folder with what a command shows about it.
 
     ``source`` is the address of the repository that was cloned, or the folder whose checkout a
