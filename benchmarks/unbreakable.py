@@ -45,6 +45,9 @@ N_KILLS = 50
 PATIENCE = 15.0
 """Seconds within which the processes of a killed command must have ended."""
 
+SMALL_TRIALS = 6
+"""Trials of each configuration in the run that a report is made of."""
+
 DATA = "search"
 SEARCH = ("--gold", f"{DATA}/gold-set.jsonl", "--corpus-file", f"{DATA}/corpus.jsonl")
 BM25 = ("--retriever", f"bm25:{DATA}/corpus.jsonl")
@@ -64,7 +67,8 @@ class Command:
     kills_worker: bool = False
 
 
-RUN = ("runs/demo", "--benchmarks-root", "benchmarks", "--output-dir", "out")
+WHERE = ("--benchmarks-root", "benchmarks", "--output-dir", "out")
+RUN, SMALL = ("runs/demo", *WHERE), ("runs/small", *WHERE)
 COMMANDS = {
     "evaluate": Command(
         ("evaluate", *RUN, "--jobs", "1"), ("out",), ("evaluate", *RUN, "--k", "1,2")
@@ -74,9 +78,9 @@ COMMANDS = {
         kills_worker=True,
     ),
     "report": Command(
-        ("report", *RUN, "--jobs", "1", "--renderer", "embedded"),
+        ("report", *SMALL, "--jobs", "1", "--renderer", "embedded"),
         ("out", "reports"),
-        ("report", *RUN, "--seed", "7", "--renderer", "embedded"),
+        ("report", *SMALL, "--seed", "7", "--renderer", "embedded"),
     ),
     "search run": Command(
         ("search", "run", *BM25, *SEARCH, "--out", EVAL, "--ask-twice", "5"),
@@ -206,8 +210,11 @@ class Bench:
         from retrieval_eval.search.demo import measured_demo
 
         write_demo(self.inputs)
-        demo = self.inputs / "runs/demo"
+        demo, small = self.inputs / "runs/demo", self.inputs / "runs/small"
         for config in [path for path in demo.iterdir() if path.is_dir()]:
+            trials = sorted(path.parent for path in config.rglob("result.json"))[:SMALL_TRIALS]
+            for trial in trials:
+                shutil.copytree(trial, small / config.name / trial.name)
             shutil.copytree(config, demo / f"{config.name}-again")
         measured_demo(self.inputs / DATA)
         found = sorted((self.inputs / EVAL).glob("eval-report-*.claims.json"))
