@@ -24,22 +24,29 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import json
 import os
+import pkgutil
 import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree as ET
+
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # no threads to copy
+
+import retrieval_eval
+from retrieval_eval.cli.main import run
 
 N_KILLS = 50
 PATIENCE = 15.0
@@ -48,6 +55,7 @@ PATIENCE = 15.0
 SMALL_TRIALS = 6
 """Trials of each configuration in the run that a report is made of."""
 
+GOLD_ROWS = 30
 DATA = "search"
 SEARCH = ("--gold", f"{DATA}/gold-set.jsonl", "--corpus-file", f"{DATA}/corpus.jsonl")
 BM25 = ("--retriever", f"bm25:{DATA}/corpus.jsonl")
@@ -71,7 +79,7 @@ WHERE = ("--benchmarks-root", "benchmarks", "--output-dir", "out")
 RUN, SMALL = ("runs/demo", *WHERE), ("runs/small", *WHERE)
 COMMANDS = {
     "evaluate": Command(
-        ("evaluate", *RUN, "--jobs", "1"), ("out",), ("evaluate", *RUN, "--k", "1,2")
+        ("evaluate", *SMALL, "--jobs", "1"), ("out",), ("evaluate", *SMALL, "--k", "1,2")
     ),
     "evaluate, a worker": Command(
         ("evaluate", *RUN, "--jobs", "2"), ("out",), ("evaluate", *RUN, "--k", "1,2"),
@@ -131,7 +139,7 @@ COMMANDS = {
 # --- the command itself, in a process of its own ---
 
 
-def inside(at: int, cuts: bool, counted: Path, words: Sequence[str]) -> None:
+def inside(at: int, cuts: bool, counted: Path, words: Sequence[str]) -> int:
     """Run a command, and kill this process before step ``at``; write down how many steps it has."""
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT
     names = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate"}
@@ -158,13 +166,21 @@ def inside(at: int, cuts: bool, counted: Path, words: Sequence[str]) -> None:
         step("os.fsync", handle)
         synchronise(handle)
 
-    from retrieval_eval.cli.main import run
-
-    os.fsync = synchronised  # type: ignore[assignment]
+    os.fsync = synchronised
     sys.addaudithook(heard)
     code = run(list(words))
     counted.write_text(json.dumps(Counter(steps)))
-    sys.exit(code)
+    return code
+
+
+def preload() -> None:
+    """Load what commands load, so that it is not loaded anew for each of them."""
+    for name in ("bm25s", "numpy", "pandas", "scipy.stats", "sqlalchemy", "tree_sitter_bash"):
+        importlib.import_module(name)
+    for _, name, is_package in pkgutil.walk_packages(retrieval_eval.__path__, "retrieval_eval."):
+        if not is_package and not name.endswith(("__main__", "pytest_plugin")):
+            with suppress(ImportError):
+                importlib.import_module(name)
 
 
 # --- the folders and files around it ---
@@ -194,14 +210,12 @@ class Bench:
         self.root = root
         self.inputs = root / "inputs"
         self.home = root / "home"
-        self.home.mkdir(parents=True)
+        self.home.mkdir(parents=True, exist_ok=True)
         project = Path(__file__).resolve().parents[1]
         self.environment = {
-            "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "PYTHONPATH": str(project),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "OMP_NUM_THREADS": "1",
         }
 
     def prepare(self) -> None:
@@ -216,12 +230,19 @@ class Bench:
             for trial in trials:
                 shutil.copytree(trial, small / config.name / trial.name)
             shutil.copytree(config, demo / f"{config.name}-again")
-        measured_demo(self.inputs / DATA)
+        child = os.fork()
+        if not child:
+            measured_demo(self.inputs / DATA)
+            os._exit(0)
+        os.waitpid(child, 0)
         found = sorted((self.inputs / EVAL).glob("eval-report-*.claims.json"))
         for name, path in zip((FIRST, SECOND), found, strict=True):
             (self.inputs / name).parent.mkdir(exist_ok=True)
             path.replace(self.inputs / name)
         shutil.rmtree(self.inputs / EVAL)
+        gold = self.inputs / DATA / "gold-set.jsonl"
+        rows = gold.read_text().splitlines(keepends=True)
+        gold.write_text("".join(rows[:GOLD_ROWS]))
         pool = COMMANDS["gold pool"].words
         self.run(self.inputs, (*pool[:-1], "filled"))
         sheet = self.inputs / "filled/sheet-ada.csv"
@@ -244,27 +265,31 @@ class Bench:
     def temporary(self) -> Path:
         return self.root / "temporary"
 
-    def start(
-        self, folder: Path, words: Sequence[str], *, at: int = 0, cuts: bool = False
-    ) -> subprocess.Popen[bytes]:
+    def start(self, folder: Path, words: Sequence[str], *, at: int = 0, cuts: bool = False) -> int:
+        """Start a command in a process and session of its own; return its number."""
         self.temporary.mkdir(exist_ok=True)
-        counted = self.root / "steps.json"
-        own = ["--inside", str(at), "1" if cuts else "0", str(counted)]
-        with (self.root / "said.txt").open("wb") as said:
-            return subprocess.Popen(
-                [sys.executable, str(Path(__file__).resolve()), *own, *words],
-                cwd=folder,
-                env={**self.environment, "TMPDIR": str(self.temporary)},
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
-            )
+        child = os.fork()
+        if child:
+            return child
+        code = 70
+        try:
+            os.setsid()
+            os.chdir(folder)
+            os.environ.update(self.environment, TMPDIR=str(self.temporary))
+            tempfile.tempdir = None
+            said = os.open(self.root / "said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            for stream in (1, 2):
+                os.dup2(said, stream)
+            code = inside(at, cuts, self.root / "steps.json", words)
+            sys.stdout.flush()
+        finally:
+            os._exit(code)
 
     def run(self, folder: Path, words: Sequence[str]) -> tuple[int, float]:
         """Run a command undisturbed; return its exit code and seconds."""
         start = time.perf_counter()
-        process = self.start(folder, words)
-        return process.wait(), time.perf_counter() - start
+        code = ended_with(self.start(folder, words))
+        return code, time.perf_counter() - start
 
     def said(self) -> str:
         text = (self.root / "said.txt").read_text(errors="replace")
@@ -353,6 +378,11 @@ def processes_of(session: int) -> Iterator[int]:
                 yield int(place.name)
 
 
+def ended_with(process: int) -> int:
+    """Wait for a process; return its exit code, or minus the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
 def ended(session: int) -> bool:
     """Wait for all processes of a session; end those that stay and return whether there were."""
     end = time.monotonic() + PATIENCE
@@ -413,12 +443,13 @@ class _Kill:
         before = files_of(folder)
         process = self.bench.start(folder, self.command.words)
         time.sleep(moment)
-        victims = [process.pid]
+        victims = [process]
         if self.command.kills_worker:
-            victims = [p for p in processes_of(process.pid) if _is_worker(p)][:1]
+            victims = [p for p in processes_of(process) if _is_worker(p)][:1]
             self.kept.n_late += not victims
         for victim in victims:
-            os.kill(victim, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
         self.kept.n_timed += 1
         self._check(folder, before, process, f"killed after {moment:.3f} s")
 
@@ -429,14 +460,12 @@ class _Kill:
         self.kept.n_steps += 1
         self._check(folder, before, process, f"killed before step {at}")
 
-    def _check(
-        self, folder: Path, before: dict[str, bytes], process: subprocess.Popen[bytes], how: str
-    ) -> None:
-        code = process.wait()
+    def _check(self, folder: Path, before: dict[str, bytes], process: int, how: str) -> None:
+        code = ended_with(process)
         self.kept.n_late += code != -signal.SIGKILL and not self.command.kills_worker
         if self.command.kills_worker and code != self.command.code:
             self.kept.faults.append(f"{how}: ends with {code}: {self.bench.said()}")
-        if not ended(process.pid):
+        if not ended(process):
             self.kept.faults.append(f"{how}: processes were left")
         left = files_of(folder)
         temporary = [name for name in left if is_temporary(name)]
@@ -503,9 +532,6 @@ def table(found: dict[str, Kept]) -> str:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--inside"]:
-        at, cuts, counted = sys.argv[2:5]
-        inside(int(at), cuts == "1", Path(counted), sys.argv[5:])
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=N_KILLS)
     parser.add_argument("--only", choices=list(COMMANDS), action="append")
@@ -514,8 +540,10 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder to work in, which is not deleted")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
+        preload()
         bench = Bench(options.keep or Path(place))
-        bench.prepare()
+        if not bench.inputs.exists():
+            bench.prepare()
         found: dict[str, Kept] = {}
         for name in options.only or COMMANDS:
             dice = random.Random(f"{options.seed} {name}")
