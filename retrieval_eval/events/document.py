@@ -6,13 +6,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, cast
 
 from retrieval_eval.events.calls import count
 from retrieval_eval.events.evidence import INCOMPLETE, doubts
 from retrieval_eval.events.match import Workspace
 from retrieval_eval.events.normalise import TrialEvents, own_output
 from retrieval_eval.events.retrieved import accesses
+from retrieval_eval.io.spooled import like
 from retrieval_eval.model.common import Coverage, EventSummary, Provenance
 from retrieval_eval.model.events import (
     EventDocument,
@@ -34,12 +35,13 @@ def event_document(
 ) -> EventDocument:
     """Return the event document of a trial, all but ``generated_at``."""
     files = trial.ground_truth.files
+    rows = (_event(event, files) for event in trial.events)
     return EventDocument(
         schema_version=SCHEMA_VERSION,
         provenance=provenance,
         coverage=coverage,
         ground_truth=_ground_truth(trial.ground_truth),
-        events=tuple(_event(event, files) for event in trial.events),
+        events=cast("tuple[EventRow, ...]", like(trial.events, EventRow, rows)),
         summary=summarise(trial),
         ledger=trial.ledger,
     )

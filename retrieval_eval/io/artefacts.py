@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Generic
 
 import msgspec
+from msgspec.structs import replace
 
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.io.files import (
@@ -21,6 +22,7 @@ from retrieval_eval.io.files import (
     read_bytes,
     write_bytes,
 )
+from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.schema import refuse_other_major
 
@@ -69,24 +71,55 @@ def encoded(document: Record | Mapping[str, Any], *, indent: int | None = None) 
     The members are encoded once: the digest is that of the very bytes that are written, without
     time stamp and layout.
     """
-    plain = to_builtins(document) if isinstance(document, Record) else document
+    rows: dict[str, Spooled[Record]] = {}
+    if not isinstance(document, Record):
+        plain = document
+    else:
+        values = {name: getattr(document, name) for name in document.__struct_fields__}
+        rows = {name: value for name, value in values.items() if isinstance(value, Spooled)}
+        plain = to_builtins(replace(document, **dict.fromkeys(rows, ())) if rows else document)
     names = list(plain)
     at = names.index(_MOMENT) if _MOMENT in plain else len(names)
     before, moment, after = (
-        _members({name: plain[name] for name in part if name != DIGEST})
+        _members({name: plain[name] for name in part if name != DIGEST}, rows)
         for part in (names[:at], names[at : at + 1], names[at + 1 :])
     )
-    digest = sha256(_object(before, after)).hexdigest()
-    whole = _object(before, moment, after, _members({DIGEST: digest}))
+    digest = sha256()
+    for piece in _pieces(before, after):
+        digest.update(piece)
+    whole = b"".join(_pieces(before, moment, after, _members({DIGEST: digest.hexdigest()})))
     return whole if indent is None else msgspec.json.format(whole, indent=indent) + b"\n"
 
 
-def _members(part: Mapping[str, Any]) -> bytes:
-    return json_bytes(part)[1:-2]
+def _members(
+    part: Mapping[str, Any], rows: Mapping[str, Spooled[Record]] | None = None
+) -> bytes | bytearray:
+    """Return some members of a document without its braces; long lists row by row."""
+    if not rows or rows.keys().isdisjoint(part):
+        return json_bytes(part)[1:-2]
+    text = bytearray()
+    for name, value in part.items():
+        text += b", " if text else b""
+        text += json_bytes(name)[:-1] + b": "
+        if name not in rows:
+            text += json_bytes(value)[:-1]
+            continue
+        text += b"["
+        for place, row in enumerate(rows[name]):
+            text += (b", " if place else b"") + json_bytes(msgspec.to_builtins(row))[:-1]
+        text += b"]"
+    return text
 
 
-def _object(*members: bytes) -> bytes:
-    return b"{" + b", ".join(filter(None, members)) + b"}\n"
+def _pieces(*members: bytes | bytearray) -> Iterator[bytes | bytearray]:
+    opening = b"{"
+    for member in members:
+        if not member:
+            continue
+        yield opening
+        yield member
+        opening = b", "
+    yield b"{}\n" if opening == b"{" else b"}\n"
 
 
 def _is_as_written(data: bytes) -> bool:

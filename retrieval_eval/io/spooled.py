@@ -15,7 +15,7 @@ import msgspec
 
 T = TypeVar("T")
 
-ROOM: Final = 16 << 20
+ROOM: Final = 8 << 20
 """Bytes that one list may hold in memory, as its writer estimates them."""
 
 _PER_ITEM: Final = 1000

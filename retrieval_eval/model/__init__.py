@@ -82,7 +82,7 @@ def to_builtins(record: Record) -> dict[str, Any]:
     >>> to_builtins(PairValues(baseline=0.5, comparison=1.0, difference=0.5))
     {'baseline': 0.5, 'comparison': 1.0, 'difference': 0.5}
     """
-    plain: dict[str, Any] = msgspec.to_builtins(record)
+    plain: dict[str, Any] = msgspec.to_builtins(record, enc_hook=list)
     return record.in_document(plain)
 
 

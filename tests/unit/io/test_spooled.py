@@ -2,10 +2,14 @@ import json
 from itertools import chain
 
 import pytest
+from msgspec.structs import replace
 
+from retrieval_eval.events.document import coverage, event_document
 from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.io import spooled
+from retrieval_eval.io.artefacts import encoded
 from retrieval_eval.io.spooled import Spooled
+from retrieval_eval.model.common import Provenance
 from retrieval_eval.records import FileRef, GroundTruth, ToolCall, ToolResult
 from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.tokens import Gap, Item, Usage
@@ -85,3 +89,7 @@ def test_a_large_trace_gives_the_same_events_from_a_file(tmp_path, monkeypatch, 
     again = extract_events(large, truth)
     assert tuple(again.events) == found.events
     assert again.ledger == found.ledger
+    stated = Provenance(run_id="r", task_name="t", config_name="c", benchmark="b")
+    document = event_document(again, provenance=stated, coverage=coverage(again, large, None))
+    assert isinstance(document.events, Spooled)
+    assert encoded(document) == encoded(replace(document, events=tuple(document.events)))
