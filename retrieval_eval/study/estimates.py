@@ -27,6 +27,7 @@ from retrieval_eval.study.trials import (
     SCALES_DIFFER,
     Trial,
     are_poolable,
+    average,
     known_values,
     observed,
 )
