@@ -397,7 +397,7 @@ def bootstrap_spearman(
     kind = np.int32 if most < np.iinfo(np.int32).max else np.int64
     parts: list[list[Floats]] = [[] for _ in pairs]
     left = right = np.empty((0, 0, n))
-    for counts in drawn_counts(g, n_resamples, seed):
+    for counts in drawn_counts(g, n_resamples, seed, n):
         drawn: Counts = counts.astype(kind)
         weights = np.take(drawn.astype(np.float64), grouping.codes, axis=1)
         if left.shape[1] < len(weights):  # memory that is new each time is slow
