@@ -124,6 +124,10 @@ def as_number(value: Any) -> float | None:
     """
     if type(value) is float:  # nearly all of them, and the rest is slow
         return value
+    if type(value) is int:
+        with suppress(OverflowError):
+            return float(value)
+        return None
     plain = value
     # The element of a zero-dimensional array.
     with suppress(AttributeError, TypeError, ValueError, RuntimeError):
