@@ -1,10 +1,11 @@
 """Evaluate a generated run on a Dask cluster over object storage: what each part costs.
 
-    python benchmarks/large_cluster.py [--tasks 6000] [--workers 2]
+    python benchmarks/large_cluster.py [--tasks 6000] [--workers 2] [--storage s3|file]
 
 The run is that of `large_run.py`. The storage is the server of moto, an S3-compatible one in
-memory, and the scheduler and each worker are processes of their own, all on this machine. So the
-seconds are those of one machine that does everything; processor seconds are told by process.
+memory, or a folder that all processes see (`file`). The scheduler and each worker are processes of
+their own, all on this machine, so that the seconds are those of one machine that does everything;
+processor seconds are told by process. The impact document is left out: `large_run.py` times it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import resource
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,6 @@ from large_run import write_run
 
 from tests.cloud import dask_cluster, object_storage
 
-BUCKET = "s3://bucket"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -81,12 +82,13 @@ class Clock:
         self.start()
 
 
-def measure(address: str) -> None:
+def measure(bucket: str, address: str) -> None:
     import retrieval_eval as rev
     from retrieval_eval.io.remote import Place
     from retrieval_eval.pipeline import batches
     from retrieval_eval.pipeline.manifest import find_tasks, manifest_bytes, read_manifest
     from retrieval_eval.pipeline.tables import trials_in
+    from retrieval_eval.study import impact_analysis
 
     sizes: list[int] = []
     merge = batches.PartialSummary.merge
@@ -96,32 +98,34 @@ def measure(address: str) -> None:
         merge(self, other)
 
     batches.PartialSummary.merge = weighed  # type: ignore[method-assign]
+    analysis = impact_analysis([], seed=0)
+    batches.impact_analysis = lambda *_, **__: analysis  # type: ignore[assignment]
     clock = Clock()
     print("| step | seconds | processor seconds of the client | |")
     print("|---|---:|---:|---|")
-    tasks = find_tasks(Place(f"{BUCKET}/benchmarks"))
+    tasks = find_tasks(Place(f"{bucket}/benchmarks"))
     clock.tell("list the tasks", f"{len(tasks):,} tasks")
-    manifest = manifest_bytes(Place(f"{BUCKET}/runs/large"))
+    manifest = manifest_bytes(Place(f"{bucket}/runs/large"))
     n = sum(1 for _ in read_manifest(manifest))
     clock.tell("list the run", f"manifest of {len(manifest) / 1e6:.1f} MB, {n} batches")
-    options: dict[str, Any] = {"output_dir": f"{BUCKET}/out", "executor": f"dask://{address}"}
-    run = f"{BUCKET}/runs/large"
+    options: dict[str, Any] = {"output_dir": f"{bucket}/out", "executor": f"dask://{address}"}
+    run = f"{bucket}/runs/large"
     workers, (scheduler,) = children("dask_worker"), children("dask_scheduler")
-    (storage,) = children("moto.server")
-    before = {process: processor(process) for process in (*workers, scheduler, storage)}
+    storage = children("moto.server")
+    before = {process: processor(process) for process in (*workers, scheduler, *storage)}
     (done,) = rev.evaluate([run], **options).runs
     spent = {process: processor(process) - was for process, was in before.items()}
     clock.tell("evaluate", f"{done.n_fresh:,} trials")
     own = sum(spent[process] for process in workers)
     print(f"| … workers | | {own:.1f} | {1e3 * own / done.n_fresh:.2f} ms a trial |")
     print(f"| … scheduler | | {spent[scheduler]:.1f} | |")
-    print(f"| … storage | | {spent[storage]:.1f} | |")
+    print(f"| … storage | | {sum(spent[process] for process in storage):.1f} | |")
     trials = list(trials_in(done.shards))
     clock.tell("read the columns of all tables", f"{len(trials):,} trials")
     rev.evaluate([run], **options)
     clock.tell("evaluate again", "nothing has changed")
     print(f"\nreceipts: {len(sizes)}, {sum(sizes) / len(trials):.0f} bytes a trial")
-    print(f"tables: {sum(f.size for f in Place(f'{BUCKET}/out/tables').files()) / 1e6:.1f} MB")
+    print(f"tables: {sum(f.size for f in Place(f'{bucket}/out/tables').files()) / 1e6:.1f} MB")
     client = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(f"peak memory in MB: client {client:.0f}, scheduler {peak(scheduler):.0f}, ", end="")
     print(f"workers {' and '.join(f'{peak(w):.0f}' for w in workers)}")
@@ -132,13 +136,20 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=6000)
     parser.add_argument("--repositories", type=int, default=1500)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--storage", choices=("s3", "file"), default="s3")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, object_storage(Path(folder)) as environment:
-        os.environ.update(environment)
-        write_run(Path(folder), given.tasks, given.repositories)
-        upload(Path(folder))
-        with dask_cluster(Path(folder), given.workers, environment) as (address, _):
-            measure(address)
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        write_run(folder, given.tasks, given.repositories)
+        bucket, environment = folder.as_uri(), {}
+        if given.storage == "s3":
+            environment = stack.enter_context(object_storage(folder))
+            os.environ.update(environment)
+            bucket = "s3://bucket"
+            upload(folder)
+        cluster = dask_cluster(folder, given.workers, environment)
+        address, _ = stack.enter_context(cluster)
+        measure(bucket, address)
 
 
 if __name__ == "__main__":

@@ -254,6 +254,8 @@ def in_checkout(path: str) -> FileRef | None:
     >>> str(in_checkout("acme/widgets--1f3c/src/a.py")), str(in_checkout("src/a.py"))
     ('widgets::src/a.py', 'src/a.py')
     """
+    if "--" not in path:
+        return FileRef(path)
     parts = path.split("/")
     for position in range(min(2, len(parts))):
         if _CHECKOUT.match(parts[position]):

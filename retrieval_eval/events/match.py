@@ -102,6 +102,7 @@ class Workspace:
                 repository = file.key[0]
                 self._bare[None if repository == self._primary else repository, name] = position
         self._files = ground_truth.files
+        self._last = {key[1].rpartition("/")[2] for key in self._index}
         self._known_as: dict[tuple[str, str | None, str | None], _Resolved] = {}
         self._resolved: dict[FileRef, _Resolved] = {}
         self._repositories: dict[str, str | None] = {}
@@ -156,8 +157,12 @@ class Workspace:
 
     def _local(self, path: str) -> _Resolved:
         path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
-        is_barred = self._layout.is_elsewhere(path)
         around = self._layout.around(path)
+        may_be_expected = identity(path).rpartition("/")[2] in self._last
+        if not may_be_expected:
+            other, placement = self._other(path, [(root, rest) for root, rest in around if rest])
+            return other, (Placed(other, placement),) if other is not None else ()
+        is_barred = self._layout.is_elsewhere(path)
         for root, rest in around:
             ref = _within(root, rest)
             position = self._find(ref, has_bare_names=not is_barred) if ref is not None else None

@@ -392,9 +392,10 @@ class _Finder:
         """Return the folders that look like the top of a checkout, each with the paths that do."""
         hosts: dict[str, list[str]] = defaultdict(list)
         for path in self._seen.paths:
-            if self._is_installed(path):
-                continue
             folder, _, name = path.rpartition("/")
+            is_telling = name in _TOP_FILES or self._expected.may_hold(folder)
+            if not is_telling or self._is_installed(path):
+                continue
             if name in _TOP_FILES and not is_shared(folder):
                 hosts[folder].append(path)
             for above in self._expected.hosts(path):

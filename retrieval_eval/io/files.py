@@ -408,19 +408,25 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
     return data if indent is None else msgspec.json.format(data, indent=indent) + b"\n"
 
 
-def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def write_bytes(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> None:
     """Write ``data`` to ``path`` whole or not at all, creating its folder.
 
-    Without ``mode`` it is that of :func:`rights_of`. Raises
-    :class:`~retrieval_eval.errors.BadInputError` when the place cannot be written to.
+    Without ``mode`` it is that of :func:`rights_of`. One of many files need not be synced: whoever
+    writes them calls :func:`settle` at the end, and until then a machine that loses power may
+    leave an empty or a half one. Raises :class:`~retrieval_eval.errors.BadInputError` when the
+    place cannot be written to.
     """
     try:
-        replace_bytes(path, data, mode=mode)
+        replace_bytes(path, data, mode=mode, is_synced=is_synced)
     except OSError as error:
         raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def replace_bytes(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> None:
     """Do what :func:`write_bytes` does, but raise ``OSError`` unchanged.
 
     Until the file is complete only its owner may open it. A device (`is_device`) is written to.
@@ -429,12 +435,14 @@ def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
         with path.open("wb") as stream:
             stream.write(data)
         return
-    with staged(path, data, mode=mode) as temporary:
+    with staged(path, data, mode=mode, is_synced=is_synced) as temporary:
         temporary.replace(path)
 
 
 @contextmanager
-def staged(path: Path, data: bytes, *, mode: int | None = None) -> Iterator[Path]:
+def staged(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> Iterator[Path]:
     """Write ``data`` to a temporary file beside ``path``, whole and on the disk; yield its path.
 
     It is to be moved to ``path``; otherwise it is deleted after the block. Leftovers of killed
@@ -448,7 +456,8 @@ def staged(path: Path, data: bytes, *, mode: int | None = None) -> Iterator[Path
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
-            os.fsync(stream.fileno())
+            if is_synced:
+                os.fsync(stream.fileno())
             temporary.chmod(mode)
             if os.name == "posix":
                 yield temporary
@@ -461,6 +470,34 @@ def staged(path: Path, data: bytes, *, mode: int | None = None) -> Iterator[Path
 @lru_cache(maxsize=4096)
 def _tidy(folder: Path) -> None:
     remove_leftovers(folder)
+
+
+_MOST_SYNCED_ALONE: Final = 64
+"""Files that are synced one by one, some milliseconds each; more are synced with the system."""
+
+
+def settle(files: Iterable[Path]) -> None:
+    """Return when files that were written without a sync are on the disk, with their names.
+
+    What has been removed meanwhile is left out. Raises
+    :class:`~retrieval_eval.errors.BadInputError` when the disk refuses one.
+    """
+    files = list(files)
+    if len(files) > _MOST_SYNCED_ALONE and hasattr(os, "sync"):
+        os.sync()
+        return
+    folders = sorted({path.parent for path in files}) if os.name == "posix" else []
+    for path in (*files, *folders):
+        try:
+            handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
+        finally:
+            os.close(handle)
 
 
 def is_device(path: Path) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,9 +21,13 @@ from retrieval_eval.metrics.ranking.table import (
     Table,
     order_descending,
     order_within,
+    packed,
     padded,
+    sorted_within,
 )
 from retrieval_eval.values import as_number
+
+_PLACE_BITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,14 @@ class Hits:
         cls, query: Ints, grade: Ints, rank: Ints, first: Ints, n_tied: Ints, n_retrieved: Ints
     ) -> Hits:
         """Return hits given in any order."""
-        # One key sorts faster than two.
-        order = np.argsort(query * (int(rank.max(initial=0)) + 1) + rank)
-        return cls(
-            query[order], grade[order], rank[order], first[order], n_tied[order], n_retrieved
-        )
+        if (query[1:] < query[:-1]).any():
+            order = np.argsort(query, kind="stable")
+            query, grade, rank = query[order], grade[order], rank[order]
+            first, n_tied = first[order], n_tied[order]
+        # Rank and place in one number: sorting these is faster than sorting places by rank.
+        keys = sorted_within(np.bincount(query), (rank << _PLACE_BITS) + np.arange(len(rank)))
+        order = keys & ((1 << _PLACE_BITS) - 1)
+        return cls(query, grade[order], rank[order], first[order], n_tied[order], n_retrieved)
 
     def extreme(self, *, is_best: bool) -> Hits:
         """Return the hits with ties resolved as well, or as badly, as they can be.
@@ -73,6 +80,7 @@ class Hits:
 Rankings = Mapping[str, Mapping[str, float]]
 
 _NOTHING: Final[Mapping[str, float]] = {}
+_NO_SCORES: Final = itertools.repeat(math.nan)
 _NUMBERS: Final = frozenset({float, int, np.float64})
 _PACKED: Final = np.dtype([("code", np.uint8), ("number", ">f8")])
 _FLOAT: Final = 0xCB
@@ -106,13 +114,11 @@ def hits_from_mapping(
     starts = np.append(0, np.cumsum(judgements.sizes))
     parts = [np.zeros((4, 0), dtype=np.int64)]
     n_retrieved = np.zeros(len(judged), dtype=np.int64)
-    for first, chunk in _chunks_of(rankings, judgements.query_ids):
-        last = first + len(chunk.runs)
+    for first, last, chunk in _chunks_of(rankings, judgements.query_ids, judged):
         n_retrieved[first:last] = chunk.sizes
-        score = chunk.scores_of(judged[first:last])
-        row = np.flatnonzero(is_wanted[starts[first] : starts[last]] & ~np.isnan(score))
+        row = np.flatnonzero(is_wanted[starts[first] : starts[last]] & ~np.isnan(chunk.found))
         query = np.repeat(np.arange(last - first), judgements.sizes[first:last])[row]
-        scores, score = chunk.scores, score[row]
+        scores, score = chunk.scores, chunk.found[row]
         if is_float32:
             scores, score = _as_float32(scores), _as_float32(score)
         begin, n_tied = _places(scores, chunk.sizes, query, score)
@@ -121,8 +127,8 @@ def hits_from_mapping(
         if len(tied):
             docs = list(itertools.chain.from_iterable(judged[first:last]))
             names = [docs[place] for place in row[tied].tolist()]
-            groups = chunk.ties(scores, query[tied], begin[tied], n_tied[tied])
-            rank[tied] += _n_before(names, *groups)
+            ties = query[tied], begin[tied], n_tied[tied]
+            rank[tied] += _n_before(names, *ties, replace(chunk, scores=scores))
         parts.append(np.stack([row + starts[first], rank, begin + 1, n_tied]))
     row, rank, begin, n_tied = np.concatenate(parts, axis=1)
     query, grade = judgements.query()[row], judgements.grades[row]
@@ -135,51 +141,27 @@ def check_rankings(rankings: Rankings, queries: Sequence[str]) -> None:
     `hits_from_mapping` looks at the judged queries only; what is wrong with another one is a fault
     of the same system.
     """
-    for _ in _chunks_of(rankings, queries):
+    for _ in _chunks_of(rankings, queries, [()] * len(queries)):
         pass
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Rankings of some queries: documents and scores after each other, ``sizes`` of each query."""
+    """Rankings of some queries: scores after each other, ``sizes`` of each query.
+
+    ``found`` are the scores of the judged documents; NaN where one is not there.
+    """
 
     runs: Sequence[Mapping[str, float]]
-    docs: Sequence[str]
     scores: Floats
     sizes: Ints
-
-    def scores_of(self, judged: Iterable[Iterable[str]]) -> Floats:
-        """Return the scores of judged documents after each other; NaN where one is not there."""
-        found: list[Any] = []
-        for run, docs in zip(self.runs, judged, strict=True):
-            found += map(run.get, docs)
-        return np.fromiter(found, dtype=np.float64, count=len(found))
-
-    def ties(
-        self, scores: Floats, query: Ints, begin: Ints, n_tied: Ints
-    ) -> tuple[list[list[str]], Ints]:
-        """Return the documents of each tie, and the tie of each hit.
-
-        The tie of a hit has places ``begin`` and following in the ranking of its query.
-        """
-        starts = np.cumsum(self.sizes) - self.sizes
-        begins, first, tie = np.unique(
-            starts[query] + begin, return_index=True, return_inverse=True
-        )
-        n_docs = n_tied[first]
-        ends = np.cumsum(n_docs)
-        members = np.repeat(begins - ends + n_docs, n_docs) + np.arange(int(n_docs.sum()))
-        is_start = np.zeros(len(scores) + 1, dtype=bool)
-        is_start[starts] = True
-        if (~is_start[1:-1] & (scores[1:] > scores[:-1])).any():
-            members = order_descending(scores, self.sizes)[members]
-        docs = [self.docs[member] for member in members.tolist()]
-        bounds = itertools.pairwise([0, *ends.tolist()])
-        return [docs[start:end] for start, end in bounds], tie
+    found: Floats
 
 
-def _chunks_of(rankings: Rankings, queries: Sequence[str]) -> Iterator[tuple[int, _Chunk]]:
-    """Yield the rankings of ``queries``, empty ones for the missing, and the place of the first.
+def _chunks_of(
+    rankings: Rankings, queries: Sequence[str], judged: Sequence[Iterable[str]]
+) -> Iterator[tuple[int, int, _Chunk]]:
+    """Yield the rankings of ``queries`` from one place to another, empty ones for the missing.
 
     Raises
     ------
@@ -194,47 +176,49 @@ def _chunks_of(rankings: Rankings, queries: Sequence[str]) -> Iterator[tuple[int
                 raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
     sizes = np.fromiter(map(len, runs), dtype=np.int64, count=len(runs))
     for first, last in _chunks(np.append(0, np.cumsum(sizes))):
-        part = runs[first:last]
-        docs: list[Any] = list(itertools.chain.from_iterable(part))
-        scores = _floats(list(itertools.chain.from_iterable(run.values() for run in part)))
-        if scores is None or not _is_text(docs):
-            part = [
-                _numbers(query, run) for query, run in zip(queries[first:last], part, strict=True)
-            ]
-            numbers = itertools.chain.from_iterable(run.values() for run in part)
-            scores = np.fromiter(numbers, dtype=np.float64, count=len(docs))
-        yield first, _Chunk(part, docs, scores, sizes[first:last])
+        part, of = runs[first:last], judged[first:last]
+        columns = _columns(part, of)
+        if columns is None:
+            names = queries[first:last]
+            part = [_numbers(query, run) for query, run in zip(names, part, strict=True)]
+            columns = _columns(part, of)
+            assert columns is not None
+        yield first, last, _Chunk(part, columns[0], sizes[first:last], columns[1])
+
+
+def _columns(runs: Sequence[Any], judged: Sequence[Iterable[str]]) -> tuple[Floats, Floats] | None:
+    """Return the scores of all documents, and those of judged ones (NaN where one is not there).
+
+    None where a document is no text or a score no finite number of a usual type.
+    """
+    values: list[Any] = []
+    found: list[Any] = []
+    try:
+        # All that is read of a ranking is read while it is in the processor's cache, ids first.
+        for run, docs in zip(runs, judged, strict=True):
+            ids = [*run]
+            "".join(ids)
+            values += run.values()
+            found += map(run.get, docs, _NO_SCORES)
+    except TypeError:
+        return None
+    scores, of_judged = _floats(values), _floats(found)
+    if scores is None or of_judged is None or not np.isfinite(scores).all():
+        return None
+    return scores, of_judged
 
 
 def _floats(values: list[Any]) -> Floats | None:
-    """Return finite numbers as an array; None where a value is something else, or unusual."""
-    # MessagePack writes a code before each number: one pass takes numbers and shows their types.
-    try:
-        packed = msgspec.msgpack.encode(values)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        packed = b""
-    n = len(values)
-    header = 1 if n < 1 << 4 else 3 if n < 1 << 16 else 5
-    if len(packed) == header + n * _PACKED.itemsize:
-        rows = np.frombuffer(packed[header:], dtype=_PACKED)
-        if (rows["code"] == _FLOAT).all():
-            numbers = rows["number"].astype(np.float64)
-            return numbers if np.isfinite(numbers).all() else None
+    """Return numbers as an array; None where a value is of another type than usual."""
+    rows = packed(values, _PACKED)
+    if rows is not None and (rows["code"] == _FLOAT).all():
+        return rows["number"].astype(np.float64)
     if not set(map(type, values)) <= _NUMBERS:
         return None
     try:
-        numbers = np.fromiter(values, dtype=np.float64, count=len(values))
+        return np.fromiter(values, dtype=np.float64, count=len(values))
     except OverflowError:
         return None
-    return numbers if np.isfinite(numbers).all() else None
-
-
-def _is_text(docs: list[Any]) -> bool:
-    try:
-        "".join(docs)
-    except TypeError:
-        return False
-    return True
 
 
 def _as_float32(scores: Floats) -> Floats:
@@ -276,19 +260,40 @@ def _bisect(is_before: np.ufunc, values: Floats, start: Ints, wanted: Floats, wi
     return place
 
 
-def _n_before(names: Sequence[str], ties: Sequence[list[str]], tie: Ints) -> Ints:
-    """Return how many documents of its tie come before each of ``names``."""
-    # Document ids descend within a tie (trec_eval's rule).
-    is_crowded = np.bincount(tie) > _FEW
-    for crowded in np.flatnonzero(is_crowded).tolist():
-        ties[crowded].sort()
-    counts = [
-        len(ties[of]) - bisect_right(ties[of], name)
-        if is_sorted
-        else sum(map(name.__lt__, ties[of]))
-        for name, of, is_sorted in zip(names, tie.tolist(), is_crowded[tie].tolist(), strict=True)
-    ]
-    return np.array(counts, dtype=np.int64)
+def _n_before(
+    names: Sequence[str], query: Ints, begin: Ints, n_tied: Ints, chunk: _Chunk
+) -> list[int]:
+    """Return how many documents of its tie come before each of ``names``.
+
+    The tie has ``n_tied`` documents from place ``begin`` on in the ranking of its query.
+    """
+    starts = np.cumsum(chunk.sizes) - chunk.sizes
+    is_start = np.zeros(len(chunk.scores) + 1, dtype=bool)
+    is_start[starts] = True
+    order = None
+    if (~is_start[1:-1] & (chunk.scores[1:] > chunk.scores[:-1])).any():
+        order = order_descending(chunk.scores, chunk.sizes) - np.repeat(starts, chunk.sizes)
+    tie = starts[query] + begin
+    is_crowded = np.bincount(tie)[tie] > _FEW
+    in_order: dict[int, list[str]] = {}
+    docs: list[str] = []
+    counts, last = [], -1
+    columns = (query, begin, n_tied, is_crowded)
+    for name, at, first, n, is_sorted in zip(names, *(c.tolist() for c in columns), strict=True):
+        if at != last:
+            last, docs = at, [*chunk.runs[at]]
+            in_order.clear()
+            if order is not None:
+                places = order[starts[at] : starts[at] + len(docs)].tolist()
+                docs = [docs[place] for place in places]
+        # Document ids descend within a tie (trec_eval's rule).
+        if not is_sorted:
+            counts.append(sum(map(name.__lt__, docs[first : first + n])))
+            continue
+        if first not in in_order:
+            in_order[first] = sorted(docs[first : first + n])
+        counts.append(n - bisect_right(in_order[first], name))
+    return counts
 
 
 def _numbers(query: str, scores: Any) -> Mapping[str, float]:

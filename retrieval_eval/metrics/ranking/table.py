@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -127,6 +128,23 @@ def order_within(sizes: Ints, keys: Sequence[NDArray[Any]]) -> Ints:
     return order
 
 
+def packed(values: list[Any], row: np.dtype[Any]) -> NDArray[Any] | None:
+    """Return values as rows of MessagePack; None where a value takes another number of bytes.
+
+    MessagePack writes a code of its type before each value: one pass in C takes all values and
+    shows what they are.
+    """
+    try:
+        text = msgspec.msgpack.encode(values)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+    n = len(values)
+    header = 1 if n < 1 << 4 else 3 if n < 1 << 16 else 5
+    if len(text) != header + n * row.itemsize:
+        return None
+    return np.ndarray(n, dtype=row, buffer=text, offset=header)
+
+
 def padded(sizes: Ints, values: NDArray[Any], fill: float) -> Iterator[tuple[Ints, NDArray[Any]]]:
     """Yield (segments, matrix) for adjoining segments of similar size: a row each, then ``fill``.
 
@@ -148,6 +166,17 @@ def padded(sizes: Ints, values: NDArray[Any], fill: float) -> Iterator[tuple[Int
         else:
             matrix[np.arange(matrix.shape[1]) < sizes[segments, np.newaxis]] = own
         yield segments, matrix
+
+
+def sorted_within(sizes: Ints, values: Ints) -> Ints:
+    """Return values with each of the adjoining segments in ascending order."""
+    parts = np.repeat(np.frexp(sizes)[1], sizes)
+    found = np.empty_like(values)
+    for segments, matrix in padded(sizes, values, np.iinfo(values.dtype).max):
+        matrix.sort(axis=1)
+        is_in = np.arange(matrix.shape[1]) < sizes[segments, np.newaxis]
+        found[parts == matrix.shape[1].bit_length()] = matrix[is_in]
+    return found
 
 
 def order_descending(values: Floats, sizes: Ints) -> Ints:
