@@ -26,7 +26,10 @@ if sys.platform != "win32":
 
 _PREFIX: Final = ".retrieval-eval."
 _OURS: Final = re.compile(r"\.retrieval-eval\..+\.(?:tmp|lock)", re.DOTALL)
-_PRIVATE: Final = "retrieval-eval-"
+_PRIVATE: Final = ("retrieval-eval-", ".private")
+_OUR_FOLDERS: Final = re.compile(r"retrieval-eval-[a-z0-9_]{8}\.private")
+"""Folders that a person would not name so: such a folder without a lock is deleted."""
+
 _SECONDS_BETWEEN: Final = 0.02
 
 
@@ -98,7 +101,7 @@ def private_folder() -> Iterator[Path]:
     """
     _remove_private_leftovers()
     while True:
-        name = tempfile.mkdtemp(prefix=_PRIVATE)
+        name = tempfile.mkdtemp(prefix=_PRIVATE[0], suffix=_PRIVATE[1])
         handle = _opened(name)
         if handle is None or _is_kept(handle, name):
             break
@@ -182,7 +185,7 @@ def _remove_free(name: str) -> None:
 
 def _remove_private_leftovers() -> None:
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as found:
-        names = [e.path for e in found if e.name.startswith(_PRIVATE) and e.is_dir()]
+        names = [e.path for e in found if _OUR_FOLDERS.fullmatch(e.name) and e.is_dir()]
         for name in names:
             handle = _opened(name)
             if handle is None:
