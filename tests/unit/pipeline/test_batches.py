@@ -12,7 +12,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError, Retriev
 from retrieval_eval.io.parquet import read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.model import to_builtins
-from retrieval_eval.pipeline import manifest
+from retrieval_eval.pipeline import batches, manifest
 from retrieval_eval.pipeline.naming import SUMMARY_FILE
 from retrieval_eval.pipeline.tables import SCHEMA, shards_in
 from retrieval_eval.report.columns import FRAMES
@@ -121,6 +121,31 @@ def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
     names = ["task_name", "file_recall", "body_digest", "tools"]
     for one, other in zip(found, there.shards, strict=True):
         assert read_table(one.place, names) == read_table(other.place, names)
+
+
+class KilledWorker(Exception):  # noqa: N818
+    """As Dask calls it."""
+
+
+def test_a_trial_that_kills_every_worker_is_given_up_alone_and_tried_again_next_time(
+    study, memory, monkeypatch
+):
+    own = batches.evaluate_batch
+
+    def dying(batch):
+        if not batch.gives_up and any("task-02" in unit.folder for unit in batch.units):
+            raise KilledWorker
+        return own(batch)
+
+    monkeypatch.setattr(batches, "evaluate_batch", dying)
+    (run,) = remote().runs
+    assert (run.summary.counts.evaluated, run.summary.counts.degraded) == (2 * N_TASKS - 2, 2)
+    reasons = {m.coverage.degraded_reason for m in run.metrics if m.coverage.degraded_reason}
+    assert reasons == {"the worker was killed each time"}
+    monkeypatch.setattr(batches, "evaluate_batch", own)
+    (after,) = remote().runs
+    assert (after.n_fresh, len(after.shards)) == (2 * N_TASKS, 2)
+    assert body(after.summary) == body(local(study).runs[0].summary)
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"half"])
