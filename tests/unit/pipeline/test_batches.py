@@ -111,6 +111,24 @@ def test_a_local_run_may_be_written_to_a_storage(study, memory):
     assert body(run.summary) == body(local(study).runs[0].summary)
 
 
+def test_a_local_output_of_a_run_behind_a_url_has_the_files_of_a_local_run(study, memory):
+    here = local(study).runs[0]
+    (there,) = rev.evaluate(["memory://b/runs/r"], output_dir=study / "copy").runs
+    files = {p.relative_to(study / "out") for p in (study / "out").rglob("*.json")}
+    assert {p.relative_to(study / "copy") for p in (study / "copy").rglob("*.json")} == files
+    assert to_builtins(there.summary)["trials"] == to_builtins(here.summary)["trials"]
+
+
+def test_nothing_is_written_through_a_link_that_a_run_brought_with_it(study, memory):
+    own = study / "runs/r/retrieval_events"
+    (own / "tables").mkdir(parents=True)
+    (study / "elsewhere").mkdir()
+    (own / "tables/run_id=r").symlink_to(study / "elsewhere")
+    with pytest.raises(BadInputError, match="nothing is written through a link"):
+        rev.evaluate([f"file://{study}/runs/r"], benchmarks_root="memory://b/benchmarks")
+    assert not list((study / "elsewhere").iterdir())
+
+
 def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
     options = {"runs_root": study / "runs", "output_dir": study / "out", "tables": True}
     for _ in range(2):
