@@ -99,7 +99,7 @@ def measure(bucket: str, address: str) -> None:
 
     batches.PartialSummary.merge = weighed  # type: ignore[method-assign]
     analysis = impact_analysis([], seed=0)
-    batches.impact_analysis = lambda *_, **__: analysis  # type: ignore[assignment]
+    batches.impact_analysis = lambda _trials, **_: analysis  # type: ignore[assignment]
     clock = Clock()
     print("| step | seconds | processor seconds of the client | |")
     print("|---|---:|---:|---|")
