@@ -75,7 +75,14 @@ from retrieval_eval.pipeline.roots import (
     is_demo,
 )
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.tables import TABLES, Shard, StoredRun, metrics_in, trials_in
+from retrieval_eval.pipeline.tables import (
+    TABLES,
+    Shard,
+    StoredRun,
+    metrics_in,
+    trials_in,
+    write_tables,
+)
 from retrieval_eval.pipeline.trial import (
     Job,
     TrialResult,
@@ -212,6 +219,7 @@ def evaluate(
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
     executor: Executor | str | None = None,
+    tables: bool = False,
     seed: int = DEFAULT_SEED,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -240,6 +248,9 @@ def evaluate(
     executor
         What evaluates trials in place of these processes: any executor whose workers have this
         package and see the same files, or ``processes:N``, ``threads:N`` or ``dask://HOST:PORT``.
+    tables
+        Also write the trials as Parquet tables to ``tables/`` in the output (extra ``cloud``), as
+        is done for an output behind a URL.
     seed
         Seed of every bootstrap and permutation.
 
@@ -303,6 +314,14 @@ def evaluate(
             _finish(run.name, place, left_out.excluded, own, output, cutoffs, seed)
             for run, place, left_out, own in zip(folders, targets, found, done, strict=True)
         )
+        if tables:
+            for run, target in zip(results, targets, strict=True):
+                place = Place(output_dir or target) / TABLES
+                trials = [
+                    (d.metrics.provenance.config_name, d.job.stem, d.fingerprint)
+                    for d in run.trials
+                ]
+                write_tables(place, run.run_id, target, trials)
     return Evaluation(results, seed, benchmarks_root)
 
 

@@ -12,18 +12,21 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from retrieval_eval.escape import encodable
-from retrieval_eval.io.artefacts import decoded
+from retrieval_eval.io.artefacts import decoded, record_in
 from retrieval_eval.io.files import decode, json_bytes
 from retrieval_eval.io.parquet import Schema, read_about, read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
-from retrieval_eval.model import Record, from_builtins, to_builtins
+from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.model.events import EventDocument
-from retrieval_eval.pipeline.naming import safe_name
+from retrieval_eval.pipeline.fingerprint import combined
+from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, safe_name
 from retrieval_eval.pipeline.trial import TrialResult
 from retrieval_eval.records import Exclusion
 from retrieval_eval.study.trials import COLUMN_KINDS, Trial, from_columns, to_row
@@ -150,15 +153,18 @@ def kept_in(shard: Shard) -> Kept:
 
 def metrics_in(shard: Shard) -> Iterator[TrialMetrics]:
     """Yield the metrics of every trial of a shard."""
-    for text in read_table(shard.place, ["metrics"])["metrics"]:
-        yield decoded(text.encode(), TrialMetrics, str(shard.place))
+    yield from _documents_in(shard, "metrics", TrialMetrics)
 
 
 @lru_cache(maxsize=2)
 def events_in(shard: Shard) -> list[EventDocument]:
     """Return the event document of every trial of a shard; it never changes under its name."""
-    texts = read_table(shard.place, ["events"])["events"]
-    return [decoded(text.encode(), EventDocument, str(shard.place)) for text in texts]
+    return list(_documents_in(shard, "events", EventDocument))
+
+
+def _documents_in(shard: Shard, column: str, struct: type[AnyRecord]) -> Iterator[AnyRecord]:
+    for row, text in enumerate(read_table(shard.place, [column])[column]):
+        yield record_in(str(text or "").encode(), struct, f"{shard.place}: row {row + 1}")
 
 
 def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
@@ -176,3 +182,44 @@ def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
                 for row in columns[name]
             ]
         yield from from_columns(columns)
+
+
+def write_tables(
+    tables: Place, run_id: str, folder: Path, trials: Iterable[tuple[str, str, str]]
+) -> None:
+    """Write the tables of a run that lies on disk, from its documents; tables there are kept.
+
+    Parameters
+    ----------
+    tables
+        The folder of the tables of all runs.
+    run_id, folder
+        The run, and where its documents are.
+    trials
+        Configuration, stem of the documents and fingerprint of every trial, by configuration.
+    """
+    wanted = set()
+    for config, own in groupby(trials, key=lambda trial: trial[0]):
+        group = list(own)
+        for start in range(0, len(group), _ROWS):
+            part = group[start : start + _ROWS]
+            shard = shard_at(tables, run_id, config, combined(f for _, _, f in part))
+            wanted.add(shard.name)
+            if shard.place.exists():
+                continue
+            results = [
+                TrialResult(
+                    stem,
+                    fingerprint,
+                    (folder / f"{stem}{EVENTS_SUFFIX}").read_bytes(),
+                    (folder / f"{stem}{METRICS_SUFFIX}").read_bytes(),
+                )
+                for _, stem, fingerprint in part
+            ]
+            shard.place.write(shard_bytes(results, (), ())[0])
+    for shard in shards_in(tables, run_id):
+        if shard.name not in wanted:
+            shard.place.remove()
+
+
+_ROWS: Final = 256

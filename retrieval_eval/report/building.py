@@ -560,7 +560,9 @@ def _search_report(
         counted = folder / "backlog.json"
         remove(counted, folder)
         if values["backlog"] and loaded.backlog is not None:
-            write_json(counted, dict(loaded.backlog), indent=1)
+            names = ("other_statuses",) if loaded.privacy else ()
+            kept = {name: n for name, n in loaded.backlog.items() if name not in names}
+            write_json(counted, kept, indent=1)
             values["backlog"] = str(counted)
         documents: list[Any] = [loaded.backlog]
     else:

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 import retrieval_eval as rev
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RetrievalEvalError
+from retrieval_eval.io.parquet import read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import manifest
 from retrieval_eval.pipeline.naming import SUMMARY_FILE
+from retrieval_eval.pipeline.tables import SCHEMA, shards_in
 from retrieval_eval.report.columns import FRAMES
 from tests.runs import write_task, write_trial
 
@@ -107,6 +109,35 @@ def test_a_local_run_may_be_written_to_a_storage(study, memory):
     options = {"runs_root": study / "runs", "benchmarks_root": study / "benchmarks"}
     (run,) = rev.evaluate(["r"], output_dir="memory://b/out", **options).runs
     assert body(run.summary) == body(local(study).runs[0].summary)
+
+
+def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
+    options = {"runs_root": study / "runs", "output_dir": study / "out", "tables": True}
+    for _ in range(2):
+        rev.evaluate(["r"], **options)
+        found = shards_in(Place(study / "out/tables"), "r")
+        assert [shard.config for shard in found] == list(CONFIGS)
+    there = remote().runs[0]
+    names = ["task_name", "file_recall", "body_digest", "tools"]
+    for one, other in zip(found, there.shards, strict=True):
+        assert read_table(one.place, names) == read_table(other.place, names)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"half"])
+def test_a_damaged_table_is_named(study, memory, damage):
+    (first, *_) = remote().runs[0].shards
+    content = first.place.read()
+    first.place.write(content[: len(content) // 2] if damage == b"half" else damage)
+    with pytest.raises(BadInputError, match=r"\.parquet: is no whole Parquet file"):
+        rev.load_run("memory://b/out/r/retrieval_events").frame("trials")
+
+
+def test_a_table_with_other_documents_is_refused(study, memory):
+    (first, *_) = remote().runs[0].shards
+    for text in (None, "{}", "[1", '{"schema_version": "9.0"}'):
+        first.place.write(table_bytes(SCHEMA, [{"metrics": text, "events": text}]))
+        with pytest.raises(RetrievalEvalError, match="row 1"):
+            rev.load_run("memory://b/out/r/retrieval_events").frame("trials")
 
 
 def test_batches_are_cut_by_trials_and_one_configuration_each(study, memory, monkeypatch):
