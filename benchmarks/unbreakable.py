@@ -1,6 +1,6 @@
 """Kill each command that writes with SIGKILL, many times, and check what is left and what follows.
 
-    python benchmarks/unbreakable.py [--kills 50] [--only search-run] [--out build/unbreakable.md]
+    python benchmarks/unbreakable.py [--kills 50] [--disks] [--only "search run"] [--out table.md]
 
 Every kill begins with a fresh copy of a folder in which the command has already run with other
 settings, or not at all, in turn. There are two kinds of moments:
@@ -53,10 +53,10 @@ N_KILLS = 50
 PATIENCE = 15.0
 """Seconds within which the processes of a killed command must have ended."""
 
-SMALL_TRIALS = 6
-"""Trials of each configuration in the run that a report is made of."""
+FEW_TRIALS = 6
+"""Trials of each of the two configurations."""
 
-GOLD_ROWS = 30
+FEW_QUERIES = 30
 """Queries of a search run."""
 DATA = "search"
 SEARCH = ("--gold", f"{DATA}/gold-set.jsonl", "--corpus-file", f"{DATA}/corpus.jsonl")
@@ -77,21 +77,27 @@ class Command:
     code: int = 0
     kills_worker: bool = False
 
+    @property
+    def inputs(self) -> str:
+        """The folder of inputs that it begins with."""
+        if self.words[0] in ("search", "gold"):
+            return "search"
+        return "many" if self.kills_worker else "few"
 
-WHERE = ("--benchmarks-root", "benchmarks", "--output-dir", "out")
-RUN, SMALL = ("runs/demo", *WHERE), ("runs/small", *WHERE)
+
+RUN = ("runs/demo", "--benchmarks-root", "benchmarks", "--output-dir", "out")
 COMMANDS = {
     "evaluate": Command(
-        ("evaluate", *SMALL, "--jobs", "1"), ("out",), ("evaluate", *SMALL, "--k", "1,2")
+        ("evaluate", *RUN, "--jobs", "1"), ("out",), ("evaluate", *RUN, "--k", "1,2")
     ),
     "evaluate, a worker": Command(
         ("evaluate", *RUN, "--jobs", "2"), ("out",), ("evaluate", *RUN, "--k", "1,2"),
         kills_worker=True,
     ),
     "report": Command(
-        ("report", *SMALL, "--jobs", "1", "--renderer", "embedded"),
+        ("report", *RUN, "--jobs", "1", "--renderer", "embedded"),
         ("out", "reports"),
-        ("report", *SMALL, "--seed", "7", "--renderer", "embedded"),
+        ("report", *RUN, "--seed", "7", "--renderer", "embedded"),
     ),
     "search run": Command(
         ("search", "run", *BM25, *FEW, "--out", EVAL, "--ask-twice", "5"),
@@ -222,36 +228,39 @@ class Bench:
         }
 
     def prepare(self) -> None:
-        """Write the demonstrations: a run of 98 trials, a search collection and two runs of it."""
+        """Write what commands begin with: runs of 12 and of 98 trials, a search collection."""
         from retrieval_eval.demo import write_demo
         from retrieval_eval.search.demo import measured_demo
 
-        write_demo(self.inputs)
-        demo, small = self.inputs / "runs/demo", self.inputs / "runs/small"
+        few, many, search = (self.inputs / name for name in ("few", "many", "search"))
+        write_demo(many)
+        shutil.copytree(many / "benchmarks", few / "benchmarks")
+        demo = many / "runs/demo"
         for config in [path for path in demo.iterdir() if path.is_dir()]:
-            trials = sorted(path.parent for path in config.rglob("result.json"))[:SMALL_TRIALS]
+            trials = sorted(path.parent for path in config.rglob("result.json"))[:FEW_TRIALS]
             for trial in trials:
-                shutil.copytree(trial, small / config.name / trial.name)
+                shutil.copytree(trial, few / "runs/demo" / config.name / trial.name)
             shutil.copytree(config, demo / f"{config.name}-again")
         child = os.fork()
         if not child:
-            measured_demo(self.inputs / DATA)
+            measured_demo(search / DATA)
             os._exit(0)
         os.waitpid(child, 0)
-        found = sorted((self.inputs / EVAL).glob("eval-report-*.claims.json"))
+        found = sorted((search / EVAL).glob("eval-report-*.claims.json"))
         for name, path in zip((FIRST, SECOND), found, strict=True):
-            (self.inputs / name).parent.mkdir(exist_ok=True)
-            path.replace(self.inputs / name)
-        shutil.rmtree(self.inputs / EVAL)
-        gold = self.inputs / DATA / "gold-set.jsonl"
+            (search / name).parent.mkdir(exist_ok=True)
+            path.replace(search / name)
+        shutil.rmtree(search / EVAL)
+        shutil.rmtree(search / DATA / "sources")
+        gold = search / DATA / "gold-set.jsonl"
         rows = gold.read_text().splitlines(keepends=True)
-        gold.with_name("few.jsonl").write_text("".join(rows[:GOLD_ROWS]))
+        gold.with_name("few.jsonl").write_text("".join(rows[:FEW_QUERIES]))
         pool = COMMANDS["gold pool"].words
-        self.run(self.inputs, (*pool[:-1], "filled"))
-        sheet = self.inputs / "filled/sheet-ada.csv"
+        self.run(search, (*pool[:-1], "filled"))
+        sheet = search / "filled/sheet-ada.csv"
         with sheet.open(encoding="utf-8-sig", newline="") as stream:
-            rows = list(csv.reader(stream))
-        graded = [rows[0], *([*row[:3], str(i % 3), ""] for i, row in enumerate(rows[1:]))]
+            cells = list(csv.reader(stream))
+        graded = [cells[0], *([*row[:3], str(i % 3), ""] for i, row in enumerate(cells[1:]))]
         with sheet.open("w", encoding="utf-8-sig", newline="") as stream:
             csv.writer(stream).writerows(graded)
 
@@ -419,8 +428,8 @@ def measure(bench: Bench, name: str, n_kills: int, dice: random.Random) -> Kept:
     kept, starts = undisturbed(bench, name)
     if not kept.faults:
         for number in range(n_kills):
-            once = _Trial(bench, COMMANDS[name], kept, start := starts[number % len(starts)])
-            once.by_time(dice.uniform(0, start.seconds))
+            start = starts[number % len(starts)]
+            _Trial(bench, COMMANDS[name], kept, start).by_time(dice.uniform(0, start.seconds))
         moments = [(start, at) for start in starts for at in range(1, start.n_steps + 1)]
         if not COMMANDS[name].kills_worker:
             for start, at in dice.sample(moments, min(n_kills, len(moments))):
@@ -452,9 +461,9 @@ class Start:
 def undisturbed(bench: Bench, name: str) -> tuple[Kept, list[Start]]:
     """Run a command in the folders it begins with: an empty one, and one of an earlier run."""
     command, kept, starts = COMMANDS[name], Kept(), list[Start]()
-    places = [bench.inputs]
+    places = [bench.inputs / command.inputs]
     if command.before:
-        folder = bench.fresh(bench.inputs)
+        folder = bench.fresh(places[0])
         bench.run(folder, command.before)
         places.append(bench.root / "before")
         shutil.rmtree(places[-1], ignore_errors=True)
