@@ -10,8 +10,9 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final, SupportsFloat, SupportsIndex
+
+from msgspec import Struct
 
 DEFAULT_SEED: Final = 20260101
 """Default seed of resampling; every result records the seed it was made with."""
@@ -61,8 +62,7 @@ REASONS: Final[dict[str, str]] = {
 """Every reason code with the sentence a report prints for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A finite number resting on ``n`` observations, or not computable for a reason.
 
     Examples

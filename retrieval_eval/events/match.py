@@ -25,7 +25,7 @@ from retrieval_eval.events.roots import (
     stated_roots,
 )
 from retrieval_eval.paths import (
-    checkout_names,
+    checked_out,
     file_ref,
     in_checkout,
     repository_name,
@@ -285,8 +285,7 @@ class Workspace:
         if stated is not None or "/" in folder:
             return stated
         if folder not in self._repositories:
-            names = (name for name in checkout_names(folder) if name in self._names)
-            self._repositories[folder] = next(names, None)
+            self._repositories[folder] = checked_out(folder, self._names)
         return self._repositories[folder]
 
     def _checkout(self, path: str) -> tuple[str | None, str]:

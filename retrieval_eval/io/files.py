@@ -61,13 +61,15 @@ class _Held:
     """Listings, checks of links and whole files of a few folders."""
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
-        self._folders = folders
+        self._folders = frozenset(map(str, folders))
+        self._inside = tuple(f"{folder}{os.sep}" for folder in folders)
         self._room = _MOST_HELD
         self._files: dict[Path, bytes] = {}
         self.found: dict[tuple[Callable[..., Any], Path, Path | None], Any] = {}
 
     def covers(self, path: Path) -> bool:
-        return any(path.is_relative_to(folder) for folder in self._folders)
+        name = str(path)
+        return name.startswith(self._inside) or name in self._folders
 
     def content(self, path: Path) -> bytes | None:
         """Return the bytes of a file, or None where it is too large to be kept."""
@@ -189,6 +191,9 @@ def _files_below(folder: Path) -> list[Path]:
 
 def label(path: Path, root: Path) -> str:
     """Return ``path`` as it is named in messages: relative to ``root`` where possible."""
+    inside, name = f"{root}{os.sep}", str(path)
+    if os.sep == "/" and name.startswith(inside):
+        return name[len(inside) :]
     try:
         return path.relative_to(root).as_posix()
     except ValueError:
@@ -309,7 +314,7 @@ def json_lines(stream: Iterable[bytes], name: str) -> Iterator[Line]:
     for number, raw in enumerate(stream, start=1):
         if number == 1:
             raw = raw.removeprefix(BOM_UTF8)
-        if not raw.strip():
+        if not raw or raw.isspace():
             continue
         value, problem = decode(raw)
         if problem == NOT_UTF8:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TypeVar
@@ -85,6 +85,7 @@ from retrieval_eval.pipeline.tables import (
 )
 from retrieval_eval.pipeline.trial import (
     Job,
+    Tasks,
     TrialResult,
     evaluate_trial,
     give_up,
@@ -640,25 +641,29 @@ def _run_jobs(
     executor: Executor | str | None = None,
 ) -> list[Done]:
     """Write the documents of every trial as it is done; return the trials in the order given."""
-    jobs = [job for job, _ in work]
+    # The trials of a task come together, so that its files are read once.
+    ordered = sorted(range(len(work)), key=lambda at: str(work[at][0].trial.task_dir or ""))
+    jobs = [work[at][0] for at in ordered]
     n_workers = worth_starting(len(jobs), n_processes)
     found: Iterable[tuple[int, TrialResult]]
+    one = partial(evaluate_trial, tasks=Tasks())
     if executor is not None:
         found = _on_executor(jobs, executor)
     elif n_workers < 2:
-        found = enumerate(map(evaluate_trial, jobs))
+        found = enumerate(map(one, jobs))
     else:
-        found = run_in_workers(evaluate_trial, jobs, n_workers, _lost)
+        found = run_in_workers(one, jobs, n_workers, _lost)
     done: dict[int, Done] = {}
-    for position, result in found:
-        job, target = work[position]
+    for place, result in found:
+        at = ordered[place]
+        job, target = work[at]
         for name, data in result.files().items():
             output.write(target / name, data)
         metrics = decoded(result.metrics, TrialMetrics, job.stem)
-        done[position] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
+        done[at] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
         if progress is not None:
             progress(len(done), len(jobs), job.trial.trial_name)
-    return [done[position] for position in range(len(jobs))]
+    return [done[at] for at in range(len(jobs))]
 
 
 _Part = tuple[tuple[int, Job], ...]
@@ -679,7 +684,8 @@ def _on_executor(
 
 def evaluate_part(part: _Part) -> list[tuple[int, TrialResult]]:
     """Evaluate some trials; nothing is written."""
-    return [(position, evaluate_trial(job)) for position, job in part]
+    tasks = Tasks()
+    return [(position, evaluate_trial(job, tasks)) for position, job in part]
 
 
 def _lost_part(part: _Part, end: str) -> list[tuple[int, TrialResult]]:
