@@ -118,7 +118,7 @@ demo-data: $(STAMPS)/dev ## Record the data of the demo from the simulators in t
 .PHONY: lock
 lock: $(STAMPS)/dev ## Update the lock files to pyproject.toml and the newest releases
 	$(COMPILE) --upgrade --group build -o requirements.lock >/dev/null
-	$(COMPILE) --upgrade --group dev --extra fast --extra pdf --extra search \
+	$(COMPILE) --upgrade --group dev --extra fast --extra dask --extra cloud --extra pdf --extra search \
 		--extra postgres --extra serve --extra mcp --extra pytest --extra zstd -c requirements.lock \
 		-o requirements-dev.lock >/dev/null
 

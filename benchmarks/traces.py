@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from retrieval_eval.demo import write_demo
+from retrieval_eval.io.files import write_bytes
 from retrieval_eval.io.layout import discover
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.pipeline.naming import artefact_stems
@@ -70,7 +71,8 @@ def measure(name: str, runs: list[Path]) -> None:
         def whole() -> None:
             shutil.rmtree(output, ignore_errors=True)
             for job in jobs:
-                evaluate_trial(job)
+                for name, data in evaluate_trial(job).files().items():
+                    write_bytes(output / job.trial.run_id / name, data)
 
         steps: dict[str, Callable[[], object]] = {
             "json.loads": lambda: [load_json(path) for path in files],

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from functools import lru_cache
 from urllib.parse import unquote
 
 from retrieval_eval.records import FileRef
@@ -40,23 +39,25 @@ _MOUNTS = re.compile(
     r"|/private(?=/(?:tmp|var|etc)(?:/|$)))+"
 )
 """What one system writes before a path that another one, or a link, names without it."""
+_MOUNTED = ("/mnt/", "/cygdrive/", "/wsl", "/private/")
 _VERSION = re.compile(
     r"(?:-v?\d+\.\d[\w.+-]*|-v\d[\w.+-]*|[-_](?:main|master|develop|trunk)|-[0-9a-f]{7,40})$",
     re.IGNORECASE,
 )
-_INSTALLED = re.compile(
-    r"^/(?:usr/(?!src/|local/src/)|windows/|program files)"
-    r"|/(?:site-packages|dist-packages|node_modules|bower_components|vendor|third_party|\.git|\.venv"
-    r"|venv|virtualenvs|\.tox|\.nox|\.eggs|\.cargo|\.rustup|\.m2|\.gradle|\.npm|\.nvm|\.pyenv|\.cache"
-    r"|go/pkg/mod|build/lib)/"
+_INSTALLED = frozenset(
+    {"site-packages", "dist-packages", "node_modules", "bower_components", "vendor", "third_party"}
+    | {".git", ".venv", "venv", "virtualenvs", ".tox", ".nox", ".eggs", ".cargo", ".rustup", ".m2"}
+    | {".gradle", ".npm", ".nvm", ".pyenv", ".cache"}
 )
+"""Folders of what is installed, cached or built."""
+_INSTALLED_BELOW = ("/go/pkg/mod/", "/build/lib/")
+_INSTALLED_TOPS = re.compile(r"/(?:usr/(?!src/|local/src/)|windows/|program files)")
 _SYSTEM = re.compile(
-    r"^/(?:lib\d{0,2}|s?bin|etc|proc|sys|dev|nix|snap|library|system|applications)/"
+    r"/(?:lib\d{0,2}|s?bin|etc|proc|sys|dev|nix|snap|library|system|applications)/"
 )
 """Folders of the system, where no drive was left out: ``C:\\dev`` is no such folder."""
 
 
-@lru_cache(maxsize=4096)
 def repository_name(raw: str) -> str | None:
     """Return the short name of a repository: no host, organisation, revision or remark.
 
@@ -82,7 +83,6 @@ def repository_name(raw: str) -> str | None:
     return short or None
 
 
-@lru_cache(maxsize=16384)
 def checkout_names(folder: str) -> tuple[str, ...]:
     """Return the names of repositories that a folder of this name may be a checkout of.
 
@@ -117,7 +117,12 @@ def is_elsewhere(path: str, *, has_drives: bool = False) -> bool:
     True
     """
     path = path.lower()
-    return bool(_INSTALLED.search(path) or (not has_drives and _SYSTEM.match(path)))
+    if path[:1] == "/" and (
+        _INSTALLED_TOPS.match(path) or (not has_drives and _SYSTEM.match(path))
+    ):
+        return True
+    is_below = any(folder in path for folder in _INSTALLED_BELOW)
+    return is_below or not _INSTALLED.isdisjoint(path.split("/")[1:-1])
 
 
 def local_path(raw: str, *, cwd: str | None = None) -> str | None:
@@ -190,40 +195,40 @@ def file_ref(
     'widgets::src/a.py'
     """
     text = raw.strip()
-    if not text or len(text) > _LONGEST_PATH or _CONTROL.search(text):
+    if not text or len(text) > _LONGEST_PATH or not (text.isprintable() or _is_clean(text)):
         return None
-    return _file_ref(text, cwd, repository, roots)
-
-
-@lru_cache(maxsize=65536)
-def _file_ref(
-    text: str, cwd: str | None, repository: str | None, roots: tuple[str, ...]
-) -> FileRef | None:
     text = text.replace("\\", "/")
     if text.startswith("file://"):
         text = unquote(text.removeprefix("file://"))
-    if _SCHEME.match(text) or text.startswith(_CODE_HOSTS):
-        found = _remote(text)
-        if found is not None:
+    has_colon = ":" in text
+    if has_colon or text.startswith(_CODE_HOSTS):
+        has_scheme = has_colon and _SCHEME.match(text) is not None
+        found = _remote(text) if has_scheme or text.startswith(_CODE_HOSTS) else None
+        if found is not None or has_scheme:
             return found
-        if _SCHEME.match(text):
-            return None
-    head, separator, tail = text.partition("::")
-    if separator and tail and head:
-        return _in_repository(head, tail)
+        head, separator, tail = text.partition("::")
+        if separator and tail and head:
+            return _in_repository(head, tail)
     if repository is not None:
         return _in_repository(repository, text)
     return _local(text, cwd, roots)
 
 
+def _is_clean(text: str) -> bool:
+    return _CONTROL.search(text) is None
+
+
 def _local(text: str, cwd: str | None, roots: tuple[str, ...]) -> FileRef | None:
-    if cwd and not _ABSOLUTE.match(text):
+    if cwd and text[:1] != "/" and not _ABSOLUTE.match(text):
         text = f"{cwd}/{text}".replace("\\", "/")
-    text = _DRIVE.sub("", text)
+    if ":" in text:
+        text = _DRIVE.sub("", text)
     is_absolute = text.startswith(("/", "~/"))
     path = _collapse(text)
     if is_absolute:
-        path = _MOUNTS.sub("", f"/{path}")
+        path = f"/{path}"
+        if path.startswith(_MOUNTED):
+            path = _MOUNTS.sub("", path)
         for root in roots:
             if f"{path}/" == root:
                 return None
@@ -249,6 +254,8 @@ def in_checkout(path: str) -> FileRef | None:
     >>> str(in_checkout("acme/widgets--1f3c/src/a.py")), str(in_checkout("src/a.py"))
     ('widgets::src/a.py', 'src/a.py')
     """
+    if "--" not in path:
+        return FileRef(path)
     parts = path.split("/")
     for position in range(min(2, len(parts))):
         if _CHECKOUT.match(parts[position]):
@@ -288,7 +295,9 @@ def _behind_revision(parts: list[str]) -> str:
 
 def _collapse(path: str) -> str:
     """Drop ``.``, ``//`` and resolve ``..`` without ever climbing above the start."""
-    return posixpath.normpath(f"/{path}").lstrip("/")
+    path = path.lstrip("/")
+    is_plain = not ("//" in path or "/." in path or path.startswith(".") or path.endswith("/"))
+    return path if is_plain else posixpath.normpath(f"/{path}").lstrip("/")
 
 
 def _unquote_c(text: str) -> str:

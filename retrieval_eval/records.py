@@ -7,10 +7,12 @@ written. Times are Unix seconds (UTC), line numbers are 1-based and inclusive.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 Access = Literal["opened", "matched", "listed", "written"]
 """How a file was touched: its content read, a search hit in it, its name listed, or written."""
@@ -74,8 +76,7 @@ Renderer = Literal["auto", "embedded", "quarto"]
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True, gc=False):
     """What a tool answered.
 
     ``text`` is the plain text the agent saw, free of decorations that the trace format adds.
@@ -93,8 +94,7 @@ class ToolResult:
     doubt: Doubt | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, gc=False, tag=True):
     """One tool call of an agent, joined with its result by call id.
 
     ``result`` is None when the trace holds no result for the call. ``cumulative_tokens`` counts
@@ -115,15 +115,15 @@ class ToolCall:
     parent_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True, gc=False):
     """A trial's tool calls in execution order, from one trace file or two merged ones.
 
+    ``calls`` is a tuple, and of a large trace a sequence that reads each call from a file again.
     ``flags`` are machine-readable quality flags such as ``trimmed`` or ``no_result_event``;
     ``problems`` are sentences that name file and line and end up in ``degraded_reason``.
     """
 
-    calls: tuple[ToolCall, ...]
+    calls: Sequence[ToolCall]
     format: str
     source: TraceSource
     has_trajectory: bool
@@ -141,8 +141,7 @@ class Trace:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileRef:
+class FileRef(Struct, frozen=True, gc=False):
     """A normalised repo-relative path and, where known, the short name of its repository.
 
     ``path`` keeps its case; matching ignores case. ``repository`` has no organisation and no
@@ -153,29 +152,30 @@ class FileRef:
 
     path: str
     repository: str | None = None
-    key: tuple[str | None, str] = field(init=False, repr=False, compare=False)
+    key: tuple[str | None, str] = (None, "")
 
     def __post_init__(self) -> None:
         repository = self.repository.lower() if self.repository else None
         path = self.path.lower()
         if not path.isascii():
             path = unicodedata.normalize("NFC", path)
-        object.__setattr__(self, "key", (repository, path))
+        force_setattr(self, "key", (repository, path))
+
+    def __repr__(self) -> str:
+        return f"FileRef(path={self.path!r}, repository={self.repository!r})"
 
     def __str__(self) -> str:
         return f"{self.repository}::{self.path}" if self.repository else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True, gc=False):
     """An expected function or class inside a ground-truth file."""
 
     file: FileRef
     symbol: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True, gc=False):
     """An expected line range inside a ground-truth file."""
 
     file: FileRef
@@ -184,8 +184,7 @@ class Chunk:
     annotation: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(Struct, frozen=True, gc=False):
     """A repository a task is about: its short name and, if stated, its folder.
 
     The folder is relative to the workspace, or absolute where it lies outside the usual ones.
@@ -195,8 +194,7 @@ class Repository:
     folder: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroundTruth:
+class GroundTruth(Struct, frozen=True, gc=False):
     """What a task expects an agent to find, with the source that states it.
 
     ``expected_edit_files`` is None when no high-confidence source names edit targets.
@@ -228,8 +226,7 @@ class GroundTruth:
     fix_lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RawTarget:
+class RawTarget(Struct, frozen=True, gc=False):
     """One file a tool call touched, with its path exactly as the trace gives it.
 
     A relative path is relative to the working directory of the call. ``repository`` is the raw
@@ -248,8 +245,7 @@ class RawTarget:
     is_pattern: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True, gc=False):
     """One file that an event touched.
 
     ``file`` is one identity per file and trial: a ground-truth file is the very record of the
@@ -266,8 +262,7 @@ class Target:
     placement: Placement | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True, gc=False):
     """One normalised retrieval-related action; ``step_index`` is its order in the trial.
 
     ``agent`` is None for the main agent, else the id of a sub-agent; ``symbols`` are expected
@@ -300,8 +295,7 @@ class Event:
     symbols: tuple[Symbol, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TrialRef:
+class TrialRef(Struct, frozen=True, gc=False):
     """Where a trial lies on disk and what it is called."""
 
     run_id: str
@@ -315,8 +309,7 @@ class TrialRef:
     raw_task_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusion:
+class Exclusion(Struct, frozen=True, gc=False):
     """A directory that looks like a trial or a run and is not evaluated, with the reason."""
 
     path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -18,12 +19,24 @@ from retrieval_eval import __version__
 from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
 from retrieval_eval.escape import json_escape, made_visible
 from retrieval_eval.io.private import write_log
+from retrieval_eval.io.remote import is_url
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.values import DEFAULT_SEED
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class _FolderOrUrl(click.Path):
+    name = "folder or URL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if is_url(value) else super().convert(value, param, ctx)
+
+
+FOLDER_OR_URL = _FolderOrUrl(path_type=Path, file_okay=False)
+"""A local folder, or a URL such as ``s3://bucket/folder``, which stays text."""
 
 EXIT_REGRESSED = 1
 EXIT_NO_VERDICT = 2
@@ -56,18 +69,34 @@ def unexpected(error: BaseException) -> str:
     return f"an unexpected fault ({what}){where}"
 
 
+_REFUSED = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "EMFILE", "ENFILE")
+    if hasattr(errno, name)
+)
+"""What a system refuses for lack of space, rights or files, whatever the program."""
+
+
+def refused(error: BaseException) -> str | None:
+    """Return the sentence about something that the system refused, or None for a fault."""
+    if not isinstance(error, OSError) or error.errno not in _REFUSED:
+        return None
+    place = error.filename if isinstance(error.filename, str) else "the output"
+    return f"{place}: the system refuses it ({error.strerror})"
+
+
 def root_options(function: F) -> F:
     """Add ``--runs-root`` and ``--benchmarks-root``."""
     for option in (
         click.option(
             "--benchmarks-root",
-            type=FOLDER,
+            type=FOLDER_OR_URL,
             help="Folder of the tasks, <suite>/<task>/. Default: $RETRIEVAL_EVAL_BENCHMARKS_ROOT, "
             "else a folder 'benchmarks' near the runs.",
         ),
         click.option(
             "--runs-root",
-            type=FOLDER,
+            type=FOLDER_OR_URL,
             help="Folder of all runs. Default: $RETRIEVAL_EVAL_RUNS_ROOT, else ./runs.",
         ),
     ):
@@ -86,7 +115,7 @@ def work_options(function: F) -> F:
     )
     output_dir = click.option(
         "--output-dir",
-        type=FOLDER,
+        type=FOLDER_OR_URL,
         help="Write artefacts to OUTPUT_DIR/<run_id>/ and leave the run tree untouched. "
         "Default: inside each run, in retrieval_events/.",
     )

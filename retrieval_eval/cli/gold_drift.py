@@ -13,7 +13,7 @@ from retrieval_eval.cli.search_options import gold_option
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.drift import DRIFTS, drift, drift_rows, with_digests
-from retrieval_eval.gold.gold_set import load_gold_set, max_grade_of, write_gold_set
+from retrieval_eval.gold.gold_set import changing, load_gold_set, max_grade_of, write_gold_set
 from retrieval_eval.model import to_builtins
 from retrieval_eval.values import counted
 
@@ -37,10 +37,11 @@ def digest_command(
     The text itself is not stored. Digests that a row has are kept, unless --renew is given.
     `gold pool-read`, `gold settle` and `gold relabel` record digests by themselves.
     """
-    gold = load_gold_set(gold_path)
-    found = with_digests(gold, read_corpus(corpus_file), renew=renew)
     target = out or gold_path
-    write_gold_set(target, found.queries, max_grade=max_grade_of(gold))
+    with changing(target):
+        gold = load_gold_set(gold_path)
+        found = with_digests(gold, read_corpus(corpus_file), renew=renew)
+        write_gold_set(target, found.queries, max_grade=max_grade_of(gold))
     counts = {name: getattr(found, name) for name in ("n_added", "n_kept", "n_other", "n_unknown")}
     if as_json:
         print_json({"gold": str(target), **counts, "is_renewed": renew})

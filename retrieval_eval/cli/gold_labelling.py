@@ -40,7 +40,7 @@ from retrieval_eval.gold.agreement import (
     settle,
 )
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.gold.gold_set import changing, load_gold_set, write_gold_set
 from retrieval_eval.gold.labelling import (
     DEFAULT_DEPTH,
     Ranking,
@@ -148,9 +148,10 @@ def pool_read(
     that gets labels becomes a reviewed row, because the next bootstrap would drop them. Comments
     go to the field `label_comments`. Faults are named by line, and then nothing is written.
     """
-    found = read_pool(load_gold_set(gold_path), sheets, key)
     target = out or gold_path
-    write_gold_set(target, found.queries)
+    with changing(target):
+        found = read_pool(load_gold_set(gold_path), sheets, key)
+        write_gold_set(target, found.queries)
     counts = {
         name: getattr(found, name)
         for name in ("n_items", "n_graded", "n_added", "n_changed", "n_comments", "n_absent")
@@ -272,9 +273,10 @@ def settle_command(
     and the field `decisions` records who decided what, why, and over which other grades. Such rows
     become reviewed rows. Faults are named by line, and then nothing is written.
     """
-    found = settle(load_gold_set(gold_path), sheets, key)
     target = out or gold_path
-    write_gold_set(target, found.queries)
+    with changing(target):
+        found = settle(load_gold_set(gold_path), sheets, key)
+        write_gold_set(target, found.queries)
     counts = {
         name: getattr(found, name) for name in ("n_settled", "n_moved", "n_apart", "n_waiting")
     }

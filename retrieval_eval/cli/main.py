@@ -6,7 +6,7 @@ import io
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -17,9 +17,9 @@ from retrieval_eval.cli.common import (
     EXIT_INTERRUPTED,
     EXIT_PIPE_CLOSED,
     EXIT_USAGE,
-    echo,
     echo_lines,
     exit_code_of,
+    refused,
     unexpected,
 )
 from retrieval_eval.cli.lazy import LazyGroup
@@ -94,7 +94,7 @@ def run(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     _print_anything()
     if (problem := conflict()) is not None:
-        echo(f"retrieval-eval: {problem}", err=True)
+        _complain(f"retrieval-eval: {problem}")
         return EXIT_BAD_INPUT
     try:
         with _warnings_in_words():
@@ -102,13 +102,13 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         text = io.StringIO()
         error.show(text)
-        echo_lines(text.getvalue(), err=True)
+        _complain(text.getvalue())
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
-        echo("interrupted; finished work is kept, run again to continue", err=True)
+        _complain("interrupted; finished work is kept, run again to continue")
         return EXIT_INTERRUPTED
     except RetrievalEvalError as error:
-        echo_lines(f"retrieval-eval: {error}", err=True)
+        _complain(f"retrieval-eval: {error}")
         return exit_code_of(error)
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not error.code:
@@ -116,9 +116,18 @@ def run(args: Sequence[str] | None = None) -> int:
         # On a closed pipe click exits with 1, which is the exit code of a breach.
         return EXIT_PIPE_CLOSED
     except Exception as error:  # noqa: BLE001  a user gets a message, not a traceback
-        echo(f"retrieval-eval: {unexpected(error)}", err=True)
+        if (sentence := refused(error)) is not None:
+            _complain(f"retrieval-eval: {sentence}")
+            return EXIT_BAD_INPUT
+        _complain(f"retrieval-eval: {unexpected(error)}")
         return exit_code_of(error)
     return code if isinstance(code, int) else 0
+
+
+def _complain(text: str) -> None:
+    """Print to stderr; where that is refused the exit code alone says what happened."""
+    with suppress(OSError):
+        echo_lines(text, err=True)
 
 
 @contextmanager

@@ -9,8 +9,10 @@ repository is another file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
 
 from retrieval_eval.events.roots import (
     PER_FOLDER_NAMES,
@@ -33,8 +35,7 @@ from retrieval_eval.records import Doubt, FileRef, GroundTruth, Placement
 Identity = tuple[str | None, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True, gc=False):
     """The file that a raw path means in a trial.
 
     ``placement`` says how it is known where the path lies; None where it lies outside every known
@@ -44,6 +45,9 @@ class Placed:
     file: FileRef
     placement: Placement | None = None
     doubt: Doubt | None = None
+
+
+_Resolved: TypeAlias = tuple[FileRef | None, tuple[Placed, ...]]
 
 
 class Workspace:
@@ -98,7 +102,10 @@ class Workspace:
                 repository = file.key[0]
                 self._bare[None if repository == self._primary else repository, name] = position
         self._files = ground_truth.files
-        self._resolved: dict[FileRef, tuple[FileRef | None, tuple[Placed, ...]]] = {}
+        self._last = {key[1].rpartition("/")[2] for key in self._index}
+        self._known_as: dict[tuple[str, str | None, str | None], _Resolved] = {}
+        self._resolved: dict[FileRef, _Resolved] = {}
+        self._repositories: dict[str, str | None] = {}
         self._spelling: dict[Identity, str] = {f.key: f.path for f in ground_truth.files}
         self.collisions: list[str] = []
 
@@ -129,28 +136,34 @@ class Workspace:
         """
         return self._known(raw, cwd, repository)[1]
 
-    def _known(
-        self, raw: str, cwd: str | None, repository: str | None
-    ) -> tuple[FileRef | None, tuple[Placed, ...]]:
-        ref = file_ref(raw, cwd=cwd, repository=repository, roots=())
-        if ref is None:
-            return None, ()
+    def _known(self, raw: str, cwd: str | None, repository: str | None) -> _Resolved:
+        written = raw, cwd, repository
+        if written not in self._known_as:
+            ref = file_ref(raw, cwd=cwd, repository=repository, roots=())
+            self._known_as[written] = self._identified(ref) if ref is not None else (None, ())
+        return self._known_as[written]
+
+    def _identified(self, ref: FileRef) -> _Resolved:
         if ref not in self._resolved:
             self._resolved[ref] = self._remote(ref) if ref.repository else self._local(ref.path)
         return self._resolved[ref]
 
-    def _remote(self, ref: FileRef) -> tuple[FileRef | None, tuple[Placed, ...]]:
+    def _remote(self, ref: FileRef) -> _Resolved:
         position = self._find(ref)
         canonical = self._canonical(ref)
         file = canonical if position is None else self._files[position]
         self._note(file, canonical)
         return file, (Placed(file, "stated"),)
 
-    def _local(self, path: str) -> tuple[FileRef | None, tuple[Placed, ...]]:
+    def _local(self, path: str) -> _Resolved:
         path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
-        is_barred = self._layout.is_elsewhere(path)
         around = self._layout.around(path)
-        for root, rest in around.items():
+        may_be_expected = identity(path).rpartition("/")[2] in self._last
+        if not may_be_expected:
+            other, placement = self._other(path, [(root, rest) for root, rest in around if rest])
+            return other, (Placed(other, placement),) if other is not None else ()
+        is_barred = self._layout.is_elsewhere(path)
+        for root, rest in around:
             ref = _within(root, rest)
             position = self._find(ref, has_bare_names=not is_barred) if ref is not None else None
             if ref is not None and position is not None:
@@ -159,7 +172,7 @@ class Workspace:
                 return file, (Placed(file, root.placement),)
         if (position := self._index.get((None, identity(path)))) is not None:
             return self._files[position], (Placed(self._files[position], "stated"),)
-        inside = {root: rest for root, rest in around.items() if rest}
+        inside = [(root, rest) for root, rest in around if rest]
         other, placement = self._other(path, inside)
         possible = () if other is None or is_barred else self._possible(path, inside)
         if possible:
@@ -167,7 +180,7 @@ class Workspace:
         return other, (Placed(other, placement),) if other is not None else ()
 
     def _other(
-        self, path: str, around: Mapping[Root, str]
+        self, path: str, around: Sequence[tuple[Root, str]]
     ) -> tuple[FileRef | None, Placement | None]:
         """Return the identity of a path that is no file of the ground truth, None for a folder."""
         same = identity(path)
@@ -177,17 +190,17 @@ class Workspace:
             file = FileRef(path)
             self._note(file, self._canonical(file))
             return file, None
-        root = max(around, key=lambda root: len(root.folder))
-        ref = _within(root, around[root])
+        root, rest = max(around, key=lambda found: len(found[0].folder))
+        ref = _within(root, rest)
         if ref is None or (ref.repository is None and self._is_folder(ref.path.lower())):
             return None, None
         file = self._canonical(ref)
         self._note(file, file)
         return file, root.placement
 
-    def _possible(self, path: str, around: Collection[Root]) -> tuple[FileRef, ...]:
+    def _possible(self, path: str, around: Sequence[tuple[Root, str]]) -> tuple[FileRef, ...]:
         """Return the files of the ground truth that a path outside every checkout may mean."""
-        if any(root.is_checkout or root.repository for root in around):
+        if any(root.is_checkout or root.repository for root, _ in around):
             return ()
         found: dict[FileRef, None] = {}
         for folder, files in self._expected.ends(identity(path)):
@@ -236,7 +249,7 @@ class Workspace:
 
     def _is_covered(self, path: str, file: FileRef) -> bool:
         """Return whether a local pattern may mean a file below one of the roots."""
-        around = self._layout.around(path)
+        around = dict(self._layout.around(path))
         for root in self._layout.roots:
             inside = _within(root, around.get(root, ""))
             if inside is not None and self._fits(inside, file):
@@ -271,7 +284,10 @@ class Workspace:
         stated = self._folders.get(folder)
         if stated is not None or "/" in folder:
             return stated
-        return next((name for name in checkout_names(folder) if name in self._names), None)
+        if folder not in self._repositories:
+            names = (name for name in checkout_names(folder) if name in self._names)
+            self._repositories[folder] = next(names, None)
+        return self._repositories[folder]
 
     def _checkout(self, path: str) -> tuple[str | None, str]:
         """Return the repository whose folder a path begins with, and what lies below it."""

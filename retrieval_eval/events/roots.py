@@ -149,12 +149,12 @@ class Layout:
         is_other = bool(self.elsewhere) and is_inside(identity(path), self.elsewhere)
         return is_other or is_elsewhere(path, has_drives=self.has_drives)
 
-    def around(self, path: str) -> dict[Root, str]:
+    def around(self, path: str) -> list[tuple[Root, str]]:
         """Return the roots that a path lies below, in order, each with the rest of the path."""
         same = identity(path)
         found = [root for root in self.roots if same.startswith(root.prefix)]
         parts = path.split("/") if found else []
-        return {root: "/".join(parts[root.prefix.count("/") :]) for root in found}
+        return [(root, "/".join(parts[root.prefix.count("/") :])) for root in found]
 
     def spelled(self, path: str) -> str:
         """Return an absolute path in the one spelling of this trial."""
@@ -272,34 +272,44 @@ class _Seen:
     visited: dict[str, None] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout(()))
+    local: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
+
+    def absolute(self, raw: str, cwd: str | None = None) -> str | None:
+        """Return the path of a local file or folder, as :func:`local_path` does, read once."""
+        written = raw, None if raw[:1] == "/" else cwd
+        if written not in self.local:
+            self.local[written] = local_path(raw, cwd=cwd)
+        return self.local[written]
 
     def folder(self, raw: str | None) -> str | None:
-        path = local_path(raw) if raw else None
+        path = self.absolute(raw) if raw else None
         return identity(self.layout.spelled(path)) if path else None
 
     def path(self, raw: str, cwd: str | None) -> str | None:
-        path = local_path(raw, cwd=cwd)
+        path = self.absolute(raw, cwd)
         if path is not None:
             return identity(self.layout.spelled(path))
         return None if cwd or "::" in raw or "://" in raw else identity(f"{START}/{raw}")
 
 
 def _observed(reads: Sequence[ReadCall], cwd: str | None) -> _Seen:
-    raws = [
+    seen = _Seen()
+    # Each once, retrieved and written, in the order in which they first occur.
+    raws = dict.fromkeys(
         (target.path, folder, target.access != "written")
         for read in reads
         for target, folder in read.raw_targets()
         if target.repository is None and target.doubt is None
-    ]
+    )
     worked = [cwd, *(f for r in reads for f in (r.call.cwd, r.use.command_cwd))]
     places = [p for r in reads if r.shell is not None for p in r.shell.places]
     texts = {*worked, *(raw for raw, _, _ in raws), *(p.folder for p in places)}
     texts |= {folder for _, folder, _ in raws}
-    known = [local_path(text) for text in texts if text]
+    known = [seen.absolute(text) for text in texts if text]
     homes = {m[0] for path in known if path and (m := _HOME.match(path))}
     has_drives = any(text is not None and _DRIVE.match(text) for text in texts)
-    layout = Layout((), frozenset(), has_drives, next(iter(homes)) if len(homes) == 1 else None)
-    seen = _Seen(places=places, layout=layout)
+    home = next(iter(homes)) if len(homes) == 1 else None
+    seen.layout, seen.places = Layout((), frozenset(), has_drives, home), places
     for raw, folder, is_retrieved in raws:
         path = seen.path(raw, folder)
         if path is not None and not seen.paths.setdefault(path, is_retrieved) and is_retrieved:
@@ -360,6 +370,9 @@ class _Finder:
         self._elsewhere: set[str] = set()
         self._tops: set[str] = set()
         self._budget = iter(range(_MOST_TRIED))
+        self._repositories: dict[str, str | None] = {}
+        self._telling = dict.fromkeys(filter(self._expected.may_hold, seen.paths))
+        self._worktrees = self._found_worktrees()
         self._hosts = self._places_of_evidence()
 
     def layout(self) -> Layout:
@@ -379,9 +392,10 @@ class _Finder:
         """Return the folders that look like the top of a checkout, each with the paths that do."""
         hosts: dict[str, list[str]] = defaultdict(list)
         for path in self._seen.paths:
-            if self._is_installed(path):
-                continue
             folder, _, name = path.rpartition("/")
+            is_telling = name in _TOP_FILES or self._expected.may_hold(folder)
+            if not is_telling or self._is_installed(path):
+                continue
             if name in _TOP_FILES and not is_shared(folder):
                 hosts[folder].append(path)
             for above in self._expected.hosts(path):
@@ -392,8 +406,11 @@ class _Finder:
         return self._seen.layout.is_elsewhere(path)
 
     def _repository_of(self, folder: str) -> str | None:
-        names = checkout_names(folder.rpartition("/")[2])
-        return next((name for name in names if name in self._names), None)
+        name = folder.rpartition("/")[2]
+        if name not in self._repositories:
+            names = (other for other in checkout_names(name) if other in self._names)
+            self._repositories[name] = next(names, None)
+        return self._repositories[name]
 
     def _add(self, root: Root) -> None:
         if len(self._roots) >= _MOST_ROOTS or not root.folder or is_shared(root.folder):
@@ -407,7 +424,7 @@ class _Finder:
 
     def _is_consistent(self, root: Root) -> bool:
         """Return whether no seen path is one file by this root and another by an earlier one."""
-        for path in self._seen.paths:
+        for path in self._telling:
             rest = root.rest(path)
             mine = self._expected.at(rest) if rest else ()
             if mine and any(set(mine).isdisjoint(other) for other in self._files(path)):
@@ -472,8 +489,8 @@ class _Finder:
 
     def _has_direct_hit(self, besides: str) -> bool:
         return any(
-            is_retrieved and not is_below(path, besides) and any(self._files(path))
-            for path, is_retrieved in self._seen.paths.items()
+            self._seen.paths[path] and not is_below(path, besides) and any(self._files(path))
+            for path in self._telling
         )
 
     def _add_named(self) -> None:
@@ -536,8 +553,8 @@ class _Finder:
         """Mark the workspaces that are themselves a checkout: files of it lie directly below."""
         candidates = {
             above
-            for path, is_retrieved in self._seen.paths.items()
-            if is_retrieved and not any(self._files(path))
+            for path in self._telling
+            if self._seen.paths[path] and not any(self._files(path))
             for above, _ in self._expected.ends(path)
         }
         for at, root in enumerate(self._roots):
@@ -591,9 +608,8 @@ class _Finder:
         """
         explained: _ByRepository = defaultdict(dict)
         placed: set[str | None] = set()
-        worktrees = self._worktrees()
         for path, is_retrieved in paths.items():
-            if not is_retrieved or is_inside(path, worktrees):
+            if not (is_retrieved and path in self._telling) or is_inside(path, self._worktrees):
                 continue
             direct = [file for files in self._files(path) for file in files]
             if not is_below(path, START):
@@ -634,7 +650,7 @@ class _Finder:
             and (f in visited or _is_telling(folders[f].files))
         ]
 
-    def _worktrees(self) -> dict[str, str]:
+    def _found_worktrees(self) -> dict[str, str]:
         """Return the further checkouts of a checkout, each with a folder inside the first."""
         found: dict[str, str] = {}
         for place in self._seen.places:
@@ -643,14 +659,13 @@ class _Finder:
             if folder is not None and source is not None and folder != source:
                 found[folder] = source
         for path in self._seen.paths if len(found) < _MOST_ROOTS else ():
-            inside = _WORKTREE.match(path)
+            inside = _WORKTREE.match(path) if "worktrees/" in path else None
             if inside is not None:
                 found.setdefault(inside[0], inside[1])
         return found
 
     def _add_worktrees(self) -> None:
-        worktrees = self._worktrees()
-        for folder, source in worktrees.items():
+        for folder, source in self._worktrees.items():
             if is_inside(f"{source}/", self._elsewhere):
                 self._elsewhere.add(folder)
                 continue
@@ -658,7 +673,7 @@ class _Finder:
             if around:
                 best = max(around, key=lambda r: len(r.folder))
                 self._add(Root(folder, "observed", best.repository, True))
-            elif self._is_open(folder) and len(worktrees) == 1:
+            elif self._is_open(folder) and len(self._worktrees) == 1:
                 self._add(Root(folder, "observed", self._sole, True))
 
 

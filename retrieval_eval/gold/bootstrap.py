@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import groupby
@@ -28,6 +29,7 @@ from retrieval_eval.gold.database import (
 )
 from retrieval_eval.gold.gold_set import (
     SETTINGS_FILE,
+    changing,
     field_map,
     gold_toml,
     parse_gold,
@@ -482,25 +484,26 @@ def bootstrap(
     existing = _read_existing(path, target)
     _check_scale(worth, existing.fields, path)
     feedback = read_feedback(engine_url, tables or settings.tables, worth, progress=progress)
-    # The file may have been saved while a large database was read.
-    if _bytes(target) != existing.data:
-        existing = _read_existing(path, target)
-    found_by = settings.found_by if found_by is None else found_by
-    made = tuple(
-        _completed(query, existing, found_by)
-        for query in _without_covered(feedback.queries, existing.chair)
-    )
-    style = existing.fields.style if names is None else STYLES[names]
-    fields = replace(existing.fields, style=style)
-    fields = replace(fields, style=style_of(existing.queries(), fields))
-    lines = {_key(query): query_line(query, fields=fields) for query in made}
-    if not made and not existing.chair:
-        raise NothingToEvaluateError(_nothing(feedback, worth, path))
-    data = _joined(existing.head, lines.values())
-    if data != existing.data:
-        refuse(f"{path.name} (not written)", parse_gold(data, existing.fields)[1])
-        if not dry_run:
-            write_bytes(target, data)
+    with nullcontext() if dry_run else changing(target):
+        # The file may have been saved while a large database was read.
+        if _bytes(target) != existing.data:
+            existing = _read_existing(path, target)
+        found_by = settings.found_by if found_by is None else found_by
+        made = tuple(
+            _completed(query, existing, found_by)
+            for query in _without_covered(feedback.queries, existing.chair)
+        )
+        style = existing.fields.style if names is None else STYLES[names]
+        fields = replace(existing.fields, style=style)
+        fields = replace(fields, style=style_of(existing.queries(), fields))
+        lines = {_key(query): query_line(query, fields=fields) for query in made}
+        if not made and not existing.chair:
+            raise NothingToEvaluateError(_nothing(feedback, worth, path))
+        data = _joined(existing.head, lines.values())
+        if data != existing.data:
+            refuse(f"{path.name} (not written)", parse_gold(data, existing.fields)[1])
+            if not dry_run:
+                write_bytes(target, data)
     changes = tuple(_changes(existing, made, lines))
     n_added = sum(change.before is None for change in changes)
     n_dropped = sum(change.after is None for change in changes)

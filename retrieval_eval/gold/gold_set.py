@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.faults import LineFault, kind, pointer, unusable_part
 from retrieval_eval.gold.identity import fingerprint, normalize_query, query_id
 from retrieval_eval.io.files import decode, decode_toml, read_text, write_bytes
+from retrieval_eval.io.locks import alone
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
@@ -47,6 +49,7 @@ HEADER_KEY: Final = "gold_set"
 _HEADER_HAS: Final = ("fields", "max_grade", "names")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _SKETCH: Final = re.compile(rf"([0-9a-f]{{8}}){{0,{SKETCH_SIZE}}}")
+_PATIENCE: Final = 30.0
 SEVERAL: Final = "(several)"
 """What found a document, where that was more than one retriever."""
 
@@ -689,6 +692,15 @@ def query_line(query: GoldQuery, *, fields: FieldMap | None = None) -> str:
     if style.has_lists and all(grade == 1 for grade in query.relevant.values()):
         stated[style.names.get("relevant", "relevant")] = list(values["relevant"])
     return _dumps({**stated, **query.extra})
+
+
+def changing(path: Path) -> AbstractContextManager[None]:
+    """Return a block within which no other process of this package changes a gold set.
+
+    What reads a gold set, adds to it and writes it does so within one block, or it would undo what
+    another process adds meanwhile. It waits for up to half a minute; raises `BadInputError`.
+    """
+    return alone(Path(os.path.realpath(path)), "changes it", patience=_PATIENCE)
 
 
 def write_gold_set(

@@ -33,10 +33,12 @@ from retrieval_eval.gold.gold_set import (
 from retrieval_eval.gold.identity import query_id
 from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.files import decode_toml, is_inside, is_there, json_bytes
+from retrieval_eval.io.locks import alone
 from retrieval_eval.io.private import is_private, write_private
 from retrieval_eval.io.user_files import read_user_json, read_user_text
 from retrieval_eval.model.gold import DEFAULT_CORPUS, DEFAULT_MAX_GRADE, FieldMap
 
+_PATIENCE: Final = 30.0
 ANYWHERE_FROM: Final = 5
 """From this many letters and digits on, a name is also found inside longer words."""
 
@@ -731,32 +733,33 @@ def pseudonymize(
     n_queries = len(load_gold_set(gold).queries)
     documents = 0 if corpus is None else len(read_corpus(corpus).documents)
     listed = read_listed(entities)
-    secret = read_mapping(mapping) if is_there(mapping) else new_mapping()
-    fields = field_map(gold)
-    gold_rows = [row for row in _rows(gold) if not is_header(row)]
-    corpus_rows = [] if corpus is None else _rows(corpus)
-    hider = Hider(listed, secret)
-    for row in gold_rows:
-        _gold_row(row, fields, _collecting(hider))
-    for row in corpus_rows:
-        _corpus_row(row, _collecting(hider))
-    hider.draw()
-    _check_field_names(fields, hider)
-    new_gold = [_gold_row(row, fields, hider.hide) for row in gold_rows]
-    new_corpus = [_corpus_row(row, hider.hide) for row in corpus_rows]
-    _check_ids(corpus_rows, new_corpus)
-    target = out / GOLD_FILE
-    lines = _lines([*_header(fields), *new_gold])
-    refuse(
-        f"{target.name} (not written)",
-        parse_gold(lines, FieldMap(fields.names, fields.max_grade))[1],
-    )
-    files = {target: lines}
-    if corpus is not None:
-        files[out / CORPUS_FILE] = _lines(new_corpus)
-    # The mapping first: without it, what was written could never be extended.
-    write_private(mapping, mapping_bytes(secret))
-    write_atomically(files)
+    with alone(mapping, "adds to it", patience=_PATIENCE):
+        secret = read_mapping(mapping) if is_there(mapping) else new_mapping()
+        fields = field_map(gold)
+        gold_rows = [row for row in _rows(gold) if not is_header(row)]
+        corpus_rows = [] if corpus is None else _rows(corpus)
+        hider = Hider(listed, secret)
+        for row in gold_rows:
+            _gold_row(row, fields, _collecting(hider))
+        for row in corpus_rows:
+            _corpus_row(row, _collecting(hider))
+        hider.draw()
+        _check_field_names(fields, hider)
+        new_gold = [_gold_row(row, fields, hider.hide) for row in gold_rows]
+        new_corpus = [_corpus_row(row, hider.hide) for row in corpus_rows]
+        _check_ids(corpus_rows, new_corpus)
+        target = out / GOLD_FILE
+        lines = _lines([*_header(fields), *new_gold])
+        refuse(
+            f"{target.name} (not written)",
+            parse_gold(lines, FieldMap(fields.names, fields.max_grade))[1],
+        )
+        files = {target: lines}
+        if corpus is not None:
+            files[out / CORPUS_FILE] = _lines(new_corpus)
+        # The mapping first: without it, what was written could never be extended.
+        write_private(mapping, mapping_bytes(secret))
+        write_atomically(files)
     return PseudonymResult(
         gold=target,
         corpus=None if corpus is None else out / CORPUS_FILE,

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic
+
+import msgspec
 
 from retrieval_eval.errors import SchemaError
-from retrieval_eval.io.files import Json, json_bytes, label, probe, read_json, write_json
+from retrieval_eval.io.files import (
+    Json,
+    json_bytes,
+    json_in,
+    label,
+    probe,
+    read_bytes,
+    write_bytes,
+)
 from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.schema import refuse_other_major
 
 DIGEST: Final = "body_sha256"
 """The member with the SHA-256 over all others but the time stamp, as compact JSON."""
 
-_NOT_IN_BODY: Final = frozenset({DIGEST, "generated_at"})
+_MOMENT: Final = "generated_at"
+_MOMENT_MEMBER: Final = f'"{_MOMENT}": "'.encode()
+_BEFORE_DIGEST: Final = f', "{DIGEST}": "'.encode()
+_TAIL: Final = _BEFORE_DIGEST + b"0" * 64 + b'"}'
+"""The end of a document, with another digest."""
+_NOT_IN_BODY: Final = frozenset({DIGEST, _MOMENT})
 
 DAMAGED: Final = "damaged, or edited after it was written"
 
@@ -47,12 +63,73 @@ def is_whole(document: Mapping[str, Any]) -> bool | None:
         return False
 
 
+def encoded(document: Record | Mapping[str, Any], *, indent: int | None = None) -> bytes:
+    """Return a document of this package with its digest, as its file holds it.
+
+    The members are encoded once: the digest is that of the very bytes that are written, without
+    time stamp and layout.
+    """
+    plain = to_builtins(document) if isinstance(document, Record) else document
+    names = list(plain)
+    at = names.index(_MOMENT) if _MOMENT in plain else len(names)
+    before, moment, after = (
+        _members({name: plain[name] for name in part if name != DIGEST})
+        for part in (names[:at], names[at : at + 1], names[at + 1 :])
+    )
+    digest = sha256(_object(before, after)).hexdigest()
+    whole = _object(before, moment, after, _members({DIGEST: digest}))
+    return whole if indent is None else msgspec.json.format(whole, indent=indent) + b"\n"
+
+
+def _members(part: Mapping[str, Any]) -> bytes:
+    return json_bytes(part)[1:-2]
+
+
+def _object(*members: bytes) -> bytes:
+    return b"{" + b", ".join(filter(None, members)) + b"}\n"
+
+
+def _is_as_written(data: bytes) -> bool:
+    """Return whether a file has the digest in it; False may also be one that was laid out anew."""
+    if data[-len(_TAIL) - 1 : -len(_TAIL) + len(_BEFORE_DIGEST) - 1] == _BEFORE_DIGEST:
+        text = data[:-1]
+    else:
+        try:
+            text = msgspec.json.format(data, indent=0)
+        except (msgspec.DecodeError, RecursionError):
+            return False
+    body, tail = text[: -len(_TAIL)], text[-len(_TAIL) :]
+    at = body.find(_MOMENT_MEMBER)
+    if at >= 0:
+        end = body.find(b'", ', at + len(_MOMENT_MEMBER))
+        body = body[:at] + body[end + 3 :] if end >= 0 else b""
+    digest = sha256(body + b"}\n").hexdigest().encode()
+    return tail == _BEFORE_DIGEST + digest + b'"}'
+
+
+def _record_of(data: bytes, struct: type[AnyRecord]) -> AnyRecord | None:
+    """Return the record that a file holds as it was written, or None where it may be another."""
+    if not _is_as_written(data):
+        return None
+    try:
+        return msgspec.json.decode(data, type=struct)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+
+
+def decoded(data: bytes, struct: type[AnyRecord], name: str) -> AnyRecord:
+    """Return the record that :func:`encoded` bytes hold; raises ``SchemaError`` for others."""
+    try:
+        return msgspec.json.decode(data, type=struct)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise SchemaError(f"{name}: {error}") from None
+
+
 def write_artefact(
     path: Path, document: Record | Mapping[str, Any], *, indent: int | None = None
 ) -> None:
     """Write a document of this package with its digest, whole or not at all."""
-    plain = to_builtins(document) if isinstance(document, Record) else document
-    write_json(path, sealed(plain), indent=indent)
+    write_bytes(path, encoded(document, indent=indent))
 
 
 def read_record(path: Path, root: Path, struct: type[AnyRecord]) -> AnyRecord:
@@ -72,10 +149,26 @@ def read_record(path: Path, root: Path, struct: type[AnyRecord]) -> AnyRecord:
     SchemaError
         When the file cannot be read, is damaged, is of another major version or no such document.
     """
-    found = read_artefact(path, root)
+    data, problem = read_bytes(path, root)
+    if problem is None and (record := _record_of(data, struct)) is not None:
+        return record
+    found = _artefact(label(path, root), str(path), data, problem)
     if found.problem is not None:
         raise SchemaError(found.problem)
     return from_builtins(found.value, struct, label(path, root))
+
+
+def record_in(data: bytes, struct: type[AnyRecord], name: str) -> AnyRecord:
+    """Return the record in the bytes of a document that lies in no local file.
+
+    Raises ``SchemaError`` as :func:`read_record` does.
+    """
+    if (record := _record_of(data, struct)) is not None:
+        return record
+    found = _artefact(name, name, data, None)
+    if found.problem is not None:
+        raise SchemaError(found.problem)
+    return from_builtins(found.value, struct, name)
 
 
 def read_artefact(path: Path, root: Path) -> Json:
@@ -84,39 +177,59 @@ def read_artefact(path: Path, root: Path) -> Json:
     One of an earlier version has no digest and is accepted as it is. Raises ``SchemaError`` for
     one of another major version.
     """
-    found = read_json(path, root)
+    return _artefact(label(path, root), str(path), *read_bytes(path, root))
+
+
+def _artefact(name: str, full_name: str, data: bytes, problem: str | None) -> Json:
+    found = Json(None, problem) if problem is not None else json_in(data, name)
     if found.problem is not None:
         return found
-    refuse_other_major(found.value, str(path))
+    refuse_other_major(found.value, full_name)
     if not isinstance(found.value, dict):
-        return Json(None, f"{label(path, root)}: expected an object")
-    if is_whole(found.value) is False:
-        return Json(None, f"{label(path, root)}: {DAMAGED}")
+        return Json(None, f"{name}: expected an object")
+    if not _is_as_written(data) and is_whole(found.value) is False:
+        return Json(None, f"{name}: {DAMAGED}")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[AnyRecord]):
+    """A document that is on disk already, with the bytes of its file; or why it is made again.
+
+    Without a record and a note there is none, or one that was made of other inputs.
+    """
+
+    record: AnyRecord | None = None
+    data: bytes = b""
+    note: str | None = None
 
 
 def kept_record(
     path: Path, root: Path, fingerprint: str, struct: type[AnyRecord]
-) -> tuple[AnyRecord | None, str | None]:
-    """Return the document in ``path`` if it was made of these inputs and is whole, and a note.
+) -> Kept[AnyRecord]:
+    """Return the document in ``path`` if it was made of these inputs and is whole.
 
-    Otherwise None; for a damaged one the note states that it is made again. Raises
-    ``SchemaError`` for one of another major version, which is not overwritten.
+    For a damaged one the note states that it is made again. Raises ``SchemaError`` for one of
+    another major version, which is not overwritten.
     """
     if not probe(path.is_file):
-        return None, None
-    found = read_json(path, root)
+        return Kept()
+    data, problem = read_bytes(path, root)
+    if problem is None and (record := _record_of(data, struct)) is not None:
+        is_same = getattr(record, "input_fingerprint", None) == fingerprint
+        return Kept(record, data) if is_same else Kept()
+    found = Json(None, problem) if problem is not None else json_in(data, label(path, root))
     if found.problem is not None:
-        return None, f"{found.problem}; made again"
+        return Kept(note=f"{found.problem}; made again")
     refuse_other_major(found.value, str(path))
     if isinstance(found.value, dict):
         if found.value.get("input_fingerprint") != fingerprint:
-            return None, None
+            return Kept()
         # With this fingerprint the same code wrote it, and so a digest too.
         if is_whole(found.value):
             with suppress(SchemaError):
-                return from_builtins(found.value, struct, label(path, root)), None
-    return None, f"{label(path, root)}: {DAMAGED}; made again"
+                return Kept(from_builtins(found.value, struct, label(path, root)), data)
+    return Kept(note=f"{label(path, root)}: {DAMAGED}; made again")
 
 
 def _digest(document: Mapping[str, Any]) -> str:

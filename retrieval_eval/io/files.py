@@ -11,42 +11,40 @@ import json
 import os
 import re
 import stat
-import tempfile
 import tomllib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
+import msgspec
+from msgspec import Struct
+
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.locks import new_temporary, remove_leftovers
 
 T = TypeVar("T")
 
-_TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.[^.]+\.tmp", re.DOTALL)
 
-
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True, gc=False):
     """The text of a file, or a sentence about why it cannot be read."""
 
     value: str | None
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Json:
+class Json(Struct, frozen=True, gc=False):
     """A decoded JSON document, or a sentence about why it cannot be read."""
 
     value: Any
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True, gc=False):
     """One line of a JSONL file: its 1-based number and its value or problem."""
 
     number: int
@@ -264,22 +262,29 @@ def content_kind(head: bytes) -> str:
 def read_text(path: Path, root: Path) -> Text:
     """Return the UTF-8 text of ``path`` (a byte-order mark is dropped)."""
     data, problem = read_bytes(path, root)
-    if problem is not None:
-        return Text(None, problem)
+    return Text(None, problem) if problem is not None else _text_in(data, label(path, root))
+
+
+def _text_in(data: bytes, name: str) -> Text:
     try:
         return Text(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return Text(None, f"{label(path, root)}: line {line} is not UTF-8")
+        return Text(None, f"{name}: line {line} is not UTF-8")
 
 
 def read_json(path: Path, root: Path) -> Json:
     """Return the JSON document in ``path``; ``problem`` names file, line and column."""
-    text = read_text(path, root)
-    if text.value is None:
-        return Json(None, text.problem)
-    value, problem = decode(text.value)
-    return Json(value, f"{label(path, root)}: {problem}" if problem else None)
+    data, problem = read_bytes(path, root)
+    return Json(None, problem) if problem is not None else json_in(data, label(path, root))
+
+
+def json_in(data: bytes, name: str) -> Json:
+    """Return the JSON document in the bytes of a file; ``name`` is its name in messages."""
+    value, problem = decode(data.removeprefix(BOM_UTF8))
+    if problem == NOT_UTF8:
+        return Json(None, _text_in(data, name).problem)
+    return Json(value, f"{name}: {problem}" if problem else None)
 
 
 def iter_jsonl(path: Path, root: Path) -> Iterator[Line]:
@@ -306,19 +311,41 @@ def json_lines(stream: Iterable[bytes], name: str) -> Iterator[Line]:
             raw = raw.removeprefix(BOM_UTF8)
         if not raw.strip():
             continue
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError:
+        value, problem = decode(raw)
+        if problem == NOT_UTF8:
             yield Line(number, None, f"{name}: line {number} is not UTF-8")
-            continue
-        value, problem = decode(text)
-        yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
+        else:
+            yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
 
 
-def decode(text: str) -> tuple[Any, str | None]:
-    """Return ``(value, None)`` or ``(None, problem)`` for a piece of JSON text."""
+_DECODER: Final = msgspec.json.Decoder()
+NOT_UTF8: Final = "not UTF-8"
+
+
+def decode(text: str | bytes) -> tuple[Any, str | None]:
+    r"""Return ``(value, None)`` or ``(None, problem)`` for a piece of JSON, text or its UTF-8.
+
+    What the fast decoder refuses is decoded by the standard library, which takes more than JSON
+    (``NaN``, lone surrogates, numbers beyond every float) and says where a text is not valid.
+
+    Examples
+    --------
+    >>> decode('{"a": [1, NaN]}')[0], decode(b'["\\ud800"]')[0] == ["\ud800"]
+    ({'a': [1, nan]}, True)
+    >>> decode("[1,")
+    (None, 'not valid JSON (line 1, column 4: Expecting value)')
+    """
     try:
-        return json.loads(text), None
+        return _DECODER.decode(text), None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _decode_slowly(text)
+
+
+def _decode_slowly(text: str | bytes) -> tuple[Any, str | None]:
+    try:
+        return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text), None
+    except UnicodeDecodeError:
+        return None, NOT_UTF8
     except json.JSONDecodeError as error:
         return None, f"not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     except RecursionError:
@@ -372,26 +399,34 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
     Raises ``ValueError`` on NaN or infinity, which no artefact may hold. Lone surrogates, which
     JSON escapes can smuggle into text, become U+FFFD.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
     try:
-        return text.encode("utf-8")
+        data = text.encode("utf-8")
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+        data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+    # Laid out afterwards, because with an indent the standard library encodes in plain Python.
+    return data if indent is None else msgspec.json.format(data, indent=indent) + b"\n"
 
 
-def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def write_bytes(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> None:
     """Write ``data`` to ``path`` whole or not at all, creating its folder.
 
-    Without ``mode`` it is that of :func:`rights_of`. Raises
-    :class:`~retrieval_eval.errors.BadInputError` when the place cannot be written to.
+    Without ``mode`` it is that of :func:`rights_of`. One of many files need not be synced: whoever
+    writes them calls :func:`settle` at the end, and until then a machine that loses power may
+    leave an empty or a half one. Raises :class:`~retrieval_eval.errors.BadInputError` when the
+    place cannot be written to.
     """
     try:
-        replace_bytes(path, data, mode=mode)
+        replace_bytes(path, data, mode=mode, is_synced=is_synced)
     except OSError as error:
         raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def replace_bytes(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> None:
     """Do what :func:`write_bytes` does, but raise ``OSError`` unchanged.
 
     Until the file is complete only its owner may open it. A device (`is_device`) is written to.
@@ -400,21 +435,69 @@ def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
         with path.open("wb") as stream:
             stream.write(data)
         return
+    with staged(path, data, mode=mode, is_synced=is_synced) as temporary:
+        temporary.replace(path)
+
+
+@contextmanager
+def staged(
+    path: Path, data: bytes, *, mode: int | None = None, is_synced: bool = True
+) -> Iterator[Path]:
+    """Write ``data`` to a temporary file beside ``path``, whole and on the disk; yield its path.
+
+    It is to be moved to ``path``; otherwise it is deleted after the block. Leftovers of killed
+    writers in the folder are deleted when this process first writes there. Raises ``OSError``.
+    """
     mode = rights_of(path) if mode is None else mode
     path.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{path.name[:80]}.{os.getpid()}."
-    handle, name = tempfile.mkstemp(prefix=prefix, suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
+    _tidy(path.parent.absolute())
+    handle, temporary = new_temporary(path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(mode)
-        temporary.replace(path)
-    except BaseException:
+            if is_synced:
+                os.fsync(stream.fileno())
+            temporary.chmod(mode)
+            if os.name == "posix":
+                yield temporary
+        if os.name != "posix":  # where an open file cannot be moved
+            yield temporary
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
+
+
+@lru_cache(maxsize=4096)
+def _tidy(folder: Path) -> None:
+    remove_leftovers(folder)
+
+
+_MOST_SYNCED_ALONE: Final = 64
+"""Files that are synced one by one, some milliseconds each; more are synced with the system."""
+
+
+def settle(files: Iterable[Path]) -> None:
+    """Return when files that were written without a sync are on the disk, with their names.
+
+    What has been removed meanwhile is left out. Raises
+    :class:`~retrieval_eval.errors.BadInputError` when the disk refuses one.
+    """
+    files = list(files)
+    if len(files) > _MOST_SYNCED_ALONE and hasattr(os, "sync"):
+        os.sync()
+        return
+    folders = sorted({path.parent for path in files}) if os.name == "posix" else []
+    for path in (*files, *folders):
+        try:
+            handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
+        finally:
+            os.close(handle)
 
 
 def is_device(path: Path) -> bool:
@@ -442,27 +525,6 @@ def append_line(path: Path, line: bytes) -> None:
     """
     with path.open("ab") as stream:
         stream.write(line)
-
-
-def remove_leftovers(folder: Path, root: Path) -> None:
-    """Delete temporary files in ``folder`` left by writers that were killed."""
-    for path in folder.glob(".*.tmp"):
-        writer = _TEMPORARY.fullmatch(path.name)
-        if writer is not None and not _is_running(int(writer[1])):
-            remove(path, root)
-
-
-def _is_running(process: int) -> bool:
-    """Return whether a process may be running; only POSIX can check without side effects."""
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def remove(path: Path, root: Path) -> None:

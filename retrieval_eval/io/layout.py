@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -183,7 +184,7 @@ class _Walk:
         detail = "/".join((self._run_id, *levels)) if reason == "skipped_name" else "/".join(levels)
         if reason == "link" and not is_inside(path, self._run_dir):
             detail += ": leads out of the run"
-        config = _config(levels[:-1] or levels)
+        config = config_of(levels[:-1] or levels)
         self._excluded.append(Exclusion(path, self._run_id, config, reason, detail))
 
 
@@ -201,7 +202,7 @@ def _trial_ref(path: Path, levels: tuple[str, ...], run_id: str, folder: Folder)
     batches = [level for level in above if TIMESTAMP.fullmatch(level)]
     return TrialRef(
         run_id=run_id,
-        config_name=_config(above) or UNKNOWN_CONFIG,
+        config_name=config_of(above) or UNKNOWN_CONFIG,
         batch_timestamp=batches[-1] if batches else None,
         trial_name=path.name,
         path=path,
@@ -211,7 +212,8 @@ def _trial_ref(path: Path, levels: tuple[str, ...], run_id: str, folder: Folder)
     )
 
 
-def _config(levels: tuple[str, ...]) -> str | None:
+def config_of(levels: Sequence[str]) -> str | None:
+    """Return the config among the levels above a trial: the first that is no batch's time."""
     return next((level for level in levels if not TIMESTAMP.fullmatch(level)), None)
 
 
@@ -250,11 +252,16 @@ def _inspect(path: Path, root: Path) -> Folder:
         return _trial(path, root, fields)
     if "n_total_trials" in fields or "stats" in fields:
         return Folder("other")
-    looks_like_trial = bool(_HASH.fullmatch(path.name)) and not TIMESTAMP.fullmatch(path.name)
-    is_broken = document is not None and looks_like_trial and not _holds_results(path)
+    is_named_so = looks_like_trial(path.name)
+    is_broken = document is not None and is_named_so and not _holds_results(path)
     if is_broken or _has_trace(path, root):
         return _trial(path, root, {})
-    return Folder("unfinished" if looks_like_trial else "other")
+    return Folder("unfinished" if is_named_so else "other")
+
+
+def looks_like_trial(name: str) -> bool:
+    """Return whether a folder is named like a trial, with a hash behind the task."""
+    return bool(_HASH.fullmatch(name)) and not TIMESTAMP.fullmatch(name)
 
 
 def task_of(trial_name: str) -> str:

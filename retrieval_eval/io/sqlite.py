@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from retrieval_eval.io.files import is_inside, label, probe
+from retrieval_eval.io.locks import private_folder
 
 if TYPE_CHECKING:
     import sqlite3
@@ -149,7 +149,7 @@ def reading_database(path: Path, root: Path) -> Iterator[Database]:
         with ExitStack() as stack:
             copy = None
             if has_log:
-                copy = _copied(path, log, root, Path(stack.enter_context(TemporaryDirectory())))
+                copy = _copied(path, log, root, stack.enter_context(private_folder()))
             connection = _connected(sqlite3, copy or path, is_copy=copy is not None)
             stack.enter_context(closing(connection))
             tables = _tables(connection, name)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode_toml, is_inside, is_there, read_text
@@ -14,8 +16,8 @@ from retrieval_eval.records import TrialRef
 
 UNKNOWN_SUITE = "unknown"
 
-_TASK_CONTENT = ("task.toml", "instruction.md", "tests", "solution")
-_DEEPEST = 3
+TASK_CONTENT = ("task.toml", "instruction.md", "tests", "solution")
+DEEPEST = 3
 _NAME = re.compile(r"[\w.-]{1,200}")
 
 CUT_LENGTH = 32
@@ -29,11 +31,15 @@ _MOST_PREFIXES = 4
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task: the name of its folder, its suite, its folder (None where only named)."""
+    """One task: the name of its folder, its suite, its folder (None where only named).
+
+    ``stated`` are the id and name in its ``task.toml``, where that has been read already.
+    """
 
     name: str
     suite: str
     path: Path | None
+    stated: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,13 @@ class TaskIndex:
         """
         index = cls(None)
         index._fill((Task(name, UNKNOWN_SUITE, None) for name in set(names)), is_named=True)
+        return index
+
+    @classmethod
+    def of(cls, tasks: Iterable[Task]) -> TaskIndex:
+        """Return an index of tasks that were found elsewhere, with the names that they state."""
+        index = cls(None)
+        index._fill(tasks, is_named=False)
         return index
 
     def resolve(self, raw_task_name: str, *, suite_hint: str | None = None) -> Resolution:
@@ -204,17 +217,23 @@ def _find_tasks(root: Path) -> Iterator[Task]:
         for folder in folders:
             if not is_inside(folder, root):
                 continue
-            if any(is_there(folder / name) for name in _TASK_CONTENT):
+            if any(is_there(folder / name) for name in TASK_CONTENT):
                 yield Task(folder.name, path.name, folder)
-            elif depth < _DEEPEST:
+            elif depth < DEEPEST:
                 stack.append((folder, depth + 1))
 
 
 def _stated_names(task: Task) -> set[str]:
     """Return the id and name that a task.toml gives; titles with spaces are none."""
+    if task.stated is not None:
+        return set(task.stated)
     if task.path is None or not is_there(task.path / "task.toml"):
         return set()
-    text = read_text(task.path / "task.toml", task.path).value or ""
+    return stated_names(read_text(task.path / "task.toml", task.path).value or "")
+
+
+def stated_names(text: str) -> set[str]:
+    """Return the id and name in the text of a task.toml; titles with spaces are none."""
     document, _ = decode_toml(text)
     tables = (document, document.get("task"), document.get("metadata"))
     stated = (t.get(key) for t in tables if isinstance(t, dict) for key in ("id", "name"))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
+from retrieval_eval.io.remote import is_url
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -90,7 +91,7 @@ def compare_sides(
     stated = stated_from(design).overridden(**(overrides or {}))
     if runs:
         evaluation = evaluate(list(runs), seed=seed, **options)
-        pooled = [d.metrics for run in evaluation.runs for d in run.trials]
+        pooled = [metrics for run in evaluation.runs for metrics in run.metrics]
         pair = (_config(sides[0], pooled), _config(sides[1], pooled))
         if pair[0] == pair[1]:
             raise BadInputError(f"both sides are {pair[0]}")
@@ -115,7 +116,7 @@ def compare_sides(
     if pair[0] == pair[1]:
         raise BadInputError(f"both sides are {pair[0]} of {evaluation.runs[places[0]].run_id}")
     trials = [document for _, side in chosen for document in side]
-    known = {_config_of(d.metrics) for run in evaluation.runs for d in run.trials}
+    known = {config for run in evaluation.runs for config in run.summary.configs}
     impact = analyse(trials, [pair], seed, mcp_configs, stated, known=known)
     return SidesCompared(impact, names, pair, is_by_run=True, design=stated)
 
@@ -124,7 +125,10 @@ def _places(names: Sequence[str], runs_root: Path | None) -> tuple[list[int], tu
     """Return which of the distinct runs each name means, and a name for each of these."""
     if len(set(names)) == 1:
         return [0] * len(names), (names[0],)
-    folders = [resolve_runs([name], runs_root or default_runs_root())[0] for name in names]
+    folders = [
+        name if is_url(name) else resolve_runs([name], runs_root or default_runs_root())[0]
+        for name in names
+    ]
     distinct = dict(zip(reversed(folders), reversed(names), strict=True))
     ordered = list(dict.fromkeys(folders))
     return [ordered.index(f) for f in folders], tuple(distinct[f] for f in ordered)
@@ -136,7 +140,7 @@ def _side(
     """Return the label and the trials of one configuration of a run."""
     trials = _documents(evaluation, place)
     own = _only_config(name, trials) if config is None else _config(config, trials)
-    held = [{_config_of(d.metrics) for d in run.trials} for run in evaluation.runs]
+    held = [set(run.summary.configs) for run in evaluation.runs]
     label = run_labels([run.run_id for run in evaluation.runs], held)[place].get(own, own)
     return label, [relabelled(d, label) for d in trials if _config_of(d) == own]
 
@@ -186,13 +190,13 @@ def analyse(
 
 
 def _documents(evaluation: Evaluation, number: int) -> list[TrialMetrics]:
-    return [done.metrics for done in evaluation.runs[number].trials]
+    return evaluation.runs[number].metrics
 
 
 def _split(side: str) -> tuple[str, str | None]:
     """Split ``RUN:CONFIG``; a path that exists is a run, whatever colons it holds."""
     name, colon, config = side.rpartition(":")
-    if not colon or probe(Path(side).is_dir):
+    if not colon or config.startswith("//") or probe(Path(side).is_dir):
         return side, None
     return name, config
 

@@ -1,56 +1,141 @@
-"""Evaluate runs: every trial accounted for, artefacts written, stale ones removed."""
+"""Evaluate runs: every trial accounted for, artefacts written, stale ones removed.
+
+What is on the disk, whatever happens:
+
+- Only the process that evaluates writes. A document is written to a temporary file, which then
+  takes its name: readers see the whole document or none.
+- An evaluation that is killed has written the documents of the trials it had done. The next one
+  keeps these, for each has the digest of its inputs, and goes on with the others. It also removes
+  temporary files of writers that no longer run.
+- Documents are synced once, at the end. If the machine loses power before, a document may be
+  missing, empty or half. Each has the digest of its own body, so readers name such a file, and the
+  next evaluation makes it again from the inputs.
+- One evaluation at a time works on the documents of a run. Another one waits for a minute at most,
+  and is then refused; afterwards it finds the documents of the first. The lock ends with its
+  process.
+- A summary is written after the documents that it lists.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, Self, TypeVar
 
 from msgspec.structs import replace
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
-from retrieval_eval.io.artefacts import kept_record, read_record, write_artefact
+from retrieval_eval.io.artefacts import decoded, encoded, kept_record, read_record, write_artefact
 from retrieval_eval.io.files import (
     files_below,
     is_inside,
     probe,
     remove,
-    remove_leftovers,
+    settle,
+    write_bytes,
 )
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
-from retrieval_eval.io.runs import resolve_runs
+from retrieval_eval.io.locks import alone, remove_leftovers
+from retrieval_eval.io.remote import Place, is_url
+from retrieval_eval.io.runs import GROUPS, resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import fixed_cutoffs
+from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.metrics.ranking.measures import MAX_CUTOFF
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
+from retrieval_eval.pipeline.batches import evaluate_batches, evaluated_before
+from retrieval_eval.pipeline.executors import Engine, engine_for, halves, run_on
 from retrieval_eval.pipeline.fingerprint import combined
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems, safe_name
+from retrieval_eval.pipeline.naming import (
+    EVENTS_SUFFIX,
+    IMPACT_FILE,
+    METRICS_SUFFIX,
+    SUMMARY_FILE,
+    artefact_stems,
+    safe_name,
+)
 from retrieval_eval.pipeline.roots import (
+    BENCHMARKS_VARIABLE,
     DEMO,
     DEMO_OUTPUT,
+    LEVELS_ABOVE_A_RUN,
     default_benchmarks_root,
     default_runs_root,
     is_demo,
 )
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up, measure_saved
+from retrieval_eval.pipeline.tables import (
+    TABLES,
+    Shard,
+    StoredRun,
+    metrics_in,
+    trials_in,
+    write_tables,
+)
+from retrieval_eval.pipeline.trial import (
+    Job,
+    TrialResult,
+    evaluate_trial,
+    give_up,
+    measure_saved,
+)
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress, TrialRef
 from retrieval_eval.study import impact_analysis
+from retrieval_eval.study.trials import Trial
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import FORMATS
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"
-SUMMARY_FILE = "run_retrieval_summary.json"
-IMPACT_FILE = "run_impact_analysis.json"
+
+_MOST_LOCKED: Final = 200
+"""Runs whose folders are locked: each lock is an open file, of which a process may have few."""
+
+_PATIENCE: Final = 60.0
+"""Seconds to wait for another process that evaluates a run."""
+
+
+class _Output:
+    """Writes the files of an evaluation: each is whole at once, all are synced at the end."""
+
+    def __init__(self) -> None:
+        self._written: list[Path] = []
+
+    def write(self, path: Path, data: bytes) -> None:
+        write_bytes(path, data, is_synced=False)
+        self._written.append(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        settle(self._written)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An evaluated trial: its metrics, its inputs' digest, whether computed now.
+
+    ``notes`` are sentences for whoever started the evaluation.
+    """
+
+    job: Job
+    metrics: TrialMetrics
+    fingerprint: str
+    is_fresh: bool
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +143,39 @@ class RunEvaluation:
     """What evaluating one run gave: artefact folder, summary and impact documents, trials.
 
     ``notes`` name what was damaged and made again, and trials that could not be measured.
-    ``is_written`` is false where only the numbers were computed.
+    ``is_written`` is false where only the numbers were computed. Of a run behind a URL, or with
+    an output there, the trials are in ``shards`` alone, and ``n_fresh`` of them were computed now.
     """
 
     run_id: str
-    folder: Path
+    folder: Path | Place
     summary: RunSummary
     impact: ImpactAnalysis
     trials: tuple[Done, ...]
     notes: tuple[str, ...] = ()
     is_written: bool = True
+    shards: tuple[Shard, ...] = ()
+    n_fresh: int = 0
+
+    @property
+    def source(self) -> Path | StoredRun:
+        """What frames are read from."""
+        if isinstance(self.folder, Path):
+            return self.folder
+        return StoredRun(self.folder, self.shards)
+
+    @property
+    def n_trials(self) -> int:
+        """How many trials it has."""
+        counts = self.summary.counts
+        return counts.evaluated + counts.degraded
+
+    @property
+    def metrics(self) -> list[TrialMetrics]:
+        """The metrics of every trial; from shards they are read each time."""
+        if self.shards:
+            return [metrics for shard in self.shards for metrics in metrics_in(shard)]
+        return [done.metrics for done in self.trials]
 
 
 @dataclass(frozen=True)
@@ -76,7 +184,7 @@ class Evaluation:
 
     runs: tuple[RunEvaluation, ...]
     seed: int
-    benchmarks_root: Path | None = None
+    benchmarks_root: Path | Place | None = None
 
     def why_nothing_was_measured(self) -> str | None:
         """Return a sentence with what to do when no trial has metrics, or None when one has."""
@@ -96,7 +204,9 @@ class Evaluation:
         """The impact document over all runs together; of one run, the one on disk."""
         if len(self.runs) == 1:
             return self.runs[0].impact
-        trials = [done.metrics for run in self.runs for done in run.trials]
+        trials: list[Trial | TrialMetrics] = []
+        for run in self.runs:
+            trials += trials_in(run.shards) if run.shards else run.metrics
         return impact_analysis(trials, seed=self.seed)
 
 
@@ -108,6 +218,8 @@ def evaluate(
     output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
+    executor: Executor | str | None = None,
+    tables: bool = False,
     seed: int = DEFAULT_SEED,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -116,7 +228,8 @@ def evaluate(
     Parameters
     ----------
     runs
-        Run ids (looked up below ``runs_root``) or paths of run directories. ``demo`` is the
+        Run ids (looked up below ``runs_root``) or paths of run directories; also the URL of a
+        folder with the documents of a run, which is read and not evaluated. ``demo`` is the
         built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
         unless a runs root is given, or the environment names one that has a run ``demo``. Where
         that could be a run or folder here too, the name is refused.
@@ -132,8 +245,20 @@ def evaluate(
         are always among them.
     jobs
         Processes to use.
+    executor
+        What evaluates trials in place of these processes: any executor whose workers have this
+        package and see the same files, or ``processes:N``, ``threads:N`` or ``dask://HOST:PORT``.
+    tables
+        Also write the trials as Parquet tables to ``tables/`` in the output (extra ``cloud``), as
+        is done for an output behind a URL.
     seed
         Seed of every bootstrap and permutation.
+
+    Notes
+    -----
+    Runs, roots and the output may be URLs such as ``s3://bucket/runs/a`` (extra ``cloud``). Then
+    the trials are evaluated in batches and written as tables below the output, with the summary
+    and the impact document of each run; there are no documents of single trials.
 
     Raises
     ------
@@ -145,13 +270,24 @@ def evaluate(
     # What other distributions add must load, or every trial would be measured without it.
     for registry in (FORMATS, DIALECTS):
         registry.load()
+    cutoffs = _check_k_values(k_values)
+    if seed < 0:
+        raise BadInputError(f"the seed is {seed}; it must be 0 or more")
+    if any(map(is_url, (*runs, runs_root, benchmarks_root, output_dir))):
+        with engine_for(executor or (f"processes:{jobs}" if jobs > 1 else "threads:1")) as engine:
+            return _evaluate_places(
+                _places(runs, runs_root),
+                benchmarks_root,
+                output_dir,
+                cutoffs,
+                seed,
+                engine,
+                progress,
+            )
     runs_root, benchmarks_root, output_dir = (
         None if folder is None else Path(folder)
         for folder in (runs_root, benchmarks_root, output_dir)
     )
-    cutoffs = _check_k_values(k_values)
-    if seed < 0:
-        raise BadInputError(f"the seed is {seed}; it must be 0 or more")
     if is_demo(runs, runs_root):
         _refuse_own_demo()
         output_dir = output_dir or DEMO_OUTPUT
@@ -163,11 +299,29 @@ def evaluate(
     targets = _targets(folders, output_dir)
     work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
     _refuse_links(targets, work)
-    done = iter(_run_jobs([job for batch in work for job in batch], jobs, progress))
-    results = tuple(
-        _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs, seed)
-        for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
-    )
+    each = [(job, target) for target, batch in zip(targets, work, strict=True) for job in batch]
+    with ExitStack() as stack:
+        # In one order, so that two evaluations of several runs cannot wait for each other.
+        for target in sorted(targets)[:_MOST_LOCKED]:
+            # What may only be read can still be looked at, where nothing has to be written.
+            if os.access(target, os.W_OK) or not probe(target.exists):
+                summary = target / SUMMARY_FILE
+                stack.enter_context(alone(summary, "evaluates this run", patience=_PATIENCE))
+        output = stack.enter_context(_Output())
+        each_done = iter(_run_jobs(each, jobs, output, progress, executor))
+        done = [list(islice(each_done, len(batch))) for batch in work]
+        results = tuple(
+            _finish(run.name, place, left_out.excluded, own, output, cutoffs, seed)
+            for run, place, left_out, own in zip(folders, targets, found, done, strict=True)
+        )
+        if tables:
+            for run, target in zip(results, targets, strict=True):
+                place = Place(output_dir or target) / TABLES
+                trials = [
+                    (d.metrics.provenance.config_name, d.job.stem, d.fingerprint)
+                    for d in run.trials
+                ]
+                write_tables(place, run.run_id, target, trials)
     return Evaluation(results, seed, benchmarks_root)
 
 
@@ -252,20 +406,22 @@ def _saved_run(
     stems = artefact_stems(trials)
     done = []
     for trial, document in trials.items():
-        job = Job(trial, target or Path(), stems[trial], cutoffs)
+        job = Job(trial, target, stems[trial], cutoffs)
         done.append(Done(job, measure_saved(document, cutoffs), "", is_fresh=True))
     if target is not None:
         for one in done:
-            for place in (one.job.events_file, one.job.metrics_file):
+            for place in _files_of(one.job, target):
                 if probe(place.exists) and any(_is_same(place, path) for path, _ in documents):
                     raise BadInputError(
                         f"{place}: is one of the documents that are read; name another folder "
                         "with --output-dir"
                     )
         _refuse_links([target], [[one.job for one in done]])
-        for one in done:
-            write_artefact(one.job.events_file, trials[one.job.trial])
-            write_artefact(one.job.metrics_file, one.metrics)
+        with _Output() as output:
+            for one in done:
+                events, metrics = _files_of(one.job, target)
+                output.write(events, encoded(trials[one.job.trial]))
+                output.write(metrics, encoded(one.metrics))
     summary = run_summary(run_id, [(d.job.stem, d.metrics) for d in done], (), cutoffs)
     impact = impact_analysis([d.metrics for d in done], seed=seed)
     if target is not None:
@@ -332,7 +488,7 @@ def _discover(
     ], problems
 
 
-def _where_tasks_are(benchmarks_root: Path | None) -> str:
+def _where_tasks_are(benchmarks_root: Path | Place | None) -> str:
     """Return where ground truth is looked for, and how to say that it is elsewhere."""
     looked = (
         "there is no folder 'benchmarks' near the runs or here, so there is no ground truth"
@@ -354,6 +510,91 @@ def _left_out(found: Sequence[Discovery]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
+def _places(runs: Sequence[str | Path], runs_root: Path | str | None) -> list[Place]:
+    """Return where the runs are; a name is looked up below its root, behind a URL too."""
+    found = []
+    for run in runs:
+        if is_url(run):
+            place = Place(run)
+        elif is_url(runs_root):
+            root = Place(runs_root or "")
+            places = [root / str(run), *(root / f"{group}/{run}" for group in GROUPS)]
+            there = [place for place in places if place.exists()]
+            if not there:
+                raise BadInputError(f"no run {str(run)!r} in {root}")
+            place = there[0]
+        else:
+            local = None if runs_root is None else Path(runs_root)
+            place = Place(resolve_runs([str(run)], local or default_runs_root())[0])
+        found.append(place)
+    return list(dict.fromkeys(found))
+
+
+def _benchmarks(runs: Sequence[Place], given: Path | str | None) -> Place | None:
+    """Return the folder of all tasks, by the rules of `default_benchmarks_root`."""
+    named = given or os.environ.get(BENCHMARKS_VARIABLE)
+    if named:
+        place = Place(named)
+        if not place.exists():
+            raise BadInputError(
+                f"benchmarks root {place} is not a folder; name one with --benchmarks-root"
+            )
+        return place
+    above: list[Place] = []
+    for run in runs:
+        place = run
+        for _ in range(LEVELS_ABOVE_A_RUN):
+            place = place.parent
+            above.append(place / "benchmarks")
+    return next((place for place in dict.fromkeys(above) if place.exists()), None)
+
+
+def _evaluate_places(
+    runs: Sequence[Place],
+    benchmarks_root: Path | str | None,
+    output_dir: Path | str | None,
+    cutoffs: tuple[int, ...],
+    seed: int,
+    engine: Engine,
+    progress: Progress | None,
+) -> Evaluation:
+    """Evaluate runs of which something is behind a URL, in batches."""
+    names = Counter(run.name for run in runs)
+    if output_dir is not None and (twice := [name for name, n in names.items() if n > 1]):
+        raise BadInputError(f"several runs are named {twice[0]!r}; evaluate one at a time")
+    benchmarks = _benchmarks(runs, benchmarks_root)
+    results = []
+    for run in runs:
+        output = run if output_dir is None else Place(output_dir) / run.name
+        folder = output / ARTEFACTS
+        tables = (folder if output_dir is None else Place(output_dir)) / TABLES
+        done = evaluated_before(run) or evaluate_batches(
+            run,
+            folder,
+            tables,
+            benchmarks=benchmarks,
+            k_values=cutoffs,
+            seed=seed,
+            engine=engine,
+            progress=progress,
+        )
+        if done is None:
+            raise NothingToEvaluateError(f"no trial found in {run}")
+        results.append(
+            RunEvaluation(
+                done.run_id,
+                done.folder,
+                done.summary,
+                done.impact,
+                (),
+                done.notes,
+                shards=done.shards,
+                n_fresh=done.n_fresh,
+            )
+        )
+    return Evaluation(tuple(results), seed, benchmarks)
+
+
 def _targets(folders: Sequence[Path], output_dir: Path | None) -> list[Path]:
     """Return the folder of every run's artefacts; raises when two runs would share one."""
     names = Counter(folder.name for folder in folders)
@@ -369,7 +610,8 @@ def _targets(folders: Sequence[Path], output_dir: Path | None) -> list[Path]:
 def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> None:
     """Raise when artefacts would be written through a link that a run brought with it."""
     for target, batch in zip(targets, work, strict=True):
-        for place in (target, *sorted({job.events_file.parent for job in batch})):
+        folders = {path.parent for job in batch for path in _files_of(job, target)}
+        for place in (target, *sorted(folders)):
             if not is_inside(place, target.parent):
                 raise BadInputError(
                     f"{place} leads out of {target.parent}: nothing is written through a link; "
@@ -387,52 +629,95 @@ def _jobs(
     ]
 
 
-def _run_jobs(work: list[Job], jobs: int, progress: Progress | None) -> list[Done]:
-    """Return the results in the order of ``work``."""
-    n_workers = worth_starting(len(work), jobs)
-    found: Iterable[tuple[int, Done]] = (
-        enumerate(map(evaluate_trial, work))
-        if n_workers < 2
-        else run_in_workers(evaluate_trial, work, n_workers, _lost)
-    )
+def _files_of(job: Job, target: Path) -> tuple[Path, Path]:
+    """Return where the event and the metric document of a trial go."""
+    return target / f"{job.stem}{EVENTS_SUFFIX}", target / f"{job.stem}{METRICS_SUFFIX}"
+
+
+def _run_jobs(
+    work: list[tuple[Job, Path]],
+    n_processes: int,
+    output: _Output,
+    progress: Progress | None,
+    executor: Executor | str | None = None,
+) -> list[Done]:
+    """Write the documents of every trial as it is done; return the trials in the order given."""
+    jobs = [job for job, _ in work]
+    n_workers = worth_starting(len(jobs), n_processes)
+    found: Iterable[tuple[int, TrialResult]]
+    if executor is not None:
+        found = _on_executor(jobs, executor)
+    elif n_workers < 2:
+        found = enumerate(map(evaluate_trial, jobs))
+    else:
+        found = run_in_workers(evaluate_trial, jobs, n_workers, _lost)
     done: dict[int, Done] = {}
     for position, result in found:
-        done[position] = result
+        job, target = work[position]
+        for name, data in result.files().items():
+            output.write(target / name, data)
+        metrics = decoded(result.metrics, TrialMetrics, job.stem)
+        done[position] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
         if progress is not None:
-            progress(len(done), len(work), result.job.trial.trial_name)
-    return [done[position] for position in range(len(work))]
+            progress(len(done), len(jobs), job.trial.trial_name)
+    return [done[position] for position in range(len(jobs))]
 
 
-def _lost(job: Job, end: str) -> Done:
+_Part = tuple[tuple[int, Job], ...]
+"""Some jobs with their positions."""
+
+_PART: Final = 32
+
+
+def _on_executor(
+    jobs: Sequence[Job], executor: Executor | str
+) -> Iterator[tuple[int, TrialResult]]:
+    numbered = tuple(enumerate(jobs))
+    parts = (numbered[start : start + _PART] for start in range(0, len(numbered), _PART))
+    with engine_for(executor) as engine:
+        for found in run_on(engine, evaluate_part, parts, split=halves, lost=_lost_part):
+            yield from found
+
+
+def evaluate_part(part: _Part) -> list[tuple[int, TrialResult]]:
+    """Evaluate some trials; nothing is written."""
+    return [(position, evaluate_trial(job)) for position, job in part]
+
+
+def _lost_part(part: _Part, end: str) -> list[tuple[int, TrialResult]]:
+    return [(position, _lost(job, end)) for position, job in part]
+
+
+def _lost(job: Job, end: str) -> TrialResult:
     return give_up(job, f"the process that measured it {end}")
 
 
 def _finish(
     run_id: str,
     folder: Path,
-    discovery: Discovery,
+    excluded: Sequence[Exclusion],
     done: list[Done],
+    output: _Output,
     cutoffs: tuple[int, ...],
     seed: int,
 ) -> RunEvaluation:
-    _remove_stale(folder, {p for d in done for p in (d.job.events_file, d.job.metrics_file)})
-    excluded = [str(e) for e in discovery.excluded]
+    _remove_stale(folder, {path for d in done for path in _files_of(d.job, folder)})
     digest = combined(d.fingerprint for d in done)
 
     def summarise() -> RunSummary:
         rows = [(d.job.stem, d.metrics) for d in done]
-        return run_summary(run_id, rows, discovery.excluded, cutoffs)
+        return run_summary(run_id, rows, excluded, cutoffs)
 
     def analyse() -> ImpactAnalysis:
         return impact_analysis([d.metrics for d in done], seed=seed)
 
-    summary, of_summary = _made(
-        folder / SUMMARY_FILE, combined([digest, *excluded]), RunSummary, summarise
+    of_summary = combined([digest, *map(str, excluded)])
+    of_impact = combined([digest, str(seed)])
+    summary, damaged_summary = _made(
+        folder / SUMMARY_FILE, of_summary, RunSummary, summarise, output
     )
-    impact, of_impact = _made(
-        folder / IMPACT_FILE, combined([digest, str(seed)]), ImpactAnalysis, analyse
-    )
-    notes = [*(note for one in done for note in one.notes), of_summary, of_impact]
+    impact, damaged_impact = _made(folder / IMPACT_FILE, of_impact, ImpactAnalysis, analyse, output)
+    notes = [*(note for one in done for note in one.notes), damaged_summary, damaged_impact]
     return RunEvaluation(
         run_id, folder, summary, impact, tuple(done), tuple(note for note in notes if note)
     )
@@ -441,7 +726,7 @@ def _finish(
 def _remove_stale(folder: Path, wanted: set[Path]) -> None:
     """Delete artefacts of trials that are gone and of writers that were killed, nothing else."""
     for place in (folder, *{path.parent for path in wanted}):
-        remove_leftovers(place, folder)
+        remove_leftovers(place)
     for suffix in (EVENTS_SUFFIX, METRICS_SUFFIX):
         for path in folder.glob(f"*/*{suffix}"):
             if path not in wanted:
@@ -452,12 +737,16 @@ Artefact = TypeVar("Artefact", RunSummary, ImpactAnalysis)
 
 
 def _made(
-    path: Path, digest: str, struct: type[Artefact], make: Callable[[], Artefact]
+    path: Path,
+    digest: str,
+    struct: type[Artefact],
+    make: Callable[[], Artefact],
+    output: _Output,
 ) -> tuple[Artefact, str | None]:
     """Return the document in ``path``, made anew where needed, and a note if it was damaged."""
-    kept, note = kept_record(path, path.parent, digest, struct)
-    if kept is not None:
-        return kept, None
+    kept = kept_record(path, path.parent, digest, struct)
+    if kept.record is not None:
+        return kept.record, None
     made = replace(make(), input_fingerprint=digest)
-    write_artefact(path, made, indent=1)
-    return made, note
+    output.write(path, encoded(made, indent=1))
+    return made, kept.note

@@ -66,6 +66,29 @@ def code_fingerprint() -> str:
     return digest.hexdigest()
 
 
+def is_trial_input(path: str) -> bool:
+    """Return whether a file of a trial, by its path in it, is one of those that are read.
+
+    These are the files of the fingerprint, and results one level deeper: with them a folder is
+    known to hold trials.
+    """
+    first, _, rest = path.partition("/")
+    if not rest:
+        return first in _TRIAL_FILES or first.endswith(_TRACE_SUFFIXES) or is_file_name(first)
+    return first in _rooms() or rest == "result.json"
+
+
+@cache
+def _rooms() -> frozenset[str]:
+    return frozenset({"agent", *folder_names(), *event_folder_names()})
+
+
+def is_task_input(path: str) -> bool:
+    """Return whether a file of a task, by its path in it, is one of those that are read."""
+    first, _, rest = path.partition("/")
+    return not rest or (first in ("tests", "solution") and "/" not in rest)
+
+
 def _trial_files(folder: Path) -> Iterator[Path]:
     for path in entries(folder):
         is_trace = path.suffix in _TRACE_SUFFIXES or is_file_name(path.name)

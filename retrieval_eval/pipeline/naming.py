@@ -10,6 +10,8 @@ from retrieval_eval.records import TrialRef
 
 EVENTS_SUFFIX = ".retrieval_events.json"
 METRICS_SUFFIX = ".retrieval_metrics.json"
+SUMMARY_FILE = "run_retrieval_summary.json"
+IMPACT_FILE = "run_impact_analysis.json"
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._@+=-]")
 _LONGEST = 150

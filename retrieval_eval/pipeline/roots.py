@@ -16,7 +16,7 @@ DEMO_OUTPUT = Path("reports") / DEMO / "data"
 RUNS_VARIABLE = "RETRIEVAL_EVAL_RUNS_ROOT"
 BENCHMARKS_VARIABLE = "RETRIEVAL_EVAL_BENCHMARKS_ROOT"
 
-_LEVELS_ABOVE_A_RUN = 3
+LEVELS_ABOVE_A_RUN = 3
 
 
 def is_demo(runs: Sequence[str | Path], runs_root: str | Path | None) -> bool:
@@ -46,7 +46,7 @@ def default_benchmarks_root(runs: Iterable[Path]) -> Path | None:
     named = os.environ.get(BENCHMARKS_VARIABLE)
     if named:
         return Path(named)
-    places = [above for run in runs for above in list(run.parents)[:_LEVELS_ABOVE_A_RUN]]
+    places = [above for run in runs for above in list(run.parents)[:LEVELS_ABOVE_A_RUN]]
     for place in (*places, Path()):
         if (place / "benchmarks").is_dir():
             return place / "benchmarks"

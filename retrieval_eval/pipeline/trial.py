@@ -1,10 +1,10 @@
-"""One trial, from its folder to its two artefacts."""
+"""One trial, from its folder to its two documents."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace as with_fields
@@ -14,7 +14,7 @@ from retrieval_eval.events.document import coverage, event_document, summarise, 
 from retrieval_eval.events.evidence import why_nothing_is_computable, why_nothing_is_saved
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.io.artefacts import kept_record, write_artefact
+from retrieval_eval.io.artefacts import encoded, kept_record
 from retrieval_eval.io.files import entries, probe, reading_once
 from retrieval_eval.io.layout import discover, trial_at
 from retrieval_eval.io.runs import resolve_runs
@@ -40,44 +40,63 @@ _MOST_FILES = 100
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A trial to evaluate: where it lies, where its artefacts go, and the settings.
+    """A trial to evaluate: where it lies, the stem of its documents, and the settings.
 
-    ``task_problem`` says why the trial's task is unknown.
+    ``folder`` is where documents of an earlier evaluation may be, which are kept when nothing has
+    changed since; None when there are none to keep. ``task_problem`` says why the trial's task is
+    unknown.
     """
 
     trial: TrialRef
-    folder: Path
+    folder: Path | None
     stem: str
     k_values: tuple[int, ...]
     task_problem: str | None = None
 
-    @property
-    def events_file(self) -> Path:
-        """Where the event document goes."""
-        return self.folder / f"{self.stem}{EVENTS_SUFFIX}"
-
-    @property
-    def metrics_file(self) -> Path:
-        """Where the metric document goes."""
-        return self.folder / f"{self.stem}{METRICS_SUFFIX}"
-
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """An evaluated trial: its metrics, its inputs' digest, whether computed now.
+class TrialResult:
+    """What the evaluation of a trial gives: its two documents as bytes, to be written as they are.
 
-    ``notes`` are sentences for whoever started the evaluation.
+    A result crosses processes and machines, so it holds no objects of the package.
+
+    Parameters
+    ----------
+    stem
+        Name of the two files without their suffixes, ``<config>/<name>``.
+    fingerprint
+        Digest of everything that the documents depend on.
+    events
+        The event document, sealed and encoded; None where the one of an earlier evaluation is kept.
+    metrics
+        The same for the metric document; of an earlier evaluation, its bytes.
+    notes
+        Sentences for whoever started the evaluation.
     """
 
-    job: Job
-    metrics: TrialMetrics
+    stem: str
     fingerprint: str
-    is_fresh: bool
+    events: bytes | None
+    metrics: bytes
     notes: tuple[str, ...] = ()
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the documents were made now and have to be written."""
+        return self.events is not None
 
-def evaluate_trial(job: Job) -> Done:
-    """Write the event and metric documents of a trial, unless its inputs are unchanged.
+    def files(self) -> dict[str, bytes]:
+        """Return what has to be written, by names relative to the folder of the run's documents."""
+        if self.events is None:
+            return {}
+        return {
+            f"{self.stem}{EVENTS_SUFFIX}": self.events,
+            f"{self.stem}{METRICS_SUFFIX}": self.metrics,
+        }
+
+
+def evaluate_trial(job: Job) -> TrialResult:
+    """Return the event and metric documents of a trial; nothing is written.
 
     Nothing about a trial stops the batch: what goes wrong unexpectedly makes the trial degraded,
     and its documents say so. The digest is that of the very bytes that are measured.
@@ -87,29 +106,35 @@ def evaluate_trial(job: Job) -> Done:
         return _evaluated(job)
 
 
-def _evaluated(job: Job) -> Done:
+def _evaluated(job: Job) -> TrialResult:
     digest = _input_digest(job)
-    before, of_events = kept_record(job.events_file, job.folder, digest, EventDocument)
-    known, of_metrics = kept_record(job.metrics_file, job.folder, digest, TrialMetrics)
-    if known is not None and before is not None:
-        return Done(job, known, digest, is_fresh=False)
-    notes = tuple(note for note in (of_events, of_metrics) if note)
+    notes: tuple[str, ...] = ()
+    if job.folder is not None:
+        place = job.folder / job.stem
+        events = kept_record(
+            place.with_name(f"{place.name}{EVENTS_SUFFIX}"), job.folder, digest, EventDocument
+        )
+        metrics = kept_record(
+            place.with_name(f"{place.name}{METRICS_SUFFIX}"), job.folder, digest, TrialMetrics
+        )
+        if events.record is not None and metrics.record is not None:
+            return TrialResult(job.stem, digest, None, metrics.data)
+        notes = tuple(note for note in (events.note, metrics.note) if note)
     try:
-        events, metrics = documents(job)
+        return _result(job, documents(job), digest, notes)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
         cause = f"{type(error).__name__}: {str(error)[:200]}"
         return give_up(job, f"the trial could not be evaluated ({cause})")
-    return _written(job, events, metrics, digest, notes)
 
 
-def give_up(job: Job, reason: str) -> Done:
-    """Write the documents of a trial that could not be measured: degraded, with the reason."""
+def give_up(job: Job, reason: str) -> TrialResult:
+    """Return the documents of a trial that could not be measured: degraded, with the reason."""
     nothing = TrialEvents((), GroundTruth())
     covered = coverage(nothing, None, reason)
-    events, metrics = _documents(job, nothing, Outcome(reward_reason="not_recorded"), covered, None)
+    made = _documents(job, nothing, Outcome(reward_reason="not_recorded"), covered, None)
     # What failed for a moment, such as memory, is tried again: no inputs have this digest.
     digest = combined([_input_digest(job), "failed"])
-    return _written(job, events, metrics, digest, (f"{job.trial.trial_name}: {reason}",))
+    return _result(job, made, digest, (f"{job.trial.trial_name}: {reason}",))
 
 
 def _input_digest(job: Job) -> str:
@@ -128,17 +153,11 @@ def _input_digest(job: Job) -> str:
     return fingerprint(trial.path, trial.task_dir, settings)
 
 
-def _written(
-    job: Job,
-    events: EventDocument,
-    metrics: TrialMetrics,
-    digest: str,
-    notes: tuple[str, ...],
-) -> Done:
-    write_artefact(job.events_file, with_fields(events, input_fingerprint=digest))
-    metrics = with_fields(metrics, input_fingerprint=digest)
-    write_artefact(job.metrics_file, metrics)
-    return Done(job, metrics, digest, is_fresh=True, notes=notes)
+def _result(
+    job: Job, made: tuple[EventDocument, TrialMetrics], digest: str, notes: tuple[str, ...]
+) -> TrialResult:
+    events, metrics = (encoded(with_fields(one, input_fingerprint=digest)) for one in made)
+    return TrialResult(job.stem, digest, events, metrics, notes)
 
 
 def documents(job: Job) -> tuple[EventDocument, TrialMetrics]:
@@ -150,7 +169,7 @@ def documents(job: Job) -> tuple[EventDocument, TrialMetrics]:
         trace, missing = None, error.reason
     truth = load_ground_truth(trial.task_dir)
     if job.task_problem:
-        truth = replace(truth, problems=(job.task_problem, *truth.problems))
+        truth = with_fields(truth, problems=(job.task_problem, *truth.problems))
     outcome = load_outcome(trial.path, trace)
     trace = trace and _closed(trace, outcome)
     events = (
@@ -170,7 +189,7 @@ def _closed(trace: Trace, outcome: Outcome) -> Trace:
     if not has_ended or outcome.exception is not None:
         return trace
     names = {"no_result_event": "final_line_missing"}
-    return replace(trace, flags=tuple(names.get(flag, flag) for flag in trace.flags))
+    return with_fields(trace, flags=tuple(names.get(flag, flag) for flag in trace.flags))
 
 
 def _documents(
@@ -277,7 +296,7 @@ def inspect_trace(
     covered = coverage(events, trace, None, ground_truth=truth.unreadable)
     name = path.resolve().name
     ref = TrialRef("", "", None, name, path, sample or name, raw_task_name=sample or name)
-    document, metrics = _documents(Job(ref, Path(), "", DEFAULT_K), events, outcome, covered, trace)
+    document, metrics = _documents(Job(ref, None, "", DEFAULT_K), events, outcome, covered, trace)
     return Inspected(document, metrics, events, trace)
 
 
@@ -367,7 +386,7 @@ def evaluate_one(
         else TaskIndex.with_names([found.raw_task_name or found.task_name])
     )
     (resolved,), problems = resolve_trials([found], index)
-    job = Job(resolved, Path(), "", DEFAULT_K, problems.get(resolved.path))
+    job = Job(resolved, None, "", DEFAULT_K, problems.get(resolved.path))
     return documents(job)
 
 

@@ -7,6 +7,7 @@ import signal
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -191,3 +192,11 @@ def _serve(function: Callable[[Any], Any], pipe: Connection) -> None:
                 except Exception as error:  # noqa: BLE001  it is raised on the other side
                     answer = ("failed", (error, traceback.format_exc()))
                 pipe.send(answer)
+
+
+def process_pool(n_workers: int) -> Executor:
+    """Return an executor of new processes; it is broken once one of them dies."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    context = multiprocessing.get_context(_START_METHOD)
+    return ProcessPoolExecutor(n_workers, mp_context=context)

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,9 @@ from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
 from retrieval_eval.model.summary import RunSummary, TrialEntry
+from retrieval_eval.pipeline.batches import read_document
+from retrieval_eval.pipeline.summary import trial_entry
+from retrieval_eval.pipeline.tables import Shard, StoredRun, events_in, metrics_in
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.frames import Row, read_row
 
@@ -33,9 +37,11 @@ class TrialFiles:
     """A trial as the run summary lists it, with its metrics document when there is one."""
 
     run_id: str
-    folder: Path
+    folder: Path | Shard
     entry: TrialEntry
     metrics: TrialMetrics | None
+    row: int = 0
+    """Which trial of a shard it is, where the folder is one."""
 
     @cached_property
     def identity(self) -> Row:
@@ -48,16 +54,16 @@ class TrialFiles:
         """Return the same trial with another name of its configuration; None changes nothing."""
         if name is None:
             return self
-        return TrialFiles(
-            self.run_id, self.folder, replace(self.entry, config_name=name), self.metrics
-        )
+        return dataclass_replace(self, entry=replace(self.entry, config_name=name))
 
     def events(self) -> EventDocument | None:
         """Return the event document, or None when there is no such file."""
+        if isinstance(self.folder, Shard):
+            return events_in(self.folder)[self.row]
         return _read_member(self.folder, self.entry.events_file, EventDocument)
 
 
-def read_run_document(folder: Path, name: str, struct: type[AnyRecord]) -> AnyRecord:
+def read_run_document(folder: Path | StoredRun, name: str, struct: type[AnyRecord]) -> AnyRecord:
     """Return a document of a run.
 
     Raises
@@ -67,17 +73,39 @@ def read_run_document(folder: Path, name: str, struct: type[AnyRecord]) -> AnyRe
     SchemaError
         When it is of another major version, or no such document; file and pointer are named.
     """
+    if isinstance(folder, StoredRun):
+        return read_document(folder.folder, name, struct)
     return _read(folder, name, struct, "evaluate the run first")
 
 
-def read_trials(folder: Path, summary: RunSummary) -> list[TrialFiles]:
-    """Return the trials that a run summary lists, in its order."""
+def read_trials(folder: Path | StoredRun, summary: RunSummary) -> list[TrialFiles]:
+    """Return the trials that a run summary lists, in its order, or those of the shards.
+
+    Raises ``BadInputError`` where the shards are not those that the summary was made from.
+    """
+    if isinstance(folder, StoredRun):
+        found = [
+            TrialFiles(summary.run_id, shard, trial_entry("", metrics), metrics, row)
+            for shard in folder.shards
+            for row, metrics in enumerate(metrics_in(shard))
+        ]
+        counts = summary.counts
+        if len(found) != counts.evaluated + counts.degraded:
+            raise BadInputError(
+                f"{folder}: the tables hold {len(found)} trials, the summary "
+                f"{counts.evaluated + counts.degraded}; evaluate the run again"
+            )
+        return sorted(found, key=lambda t: _order(t.entry))
     return [
         TrialFiles(
             summary.run_id, folder, entry, _read_member(folder, entry.metrics_file, TrialMetrics)
         )
         for entry in summary.trials
     ]
+
+
+def _order(entry: TrialEntry) -> tuple[str, str, str]:
+    return entry.config_name, entry.batch_timestamp or "", entry.trial_name or ""
 
 
 def _read_member(folder: Path, name: str, struct: type[AnyRecord]) -> AnyRecord | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from retrieval_eval import errors
 from retrieval_eval.errors import RenderError
 from retrieval_eval.io.files import write_bytes
+from retrieval_eval.io.locks import private_folder
 from retrieval_eval.records import Progress
 from retrieval_eval.report import parameters as declared
 from retrieval_eval.report.notebook_files import read_notebook
@@ -63,8 +63,8 @@ def execute(
     from papermill.execute import execute_notebook
 
     values = declared.check(parameters, declared.of_notebook(source))
-    with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as private, _environment(private):
-        executed = Path(private) / target.name
+    with private_folder() as private, _environment(private):
+        executed = private / target.name
         _register(progress, kernel)
         try:
             execute_notebook(
@@ -112,7 +112,8 @@ class Kernel:
     """
 
     def __init__(self) -> None:
-        self._private = tempfile.TemporaryDirectory(prefix="retrieval-eval-")
+        self._ending = ExitStack()
+        self._private = self._ending.enter_context(private_folder())
         self._manager: Any = None
         self._client: Any = None
 
@@ -121,7 +122,7 @@ class Kernel:
 
     def __exit__(self, *error: object) -> None:
         self._close()
-        self._private.cleanup()
+        self._ending.close()
 
     def run(self, manager: Any, new: Callable[..., Any], **options: Any) -> Any:
         """Execute a notebook that papermill manages, in an empty namespace."""
@@ -132,7 +133,7 @@ class Kernel:
         library: Any = nbformat.v4
         empty = library.new_notebook(cells=[library.new_code_cell(_EMPTY)])
         options |= {"extra_arguments": _QUIET, "startup_timeout": 60}
-        with _environment(self._private.name):
+        with _environment(self._private):
             self._manager = self._manager or new(kernel_name=KERNEL)
             try:
                 first = NotebookClient(empty, km=self._manager, **options)
@@ -213,12 +214,12 @@ def _translated(error: Any, source: Path) -> Exception:
 
 
 @contextmanager
-def _environment(private: str) -> Iterator[None]:
+def _environment(private: Path) -> Iterator[None]:
     """Keep the kernel's own files out of the user's home, and let it import this package."""
     package = Path(__file__).resolve().parents[2]
     changed = {
-        "IPYTHONDIR": private,
-        "JUPYTER_RUNTIME_DIR": private,
+        "IPYTHONDIR": str(private),
+        "JUPYTER_RUNTIME_DIR": str(private),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
     if "site-packages" not in package.parts:

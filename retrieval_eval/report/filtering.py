@@ -18,6 +18,7 @@ from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.comparison import relabelled
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
 from retrieval_eval.pipeline.summary import run_summary
+from retrieval_eval.pipeline.tables import StoredRun
 from retrieval_eval.report.documents import TrialFiles
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.study.stated import kept_design
@@ -43,7 +44,7 @@ class Part:
     condition can hold for one. ``page_folders`` are the folders of their pages among those of all.
     """
 
-    folders: tuple[Path, ...]
+    folders: tuple[Path | StoredRun, ...]
     summaries: tuple[RunSummary, ...]
     trials: tuple[tuple[TrialFiles, ...], ...]
     impact: ImpactAnalysis

@@ -34,7 +34,7 @@ from retrieval_eval.model.search_history import (
     SearchHistory,
 )
 from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.evaluate import SUMMARY_FILE
+from retrieval_eval.pipeline.naming import SUMMARY_FILE
 from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.pipeline.roots import DEMO_OUTPUT as AGENTS_DEMO
 from retrieval_eval.records import Progress, Renderer

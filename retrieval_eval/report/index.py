@@ -21,6 +21,7 @@ from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.escape import visible
 from retrieval_eval.io.artefacts import read_record, write_artefact
 from retrieval_eval.io.files import is_there, probe, read_text, write_text
+from retrieval_eval.io.locks import alone
 from retrieval_eval.model.report import ReportEntry
 from retrieval_eval.report import quarto, render
 from retrieval_eval.report.exhibits import Link, Table
@@ -52,6 +53,7 @@ KINDS: Final = {
 TONES: Final = ("better", "worse")
 """Tones of an answer that are a verdict; a page gives its answer none where there are doubts."""
 
+_PATIENCE: Final = 30.0
 _MARK: Final = 'id="tbl-reports"'
 
 
@@ -132,9 +134,12 @@ def enter(page: Path, notebook: str, title: str, listed: Listed, *, simulated: b
     """Write the entry beside a page, and the index anew."""
     text = read_text(page, page.parent).value or ""
     entry = entry_of(text, notebook, title, listed, simulated=simulated)
-    write_artefact(page.parent / ENTRY, entry, indent=1)
-    if is_ours(listed.reports_dir / PAGE):
-        write_index(listed.reports_dir)
+    index = listed.reports_dir / PAGE
+    # One after the other, or the index would lack a report that was entered at the same time.
+    with alone(index, "lists the reports", patience=_PATIENCE):
+        write_artefact(page.parent / ENTRY, entry, indent=1)
+        if is_ours(index):
+            write_index(listed.reports_dir)
 
 
 def is_ours(page: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
@@ -13,6 +14,7 @@ from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import probe, read_json
+from retrieval_eval.io.remote import is_url
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -85,6 +87,7 @@ def load_run(
     mcp_configs: str | Sequence[str] = (),
     design: Given = None,
     jobs: int = 1,
+    executor: Executor | str | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     where: Where | None = None,
     privacy: bool = False,
@@ -96,8 +99,8 @@ def load_run(
     Parameters
     ----------
     run_ids
-        Run ids or paths; a text may hold several, separated by commas. The id ``demo`` without
-        ``runs_root`` writes the built-in demonstration and reads that.
+        Run ids, paths or URLs; a text may hold several, separated by commas. The id ``demo``
+        without ``runs_root`` writes the built-in demonstration and reads that.
     runs_root, benchmarks_root, output_dir
         As for :func:`retrieval_eval.evaluate`; empty text counts as None. The demonstration goes
         to ``output_dir`` too, by default to ``reports/demo/data``.
@@ -112,7 +115,7 @@ def load_run(
     design
         What was meant, as for :func:`retrieval_eval.compare`; by default, and for the empty text,
         it is inferred.
-    k_values, seed, jobs, progress
+    k_values, seed, jobs, executor, progress
         As for :func:`retrieval_eval.evaluate`.
     where
         Only the trials that pass a condition, as for :meth:`Run.filter`; all are evaluated. The
@@ -147,6 +150,7 @@ def load_run(
         output_dir=_path(output_dir),
         k_values=_whole_numbers(k_values),
         jobs=jobs,
+        executor=executor or None,
         seed=_whole_numbers([seed])[0],
         progress=progress,
     )
@@ -166,7 +170,7 @@ def load_run(
         parameters["design"] = str(design) if isinstance(design, str | Path) else toml_of(meant)
     new_names = _names_by_run(evaluation) if separate_runs else None
     run = Run(
-        [run.folder for run in evaluation.runs],
+        [run.source for run in evaluation.runs],
         baseline_config=baseline_config,
         mcp_config=mcp_config,
         parameters=parameters,
@@ -190,20 +194,18 @@ def _impact(
     names = new_names or [{} for _ in evaluation.runs]
     if any(names) or mcp_configs or design.arms or design.values:
         trials = [
-            relabelled(done.metrics, own.get(config := done.metrics.provenance.config_name, config))
+            relabelled(metrics, own.get(config := metrics.provenance.config_name, config))
             for run, own in zip(evaluation.runs, names, strict=True)
-            for done in run.trials
+            for metrics in run.metrics
         ]
-        known = {done.metrics.provenance.config_name for r in evaluation.runs for done in r.trials}
+        known = {config for run in evaluation.runs for config in run.summary.configs}
         return analyse(trials, None, evaluation.seed, mcp_configs or None, design, known=known)
     return evaluation.impact if len(evaluation.runs) > 1 else None
 
 
 def _names_by_run(evaluation: Evaluation) -> list[dict[str, str]]:
     """Return for each run the new name of every config that another run has too."""
-    configs = [
-        {done.metrics.provenance.config_name for done in run.trials} for run in evaluation.runs
-    ]
+    configs = [set(run.summary.configs) for run in evaluation.runs]
     return run_labels([run.run_id for run in evaluation.runs], configs)
 
 
@@ -230,7 +232,9 @@ def split_run_ids(run_ids: str | Path | Sequence[str | Path]) -> list[str]:
     return named
 
 
-def _path(value: PathLike) -> Path | None:
+def _path(value: PathLike) -> Path | str | None:
+    if is_url(value):
+        return value
     if value is None or value == "":
         return None
     if not isinstance(value, str | Path):

@@ -36,6 +36,7 @@ from retrieval_eval.io.files import (
     write_bytes,
     write_text,
 )
+from retrieval_eval.io.locks import alone
 from retrieval_eval.io.yaml_text import yaml_text
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.records import Progress, Renderer
@@ -111,6 +112,8 @@ def publish(
 
     Raises
     ------
+    BadInputError
+        When another process makes the page now, or the folder cannot be written to.
     RenderError
         When the renderer is unknown or missing, a cell fails or the page cannot be rendered.
     """
@@ -121,36 +124,39 @@ def publish(
         is_same = is_current(notebook, values, folder, renderer=renderer, pdf=pdf, inputs=inputs)
         if keep(page, is_same):
             return page
-    execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
-    # The tables are about to change: no former page may lie beside them, whatever fails below.
-    for former in (page, printed, folder / index.ENTRY):
-        remove(former, folder)
-    done = read_notebook(executed)
-    if values.get("privacy") is True:
-        _hide_folders(done, values)
-    if is_simulated:
-        title = f"{simulated.TITLE}{title}"
-        simulated.mark_title(done)
-    files = [
-        (executed.name, "the executed notebook"),
-        (PARAMETERS, "the parameters, of which `retrieval-eval report --set` makes it again"),
-        (VERSIONS, "versions of this package and of libraries, digests of inputs and code"),
-        *(tables(folder) if tables else []),
-        *write_figure_data(done, folder, is_simulated=is_simulated),
-    ]
-    footer = f"{title} · {package_version()}"
-    back = [("Run report", "../../index.html")] if values.get("run_page") else []
-    back += index.way_back(folder, listed.reports_dir) if listed else []
-    document = quarto.with_front_matter(
-        render.with_files(done, files), title=title, footer=footer, back=back
-    )
-    write_text(executed, notebook_text(document))
-    for name, text in _made_with(notebook, values, chosen, pdf, inputs).items():
-        write_text(folder / name, text)
-    targets = {"html": page, "pdf": printed} if pdf else {"html": page}
-    render_document(document, targets, chosen, title, footer, back)
-    if listed is not None:
-        index.enter(page, notebook, title, listed, simulated=is_simulated)
+    with alone(page, "makes this page"):
+        execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
+        # The tables are about to change: no former page may lie beside them, whatever fails below.
+        for former in (folder / PARAMETERS, page, printed, folder / index.ENTRY):
+            remove(former, folder)
+        done = read_notebook(executed)
+        if values.get("privacy") is True:
+            _hide_folders(done, values)
+        if is_simulated:
+            title = f"{simulated.TITLE}{title}"
+            simulated.mark_title(done)
+        files = [
+            (executed.name, "the executed notebook"),
+            (PARAMETERS, "the parameters, of which `retrieval-eval report --set` makes it again"),
+            (VERSIONS, "versions of this package and of libraries, digests of inputs and code"),
+            *(tables(folder) if tables else []),
+            *write_figure_data(done, folder, is_simulated=is_simulated),
+        ]
+        footer = f"{title} · {package_version()}"
+        back = [("Run report", "../../index.html")] if values.get("run_page") else []
+        back += index.way_back(folder, listed.reports_dir) if listed else []
+        document = quarto.with_front_matter(
+            render.with_files(done, files), title=title, footer=footer, back=back
+        )
+        write_text(executed, notebook_text(document))
+        targets = {"html": page, "pdf": printed} if pdf else {"html": page}
+        render_document(document, targets, chosen, title, footer, back)
+        if listed is not None:
+            index.enter(page, notebook, title, listed, simulated=is_simulated)
+        # Last of all, the parameters at the end: by them `is_current` knows a page that is whole.
+        made_with = _made_with(notebook, values, chosen, pdf, inputs)
+        for name in (VERSIONS, PARAMETERS):
+            write_text(folder / name, made_with[name])
     return page
 
 

@@ -20,6 +20,7 @@ from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import raw_block, visible
 from retrieval_eval.io.files import write_bytes, write_text
+from retrieval_eval.io.locks import private_folder
 from retrieval_eval.report import assets, render
 from retrieval_eval.report.notebook_files import notebook_text, raw_cell
 
@@ -139,8 +140,7 @@ def to_file(notebook: Any, suffix: str) -> bytes:
     program = executable()
     if program is None:
         raise RenderError(f"Quarto is not on PATH; install it with: {INSTALL}")
-    with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as name:
-        folder = Path(name)
+    with private_folder() as folder:
         copy_extension(folder)
         write_text(folder / _NOTEBOOK, notebook_text(notebook))
         _run(command(program, suffix), folder)

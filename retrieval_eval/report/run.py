@@ -13,7 +13,8 @@ from retrieval_eval.escape import encodable
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.evaluate import IMPACT_FILE, SUMMARY_FILE
+from retrieval_eval.pipeline.naming import IMPACT_FILE, SUMMARY_FILE
+from retrieval_eval.pipeline.tables import StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import FRAMES, expand
 from retrieval_eval.report.documents import (
@@ -59,7 +60,8 @@ class Run(frames.Measured):
     Parameters
     ----------
     folders
-        The ``retrieval_events`` folders of the runs, already evaluated.
+        The ``retrieval_events`` folders of the runs, already evaluated; of a run behind a URL
+        what its frames are read from.
     baseline_config, mcp_config
         The two configs to compare; by default the pair that shares most tasks.
     parameters
@@ -86,7 +88,7 @@ class Run(frames.Measured):
 
     def __init__(
         self,
-        folders: Sequence[Path],
+        folders: Sequence[Path | StoredRun],
         *,
         baseline_config: str | None = None,
         mcp_config: str | None = None,

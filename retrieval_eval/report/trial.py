@@ -141,8 +141,8 @@ class Trial(frames.Measured):
             return {}
         row = self.run.trials.iloc[[self.place]].astype("object")
         (plain,) = row.where(row.notna(), None).to_dict("records")
-        row = {str(k): None if v is pd.NA else v for k, v in plain.items()}
-        return without_content(row) if self.privacy else row
+        facts = {str(k): None if v is pd.NA else v for k, v in plain.items()}
+        return without_content(facts) if self.privacy else facts
 
     @cached_property
     def _document(self) -> EventDocument | None:

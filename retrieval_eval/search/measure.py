@@ -12,7 +12,9 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.io.files import remove, write_bytes, write_text
+from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import remove
+from retrieval_eval.io.locks import alone
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
@@ -257,9 +259,10 @@ def measure_request(
     overwritten. The journal of an interrupted run lies beside them and goes when a run is done.
     """
     journal = request.out / JOURNAL
-    run = measured_run(request, journal=journal, progress=progress, on_resume=on_resume)
-    written = _write(run, request.out)
-    remove(journal, request.out)
+    with alone(journal, "measures into this folder"):
+        run = measured_run(request, journal=journal, progress=progress, on_resume=on_resume)
+        written = _write(run, request.out)
+        remove(journal, request.out)
     return written
 
 
@@ -338,8 +341,12 @@ def _write(run: SearchRun, out: Path) -> Measured:
         stem = f"{first}-{number}"
     measured = Measured(run, out / f"{stem}.json", out / f"{stem}.md")
     # The Markdown first: where the JSON report is, the run is whole.
-    write_text(measured.markdown_path, to_markdown(run))
-    write_bytes(measured.json_path, run_bytes(to_builtins(run)))
+    write_atomically(
+        {
+            measured.markdown_path: to_markdown(run).encode(),
+            measured.json_path: run_bytes(to_builtins(run)),
+        }
+    )
     return measured
 
 

@@ -59,6 +59,22 @@ def draws(n: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
         yield generator.integers(0, n, size=(rows, n), dtype=np.int64)
 
 
+def drawn_counts(
+    n: int, n_resamples: int, seed: int, n_cells: int = 0
+) -> Iterator[NDArray[np.int64]]:
+    """Yield how often each of ``n`` positions is in each of the resamples of :func:`draws`.
+
+    ``n_cells`` is how many cells the caller makes of a resample, where that is more than ``n``:
+    the matrices are made of fewer resamples each, so that memory does not grow with it.
+    """
+    step = max(1, BATCH_CELLS // max(1, n_cells))
+    for rows in draws(n, n_resamples, seed):
+        cells = rows + n * np.arange(len(rows))[:, np.newaxis]
+        counts = np.bincount(cells.ravel(), minlength=n * len(rows)).reshape(len(rows), n)
+        for start in range(0, len(rows), step):
+            yield counts[start : start + step]
+
+
 @lru_cache(maxsize=2)
 def _kept(n: int, n_resamples: int, seed: int) -> tuple[NDArray[np.unsignedinteger], ...]:
     """Return all draws: each metric over the same units is resampled with the same ones."""

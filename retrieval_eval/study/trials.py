@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Union, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import encodable
@@ -243,14 +243,45 @@ def from_frame(frame: pd.DataFrame, needed: Collection[str] = ()) -> list[Trial]
     listed = [name for name in _USES if name in frame.columns]
     values = {name: _known(frame[name], pd) for name in (*COLUMNS, *numeric, *listed)}
     _refuse_other_kinds(values, numeric)
+    return _of_columns(values, numeric, listed)
+
+
+def _of_columns(
+    values: Mapping[str, Sequence[Any]], numeric: Iterable[str], listed: Iterable[str]
+) -> list[Trial]:
+    numeric, listed = tuple(numeric), tuple(listed)
     return [
         _trial(
             lambda column, row=row: values[column][row],  # type: ignore[misc]
             {name: _finite(values[name][row]) for name in numeric},
             {name: values[name][row] for name in listed},
         )
-        for row in range(len(frame))
+        for row in range(len(values["run_id"]))
     ]
+
+
+COLUMN_KINDS: Final[dict[str, Literal["text", "list", "integer", "boolean", "number", "uses"]]] = {
+    **dict.fromkeys(_TEXT, "text"),
+    **dict.fromkeys(_LISTS, "list"),
+    **dict.fromkeys(_COUNTS, "integer"),
+    **dict.fromkeys((*_FLAGS, "has_exception"), "boolean"),
+    **dict.fromkeys(NUMBERS, "number"),
+    **dict.fromkeys(_USES, "uses"),
+}
+"""Every column of a table of trials and what it holds."""
+
+
+def to_row(document: Document) -> dict[str, Any]:
+    """Return the columns of one trial, from its metrics; :func:`from_columns` reads them back."""
+    found = {name: value_at(document, path) for name, path in _PATHS.items()}
+    numbers = {name: _finite(value_at(document, path)) for name, path in NUMBERS.items()}
+    uses = {name: value_at(document, path.split("/")) for name, path in _USES.items()}
+    return {**found, "has_exception": found["has_exception"] is not None, **numbers, **uses}
+
+
+def from_columns(values: Mapping[str, Sequence[Any]]) -> list[Trial]:
+    """Return the trials of a table with the columns of :data:`COLUMN_KINDS`."""
+    return _of_columns(values, NUMBERS, _USES)
 
 
 def trials_of(
@@ -375,14 +406,16 @@ def open_suites(rewards: Iterable[tuple[str, float]]) -> set[str]:
     >>> open_suites([("a", 0.5), ("a", 1.0), ("b", 37.0)])
     {'b'}
     """
-    by_suite: dict[str, list[float]] = defaultdict(list)
+    by_suite: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for suite, reward in rewards:
-        by_suite[suite].append(reward)
-    return {
-        suite
-        for suite, values in by_suite.items()
-        if sum(0 <= value <= 1 for value in values) < MIN_ON_SCALE * len(values)
-    }
+        by_suite[suite][0] += 1
+        by_suite[suite][1] += 0 <= reward <= 1
+    return off_scale(by_suite)
+
+
+def off_scale(counts: Mapping[str, Sequence[int]]) -> set[str]:
+    """Return :func:`open_suites` of how many rewards a suite has, and how many lie from 0 to 1."""
+    return {suite for suite, (n, n_on_scale) in counts.items() if n_on_scale < MIN_ON_SCALE * n}
 
 
 def are_poolable(trials: Iterable[Trial]) -> bool:

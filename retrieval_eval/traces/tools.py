@@ -10,8 +10,10 @@ import json
 import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCall, ToolCategory, ToolResult
 from retrieval_eval.traces.dialects import Tool, ToolName, read_nothing, tool_name, tool_row
@@ -41,8 +43,7 @@ _FOLDERS: Final = (
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash"})
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True, gc=False):
     """The meaning of one tool call.
 
     ``is_retrieval`` is false for a harness's own housekeeping (to-do lists, tool search, thinking),

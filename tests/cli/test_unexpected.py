@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import stat
 import subprocess
@@ -90,7 +92,7 @@ def endless(number=0):
         KeyError("events"),
         SystemExit(0),
         SystemExit(1),
-        OSError(28, "No space left on device"),
+        OSError(99, "Cannot assign requested address"),
         ExceptionGroup("two", [ValueError("a"), TypeError("b")]),
         UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"),
     ],
@@ -104,6 +106,28 @@ def test_whatever_it_was(error, monkeypatch, capsys, temporary):
     assert SENTENCE.fullmatch(capsys.readouterr().err)
     (log,) = temporary.iterdir()
     assert "Traceback (most recent call last)" in log.read_text()
+
+
+@pytest.mark.parametrize("place", [None, "runs/a.json"])
+def test_what_the_system_refuses_is_no_fault_of_the_program(place, monkeypatch, capsys, temporary):
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *filter(None, [place]))
+    monkeypatch.setattr(LEAVES["evaluate",], "params", [])
+    monkeypatch.setattr(LEAVES["evaluate",], "callback", fail(error))
+    assert run(["evaluate"]) == 3
+    why = f"{place or 'the output'}: the system refuses it (No space left on device)"
+    assert capsys.readouterr().err == f"retrieval-eval: {why}\n"
+    assert not list(temporary.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 3), (["nope"], 64)])
+def test_a_full_disk_behind_stdout_and_stderr_is_no_breach(words, code):
+    """The interpreter itself would end with 1, which is the code of a breach."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "retrieval_eval", *words], stdout=full, stderr=full, check=False
+        )
+    assert done.returncode == code
 
 
 def test_a_recursion_without_end(monkeypatch, capsys):

@@ -95,7 +95,9 @@ def test_what_stands_in_a_result_is_found_or_explained(trials):
     statuses: Counter[str] = Counter()
     unexplained = []
     for done in trials:
-        document = json.loads(done.job.events_file.read_text())
+        document = json.loads(
+            (done.job.folder / f"{done.job.stem}.retrieval_events.json").read_text()
+        )
         trace = trace_or_none(done.job.trial.path)
         if trace is None:
             continue

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval.events.evidence import evidence, gap_of
 from retrieval_eval.events.normalise import extract_events

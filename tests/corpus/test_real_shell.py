@@ -12,6 +12,7 @@ import pytest
 
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
+from retrieval_eval.traces.shell.syntax import parse_with_grammar, plain_script
 from retrieval_eval.traces.tools import interpret
 from tests.trials import trace_or_none
 
@@ -118,3 +119,11 @@ def test_ground_truth_paths_are_found_or_explained(calls: list[Analysed]) -> Non
     assert classes["found"] > 100
     assert classes[None] <= 0.03 * classes.total()
     assert classes["only in the command: nothing of it was printed"] <= 0.06 * classes.total()
+
+
+def test_plain_commands_are_read_as_the_grammar_reads_them(calls: list[Analysed]) -> None:
+    commands = {call.command for call in calls}
+    plain = {command: plain_script(command) for command in commands}
+    read = {command: found for command, found in plain.items() if found is not None}
+    assert len(read) > 0.8 * len(commands)
+    assert [c for c, found in read.items() if found != parse_with_grammar(c)] == []

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from retrieval_eval.events.calls import read_calls
 from retrieval_eval.events.evidence import evidence
@@ -21,10 +20,14 @@ WRITTEN = st.text(alphabet="ab./-_@:#?%~\\L3F \"'", max_size=40)
 PATH = st.lists(PART, min_size=1, max_size=5).map("/".join)
 
 
-@given(ANY, st.none() | ANY, st.none() | ANY)
-def test_normalisation_never_raises(raw, cwd, repository):
-    file_ref(raw, cwd=cwd, repository=repository)
-    is_elsewhere(raw)
+@given(st.sampled_from(["", "file://", "/"]), ANY, st.none() | ANY, st.none() | ANY)
+def test_normalisation_never_raises(start, raw, cwd, repository):
+    file_ref(start + raw, cwd=cwd, repository=repository)
+    is_elsewhere(start + raw)
+
+
+def test_a_file_address_without_a_path_is_no_file():
+    assert file_ref("file://", cwd="/w") == file_ref("/w")
 
 
 @given(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from retrieval_eval.traces.shell import ShellSession
 from retrieval_eval.traces.shell.plan import fits
 from retrieval_eval.traces.shell.spans import merge, take
+from retrieval_eval.traces.shell.syntax import parse_with_grammar, plain_script
 
 WORDS = [
     "cat", "grep", "-n", "-rn", "sed", "-n '1,5p'", "head", "-5", "find", ".", "-exec", "{}", "\\;",
@@ -152,3 +153,43 @@ def test_a_pattern_fits_its_own_names_and_no_deeper_ones(path: str) -> None:
     pattern = posixpath.join(folder, "*")
     assert fits(pattern, path)
     assert not fits(pattern, posixpath.join(path, "deeper"))
+
+
+PROGRAMS = ["cat", "grep", "sed", "./run.sh", "X=1 ls", "X= Y=a$Z b", "X=1", "cd", "echo"]
+ARGUMENTS = [
+    "-rn", "foo", "-5", "--include=*.py", "'a b'", '"x y"', '"$X/y"', "$X", "${Y}", "a$X.py",
+    "\\;", "a\\ b", "~/x", "a[0]", "[ab].py", "{}", "a{b,c}", "*.py", "?", "k=v", '--x="a b"',
+    "a#b", '""', "''", "2", '"a\\"b"', '"c\\n$"', '"$ x"', '"^foo$|bar$"', "\u00e9", "/dev/null",
+    "..", "%s", "a,b", "+", "done", "$?", "$1", "--", "'it'\\''s'", "\"a\"'b'c", "C:\\\\x", "a=b=c",
+    "!x", "3.5", "f@example", '"\u00e9"', '"\\$X"', '"$X$Y"', "$X$Y", "$X/$Y", "${X}/$Y/z",
+    '" $X"', '"a  ${X} $Y "', '"a\nb"', "'a\nb'", "\u00a0", "Zq41Zq", "\"$X\"'y'",
+]  # fmt: skip
+BLANKS = [" ", "  ", " \\\n ", "\t"]
+REDIRECTS = [
+    " 2>/dev/null", " 2>&1", " > f", " >> f", " < f", " &> f", " >f", " 2>f", " >&2", " 1>&2",
+    " 2>&1 >f", " >| f", " 2>/dev/null behind", " >f -5",
+]  # fmt: skip
+JOINTS = [
+    " | ", " && ", " || ", "; ", "\n", "\n\n", " &&\n", " |\n", " & ", "|", "&&", ";", " # c\n",
+    "\n# c\n", "\r\n",
+]  # fmt: skip
+
+arguments = st.tuples(st.sampled_from(BLANKS), st.sampled_from(ARGUMENTS)).map("".join)
+simple = st.tuples(
+    st.sampled_from(PROGRAMS),
+    st.lists(arguments, max_size=4).map("".join),
+    st.just("") | st.sampled_from(REDIRECTS),
+).map("".join)
+plain = st.lists(st.tuples(st.sampled_from(JOINTS), simple), max_size=4)
+
+
+@given(simple, plain)
+def test_a_plain_script_is_read_as_the_grammar_reads_it(first: str, more: list[str]) -> None:
+    script = first + "".join(joint + command for joint, command in more)
+    assert plain_script(script) == parse_with_grammar(script)
+
+
+@given(commands)
+def test_what_is_read_without_the_grammar_is_valid(command: str) -> None:
+    found = plain_script(command)
+    assert found is None or all(item.stages for item in found.items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -101,8 +102,7 @@ def evaluate_rankings(
         hits = hits_from_table(judgements, run, lowest_grade=lowest, is_float32=is_float32)
         ranked = dict.fromkeys(run.query_ids)
     else:
-        by_query = judgements.by_query()
-        hits = hits_from_mapping(by_query, run, lowest_grade=lowest, is_float32=is_float32)
+        hits = hits_from_mapping(judgements, run, lowest_grade=lowest, is_float32=is_float32)
         ranked = run
     is_missing = hits.n_retrieved == 0
     for place in np.flatnonzero(is_missing).tolist():
@@ -113,9 +113,10 @@ def evaluate_rankings(
         unjudged = tuple(query for query in ranked if query not in judged)
         if not isinstance(run, Table):
             check_rankings(run, unjudged)
-    scorer = Scorer(hits, judgements.query(), judgements.grades)
+    scorer = Scorer(hits, judgements.query(), judgements.grades, wanted)
     if convention == "trec9":
         scorer = _without(scorer, is_missing)
+    undefined = math.nan if convention == "trec" else 0.0
     query_ids = np.array(judgements.query_ids, dtype=object)
     kept = query_ids if convention == "trec" else query_ids[~is_missing]
     return RankingResult(
@@ -124,16 +125,9 @@ def evaluate_rankings(
         query_ids=tuple(kept),
         missing_queries=tuple(query_ids[is_missing]),
         unjudged_queries=unjudged,
-        scores={str(measure): _scores(scorer, measure, convention) for measure in wanted},
+        scores={str(measure): scorer.score(measure, undefined) for measure in wanted},
         _scorer=scorer,
     )
-
-
-def _scores(scorer: Scorer, measure: Measure, convention: Convention) -> Any:
-    scores = scorer.score(measure)
-    if convention == "trec":
-        scores[scorer.lacks_ground_truth(measure) | scorer.lacks_retrieved(measure)] = np.nan
-    return scores
 
 
 def _without(scorer: Scorer, is_missing: Any) -> Scorer:
@@ -145,7 +139,7 @@ def _without(scorer: Scorer, is_missing: Any) -> Scorer:
         query=place[scorer.hits.query],
         n_retrieved=scorer.hits.n_retrieved[~is_missing],
     )
-    return Scorer(hits, place[scorer.query[is_kept]], scorer.grades[is_kept])
+    return Scorer(hits, place[scorer.query[is_kept]], scorer.grades[is_kept], scorer.measures)
 
 
 def _judgements(qrels: object) -> Judgements:

@@ -5,21 +5,29 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from operator import ge
-from typing import Any, Final, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.ids import CHUNK, Ids, Ints, Words
-from retrieval_eval.metrics.ranking.judgements import Judgements, Qrels
-from retrieval_eval.metrics.ranking.table import Table, order_within
+from retrieval_eval.metrics.ranking.judgements import Judgements
+from retrieval_eval.metrics.ranking.table import (
+    Floats,
+    Table,
+    order_descending,
+    order_within,
+    packed,
+    padded,
+    sorted_within,
+)
 from retrieval_eval.values import as_number
+
+_PLACE_BITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +51,14 @@ class Hits:
         cls, query: Ints, grade: Ints, rank: Ints, first: Ints, n_tied: Ints, n_retrieved: Ints
     ) -> Hits:
         """Return hits given in any order."""
-        # One key sorts faster than two.
-        order = np.argsort(query * (int(rank.max(initial=0)) + 1) + rank)
-        return cls(
-            query[order], grade[order], rank[order], first[order], n_tied[order], n_retrieved
-        )
+        if (query[1:] < query[:-1]).any():
+            order = np.argsort(query, kind="stable")
+            query, grade, rank = query[order], grade[order], rank[order]
+            first, n_tied = first[order], n_tied[order]
+        # Rank and place in one number: sorting these is faster than sorting places by rank.
+        keys = sorted_within(np.bincount(query), (rank << _PLACE_BITS) + np.arange(len(rank)))
+        order = keys & ((1 << _PLACE_BITS) - 1)
+        return cls(query, grade[order], rank[order], first[order], n_tied[order], n_retrieved)
 
     def extreme(self, *, is_best: bool) -> Hits:
         """Return the hits with ties resolved as well, or as badly, as they can be.
@@ -68,18 +79,26 @@ class Hits:
 
 Rankings = Mapping[str, Mapping[str, float]]
 
-_PLAIN: Final = frozenset({float, np.float64})
+_NOTHING: Final[Mapping[str, float]] = {}
+_NO_SCORES: Final = itertools.repeat(math.nan)
+_NUMBERS: Final = frozenset({float, int, np.float64})
+_PACKED: Final = np.dtype([("code", np.uint8), ("number", ">f8")])
+_FLOAT: Final = 0xCB
+"""The code before each float in MessagePack."""
+_BEYOND_FLOAT32: Final = 1e39
+_FEW: Final = 4
+"""So many hits of a tie are compared with each of its documents; for more, these are sorted."""
 
 
 def hits_from_mapping(
-    qrels: Qrels, rankings: Rankings, *, lowest_grade: int | None, is_float32: bool
+    judgements: Judgements, rankings: Rankings, *, lowest_grade: int | None, is_float32: bool
 ) -> Hits:
-    """Return the hits of the queries of ``qrels`` in ``{query: {document: score}}``.
+    """Return the hits of the judged queries in ``{query: {document: score}}``.
 
     Parameters
     ----------
     lowest_grade
-        Documents with a lower grade are not looked up (None: all are).
+        Documents with a lower grade are no hits (None: all are).
     is_float32
         Compare scores as 32-bit numbers, which ties more of them.
 
@@ -88,110 +107,210 @@ def hits_from_mapping(
     BadInputError
         When a score is no finite number; the message names query and document.
     """
-    floor = float("-inf") if lowest_grade is None else lowest_grade
-    grades: list[int] = []
-    not_above: list[int] = []
-    tied: list[_Tied] = []
-    ends: list[int] = []
-    n_retrieved: list[int] = []
-    for query, judged in qrels.items():
-        scores, values = _numbers(query, rankings[query]) if query in rankings else ({}, [])
-        # A ranking is mostly given best first, and sorting a sorted list is one pass.
-        values.reverse()
-        values.sort()
-        equal = _rounded(values) if is_float32 else values
-        for doc, grade in judged.items():
-            if grade >= floor and doc in scores:
-                place = bisect_right(values, scores[doc])
-                score = equal[place - 1]
-                if is_float32:
-                    place = bisect_right(equal, score, place)
-                # Ties are rare where scores are real: only note them here.
-                if place > 1 and equal[place - 2] == score:
-                    n = place - bisect_left(equal, score, 0, place)
-                    tied.append(_Tied(len(grades), doc, scores, n))
-                not_above.append(place)
-                grades.append(grade)
-        n_retrieved.append(len(values))
-        ends.append(len(grades))
-    query_of = np.searchsorted(np.array(ends), np.arange(len(grades)), side="right")
-    n_docs = np.array(n_retrieved, dtype=np.int64)
-    first = n_docs[query_of] + 1 - np.array(not_above, dtype=np.int64)
-    rank, n_tied = first.copy(), np.ones_like(first)
-    _place(tied, rank, n_tied)
-    grade_of = np.array(grades, dtype=np.int64)
-    return Hits.ordered(query_of, grade_of, rank, first, n_tied, n_docs)
+    judged = list(judgements.by_query().values())
+    is_wanted = np.ones(len(judgements.grades), dtype=bool)
+    if lowest_grade is not None:
+        is_wanted = judgements.grades >= lowest_grade
+    starts = np.append(0, np.cumsum(judgements.sizes))
+    parts = [np.zeros((4, 0), dtype=np.int64)]
+    n_retrieved = np.zeros(len(judged), dtype=np.int64)
+    for first, last, chunk in _chunks_of(rankings, judgements.query_ids, judged):
+        n_retrieved[first:last] = chunk.sizes
+        row = np.flatnonzero(is_wanted[starts[first] : starts[last]] & ~np.isnan(chunk.found))
+        query = np.repeat(np.arange(last - first), judgements.sizes[first:last])[row]
+        scores, score = chunk.scores, chunk.found[row]
+        if is_float32:
+            scores, score = _as_float32(scores), _as_float32(score)
+        begin, n_tied = _places(scores, chunk.sizes, query, score)
+        rank = begin + 1
+        tied = np.flatnonzero(n_tied > 1)
+        if len(tied):
+            docs = list(itertools.chain.from_iterable(judged[first:last]))
+            names = [docs[place] for place in row[tied].tolist()]
+            ties = query[tied], begin[tied], n_tied[tied]
+            rank[tied] += _n_before(names, *ties, replace(chunk, scores=scores))
+        parts.append(np.stack([row + starts[first], rank, begin + 1, n_tied]))
+    row, rank, begin, n_tied = np.concatenate(parts, axis=1)
+    query, grade = judgements.query()[row], judgements.grades[row]
+    return Hits.ordered(query, grade, rank, begin, n_tied, n_retrieved)
 
 
-class _Tied(NamedTuple):
-    """A hit whose score ``n`` documents of its query share: it, and the scores of the query."""
-
-    hit: int
-    doc: str
-    scores: Mapping[str, float]
-    n: int
-
-
-def _place(tied: Sequence[_Tied], rank: Ints, n_tied: Ints) -> None:
-    """Move the ranks of tied hits from the first of their tie to their own, and count the tie."""
-    names: list[str] = []
-    last: Mapping[str, float] | None = None
-    for hit, doc, scores, n in tied:
-        if scores is not last:
-            last, names = scores, _descending(scores)
-        start = int(rank[hit]) - 1
-        # Document ids descend within a tie (trec_eval's rule).
-        rank[hit] += sum(map(doc.__lt__, names[start : start + n]))
-        n_tied[hit] = n
-
-
-def _descending(scores: Mapping[str, float]) -> list[str]:
-    """Return the documents of a query by score, the highest first."""
-    values = list(scores.values())
-    if all(map(ge, values, itertools.islice(values, 1, None))):
-        return list(scores)
-    return sorted(scores, key=scores.__getitem__, reverse=True)
-
-
-def _rounded(numbers: list[float]) -> list[float]:
-    """Return numbers rounded to 32 bits; equal ones stay equal, and the order stays."""
-    return array("f", numbers).tolist()
-
-
-def check_rankings(rankings: Rankings, queries: Iterable[str]) -> None:
+def check_rankings(rankings: Rankings, queries: Sequence[str]) -> None:
     """Raise `BadInputError` where a ranking of these queries cannot be scored.
 
     `hits_from_mapping` looks at the judged queries only; what is wrong with another one is a fault
     of the same system.
     """
-    for query in queries:
-        _numbers(query, rankings[query])
+    for _ in _chunks_of(rankings, queries, [()] * len(queries)):
+        pass
 
 
-def _numbers(query: str, scores: Any) -> tuple[Mapping[str, float], list[float]]:
-    """Return the scores of a query as comparable numbers, also alone; raise for what is none."""
-    if not isinstance(scores, Mapping):
-        raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
-    if not set(map(type, scores)) <= {str}:
-        for doc in scores:
-            if not isinstance(doc, str):
-                raise BadInputError(
-                    f"rankings: query {query!r}: a document id is not text: {str(doc)[:40]!r}"
-                )
-    values = list(scores.values())
-    # One look at the distinct types and one at the sum replace a test of every score: a sum with
-    # NaN or an infinity in it is not finite, and finite scores rarely have such a sum.
-    if set(map(type, values)) <= _PLAIN and math.isfinite(sum(values)):
-        return scores, values
-    found = {doc: _number(score) for doc, score in scores.items()}
-    for doc, number in found.items():
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Rankings of some queries: scores after each other, ``sizes`` of each query.
+
+    ``found`` are the scores of the judged documents; NaN where one is not there.
+    """
+
+    runs: Sequence[Mapping[str, float]]
+    scores: Floats
+    sizes: Ints
+    found: Floats
+
+
+def _chunks_of(
+    rankings: Rankings, queries: Sequence[str], judged: Sequence[Iterable[str]]
+) -> Iterator[tuple[int, int, _Chunk]]:
+    """Yield the rankings of ``queries`` from one place to another, empty ones for the missing.
+
+    Raises
+    ------
+    BadInputError
+        At what is no ranking.
+    """
+    runs: list[Any] = list(map(rankings.get, queries, itertools.repeat(_NOTHING)))
+    # One look at the distinct types replaces a test of every query.
+    if set(map(type, runs)) - {dict}:
+        for query, run in zip(queries, runs, strict=True):
+            if not isinstance(run, Mapping):
+                raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
+    sizes = np.fromiter(map(len, runs), dtype=np.int64, count=len(runs))
+    for first, last in _chunks(np.append(0, np.cumsum(sizes))):
+        part, of = runs[first:last], judged[first:last]
+        columns = _columns(part, of)
+        if columns is None:
+            names = queries[first:last]
+            part = [_numbers(query, run) for query, run in zip(names, part, strict=True)]
+            columns = _columns(part, of)
+            assert columns is not None
+        yield first, last, _Chunk(part, columns[0], sizes[first:last], columns[1])
+
+
+def _columns(runs: Sequence[Any], judged: Sequence[Iterable[str]]) -> tuple[Floats, Floats] | None:
+    """Return the scores of all documents, and those of judged ones (NaN where one is not there).
+
+    None where a document is no text or a score no finite number of a usual type.
+    """
+    values: list[Any] = []
+    found: list[Any] = []
+    try:
+        # All that is read of a ranking is read while it is in the processor's cache, ids first.
+        for run, docs in zip(runs, judged, strict=True):
+            ids = [*run]
+            "".join(ids)
+            values += run.values()
+            found += map(run.get, docs, _NO_SCORES)
+    except TypeError:
+        return None
+    scores, of_judged = _floats(values), _floats(found)
+    if scores is None or of_judged is None or not np.isfinite(scores).all():
+        return None
+    return scores, of_judged
+
+
+def _floats(values: list[Any]) -> Floats | None:
+    """Return numbers as an array; None where a value is of another type than usual."""
+    rows = packed(values, _PACKED)
+    if rows is not None and (rows["code"] == _FLOAT).all():
+        return rows["number"].astype(np.float64)
+    if not set(map(type, values)) <= _NUMBERS:
+        return None
+    try:
+        return np.fromiter(values, dtype=np.float64, count=len(values))
+    except OverflowError:
+        return None
+
+
+def _as_float32(scores: Floats) -> Floats:
+    """Return scores rounded to 32 bits; what these cannot hold is beyond all they can."""
+    with np.errstate(over="ignore"):
+        rounded = scores.astype(np.float32).astype(np.float64)
+    return np.clip(rounded, -_BEYOND_FLOAT32, _BEYOND_FLOAT32)
+
+
+def _places(scores: Floats, sizes: Ints, query: Ints, score: Floats) -> tuple[Ints, Ints]:
+    """Return how many scores of its query are above each ``score``, and how many equal it."""
+    n_above, n_tied = np.zeros_like(query), np.ones_like(query)
+    row_of, width_of = np.zeros_like(sizes), np.zeros_like(sizes)
+    for segments, matrix in padded(sizes, -scores, np.inf):
+        matrix.sort(axis=1)
+        n_rows, width = matrix.shape
+        row_of[segments], width_of[segments] = np.arange(n_rows), width
+        hits = np.flatnonzero(width_of[query] == width)
+        start, wanted, values = row_of[query[hits]] * width, -score[hits], matrix.ravel()
+        above = _bisect(np.less, values, start, wanted, width)
+        n_above[hits] = above - start
+        # Ties are rare where scores are real: most hits only look at their neighbour.
+        after = np.minimum(above + 1, start + width - 1)
+        tied = np.flatnonzero((after > above) & (values[after] == wanted))
+        start, wanted = start[tied], wanted[tied]
+        n_tied[hits[tied]] = _bisect(np.less_equal, values, start, wanted, width) - above[tied]
+    return n_above, n_tied
+
+
+def _bisect(is_before: np.ufunc, values: Floats, start: Ints, wanted: Floats, width: int) -> Ints:
+    """Return the first place, from each ``start``, of a value that is not before the wanted one.
+
+    Each search looks at ``width`` sorted values, one less than a power of two.
+    """
+    place, step = start.copy(), (width + 1) // 2
+    while step:
+        place += step * is_before(values[place + (step - 1)], wanted)
+        step //= 2
+    return place
+
+
+def _n_before(
+    names: Sequence[str], query: Ints, begin: Ints, n_tied: Ints, chunk: _Chunk
+) -> list[int]:
+    """Return how many documents of its tie come before each of ``names``.
+
+    The tie has ``n_tied`` documents from place ``begin`` on in the ranking of its query.
+    """
+    starts = np.cumsum(chunk.sizes) - chunk.sizes
+    is_start = np.zeros(len(chunk.scores) + 1, dtype=bool)
+    is_start[starts] = True
+    order = None
+    if (~is_start[1:-1] & (chunk.scores[1:] > chunk.scores[:-1])).any():
+        order = order_descending(chunk.scores, chunk.sizes) - np.repeat(starts, chunk.sizes)
+    tie = starts[query] + begin
+    is_crowded = np.bincount(tie)[tie] > _FEW
+    in_order: dict[int, list[str]] = {}
+    docs: list[str] = []
+    counts, last = [], -1
+    columns = (query, begin, n_tied, is_crowded)
+    for name, at, first, n, is_sorted in zip(names, *(c.tolist() for c in columns), strict=True):
+        if at != last:
+            last, docs = at, [*chunk.runs[at]]
+            in_order.clear()
+            if order is not None:
+                places = order[starts[at] : starts[at] + len(docs)].tolist()
+                docs = [docs[place] for place in places]
+        # Document ids descend within a tie (trec_eval's rule).
+        if not is_sorted:
+            counts.append(sum(map(name.__lt__, docs[first : first + n])))
+            continue
+        if first not in in_order:
+            in_order[first] = sorted(docs[first : first + n])
+        counts.append(n - bisect_right(in_order[first], name))
+    return counts
+
+
+def _numbers(query: str, scores: Any) -> Mapping[str, float]:
+    """Return the scores of a query as comparable numbers; raise for what is none."""
+    if not all(isinstance(doc, str) for doc in scores):
+        doc = next(doc for doc in scores if not isinstance(doc, str))
+        raise BadInputError(
+            f"rankings: query {query!r}: a document id is not text: {str(doc)[:40]!r}"
+        )
+    numbers = {doc: _number(score) for doc, score in scores.items()}
+    for doc, number in numbers.items():
         if number is None:
             shown = str(scores[doc])[:40]
             raise BadInputError(
                 f"rankings: query {query!r}, document {doc!r}: {shown!r} is no finite number"
             )
-    numbers = cast("Mapping[str, float]", found)
-    return numbers, list(numbers.values())
+    return cast("Mapping[str, float]", numbers)
 
 
 def _number(score: Any) -> float | None:
@@ -199,7 +318,7 @@ def _number(score: Any) -> float | None:
     return number if number is not None and abs(number) <= sys.float_info.max else None
 
 
-Scores = NDArray[np.float64] | NDArray[np.float32]
+Scores = Floats | NDArray[np.float32]
 
 
 def hits_from_table(

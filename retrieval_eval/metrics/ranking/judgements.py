@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.ids import Ids, Ints
-from retrieval_eval.metrics.ranking.table import Table
+from retrieval_eval.metrics.ranking.table import Table, packed
 from retrieval_eval.model.gold import MAX_GRADE
 
 Qrels = Mapping[str, Mapping[str, int]]
+
+_LEAST_PACKED: Final = -32
+"""A byte of MessagePack is a whole number from this one on; lower ones are something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +103,15 @@ class Judgements:
 
 
 def _flat(qrels: Qrels) -> Ints | None:
-    # numpy finds the common type faster than Python tests each grade.
-    flat = list(chain.from_iterable(judged.values() for judged in qrels.values()))
+    """Return the grades of all queries after each other; None where one is no whole number."""
+    flat: list[Any] = []
+    for judged in qrels.values():
+        flat += judged.values()
+    small = packed(flat, np.dtype(np.int8))
+    if small is not None and (small >= _LEAST_PACKED).all():
+        return small.astype(np.int64)
     try:
-        grades = np.array(flat or np.zeros(0, dtype=np.int64))
+        grades = np.array(flat)
     except (ValueError, OverflowError):
         return None
     if grades.dtype != np.int64 or grades.ndim != 1 or np.abs(grades).max(initial=0) > MAX_GRADE:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import Measure
-from retrieval_eval.metrics.ranking.scoring import Floats, Scorer
+from retrieval_eval.metrics.ranking.scoring import Scorer
+from retrieval_eval.metrics.ranking.table import Floats
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Convention = Literal["trec", "trec9"]
+
+_BLOCK: Final = 1 << 12
+_LIMB_BITS: Final = 30
+_LIMBS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class RankingResult:
     @property
     def means(self) -> dict[str, Value]:
         """The exactly summed mean of each measure; n is the number of queries it rests on."""
-        return {name: _mean(scores) for name, scores in self.scores.items()}
+        return _means(self.scores)
 
     @property
     def not_computable(self) -> dict[str, dict[str, int]]:
@@ -117,11 +121,12 @@ class RankingResult:
     def mean_bands(self) -> dict[str, tuple[Value, Value]]:
         """The smallest and largest mean of each measure over all orders of tied documents."""
         low, high = (self._extremes(is_best=is_best) for is_best in (False, True))
-        return {name: (_mean(low[name]), _mean(high[name])) for name in self.scores}
+        lowest, highest = _means(low), _means(high)
+        return {name: (lowest[name], highest[name]) for name in self.scores}
 
     def _extremes(self, *, is_best: bool) -> dict[str, Floats]:
         hits = self._scorer.hits.extreme(is_best=is_best)
-        scorer = Scorer(hits, self._scorer.query, self._scorer.grades)
+        scorer = replace(self._scorer, hits=hits, _shared={})
         return {
             str(measure): np.where(
                 np.isnan(self.scores[str(measure)]), np.nan, scorer.score(measure)
@@ -130,8 +135,34 @@ class RankingResult:
         }
 
 
-def _mean(scores: NDArray[np.float64]) -> Value:
-    present = scores[~np.isnan(scores)].tolist()
-    if not present:
-        return Value.missing("no_computable_values")
-    return Value.of(math.fsum(present) / len(present), len(present))
+def _means(scores: Mapping[str, Floats]) -> dict[str, Value]:
+    """Return the mean of each column without its gaps, of the sum as it is rounded once."""
+    n_queries = max(map(len, scores.values()))
+    n = np.zeros(len(scores), dtype=np.int64)
+    sums = [0] * len(scores)
+    is_exact = np.ones(len(scores), dtype=bool)
+    for start in range(0, n_queries, _BLOCK):
+        rest = np.array([column[start : start + _BLOCK] for column in scores.values()])
+        is_there = ~np.isnan(rest)
+        n += is_there.sum(axis=1)
+        rest[~is_there] = 0
+        # Sums of whole numbers below 2**53 are exact in floating point.
+        for limb in range(_LIMBS):
+            rest *= 1 << _LIMB_BITS
+            whole = np.floor(rest)
+            rest -= whole
+            shift = _LIMB_BITS * (_LIMBS - limb - 1)
+            for row, part in enumerate(whole.sum(axis=1).tolist()):
+                sums[row] += int(part) << shift
+        is_exact &= ~rest.any(axis=1)
+    found = {}
+    for row, (name, column) in enumerate(scores.items()):
+        if not n[row]:
+            found[name] = Value.missing("no_computable_values")
+            continue
+        total = sums[row] / (1 << _LIMB_BITS * _LIMBS)
+        if not is_exact[row]:
+            # A number too small for the limbs.
+            total = math.fsum(column[~np.isnan(column)].tolist())
+        found[name] = Value.of(total / int(n[row]), int(n[row]))
+    return found

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.metrics.ranking.hits import Hits
 from retrieval_eval.metrics.ranking.ids import Ints
-from retrieval_eval.metrics.ranking.measures import Measure
+from retrieval_eval.metrics.ranking.measures import Gain, Measure
+from retrieval_eval.metrics.ranking.table import Floats, sorted_within
 
-Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """Hits and all judgements of the same queries, with what several measures share.
+    """Hits and all judgements of the same queries, with what several ``measures`` share.
 
     ``query`` and ``grades`` are the judgements, found or not. Definitions are those of
     `rank_metrics`, which a test compares with this, but P and F1 of an empty ranking are 0.
@@ -25,22 +30,23 @@ class Scorer:
     hits: Hits
     query: Ints
     grades: Ints
-    _relevant: dict[int, Floats] = field(default_factory=dict)
-    _within: dict[tuple[int, int | None], Floats] = field(default_factory=dict)
-    _ideal: list[Ints] = field(default_factory=list)
+    measures: tuple[Measure, ...]
+    _shared: dict[object, Any] = field(default_factory=dict)
 
-    def score(self, measure: Measure) -> Floats:
-        """Return one number a query, 0 where the measure is not computable."""
+    def score(self, measure: Measure, undefined: float = 0.0) -> Floats:
+        """Return one number a query, ``undefined`` where the measure is not computable."""
         with np.errstate(invalid="ignore", divide="ignore"):
             values = self._defined(measure)
-        values[self.lacks_ground_truth(measure) | self.lacks_retrieved(measure)] = 0.0
+        values[self.lacks_ground_truth(measure)] = undefined
+        if measure.name == "Judged":
+            values[self.lacks_retrieved(measure)] = undefined
         return values
 
     def lacks_ground_truth(self, measure: Measure) -> NDArray[np.bool_]:
         """Return the queries with nothing relevant (for Judged: nothing judged)."""
-        is_judged = measure.name == "Judged"
-        n = self._count(self.query) if is_judged else self.n_relevant(measure.rel)
-        return np.equal(n, 0)
+        if measure.name == "Judged":
+            return np.equal(self._count(self.query), 0)
+        return self._once(("lacks", measure.rel), lambda: np.equal(self.n_relevant(measure.rel), 0))
 
     def lacks_retrieved(self, measure: Measure) -> NDArray[np.bool_]:
         """Return the queries without documents, if the measure is the share of judged documents."""
@@ -48,9 +54,15 @@ class Scorer:
 
     def n_relevant(self, rel: int) -> Floats:
         """Return how many documents of each query have a grade of at least ``rel``."""
-        if rel not in self._relevant:
-            self._relevant[rel] = self._count(self.query[self.grades >= rel])
-        return self._relevant[rel]
+        return self._once(
+            ("relevant", rel), lambda: self._count(self.query[self.grades >= rel]).astype(float)
+        )
+
+    def _once(self, key: object, compute: Callable[[], T]) -> T:
+        if key not in self._shared:
+            self._shared[key] = compute()
+        found: T = self._shared[key]
+        return found
 
     def _defined(self, measure: Measure) -> Floats:
         relevant = self.n_relevant(measure.rel)
@@ -77,58 +89,117 @@ class Scorer:
             case "bpref":
                 return self._bpref(measure.rel) / relevant
             case _:
+                is_within = self.hits.rank <= (measure.cutoff or np.inf)
                 depth = np.minimum(places, self.hits.n_retrieved)
-                return self._count(self.hits.query[self._is_within(measure.cutoff)]) / depth
+                return self._count(self.hits.query[is_within]) / depth
+
+    def _cutoffs(self) -> list[int]:
+        """Return the cut-offs of all measures, each once and in ascending order."""
+        return self._once(
+            "cutoffs", lambda: sorted({m.cutoff for m in self.measures if m.cutoff is not None})
+        )
+
+    def _level(self, measure: Measure) -> int:
+        """Return the place of a cut-off among all, which is the last place where there is none."""
+        cutoffs = self._cutoffs()
+        return len(cutoffs) if measure.cutoff is None else cutoffs.index(measure.cutoff)
+
+    def _levels(self, rank: Ints) -> Ints:
+        """Return the place of the first cut-off that includes each rank."""
+        cutoffs = self._cutoffs()
+        top = min(cutoffs[-1] if cutoffs else 0, int(rank.max(initial=0)))
+        level_of = np.searchsorted(cutoffs, np.arange(top + 2))
+        levels: Ints = level_of[np.minimum(rank, top + 1)]
+        return levels
 
     def _n_hits(self, measure: Measure) -> Floats:
-        key = measure.rel, measure.cutoff
-        if key not in self._within:
-            is_hit = self._is_within(measure.cutoff) & (self.hits.grade >= measure.rel)
-            self._within[key] = self._count(self.hits.query[is_hit])
-        return self._within[key]
+        counts = self._once(("hits", measure.rel), lambda: self._hits_by_level(measure.rel))
+        found: Floats = counts[self._level(measure)]
+        return found
 
-    def _is_within(self, cutoff: int | None) -> NDArray[np.bool_]:
-        return np.less_equal(self.hits.rank, cutoff or np.inf)
+    def _hits_by_level(self, rel: int) -> Floats:
+        """Return how many hits each query has within each cut-off: one row a cut-off."""
+        n_levels, n_queries = len(self._cutoffs()) + 1, len(self.hits.n_retrieved)
+        of = self._relevant_hits(rel)
+        cells = self._levels(of.rank) * n_queries + of.query
+        counts = np.bincount(cells, minlength=n_levels * n_queries).reshape(n_levels, n_queries)
+        return np.cumsum(counts, axis=0).astype(np.float64)
 
-    def _count(self, query: Ints) -> Floats:
-        return np.bincount(query, minlength=len(self.hits.n_retrieved)).astype(np.float64)
+    def _relevant_hits(self, rel: int) -> _Ranked:
+        def compute() -> _Ranked:
+            is_hit = self.hits.grade >= rel
+            return _Ranked(self.hits.query[is_hit], self.hits.rank[is_hit], self.hits.grade[is_hit])
+
+        return self._once(("ranked", rel), compute)
+
+    def _count(self, query: Ints) -> Ints:
+        counts: Ints = np.bincount(query, minlength=len(self.hits.n_retrieved))
+        return counts
 
     def _total(self, query: Ints, weights: Floats) -> Floats:
         return np.bincount(query, weights, minlength=len(self.hits.n_retrieved)).astype(float)
 
-    def _chosen(self, measure: Measure) -> tuple[Ints, Ints]:
-        is_hit = self._is_within(measure.cutoff) & (self.hits.grade >= measure.rel)
-        return self.hits.query[is_hit], self.hits.rank[is_hit]
+    def _within(self, measure: Measure) -> tuple[Ints, Ints]:
+        """Return query and rank of the relevant documents up to the cut-off."""
+        of = self._relevant_hits(measure.rel)
+        if measure.cutoff is None:
+            return of.query, of.rank
+        is_within = of.rank <= measure.cutoff
+        return of.query[is_within], of.rank[is_within]
 
     def _reciprocal_rank(self, measure: Measure) -> Floats:
-        query, rank = self._chosen(measure)
+        query, rank = self._within(measure)
         values = np.zeros(len(self.hits.n_retrieved))
         starts = np.flatnonzero(np.diff(query, prepend=-1))
         values[query[starts]] = 1 / rank[starts]
         return values
 
     def _average_precision(self, measure: Measure) -> Floats:
-        query, rank = self._chosen(measure)
+        query, rank = self._within(measure)
         return self._total(query, (_place_in_run(query) + 1) / rank)
 
     def _ndcg(self, measure: Measure) -> Floats:
-        if not self._ideal:
-            is_gain = self.grades > 0
-            bits = int(self.grades.max(initial=0)).bit_length()
-            top = (1 << bits) - 1
-            # One key sorts faster than two: queries ascend and grades descend.
-            keys = np.sort((self.query[is_gain] << bits) + top - self.grades[is_gain])
-            query = keys >> bits
-            self._ideal.extend((query, _place_in_run(query) + 1, top - (keys & top)))
-        best = self._gain(measure, *self._ideal)
-        return self._gain(measure, self.hits.query, self.hits.rank, self.hits.grade) / best
+        best, found = self._once(
+            ("gains", measure.gain),
+            lambda: [
+                self._gains(measure.gain, of) for of in (self._ideal(), self._relevant_hits(1))
+            ],
+        )
+        level = self._level(measure)
+        values: Floats = found[level] / best[level]
+        return values
 
-    def _gain(self, measure: Measure, query: Ints, rank: Ints, grade: Ints) -> Floats:
-        is_in = (grade > 0) & (rank <= (measure.cutoff or np.inf))
-        gain = grade[is_in].astype(np.float64)
-        if measure.gain == "exp":
-            gain = np.exp2(gain) - 1
-        return self._total(query[is_in], gain / np.log2(rank[is_in] + 1))
+    def _ideal(self) -> _Ranked:
+        """Return all grades above 0 in the best order."""
+
+        def compute() -> _Ranked:
+            is_gain = self.grades > 0
+            query = self.query[is_gain]
+            grade = -sorted_within(self._count(query), -self.grades[is_gain])
+            return _Ranked(query, _place_in_run(query) + 1, grade)
+
+        return self._once("ideal", compute)
+
+    def _gains(self, gain: Gain, of: _Ranked) -> Floats:
+        """Return the discounted gains of each query within each cut-off: one row a cut-off."""
+        gains = (
+            of.grade / _discounts(of.rank)
+            if gain == "linear"
+            else ((np.exp2(of.grade) - 1) / _discounts(of.rank))
+        )
+        n_levels = len(self._cutoffs()) + 1
+        levels = self._levels(of.rank).astype(np.uint16)
+        # Few different numbers of few bits: a stable sort is one pass.
+        order = np.argsort(levels, kind="stable")
+        ends = np.cumsum(np.bincount(levels, minlength=n_levels)).tolist()
+        total = np.zeros(len(self.hits.n_retrieved))
+        rows = []
+        for start, end in pairwise([0, *ends]):
+            part = order[start:end]
+            # One after the other by rank: other cut-offs must not change how a sum is rounded.
+            np.add.at(total, of.query[part], gains[part])
+            rows.append(total.copy())
+        return np.array(rows)
 
     def _bpref(self, rel: int) -> Floats:
         # trec_eval: a negative grade counts as unjudged.
@@ -145,6 +216,23 @@ class Scorer:
         bound = np.minimum(misses, relevant)[of]
         share = np.where(above > 0, np.minimum(above, relevant[of]) / np.maximum(bound, 1), 0.0)
         return self._total(of, 1 - share)
+
+
+class _Ranked(NamedTuple):
+    """Documents of many queries, by query and rank."""
+
+    query: Ints
+    rank: Ints
+    grade: Ints
+
+
+def _discounts(rank: Ints) -> Floats:
+    """Return log2(rank + 1) as the standard library computes it, once a rank."""
+    table = np.zeros(int(rank.max(initial=0)) + 1)
+    seen = np.flatnonzero(np.bincount(rank, minlength=1))
+    table[seen] = [math.log2(place + 1) for place in seen.tolist()]
+    found: Floats = table[rank]
+    return found
 
 
 def _place_in_run(query: Ints) -> Ints:

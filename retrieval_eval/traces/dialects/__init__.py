@@ -298,7 +298,7 @@ def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
     """
     known = _names()
     name = name.strip()[:_LONGEST].removeprefix("functions.")
-    for pattern in _MCP_NAMES:
+    for pattern in _MCP_NAMES if "__" in name or name.startswith("mcp_") else ():
         match = pattern.fullmatch(name)
         if match is None:
             continue
@@ -315,4 +315,6 @@ def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
 
 
 def _snake(name: str) -> str:
+    if name.isidentifier() and (name.islower() or name[1:].islower()):
+        return name.lower()
     return _SEPARATORS.sub("_", _HUMP.sub("_", name)).lower()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.records import LineRange, RawTarget, ToolCall, ToolCategory, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing

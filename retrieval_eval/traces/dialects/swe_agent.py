@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool

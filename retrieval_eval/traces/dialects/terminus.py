@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
+
+from msgspec import Struct
 
 from retrieval_eval.records import Doubt, ToolResult
 from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect, Tool, read_nothing
@@ -25,8 +26,7 @@ _MOST_PLACES: Final = 50
 _LONGEST_LINE: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True, gc=False):
     """What one call typed: the command that it ran, its folder and its share of the screen."""
 
     command: str | None

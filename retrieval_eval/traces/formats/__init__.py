@@ -8,8 +8,9 @@ a :class:`DocumentFormat`, a :class:`FileFormat` or a :class:`StoreFormat`.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BytesIO
 from itertools import chain, islice
@@ -17,8 +18,11 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeVar
 
+from msgspec.structs import replace
+
 from retrieval_eval.io.files import (
     HEAD_BYTES,
+    NOT_UTF8,
     Line,
     content_kind,
     decode,
@@ -314,10 +318,9 @@ def _read_packed(path: Path, trial_dir: Path) -> Reading | Unreadable:
     if kind in _NO_JSON or "file" in kind or "database" in kind:
         return _unknown(name, f"{kind} that is packed")
     if kind not in ("JSON lines", "text"):
-        try:
-            value, problem = decode(data.decode("utf-8-sig"))
-        except UnicodeDecodeError:
-            return Unreadable(f"{name}: not UTF-8")
+        value, problem = decode(data.removeprefix(BOM_UTF8))
+        if problem == NOT_UTF8:
+            return Unreadable(f"{name}: {NOT_UTF8}")
         if problem is None:
             return read_document(value, name)
     return read_lines(json_lines(BytesIO(data), name), name)

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
@@ -309,8 +312,7 @@ def _calls(
     return calls
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True, gc=False):
     call_id: str | None
     text: str
     has_content: bool

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects.claude_code import opens_with_exit_status

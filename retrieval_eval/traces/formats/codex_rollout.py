@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
@@ -37,8 +40,7 @@ _TEXTS = ("formatted_output", "aggregated_output", "stdout", "stderr")
 """Where an event holds the output of a command: as the agent saw it, or else as it was printed."""
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     """What an event reports of a call: its text, and how many outputs may still hold it."""
 
     call_id: str

@@ -9,8 +9,10 @@ the session is not stated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult

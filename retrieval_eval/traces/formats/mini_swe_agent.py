@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult

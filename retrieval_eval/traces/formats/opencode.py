@@ -8,8 +8,10 @@ database holds. Its newest form keeps whole messages in one table, with their ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.sqlite import Database, Row

@@ -12,8 +12,11 @@ The contents of calls are opt-in: without them a call is known by its name and h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
@@ -55,8 +58,7 @@ _VERSIONS: Final = ("agent.version", "gen_ai.agent.version")
 _SESSIONS: Final = ("session.id", "gen_ai.conversation.id")
 
 
-@dataclass(slots=True)
-class _Span:
+class _Span(Struct):
     """One span with its attributes, flat: the names of nested ones are joined with dots."""
 
     identity: str

@@ -8,8 +8,10 @@ written as an object in a text. Steps have no times and no ids.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult

@@ -5,8 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import Access, Doubt, LineRange, RawTarget, ToolCategory
 
@@ -36,8 +38,7 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 _STRENGTH: Final[dict[Access, int]] = {"listed": 0, "matched": 1, "opened": 2, "written": 3}
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True, gc=False):
     """A successful tool call as a parser sees it.
 
     ``text`` is free of harness decorations and of JSON wrapping; ``value`` is what the result holds
@@ -53,8 +54,7 @@ class Seen:
     is_truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, gc=False):
     """The files a parser found in a result; ``category`` replaces the tool's when not None."""
 
     targets: tuple[RawTarget, ...] = ()
@@ -129,8 +129,8 @@ def is_file_path(text: str) -> bool:
         0 < len(text) <= _LONGEST_PATH
         and not text.isspace()
         and not text.endswith(("/", "\\"))
-        and _UNPRINTABLE.search(text) is None
-        and text.rsplit("/", 1)[-1] not in {".", ".."}
+        and (text.isprintable() or _UNPRINTABLE.search(text) is None)
+        and not (text[-1] == "." and text.rsplit("/", 1)[-1] in {".", ".."})
     )
 
 
@@ -160,13 +160,18 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
     >>> merged_ranges([(5, 9), (1, 2), (3, 3), (8, 12)])
     ((1, 3), (5, 12))
     """
+    ordered = sorted(ranges)
+    if len(ordered) < 2:
+        return tuple(ordered) or None
     merged: list[LineRange] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged) or None
+    first, last = ordered[0]
+    for start, end in ordered:
+        if start > last + 1:
+            merged.append((first, last))
+            first, last = start, end
+        elif end > last:
+            last = end
+    return (*merged, (first, last))
 
 
 def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
@@ -178,11 +183,16 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     first: dict[_Identity, RawTarget] = {}
     ranges: dict[_Identity, list[LineRange]] = {}
     for target in targets:
-        if not is_file_path(target.path) or not is_file_path(target.repository or "-"):
+        if not is_file_path(target.path):
+            continue
+        if target.repository is not None and not is_file_path(target.repository or "-"):
             continue
         key = (target.path, target.repository, target.doubt)
-        ranges.setdefault(key, []).extend(target.lines or ())
         known = first.setdefault(key, target)
+        if target.lines is not None:
+            ranges.setdefault(key, []).extend(target.lines)
+        if known is target:
+            continue
         stronger = _STRENGTH[target.access] > _STRENGTH[known.access]
         if stronger or (target.is_whole and not known.is_whole):
             access = target.access if stronger else known.access
@@ -190,7 +200,7 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     certain = {key[:2]: t for key, t in first.items() if t.doubt is None}
     return tuple(
         target
-        if (lines := merged_ranges(ranges[key])) == target.lines
+        if (lines := merged_ranges(ranges.get(key, ()))) == target.lines
         else replace(target, lines=lines)
         for key, target in first.items()
         if target.doubt is None or not _is_covered(target, certain.get(key[:2]))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
@@ -37,8 +39,7 @@ _MOST_SPLITS: Final = 8
 _Split = tuple[str, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class GrepLines:
+class GrepLines(Struct, frozen=True, gc=False):
     """The files and ranges in a block of lines.
 
     ``files`` maps each printed path to the ranges shown, empty where lines carry no numbers.

@@ -11,8 +11,10 @@ import posixpath
 import re
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.base import (
@@ -143,8 +145,7 @@ def _editor_arguments(tree: ast.Module) -> dict[str, object] | None:
     return found if all(isinstance(key, str) for key in found) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
+class _Value(Struct, frozen=True, gc=False):
     """What an expression holds: a path, an opened file, or content of files.
 
     ``is_plain``: nothing but the content; ``is_cut``: possibly a part of it only.
@@ -156,8 +157,7 @@ class _Value:
     is_cut: bool = False
 
 
-@dataclass(slots=True)
-class _Cell:
+class _Cell(Struct):
     values: dict[str, _Value] = field(default_factory=dict)
     shown: list[_Value] = field(default_factory=list)
     written: set[str] = field(default_factory=set)

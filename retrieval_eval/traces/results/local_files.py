@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.records import Doubt, LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from retrieval_eval.paths import diff_path
 from retrieval_eval.records import Access, LineRange, RawTarget, ToolCategory

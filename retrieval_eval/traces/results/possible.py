@@ -8,8 +8,9 @@ call whose result the trace lost or cut.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.records import Access, Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (

@@ -5,9 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.prose import looks_like_file
@@ -30,8 +32,7 @@ _LONGEST: Final = 4096
 _DEEPEST: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True, gc=False):
     """Where the content of a path came from.
 
     ``name`` is a pattern that the names of the copied files fit, where they were not all copied.

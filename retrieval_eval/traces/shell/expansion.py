@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct, field
 
 from retrieval_eval.traces.shell.steps import Arg, Part, Step, resolve
 from retrieval_eval.traces.shell.syntax import Piece, Sequence, Word
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True, gc=False):
     """A value that cannot be known from the command alone.
 
     ``pattern`` is the file-name pattern it must fit, ``captured`` the steps that printed it.
@@ -28,8 +28,7 @@ class Unknown:
 Value = str | tuple[str, ...] | Unknown
 
 
-@dataclass(slots=True)
-class Environment:
+class Environment(Struct):
     """What a command sees.
 
     ``cwd`` is empty for the start folder while that is unknown, and None once it
@@ -91,8 +90,7 @@ _OVERFLOW: Final = 2**63
 Substitute = Callable[[Sequence], tuple[Part, tuple[Step, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Atom:
+class _Atom(Struct, frozen=True, gc=False):
     text: Part
     is_glob: bool = False
     captured: tuple[Step, ...] = ()
@@ -104,13 +102,33 @@ def expand_words(
     """Return the arguments that ``words`` expand to, field splitting included."""
     found: list[Arg] = []
     for word in words:
+        literal = _literal(word)
+        if literal is not None:
+            found.append(literal)
+            continue
         for plain in _braces(word):
             found += [_arg(atoms) for atoms in _fields(plain, environment, substitute)]
     return found
 
 
+def _literal(word: Word) -> Arg | None:
+    """Return a word of one text without braces, which needs no expansion; None for any other."""
+    if len(word) != 1 or word[0].kind != "text":
+        return None
+    (piece,) = word
+    text = piece.text
+    if piece.is_quoted:
+        return Arg((text,))
+    if "{" in text:
+        return None
+    return Arg((text,), text if _has_wildcard(text) else None)
+
+
 def expand_word(word: Word, environment: Environment, substitute: Substitute) -> Arg:
     """Return the one argument of a word that is not split (a redirect, an assignment)."""
+    literal = _literal(word)
+    if literal is not None:
+        return literal
     atoms = [a for piece in word for a in _atoms(piece, environment, substitute)]
     return _arg(atoms)
 
@@ -126,7 +144,8 @@ def _arg(atoms: list[_Atom]) -> Arg:
 
 
 def _has_wildcard(text: str) -> bool:
-    return "*" in text or "?" in text or ("[" in text and "]" in text)
+    """Return whether a bare text is a pattern; brackets alone are part of a name: ``[id]/a.ts``."""
+    return "*" in text or "?" in text
 
 
 def _escape(text: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.expansion import (
     Environment,
@@ -50,8 +52,7 @@ MAX_CALLS: Final = 8
 """Depth of nested scripts (functions, ``bash -c``, substitutions) that is followed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True, gc=False):
     """What the surroundings of a command do to it."""
 
     is_conditional: bool = False

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.payload import parsed
@@ -30,8 +32,7 @@ _BINARY: Final = re.compile(r"[Bb]inary file\b.*\bmatches")
 _FETCH_FAILED: Final = re.compile(r"[45]\d\d: |curl: \(\d+\)|\S{0,30}ERROR [45]\d\d: ")
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True, gc=False):
     """The targets of one plan; with a ``reason`` it is opaque and they are only possible."""
 
     targets: tuple[RawTarget, ...] = ()
@@ -296,8 +297,7 @@ MAX_COMPARISONS: Final = 1_000_000
 """Lines times commands that are compared in one segment; lines beyond it are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True, gc=False):
     """The lines a plan may have printed.
 
     ``is_sole`` is true when no other command printed into them, ``is_certain`` when the command is
@@ -352,9 +352,10 @@ def shared_evidence(
         if planned is not None and planned.prints and not _has_failed(planned, output):
             printers[id(segment)].append(planned)
             counts[id(segment)].append((step, _count(step, planned, output)))
-    kinds = {key: Counter(_kind(planned) for planned in group) for key, group in printers.items()}
-    one_file = {key: _show_one_file(group) for key, group in printers.items()}
-    contested = {key: _contested(group, lines_of[key]) for key, group in printers.items()}
+    shared = {key: group for key, group in printers.items() if len(group) > 1}
+    kinds = {key: Counter(map(_kind, group)) for key, group in shared.items()}
+    one_file = {key: _show_one_file(group) for key, group in shared.items()}
+    contested = {key: _contested(group, lines_of[key]) for key, group in shared.items()}
     crowded = {key: _is_crowded(group, lines_of[key], output) for key, group in printers.items()}
     own: dict[int, list[str]] = {}
     surplus: dict[int, bool] = {}
@@ -375,9 +376,7 @@ def shared_evidence(
                 is_alone or one_file.get(id(segment), False),
                 not step.is_conditional and not (is_error and segment.is_cut),
                 len(lines) if is_exact else None,
-                frozenset()
-                if id(step) in own
-                else _rivals(kinds.get(id(segment), Counter()), planned),
+                frozenset() if id(step) in own else _rivals(group, kinds.get(id(segment)), planned),
                 contested.get(id(segment), frozenset()),
                 surplus.get(id(step), False) or id(step) in own,
                 step.is_background,
@@ -523,8 +522,12 @@ def _has_failed(planned: Plans, output: Output) -> bool:
     return all(output.failed(operand.written, plan.cwd) for operand in plan.files)
 
 
-def _rivals(kinds: Counter[str], planned: Plans | None) -> frozenset[str]:
+def _rivals(
+    group: Sequence[Plans], kinds: Counter[str] | None, planned: Plans | None
+) -> frozenset[str]:
     own = _kind(planned) if planned is not None and planned.prints else None
+    if kinds is None:
+        return frozenset(kind for kind in map(_kind, group) if kind != own)
     return frozenset(kind for kind, count in kinds.items() if count > (kind == own))
 
 

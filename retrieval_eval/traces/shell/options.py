@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from retrieval_eval.traces.shell.steps import Arg, literal
 
@@ -12,8 +12,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(slots=True)
-class Options:
+class Options(Struct):
     """Options by name without dashes (a flag has an empty list) and the operands."""
 
     values: dict[str, list[Arg]] = field(default_factory=dict)

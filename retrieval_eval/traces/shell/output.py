@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct, field
 
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell.steps import Marker, Step, resolve
@@ -53,8 +54,7 @@ _FIRST_OF_NOTES = frozenset("S[.<OCP")
 _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too large \(.*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True, gc=False):
     """The lines of an output.
 
     ``errors`` are the names and phrases that error messages mention. ``is_cut`` says that the
@@ -93,7 +93,7 @@ def is_error_line(line: str, *, has_failed: bool = False) -> bool:
     """
     if len(line) > _MAX_ERROR_LINE or line[:1] in " \t#":
         return False
-    if ":" not in line:
+    if ": " not in line:
         return _NOT_REACHED.match(line) is not None
     if _IN_ANY_LANGUAGE.match(line) and not line.endswith("binary file matches"):
         return True
@@ -120,6 +120,12 @@ _NOT_REACHED = re.compile(
     r"|\S{1,200}: Permission denied \("
 )
 """What programs print that did not reach the place where a command was to run."""
+
+_UNREACHED_HINTS = (
+    "daemon", "No such container", "OCI runtime", "is not running", "Error from server",
+    "unable to upgrade", "ssh: ", "Host key", "Permission denied",
+)  # fmt: skip
+"""Parts of these messages; output without any of them holds none."""
 
 _LEAD = re.compile(
     r"(?:/\S*/)?(?:ba|z|da)?sh: |[\w./+-]+: (?!\s)|fatal: |error: |[\w.]*Error: |find: "
@@ -171,8 +177,13 @@ def _parted(lines: list[str], has_failed: bool) -> tuple[tuple[str, ...], frozen
     """Return the lines that are no error messages, and what those messages are about."""
     kept: list[str] = []
     errors: set[str] = set()
+    text = "\n".join(lines)
+    may_be_unreached = any(hint in text for hint in _UNREACHED_HINTS)
+    if not may_be_unreached and ": " not in text:
+        return tuple(lines), frozenset()
     for line in lines:
-        if is_error_line(line, has_failed=has_failed):
+        may_be_error = may_be_unreached or ": " in line
+        if may_be_error and is_error_line(line, has_failed=has_failed):
             errors.update(_names(line))
         else:
             kept.append(line)
@@ -197,8 +208,7 @@ def _names(line: str) -> list[str]:
 BLANK = Marker(("",))
 
 
-@dataclass(slots=True)
-class Segment:
+class Segment(Struct):
     """Lines shared by the steps numbered in ``members``.
 
     ``noise`` are marker lines that could not be placed, and ``is_cut`` says that the lines may be

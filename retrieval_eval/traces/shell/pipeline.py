@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
@@ -30,8 +32,7 @@ _SILENT: Final = words(
 _SHELLS: Final = frozenset(["bash", "sh", "zsh", "while", "for", "{", "("])
 
 
-@dataclass(frozen=True, slots=True)
-class Plans:
+class Plans(Struct, frozen=True, gc=False):
     """``shown`` is what the pipeline prints; ``writes`` happen whatever it prints.
 
     ``prints`` is false when nothing of it can be in the output.
@@ -72,10 +73,12 @@ def _is_silent(stages: tuple[Invocation, ...]) -> bool:
 
 
 def _is_quiet_download(stage: Invocation) -> bool:
+    if stage.program not in ("curl", "wget"):
+        return False
     flags = scan(stage.args, "oHXdAuebmwT")
     if stage.program == "curl":
         return flags.has("s", "silent") and flags.has("o", "O", "output", "remote-name")
-    return stage.program == "wget" and flags.has("q", "quiet") and not flags.has("O")
+    return flags.has("q", "quiet") and not flags.has("O")
 
 
 def _next(

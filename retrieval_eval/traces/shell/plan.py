@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from retrieval_eval.records import Access, ToolCategory
 from retrieval_eval.traces.results.prose import path_texts
@@ -41,8 +42,7 @@ Style = Literal[
 """The grammar of lines that name files; see :mod:`~.naming`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True, gc=False):
     """A file argument. ``written`` is how programs print it; a feed is many names."""
 
     written: str
@@ -92,8 +92,7 @@ def _under_pattern(pattern: str, path: str) -> bool:
     return len(parts) > depth and fits(pattern, "/".join(parts[:depth]))
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True, gc=False):
     """One pipeline's access: which files, in which way, and what would prove it.
 
     ``spans`` are the lines of each file that are shown (see :mod:`~.spans`), None when they

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
@@ -323,8 +325,7 @@ def _doubted(verdict: Verdict, doubt: Doubt) -> Verdict:
 # The records of an analysed shell call.
 
 
-@dataclass(frozen=True, slots=True)
-class ShellEvent:
+class ShellEvent(Struct, frozen=True, gc=False):
     """One command inside a shell call that touched files.
 
     ``category`` is ``file_read``, ``file_search``, ``code_search``, ``commit_search`` or
@@ -349,8 +350,7 @@ _ANY_FILE: Final = ShellEvent(
 """The event of a script that was not followed and printed something."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellAnalysis:
+class ShellAnalysis(Struct, frozen=True, gc=False):
     """The events of one shell call in order of execution.
 
     ``opaque`` has one reason for each command that may have touched files and could not be
@@ -360,4 +360,4 @@ class ShellAnalysis:
 
     events: tuple[ShellEvent, ...] = ()
     opaque: tuple[str, ...] = ()
-    places: tuple[Place, ...] = field(default=(), compare=False)
+    places: tuple[Place, ...] = ()

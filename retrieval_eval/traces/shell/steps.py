@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Part = str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Arg:
+class Arg(Struct, frozen=True, gc=False):
     """One expanded word.
 
     ``parts`` are the known texts with None for each unknown stretch. ``pattern`` is the word as a
@@ -48,8 +49,7 @@ def literal(text: str) -> Arg:
     return Arg((text,))
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True, gc=False):
     """A simple command with all that is known about its surroundings.
 
     ``stdin`` is a file given with ``<``, ``script`` the text of a here-document. ``is_shown`` is
@@ -84,8 +84,7 @@ class Invocation:
         return replace(self, program=posixpath.basename(name or ""), args=tail[1:])
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(Struct, frozen=True, gc=False):
     """A line that ``echo`` printed; ``ends_line`` is false when more text follows on it."""
 
     parts: tuple[Part, ...]
@@ -97,8 +96,7 @@ class Marker:
         return "".join(p or "" for p in self.parts) if None not in self.parts else None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True, gc=False):
     """A pipeline, a marker line, or something that could not be followed (``reason``).
 
     ``is_conditional`` is true when it may not have run, so that only its own output can prove

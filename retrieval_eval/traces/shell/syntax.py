@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node as TreeNode
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 PieceKind = Literal["text", "variable", "command", "process", "arithmetic", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True, gc=False):
     """A part of a word.
 
     ``text`` is literal text, a variable's name, or an arithmetic expression. ``operator`` and
@@ -38,8 +39,7 @@ class Piece:
 Word = tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True, gc=False):
     """``name=word`` or ``name=(word word)``; ``is_append`` for ``+=``."""
 
     name: str
@@ -48,8 +48,7 @@ class Assignment:
     is_append: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(Struct, frozen=True, gc=False):
     """``descriptor operator target``; a here-document or here-string has ``body`` instead."""
 
     operator: str
@@ -58,8 +57,7 @@ class Redirect:
     body: Word | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True, gc=False):
     """A simple command: assignments and the words after them."""
 
     words: tuple[Word, ...] = ()
@@ -67,8 +65,7 @@ class Command:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True, gc=False):
     """``{ …; }`` or ``( … )``."""
 
     body: Sequence
@@ -76,8 +73,7 @@ class Group:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+class For(Struct, frozen=True, gc=False):
     """``for name in words; do body; done``."""
 
     name: str
@@ -86,8 +82,7 @@ class For:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class While:
+class While(Struct, frozen=True, gc=False):
     """``while condition; do body; done`` and every other loop without a list of words."""
 
     condition: Sequence
@@ -95,8 +90,7 @@ class While:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True, gc=False):
     """``if`` or ``case``: a condition that always runs and arms of which at most one does."""
 
     condition: Sequence
@@ -104,8 +98,7 @@ class Branch:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True, gc=False):
     """``name() { body; }``."""
 
     name: str
@@ -113,8 +106,7 @@ class Function:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unparsed:
+class Unparsed(Struct, frozen=True, gc=False):
     """Text that is not valid syntax."""
 
     text: str
@@ -124,8 +116,7 @@ class Unparsed:
 Node = Command | Group | For | While | Branch | Function | Unparsed
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True, gc=False):
     """One pipeline of a sequence; ``operator`` (``;``, ``&&``, ``||``) joins it to the last.
 
     ``is_background`` marks one that the shell does not wait for (``&``).
@@ -136,8 +127,7 @@ class Item:
     is_background: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Struct, frozen=True, gc=False):
     """Pipelines in the order they are written."""
 
     items: tuple[Item, ...] = ()
@@ -194,8 +184,20 @@ def text_of(node: TreeNode) -> str:
 
 
 def read_word(node: TreeNode, read_script: ScriptReader) -> Word:
-    """Return the pieces of one word; ``read_script`` reads the body of a substitution."""
-    return tuple(_pieces(node, read_script))
+    """Return the pieces of one word; ``read_script`` reads the body of a substitution.
+
+    Text that the grammar divides, at a bracket or a brace, is one piece: ``[ab]`` is one pattern.
+    """
+    pieces: list[Piece] = []
+    for piece in _pieces(node, read_script):
+        if pieces and _is_bare(piece) and _is_bare(pieces[-1]):
+            piece = Piece("text", pieces.pop().text + piece.text)
+        pieces.append(piece)
+    return tuple(pieces)
+
+
+def _is_bare(piece: Piece) -> bool:
+    return piece.kind == "text" and not piece.is_quoted
 
 
 def _pieces(node: TreeNode, read_script: ScriptReader) -> Iterator[Piece]:
@@ -220,28 +222,41 @@ def _pieces(node: TreeNode, read_script: ScriptReader) -> Iterator[Piece]:
         yield _read_expansion(node, read_script, is_quoted=False)
 
 
-def quoted_pieces(node: TreeNode, read_script: ScriptReader, strip: int) -> Iterator[Piece]:
-    """Yield the pieces of a double-quoted string or here-document.
+def quoted_pieces(node: TreeNode, read_script: ScriptReader, strip: int) -> list[Piece]:
+    """Return the pieces of a double-quoted string or here-document.
 
-    The parser leaves out some white space next to expansions, so the text between the children
-    is taken from the source. ``strip`` is the length of the quotes on either side.
+    The parser leaves out some white space next to expansions, or makes it a part of them, so the
+    text between the children is taken from the source. ``strip`` is the length of the quotes on
+    either side.
     """
     source = node.text or b""
     start = node.start_byte
     position = strip
-    yield Piece("text", "", is_quoted=True)
+    pieces: list[Piece] = []
     for child in node.named_children:
         if child.type in ("string_content", "heredoc_content"):
             continue
-        yield _double_quoted(source[position : child.start_byte - start])
-        yield _read_expansion(child, read_script, is_quoted=True)
+        raw = child.text or b""
+        at = child.start_byte - start + len(raw) - len(raw.lstrip())
+        pieces.append(_double_quoted(from_plain(source[position:at])))
+        pieces.append(_read_expansion(child, read_script, is_quoted=True))
         position = child.end_byte - start
-    yield _double_quoted(source[position : len(source) - strip])
+    pieces.append(_double_quoted(from_plain(source[position : len(source) - strip])))
+    return _without_empty(pieces)
 
 
-def _double_quoted(raw: bytes) -> Piece:
-    text = re.sub(r'\\(["$`\\])', r"\1", from_plain(raw)).replace("\\\n", "")
+_ESCAPED_IN_STRING: Final = re.compile(r'\\(["$`\\]|\n)')
+
+
+def _double_quoted(text: str) -> Piece:
+    if "\\" in text:
+        text = _ESCAPED_IN_STRING.sub(lambda found: found[1].strip("\n"), text)
     return Piece("text", text, is_quoted=True)
+
+
+def _without_empty(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces of a quoted text that are not empty; of an empty one, one piece."""
+    return [piece for piece in pieces if piece.text or piece.kind != "text"] or pieces[:1]
 
 
 def _unescape(text: str) -> Iterator[Piece]:
@@ -256,21 +271,24 @@ def _unescape(text: str) -> Iterator[Piece]:
 
 
 def _read_expansion(node: TreeNode, read_script: ScriptReader, *, is_quoted: bool) -> Piece:
-    if node.type == "simple_expansion":
-        return Piece("variable", text_of(node)[1:], is_quoted=is_quoted)
-    if node.type == "expansion":
-        return _parameter(text_of(node)[2:-1], is_quoted=is_quoted)
     if node.type == "command_substitution":
         return Piece("command", script=read_script(node), is_quoted=is_quoted)
     if node.type == "process_substitution":
         return Piece("process", script=read_script(node), is_quoted=is_quoted)
+    text = text_of(node).lstrip() if is_quoted else text_of(node)
+    if node.type == "simple_expansion":
+        is_name = _NAME_OF_VARIABLE.fullmatch(text, 1) is not None
+        return Piece("variable" if is_name else "text", text[is_name:], is_quoted=is_quoted)
+    if node.type == "expansion":
+        return _parameter(text[2:-1], is_quoted=is_quoted)
     if node.type == "arithmetic_expansion":
-        return Piece("arithmetic", text_of(node)[3:-2], is_quoted=is_quoted)
+        return Piece("arithmetic", text[3:-2], is_quoted=is_quoted)
     if node.type == "brace_expression" or not node.is_named:
-        return Piece("text", text_of(node))
+        return Piece("text", text)
     return _UNKNOWN
 
 
+_NAME_OF_VARIABLE: Final = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?!$-]")
 _PARAMETER = re.compile(r"(\w+|[@*#?!$-])(\[[@*]\])?(:?[-=+?]|%%?|##?)?(.*)", re.DOTALL)
 
 
@@ -322,14 +340,8 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-def parse(command: str) -> Sequence:
-    """Return the syntax of ``command``; what is not bash becomes :class:`~.syntax.Unparsed`.
-
-    Examples
-    --------
-    >>> [len(item.stages) for item in parse("cd x && cat y 2>/dev/null | head").items]
-    [1, 2]
-    """
+def parse_with_grammar(command: str) -> Sequence:
+    """Return the syntax of ``command`` as the grammar has it; see :func:`parse`."""
     source = to_plain(command.replace("\r\n", "\n"))
     for _ in range(_MOST_PARSES):
         root = _parser().parse(source).root_node
@@ -465,6 +477,7 @@ def _piped(left: list[Item], right: list[Item]) -> list[Item]:
 def _redirected(node: TreeNode, depth: int) -> list[Item]:
     items: list[Item] = []
     redirects: list[Redirect] = []
+    behind: list[Word] = []
     after: list[Item] = []
     broken: list[TreeNode] = []
     for child in node.named_children:
@@ -474,6 +487,7 @@ def _redirected(node: TreeNode, depth: int) -> list[Item]:
             broken += [c for c in child.named_children if _is_broken(c)]
         elif child.type in _REDIRECTS:
             redirects.append(_redirect(child, depth))
+            behind += _behind_target(child, depth)
         elif child.type == "ERROR":
             items.append(Item((Unparsed(text_of(child)),)))
         else:
@@ -483,6 +497,8 @@ def _redirected(node: TreeNode, depth: int) -> list[Item]:
     last = items[-1]
     stage = last.stages[-1]
     stage = replace(stage, redirects=stage.redirects + tuple(redirects))
+    if behind and isinstance(stage, Command):
+        stage = replace(stage, words=stage.words + tuple(behind))
     items[-1] = replace(last, stages=(*last.stages[:-1], stage))
     unparsed = [Item((Unparsed(text_of(child)),)) for child in broken]
     if after and after[0].operator == "|":
@@ -538,6 +554,14 @@ def _redirect(node: TreeNode, depth: int) -> Redirect:
     if node.type == "herestring_redirect":
         return Redirect("<<<", body=target)
     return Redirect(operator, target, descriptor)
+
+
+def _behind_target(node: TreeNode, depth: int) -> list[Word]:
+    """Return the words behind the target of a redirect, which the grammar takes for targets."""
+    if node.type != "file_redirect" or node.named_child_count < 2:
+        return []
+    found = [child for child in node.named_children if child.type != "file_descriptor"]
+    return [_word(child, depth) for child in found[1:]]
 
 
 def _word(node: TreeNode, depth: int) -> Word:
@@ -599,6 +623,7 @@ def _command(node: TreeNode, depth: int) -> Command | Unparsed:
             assignments.append(_assignment(child, depth))
         elif child.type in _REDIRECTS:
             redirects.append(_redirect(child, depth))
+            words += _behind_target(child, depth)
         else:
             words.append(_word(child, depth))
     if len(redirects) == 1 and redirects[0].operator == "<<<" and words == [_CAT]:
@@ -647,3 +672,186 @@ def _branch(node: TreeNode, depth: int) -> Branch:
             own.append(child)
     arms.insert(0, Sequence(tuple(_body(own, depth + 1))))
     return Branch(Sequence(tuple(_body(conditions, depth + 1))), tuple(arms))
+
+
+# --------------------------------------------------------------------------------------------------
+# Plain scripts: simple commands, pipelines and lists, read without the grammar.
+#
+# Most commands of agents consist of words, quotes, simple expansions and redirects, joined by
+# pipes, ``&&``, ``;`` and line breaks. These are read here, in a fifth of the time, to the same
+# records as through the grammar. All else is left to the grammar: compound commands, substitutions,
+# here-documents, declarations, arrays, and what is no valid syntax.
+
+_EXPANSION: Final = r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|\d(?!\d)|[?#@*!$])"
+_TOKEN: Final = re.compile(
+    rf"""
+      (?P<blank>[ \t]+(?:\\\n[ \t]*)*)
+    | (?P<redirect>\d*(?:>>|>\||>&(?!-)|<(?![<&>(])|>(?!\())|&>>?)
+    | (?P<comment>\#[^\n]*)
+    | (?P<word>[^\x00-\x20\x7f;|&()<>"'`\\$]+)
+    | (?P<operator>\n|&&|\|\|?(?!&)|;(?!;)|&)
+    | (?P<literal>'[^']*')
+    | (?P<string>"(?:[^"\\$`]++|\\.|{_EXPANSION}|\$(?=[ ./:;,|)"]))*+")
+    | (?P<escape>\\[^\n])
+    | (?P<expansion>{_EXPANSION})
+    """,
+    re.ASCII | re.DOTALL | re.VERBOSE,
+)
+_IN_STRING: Final = re.compile(rf"\\.|({_EXPANSION})", re.ASCII | re.DOTALL)
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
+_NOT_SIMPLE: Final = frozenset(
+    {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac"}
+    | {"in", "function", "select", "coproc", "time", "declare", "typeset", "export", "readonly"}
+    | {"local", "unset", "unsetenv"}
+)
+"""Words that begin something other than a simple command."""
+
+
+class _Reader:
+    """A plain script that is being read: what is complete, and what the next tokens add to."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.stages: list[Node] = []
+        self.words: list[Word] = []
+        self.assignments: list[Assignment] = []
+        self.redirects: list[Redirect] = []
+        self.word: list[Piece] = []
+        self.opened: tuple[str, str] | None = None
+        self.operator = ";"
+        self.n_before = 0
+
+    @property
+    def is_between(self) -> bool:
+        """Whether no command has begun."""
+        return not (self.word or self.words or self.opened or self.redirects or self.assignments)
+
+    def take(self, kind: str, written: str) -> bool:
+        """Add a token; False where the script is not plain."""
+        if kind == "word":
+            self.word.append(Piece("text", written))
+        elif kind == "blank":
+            return self.end_word()
+        elif kind == "string":
+            self.word += _string(written[1:-1])
+        elif kind == "literal":
+            self.word.append(Piece("text", written[1:-1], is_quoted=True))
+        elif kind == "operator":
+            return self.end_pipeline(written)
+        elif kind == "redirect":
+            return self.open_redirect(written)
+        elif kind == "expansion":
+            self.word.append(Piece("variable", _name(written)))
+        elif kind == "escape":
+            self.word.append(Piece("text", written[1], is_quoted=True))
+        else:
+            return not self.word
+        return True
+
+    def open_redirect(self, written: str) -> bool:
+        """Begin a redirect; False where a word or another redirect has no end."""
+        operator = written.lstrip("0123456789")
+        descriptor = written[: len(written) - len(operator)]
+        if (self.word and descriptor) or not self.end_word() or self.opened is not None:
+            return False
+        self.opened = descriptor, operator
+        return True
+
+    def end_word(self) -> bool:
+        """End a word; False where its command is not simple."""
+        if not self.word:
+            return True
+        word, self.word = tuple(self.word), []
+        if self.opened is not None:
+            descriptor, operator = self.opened
+            self.redirects.append(Redirect(operator, word, descriptor))
+            self.opened = None
+            return True
+        first = word[0].text
+        if self.words or word[0].is_quoted or word[0].kind != "text":
+            self.words.append(word)
+            return True
+        if first[0] in "[]{}!" or (first in _NOT_SIMPLE and len(word) == 1):
+            return False
+        found = _ASSIGNMENT.match(first) if "=" in first else None
+        if found is None:
+            self.words.append(word)
+            return "[" not in first
+        rest = first[found.end() :]
+        value = (Piece("text", rest), *word[1:]) if rest else word[1:]
+        self.assignments.append(Assignment(found[1], (value,), is_append=bool(found[2])))
+        return True
+
+    def end_command(self) -> bool:
+        """End a command of a pipeline; False where there is none."""
+        if not self.end_word() or self.opened is not None or self.is_between:
+            return False
+        words, assignments, redirects = self.words, self.assignments, self.redirects
+        self.stages.append(Command(tuple(words), tuple(assignments), tuple(redirects)))
+        self.words, self.assignments, self.redirects = [], [], []
+        return True
+
+    def end_pipeline(self, operator: str) -> bool:
+        """End a pipeline that ``operator`` follows; False where a command is missing."""
+        if operator == "\n" and self.is_between:
+            return True
+        if not self.end_command():
+            return False
+        if operator == "|":
+            return True
+        self.items.append(Item(tuple(self.stages), self.operator))
+        self.stages = []
+        self.operator = operator if operator in ("&&", "||") else ";"
+        if operator == "&":
+            latest = self.items[self.n_before :]
+            self.items[self.n_before :] = [replace(i, is_background=True) for i in latest]
+        if self.operator == ";":
+            self.n_before = len(self.items)
+        return True
+
+
+def plain_script(command: str) -> Sequence | None:
+    """Return the syntax of a plain script, None for any other text; see :func:`parse`."""
+    text = command.replace("\r\n", "\n")
+    reader = _Reader()
+    position, end = 0, len(text)
+    while position < end:
+        token = _TOKEN.match(text, position)
+        if token is None or not reader.take(token.lastgroup or "", token[0]):
+            return None
+        position = token.end()
+    if not reader.is_between and not reader.end_pipeline(";"):
+        return None
+    is_whole = not reader.stages and reader.operator == ";"
+    return Sequence(tuple(reader.items)) if is_whole else None
+
+
+def _name(expansion: str) -> str:
+    return expansion[2:-1] if expansion[1] == "{" else expansion[1:]
+
+
+def _string(body: str) -> list[Piece]:
+    """Return the pieces of a double-quoted string."""
+    if "$" not in body:
+        return [_double_quoted(body)]
+    pieces: list[Piece] = []
+    position = 0
+    for found in _IN_STRING.finditer(body):
+        if found[1] is not None:
+            pieces.append(_double_quoted(body[position : found.start()]))
+            pieces.append(Piece("variable", _name(found[1]), is_quoted=True))
+            position = found.end()
+    pieces.append(_double_quoted(body[position:]))
+    return _without_empty(pieces)
+
+
+def parse(command: str) -> Sequence:
+    """Return the syntax of ``command``; what is not bash becomes :class:`~.syntax.Unparsed`.
+
+    Examples
+    --------
+    >>> [len(item.stages) for item in parse("cd x && cat y 2>/dev/null | head").items]
+    [1, 2]
+    """
+    script = plain_script(command)
+    return parse_with_grammar(command) if script is None else script

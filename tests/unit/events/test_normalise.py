@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from retrieval_eval.events.document import summarise
 from retrieval_eval.events.normalise import extract_events

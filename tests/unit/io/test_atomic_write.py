@@ -30,18 +30,6 @@ def test_none_is_written_when_one_cannot_be(tmp_path):
         assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "folder"]
 
 
-def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
-    def full(path: Path, data: bytes, *, mode: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    (tmp_path / "b").write_bytes(b"old")
-    monkeypatch.setattr("retrieval_eval.io.atomic_write.replace_bytes", full)
-    with pytest.raises(BadInputError, match="No space left on device"):
-        write_atomically({tmp_path / "b": b"new"})
-    assert [path.name for path in tmp_path.iterdir()] == ["b"]
-    assert (tmp_path / "b").read_bytes() == b"old"
-
-
 def test_a_device_is_written_to_and_stays_one(monkeypatch, tmp_path):
     device, file = tmp_path / "null", tmp_path / "a"
     device.symlink_to("/dev/null")

@@ -66,10 +66,15 @@ def test_a_trial_is_measured_from_the_bytes_of_its_digest_each_read_once(tmp_pat
             _open(path, *a, **k),
         )[1],
     )
-    done = evaluate_trial(Job(trial, tmp_path / "out", "one", (1, 5)))
+    job = Job(trial, tmp_path / "out", "one", (1, 5))
+    done = evaluate_trial(job)
     assert done.is_fresh
+    assert not (tmp_path / "out").exists(), "only the caller writes"
     assert "result.json" in opens
     assert set(opens.values()) == {1}
-    assert not evaluate_trial(Job(trial, tmp_path / "out", "one", (1, 5))).is_fresh
+    for name, data in done.files().items():
+        files.write_bytes(tmp_path / "out" / name, data)
+    kept = evaluate_trial(job)
+    assert (kept.is_fresh, kept.files(), kept.metrics) == (False, {}, done.metrics)
     (folder / "result.json").write_text("{}")
-    assert evaluate_trial(Job(trial, tmp_path / "out", "one", (1, 5))).is_fresh
+    assert evaluate_trial(job).is_fresh

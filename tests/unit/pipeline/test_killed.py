@@ -11,7 +11,6 @@ import time
 
 import pytest
 
-from retrieval_eval.io.files import remove_leftovers
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.schema import faults, kind_of
 from tests.runs import write_task, write_trial
@@ -64,16 +63,3 @@ def test_a_kill_leaves_no_half_artefact_and_the_next_run_resumes(tree, n_before)
     assert again.summary.counts.evaluated == N_TRIALS
     assert len(artefacts(tree)) == 2 * N_TRIALS + 2
     assert list((tree / "out").rglob("*.tmp")) == []
-
-
-@pytest.mark.skipif(os.name != "posix", reason="elsewhere nobody can be asked without harm")
-def test_only_leftovers_of_dead_writers_are_removed(tmp_path):
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    dead = tmp_path / f".a.retrieval_events.json.{gone.pid}.x1y2_z3.tmp"
-    alive = tmp_path / f".a.retrieval_events.json.{os.getpid()}.x1y2_z3.tmp"
-    foreign = tmp_path / ".notes.tmp"
-    for path in (dead, alive, foreign):
-        path.write_text("half")
-    remove_leftovers(tmp_path, tmp_path)
-    assert [p.exists() for p in (dead, alive, foreign)] == [False, True, True]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.options import words
 from retrieval_eval.traces.shell.steps import Arg, Invocation, literal, resolve
 
 
-@dataclass(frozen=True, slots=True)
-class _Away:
+class _Away(Struct, frozen=True, gc=False):
     """How a program names the place and the command.
 
     ``verbs`` come first, ``with_value`` are options that take a value, ``folders`` those of them

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.programs.listing import find_roots
 from retrieval_eval.traces.shell.steps import Arg, Invocation

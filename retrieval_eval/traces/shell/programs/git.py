@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.options import scan, split, words
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operands_of, reader

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.options import scan
 from retrieval_eval.traces.shell.plan import Operand, Plan, Style, opaque, operand_of, operands_of

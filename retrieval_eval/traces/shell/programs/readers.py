@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.options import Options, scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operands_of, reader
@@ -16,8 +18,7 @@ _NAMED_VALUES: Final = words("--arg --argjson --slurpfile --rawfile")
 _FROM_LINE: Final = re.compile(r"\+(\d{1,9})")
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True, gc=False):
     short: str = ""
     long: str = ""
     skip: int = 0

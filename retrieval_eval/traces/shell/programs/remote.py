@@ -6,9 +6,11 @@ Another client is another row of :data:`CLIENTS`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.options import scan
@@ -24,8 +26,7 @@ from retrieval_eval.traces.shell.programs.writers import written
 from retrieval_eval.traces.shell.steps import Invocation
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True, gc=False):
     """The verbs of a client: reading a file, searching, listing a directory."""
 
     read: frozenset[str]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.options import Options, scan, split

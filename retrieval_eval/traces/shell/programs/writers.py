@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.traces.shell.options import scan
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operand_of, operands_of

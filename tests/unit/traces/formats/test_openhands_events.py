@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult

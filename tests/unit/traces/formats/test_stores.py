@@ -7,10 +7,10 @@ import random
 import sqlite3
 import time
 from contextlib import closing, suppress
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from retrieval_eval.cli.trace import trace as command
 from retrieval_eval.events.calls import read_calls

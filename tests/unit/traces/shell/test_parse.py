@@ -21,6 +21,8 @@ from retrieval_eval.traces.shell.syntax import (
     While,
     Word,
     parse,
+    parse_with_grammar,
+    plain_script,
 )
 
 
@@ -94,6 +96,15 @@ def test_words_keep_what_is_quoted_apart() -> None:
         ("a", False), ("*", True), ("b", False),
     ]  # fmt: skip
     assert [text(word) for word in command.words[3:]] == ["t\tab", 'q"q']
+
+
+def test_white_space_before_an_expansion_in_a_string_is_text() -> None:
+    command = parse('cat " $X ${Y} $((1+2))" `a` ').items[0].stages[0]
+    assert isinstance(command, Command)
+    assert [(p.kind, p.text) for p in command.words[1]] == [
+        ("text", " "), ("variable", "X"), ("text", " "), ("variable", "Y"), ("text", " "),
+        ("arithmetic", "1+2"),
+    ]  # fmt: skip
 
 
 def test_here_documents_and_what_follows_them() -> None:
@@ -236,3 +247,80 @@ def test_many_lines_take_no_longer_than_their_number(command: str) -> None:
 def test_variables_behind_each_other_are_one_word(command: str, expected: list[str]) -> None:
     analysis = ShellSession("/w").analyse(command, "x")
     assert [t.path for event in analysis.events for t in event.targets] == expected
+
+
+def reading(command: str) -> list[list[str]]:
+    """Return the words of each command, with its redirects behind them."""
+    found = []
+    for item in parse(command).items:
+        for stage in item.stages:
+            assert isinstance(stage, Command)
+            behind = [f"{r.descriptor}{r.operator}{text(r.target)}" for r in stage.redirects]
+            found.append([*map(text, stage.words), *behind])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        # The grammar takes all words behind a redirect for its targets.
+        ("grep -rn x 2>/dev/null src", [["grep", "-rn", "x", "src", "2>/dev/null"]]),
+        ("(cat 2>&1 a b)", [["cat", "a", "b", "2>&1"]]),
+        (">f cat a", [["cat", "a", ">f"]]),
+        # It divides a name at its brackets.
+        ("cat app/[id]/a.ts", [["cat", "app/[id]/a.ts"]]),
+        # It takes the space behind a dollar for a variable.
+        ('grep "a$ b" c', [["grep", "a$ b", "c"]]),
+        # It loses a dash before a descriptor, and takes a number before it for one.
+        ("cat a | diff b - 2>&1", [["cat", "a"], ["diff", "b", "-", "2>&1"]]),
+        ("ls a -5>f", [["ls", "a", "-5", ">f"]]),
+        # It takes words such as these for operators, assignments or nothing that is valid.
+        ("ls =~", [["ls", "=~"]]),
+        ("ls; --x=a", [["ls"], ["--x=a"]]),
+        ("ls && # why\ncat a", [["ls"], ["cat", "a"]]),
+        ("ls \\\n", [["ls"]]),
+        ("cat a | head -40\ncat b", [["cat", "a"], ["head", "-40"], ["cat", "b"]]),
+    ],
+)
+def test_bash_decides_where_the_grammar_reads_otherwise(
+    command: str, expected: list[list[str]]
+) -> None:
+    if command[0] == "(":
+        (item,) = parse(command).items
+        assert isinstance(item.stages[0], Group)
+        command = command[1:-1]
+        (inner,) = item.stages[0].body.items
+        assert inner == parse(command).items[0]
+    assert reading(command) == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "for f in a; do cat $f; done", "cat <<E\na\nE", "cat <<<a", "(cat a)", "{ cat a; }",
+        "f() { a; }", "if a; then b; fi", "! cat a", "[ -f a ]", "[[ -f a ]]", "cat $(ls)",
+        "cat `ls`", "cat \"$(ls)\"", "cat <(ls)", "ls >(cat)", "X=(a b)", "X[1]=a", "export A=1",
+        "cat ${A%.py}", "cat $'a'", "time ls", "cat $\"a\"", "cat 'a", "cat \"a", "cat a\\",
+        "cat a |", "| cat", "cat && ", ";", "cat ;; ls", "ls |& cat", "a\\\nb", "cat > > f",
+        "cat >", "cat a\x00", "cat 2>&-", "cat $12", "cat \r", "exit)", "&", "a & ;",
+        "cat \"${A:-b}\"", "cat $((1+2))", "cat a > f > ", "case a in b) c;; esac",
+        "cat <&3 | a |",
+    ],
+)  # fmt: skip
+def test_all_that_is_not_plain_is_left_to_the_grammar(command: str) -> None:
+    assert plain_script(command) is None
+    assert parse(command) == parse_with_grammar(command)
+
+
+@pytest.mark.parametrize("command", ["", "\n", "# why", " \n# why\n\n", "\t# a; b"])
+def test_a_script_without_a_command_is_empty(command: str) -> None:
+    assert parse(command).items == parse_with_grammar(command).items == ()
+
+
+@pytest.mark.parametrize(
+    "text", ['"' + "a" * 200_000, "'" * 99_999, '"\\' * 50_000, "a " * 100_000]
+)
+def test_a_plain_script_takes_no_longer_than_its_length(text: str) -> None:
+    begun = time.process_time()
+    plain_script(text)
+    assert time.process_time() - begun < 2

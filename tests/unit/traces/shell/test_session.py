@@ -411,7 +411,7 @@ def test_limits() -> None:
 def test_a_loop_too_long_to_follow_is_opaque_and_never_cut_short() -> None:
     names = "\n".join(f"f{n}.py" for n in range(1001))
     analysis = run(f"while read f; do touch $f; done <<'EOF'\n{names}\nEOF\n", "")
-    assert analysis == ShellAnalysis(opaque=("a loop over 1001 lines",))
+    assert (analysis.events, analysis.opaque) == ((), ("a loop over 1001 lines",))
     shown = "\n".join(f"== f{n}.py\nx" for n in range(1001))
     analysis = run('for f in *.py; do echo "== $f"; head -1 $f; done', shown)
     assert analysis.opaque == ("a loop over 1001 names",)

@@ -1,0 +1,334 @@
+"""Files behind URLs such as ``s3://bucket/run``: the one door to object storage (fsspec).
+
+Credentials and endpoints come from the configuration of fsspec and of the storage's own library,
+never from a URL, so that no artefact can hold them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.distribution import install_hint
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import entries, files_below, is_inside, probe, replace_bytes
+from retrieval_eval.io.locks import private_folder
+
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_PLAIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(?:(?!::)[^?#@\0])*")
+_N_LISTING: Final = 16
+_AT_ONCE: Final = 32 << 20
+"""Bytes of small files that are fetched together; a larger file is written as it arrives."""
+
+_LONGEST_NAME: Final = 255
+
+
+def is_url(location: object) -> bool:
+    """Return whether a location is a URL and no local path.
+
+    Examples
+    --------
+    >>> is_url("s3://bucket/run"), is_url("runs/a"), is_url(Path("runs"))
+    (True, False, False)
+    """
+    return isinstance(location, str) and _URL.match(location) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file of a listing: its path below the listed folder, its size, and its version.
+
+    The version is the storage's own digest of the content where it has one, else the time of the
+    last change.
+    """
+
+    path: str
+    size: int
+    version: str
+
+
+class Place:
+    """A folder behind a URL, or a local one; the same calls work on both.
+
+    Parameters
+    ----------
+    location
+        A plain URL without query, fragment or credentials, or a local path.
+
+    Raises
+    ------
+    BadInputError
+        When the URL is of another form, or the library for its protocol is not installed.
+    """
+
+    def __init__(self, location: str | Path) -> None:
+        if str(location).startswith("file://"):
+            location = str(location).removeprefix("file://")
+        self._local = None if is_url(location) else Path(location).absolute()
+        self._text = str(location).rstrip("/") if self._local is None else str(self._local)
+        if self._local is None and not _PLAIN.fullmatch(self._text):
+            scheme = self._text.partition("://")[0]
+            raise BadInputError(
+                f"a {scheme} URL is of the form scheme://bucket/folder, without user, password, "
+                "query or fragment: credentials and endpoints belong into fsspec's own "
+                "configuration or environment"
+            )
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Place({self._text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __truediv__(self, name: str) -> Place:
+        if self._local is not None:
+            return Place(self._local / name)
+        # A name of a listing may hold what a URL of a user may not.
+        inner = object.__new__(Place)
+        inner._local, inner._text = None, f"{self._text}/{name}"
+        return inner
+
+    @property
+    def name(self) -> str:
+        """The last part of the location."""
+        return self._text.rsplit("/", 1)[-1]
+
+    @property
+    def parent(self) -> Place:
+        """The folder above."""
+        if self._local is not None:
+            return Place(self._local.parent)
+        scheme, _, rest = self._text.partition("://")
+        above = rest.rpartition("/")[0]
+        return Place(f"{scheme}://{above}") if above else self
+
+    def _opened(self) -> tuple[Any, str]:
+        """Return the file system and the path in it."""
+        scheme, _, path = self._text.partition("://")
+        bucket, slash, rest = path.partition("/")
+        # A listing that is kept would not show what other processes wrote since. The names after
+        # the bucket are no URL: `::` or `?` in one means nothing.
+        system, root = _fsspec().url_to_fs(f"{scheme}://{bucket}", use_listings_cache=False)
+        return system, f"{root}{slash}{rest}"
+
+    def children(self) -> tuple[list[str], list[Found]]:
+        """Return the names of the folders and the files directly in this one, sorted."""
+        if self._local is not None:
+            inside = [p for p in entries(self._local) if is_inside(p, self._local)]
+            names = [p.name for p in inside if probe(p.is_dir) and not p.is_symlink()]
+            return names, [_local_file(p, self._local) for p in inside if probe(p.is_file)]
+        with self._reading("listed"):
+            system, root = self._opened()
+            try:
+                found = system.ls(root, detail=True)
+            except (FileNotFoundError, NotADirectoryError):
+                return [], []
+        folders, files = [], []
+        for entry in found:
+            path = _below(entry["name"], root)
+            if not path or "/" in path:
+                continue
+            if entry["type"] == "directory":
+                folders.append(path)
+            else:
+                files.append(_found(path, entry))
+        return sorted(folders), sorted(files, key=lambda f: f.path)
+
+    def files(self) -> list[Found]:
+        """Return every file below this folder, sorted by path; nothing where there is none."""
+        if self._local is not None:
+            inside = [p for p in files_below(self._local) if is_inside(p, self._local)]
+            return [_local_file(p, self._local) for p in inside if probe(p.is_file)]
+        with self._reading("listed"):
+            system, root = self._opened()
+            try:
+                found = system.find(root, detail=True)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        named = ((_below(name, root), entry) for name, entry in found.items())
+        files = [_found(path, entry) for path, entry in named if path and entry["type"] == "file"]
+        return sorted(files, key=lambda f: f.path)
+
+    def exists(self) -> bool:
+        """Return whether there is such a file, or a folder that holds something."""
+        if self._local is not None:
+            return probe(self._local.exists)
+        with self._reading("looked up"):
+            system, root = self._opened()
+            return bool(system.exists(root))
+
+    def read(self) -> bytes:
+        """Return the content of this file; raises ``FileNotFoundError`` where there is none."""
+        with self._reading("read"):
+            if self._local is not None:
+                return self._local.read_bytes()
+            system, root = self._opened()
+            return bytes(system.cat_file(root))
+
+    def write(self, data: bytes) -> None:
+        """Write this file whole or not at all; readers see the former content until it is done."""
+        with self._reading("written"):
+            if self._local is not None:
+                replace_bytes(self._local, data)
+                return
+            system, root = self._opened()
+            system.pipe_file(root, data)
+
+    def remove(self) -> None:
+        """Delete this file; one that is gone already is no error."""
+        with self._reading("removed"):
+            if self._local is not None:
+                self._local.unlink(missing_ok=True)
+                return
+            system, root = self._opened()
+            try:
+                system.rm_file(root)
+            except FileNotFoundError:
+                return
+
+    def open_file(self) -> Any:
+        """Open this file for reading by parts; the caller closes it."""
+        with self._reading("read"):
+            if self._local is not None:
+                return self._local.open("rb")
+            system, root = self._opened()
+            return system.open(root, "rb", cache_type="readahead")
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (BadInputError, FileNotFoundError):
+            raise
+        except Exception as error:
+            cause = f"{type(error).__name__}: {str(error)[:200]}"
+            raise BadInputError(f"{self}: cannot be {what} ({cause})") from error
+
+    @contextmanager
+    def copied(
+        self, paths: Sequence[Found], *, folders: Iterable[str] = (), empty: Iterable[str] = ()
+    ) -> Iterator[Path]:
+        """Give a private temporary folder with a copy of some files below this one.
+
+        A file that is gone, or that no local folder can hold, is missing there. ``folders`` are
+        there in any case, and of the files in ``empty`` only the name is.
+        """
+        with private_folder() as root:
+            for name in filter(is_plain, folders):
+                (root / name).mkdir(parents=True, exist_ok=True)
+            for name in filter(is_plain, empty):
+                _put(root / name, b"")
+            small: list[Found] = []
+            room = _AT_ONCE
+            for found in (f for f in paths if is_plain(f.path)):
+                if found.size > _AT_ONCE:
+                    self._stream(found.path, root)
+                    continue
+                if found.size > room:
+                    self._fetch(small, root)
+                    small, room = [], _AT_ONCE
+                small.append(found)
+                room -= found.size
+            self._fetch(small, root)
+            yield root
+
+    def _fetch(self, files: Sequence[Found], into: Path) -> None:
+        if not files:
+            return
+        if self._local is not None:
+            for found in files:
+                with suppress(FileNotFoundError):
+                    _put(into / found.path, (self._local / found.path).read_bytes())
+            return
+        with self._reading("read"):
+            system, root = self._opened()
+            # Unlike others this call takes every name as it is, also one with a star in it.
+            names = [f"{root}/{found.path}" for found in files]
+            contents = system.cat_ranges(names, None, None, on_error="return")
+            for found, data in zip(files, contents, strict=True):
+                if isinstance(data, FileNotFoundError):
+                    continue
+                if isinstance(data, BaseException):
+                    raise data
+                _put(into / found.path, data)
+
+    def _stream(self, path: str, into: Path) -> None:
+        target = into / path
+        with self._reading("read"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with (self / path).open_file() as source, target.open("wb") as copy:
+                    shutil.copyfileobj(source, copy, 1 << 20)
+            except FileNotFoundError:
+                target.unlink(missing_ok=True)
+
+
+def listed(places: Sequence[Place]) -> Iterator[list[Found]]:
+    """Yield the files below each of some folders, in their order; several are listed at a time."""
+    with ThreadPoolExecutor(_N_LISTING) as threads:
+        yield from threads.map(Place.files, places)
+
+
+def is_plain(path: str) -> bool:
+    """Return whether a key of a storage is a path that a local folder can hold.
+
+    Examples
+    --------
+    >>> is_plain("a/b.json"), is_plain("../b"), is_plain("/etc/x"), is_plain("a//b")
+    (True, False, False, False)
+    """
+    return "\0" not in path and all(
+        part not in ("", ".", "..") and len(part.encode("utf-8", "replace")) <= _LONGEST_NAME
+        for part in path.split("/")
+    )
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Write a file of a private copy; where a file and a folder have one name the first stays."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except (FileExistsError, IsADirectoryError, NotADirectoryError):
+        return
+
+
+def _below(name: str, root: str) -> str:
+    """Return a path of a listing relative to the listed folder; empty where it lies elsewhere."""
+    start = f"{root.rstrip('/')}/"
+    return name.removeprefix(start) if name.startswith(start) else ""
+
+
+def _local_file(path: Path, root: Path) -> Found:
+    try:
+        status = path.stat()
+    except OSError:
+        return Found(path.relative_to(root).as_posix(), 0, "unreadable")
+    return Found(path.relative_to(root).as_posix(), status.st_size, str(status.st_mtime_ns))
+
+
+def _found(path: str, entry: dict[str, Any]) -> Found:
+    version = entry.get("ETag") or entry.get("etag") or entry.get("md5Hash")
+    if not version:
+        moments = (entry.get(name) for name in ("mtime", "LastModified", "updated", "created"))
+        version = next((str(moment) for moment in moments if moment is not None), "")
+    return Found(path, int(entry.get("size") or 0), str(version).strip('"'))
+
+
+def _fsspec() -> Any:
+    try:
+        return import_module("fsspec.core")
+    except ImportError:
+        raise BadInputError(f"URLs are read with fsspec: {install_hint('cloud')}") from None

@@ -1,0 +1,369 @@
+"""The manifest of a run behind a URL: which files each batch of trials has, from listings alone.
+
+What a folder is, only its content tells. A listing shows which folders may be trials; workers,
+which have the files, decide with the rules for local trees. Only a folder that holds further ones
+is looked into here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.io.layout import (
+    OWN_FOLDER,
+    TIMESTAMP,
+    UNKNOWN_CONFIG,
+    config_of,
+    looks_like_trial,
+    trial_at,
+)
+from retrieval_eval.io.parquet import Schema, grouped_bytes, read_groups, table_bytes
+from retrieval_eval.io.remote import Found, Place, is_plain, listed
+from retrieval_eval.io.tasks import DEEPEST, TASK_CONTENT, Task, stated_names
+from retrieval_eval.pipeline.fingerprint import combined, is_task_input, is_trial_input
+
+BATCH_BYTES: Final = 64 << 20
+BATCH_TRIALS: Final = 256
+"""A batch ends with the trial that reaches one of these."""
+
+_ENOUGH: Final = 16
+"""Folders that are listed at the same time; fewer are replaced by those in them."""
+
+_MOST_INSIDE: Final = 64
+"""A folder with more folders in it is listed as one, page by page."""
+
+_DEEPEST_EXPANDED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A folder of a run that may be a trial, and those of its files that are read."""
+
+    folder: str
+    files: tuple[Found, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(found.size for found in self.files)
+
+
+# --- listing a run ---
+
+
+def units_by_config(run: Place) -> Iterator[tuple[str, list[Unit]]]:
+    """Yield each configuration of a run with its units in a fixed order; listings go parallel."""
+    prefixes, loose = _prefixes(run)
+    groups: dict[str | None, list[str]] = defaultdict(list)
+    for prefix in prefixes:
+        groups[config_of(prefix.split("/"))].append(prefix)
+    ordered = sorted(groups, key=lambda config: (config is not None, config or ""))
+    listings = listed([run / prefix for config in ordered for prefix in groups[config]])
+    for config in ordered:
+        files = list(loose.pop(config, ()))
+        for prefix in groups[config]:
+            files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in next(listings)]
+        found: dict[str, list[Unit]] = defaultdict(list)
+        for unit in _units(run, files):
+            found[config_of(unit.folder.split("/")[:-1]) or UNKNOWN_CONFIG].append(unit)
+        for name in sorted(found):
+            yield name, sorted(found[name], key=_order)
+
+
+def _order(unit: Unit) -> tuple[str, str, str]:
+    levels = unit.folder.split("/")
+    batch = next((x for x in reversed(levels[:-1]) if TIMESTAMP.fullmatch(x)), "")
+    return batch, levels[-1], unit.folder
+
+
+def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
+    """Return folders that together hold a run, and the files above them by configuration."""
+    loose: dict[str | None, list[Found]] = defaultdict(list)
+    prefixes = _visible(run.children()[0])
+    for _ in range(_DEEPEST_EXPANDED - 1):
+        if len(prefixes) >= _ENOUGH:
+            break
+        deeper: list[str] = []
+        for prefix in prefixes:
+            folders, files = (run / prefix).children()
+            is_unit = "agent" in folders or any(f.path == "result.json" for f in files)
+            inside = _visible(folders)
+            if looks_like_trial(prefix.rsplit("/", 1)[-1]) or is_unit or len(inside) > _MOST_INSIDE:
+                deeper.append(prefix)
+                continue
+            deeper += [f"{prefix}/{name}" for name in inside]
+            own = [Found(f"{prefix}/{f.path}", f.size, f.version) for f in files]
+            loose[config_of(prefix.split("/"))] += own
+        if deeper == prefixes:
+            break
+        prefixes = deeper
+    return prefixes, loose
+
+
+def _visible(folders: Iterable[str]) -> list[str]:
+    return [f for f in folders if f != OWN_FOLDER and not f.startswith(".") and is_plain(f)]
+
+
+def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
+    """Return the outermost folders that may be trials, with their files."""
+    files = [found for found in files if is_plain(found.path)]
+    candidates = _candidates(files)
+    ordered = sorted(candidates)
+    accepted: set[str] = set()
+    for place, folder in enumerate(ordered):
+        if any(above in accepted for above in _above(folder)):
+            continue
+        # Sorting puts names such as `a-b` between `a` and `a/b`, so the next one is looked for.
+        has_inner = any(
+            inner.startswith(f"{folder}/") for inner in _following(ordered, place, folder)
+        )
+        is_recorded, name = candidates[folder], folder.rsplit("/", 1)[-1]
+        if not has_inner:
+            is_unit = True
+        elif looks_like_trial(name):
+            is_unit = is_recorded
+        else:
+            is_unit = is_recorded and _is_trial(run, folder, files)
+        if is_unit:
+            accepted.add(folder)
+    own: dict[str, list[Found]] = {folder: [] for folder in accepted}
+    for found in files:
+        unit = next((above for above in _above(found.path) if above in own), None)
+        inner = "" if unit is None else found.path[len(unit) + 1 :]
+        if unit is not None and _is_input(inner):
+            own[unit].append(Found(inner, found.size, found.version))
+    return [
+        Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
+        for folder, held in sorted(own.items())
+    ]
+
+
+def _candidates(files: Iterable[Found]) -> dict[str, bool]:
+    """Return the folders that may be trials, and whether there is a result or a trace in each."""
+    found: dict[str, bool] = {}
+    for one in files:
+        parts = one.path.split("/")
+        for depth in range(1, len(parts)):
+            name, folder = parts[depth - 1], "/".join(parts[:depth])
+            if name.startswith(".") or name == OWN_FOLDER:
+                break
+            following = parts[depth]
+            is_last = depth == len(parts) - 1
+            if following == "result.json" if is_last else following == "agent":
+                found[folder] = True
+            elif _is_named_so(name):
+                found.setdefault(folder, False)
+    return found
+
+
+_is_named_so = lru_cache(maxsize=1 << 14)(looks_like_trial)
+_is_input = lru_cache(maxsize=1 << 14)(is_trial_input)
+
+
+def _following(ordered: Sequence[str], place: int, folder: str) -> Iterator[str]:
+    for inner in ordered[place + 1 :]:
+        if not inner.startswith(folder):
+            return
+        yield inner
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders above a path, the outermost first, and the path itself."""
+    parts = path.split("/")
+    for depth in range(1, len(parts) + 1):
+        yield "/".join(parts[:depth])
+
+
+def _is_trial(run: Place, folder: str, files: Iterable[Found]) -> bool:
+    """Return whether a folder that holds other candidates is a trial itself, by its result."""
+    start = f"{folder}/"
+    inner = [f.path.removeprefix(start) for f in files if f.path.startswith(start)]
+    # Of the other files that decide only the names count, so they are made empty.
+    decisive = re.compile(r"agent/[^/]+|agent/sessions/.*|[^/]+/result\.json", re.DOTALL)
+    names = [path for path in inner if decisive.fullmatch(path)]
+    result = [f for f in files if f.path == f"{start}result.json"]
+    with run.copied(result, empty=[f"{start}{name}" for name in names]) as copy:
+        return trial_at(copy / folder, copy) is not None
+
+
+# --- tasks ---
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFiles:
+    """A task behind a URL: its folder below the benchmarks, and its files."""
+
+    task: Task
+    files: tuple[Found, ...]
+
+
+_TASKS: Final[Schema] = {
+    "suite": "text",
+    "name": "text",
+    "folder": "text",
+    "stated": "list",
+    "path": "text",
+    "size": "integer",
+    "version": "text",
+}
+
+
+def find_tasks(benchmarks: Place) -> list[TaskFiles]:
+    """Return the tasks below a benchmarks root, by the rules of `retrieval_eval.io.tasks`."""
+    folders, loose = benchmarks.children()
+    visible = [f for f in folders if not f.startswith(".") and is_plain(f)]
+    files = list(loose)
+    for prefix, inside in zip(visible, listed([benchmarks / f for f in visible]), strict=True):
+        files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in inside]
+    own: dict[str, list[Found]] = defaultdict(list)
+    for found in (f for f in files if is_plain(f.path)):
+        parts = found.path.split("/")
+        for depth in range(1, min(len(parts), DEEPEST + 2)):
+            if parts[depth - 1].startswith("."):
+                break
+            if parts[depth] in TASK_CONTENT:
+                inner = "/".join(parts[depth:])
+                if is_task_input(inner):
+                    one = Found(inner, found.size, found.version)
+                    own["/".join(parts[:depth])].append(one)
+                break
+    texts = _stated(benchmarks, own)
+    tasks = []
+    for folder, held in sorted(own.items()):
+        above, _, name = folder.rpartition("/")
+        suite = above.rpartition("/")[2] or benchmarks.name
+        task = Task(name, suite, Path(folder), tuple(sorted(texts.get(folder, ()))))
+        tasks.append(TaskFiles(task, tuple(sorted(held, key=lambda f: f.path))))
+    return tasks
+
+
+def _stated(benchmarks: Place, own: Mapping[str, Sequence[Found]]) -> dict[str, set[str]]:
+    wanted = [
+        Found(f"{folder}/{f.path}", f.size, f.version)
+        for folder, held in own.items()
+        for f in held
+        if f.path == "task.toml"
+    ]
+    found: dict[str, set[str]] = {}
+    with benchmarks.copied(wanted) as copy:
+        for one in wanted:
+            path = copy / one.path
+            if path.is_file():
+                text = path.read_bytes().decode("utf-8", "replace")
+                found[one.path.rpartition("/")[0]] = stated_names(text)
+    return found
+
+
+def tasks_bytes(tasks: Iterable[TaskFiles]) -> bytes:
+    """Return tasks as a Parquet file."""
+    rows = [
+        {
+            "suite": one.task.suite,
+            "name": one.task.name,
+            "folder": str(one.task.path),
+            "stated": list(one.task.stated or ()),
+            "path": found.path,
+            "size": found.size,
+            "version": found.version,
+        }
+        for one in tasks
+        for found in one.files
+    ]
+    return table_bytes(_TASKS, rows)
+
+
+def read_tasks(data: bytes) -> dict[Path, TaskFiles]:
+    """Return the tasks of :func:`tasks_bytes` by their folder."""
+    found: dict[str, tuple[Task, list[Found]]] = {}
+    for columns in read_groups(data):
+        for suite, name, folder, stated, *own in zip(*columns.values(), strict=True):
+            task = Task(name, suite, Path(folder), tuple(stated))
+            found.setdefault(folder, (task, []))[1].append(Found(*own))
+    return {Path(f): TaskFiles(task, tuple(files)) for f, (task, files) in found.items()}
+
+
+def tasks_digest(tasks: Iterable[TaskFiles]) -> str:
+    """Return the digest of everything that the tasks say, by the versions of their files."""
+    return combined(
+        f"{one.task.suite}\0{one.task.path}\0{found.path}\0{found.size}\0{found.version}"
+        for one in tasks
+        for found in one.files
+    )
+
+
+# --- batches ---
+
+_ROWS: Final[Schema] = {
+    "config": "text",
+    "folder": "text",
+    "path": "text",
+    "size": "integer",
+    "version": "text",
+}
+
+
+def batches(units: Sequence[Unit]) -> Iterator[tuple[Unit, ...]]:
+    """Yield the units of a configuration in groups of some bytes.
+
+    Examples
+    --------
+    >>> big, small = (Unit("t", (Found("a", n, ""),)) for n in (BATCH_BYTES, 1))
+    >>> [len(batch) for batch in batches([small, big, small])]
+    [2, 1]
+    """
+    group: list[Unit] = []
+    size = 0
+    for unit in units:
+        group.append(unit)
+        size += unit.size
+        if size >= BATCH_BYTES or len(group) >= BATCH_TRIALS:
+            yield tuple(group)
+            group, size = [], 0
+    if group:
+        yield tuple(group)
+
+
+def manifest_bytes(run: Place) -> bytes:
+    """Return the manifest of a run: a Parquet file with a row group for each batch."""
+    return grouped_bytes(
+        _ROWS,
+        (
+            _rows(config, group)
+            for config, units in units_by_config(run)
+            for group in batches(units)
+        ),
+    )
+
+
+def read_manifest(data: bytes) -> Iterator[tuple[str, tuple[Unit, ...]]]:
+    """Yield the configuration and the units of every batch of a manifest, one batch at a time."""
+    for columns in read_groups(data):
+        files: dict[str, list[Found]] = {}
+        for _, folder, *own in zip(*columns.values(), strict=True):
+            held = files.setdefault(folder, [])
+            if own[0] is not None:
+                held.append(Found(*own))
+        units = tuple(Unit(folder, tuple(held)) for folder, held in files.items())
+        yield columns["config"][0], units
+
+
+def _rows(config: str, units: Iterable[Unit]) -> list[dict[str, Any]]:
+    """Return a row for each file; a unit without files that are read has one without a path."""
+    nothing = Found("", 0, "")
+    return [
+        {
+            "config": config,
+            "folder": unit.folder,
+            "path": found.path or None,
+            "size": found.size,
+            "version": found.version,
+        }
+        for unit in units
+        for found in unit.files or (nothing,)
+    ]

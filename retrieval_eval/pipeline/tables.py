@@ -1,0 +1,225 @@
+"""The tables of evaluated trials: Parquet files of one schema, partitioned by run and config.
+
+A file (shard) holds the trials of a batch: their columns of `retrieval_eval.study.trials`, and
+both documents as JSON text. It lies at
+``tables/run_id=<run>/config_name=<config>/<fingerprint>.parquet``, so that pandas, DuckDB and Spark
+read many runs as one table; the names in the path are not repeated in the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from retrieval_eval.escape import encodable
+from retrieval_eval.io.artefacts import decoded, record_in
+from retrieval_eval.io.files import decode, json_bytes
+from retrieval_eval.io.parquet import Schema, read_about, read_table, table_bytes
+from retrieval_eval.io.remote import Place
+from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
+from retrieval_eval.model.events import EventDocument
+from retrieval_eval.pipeline.fingerprint import combined
+from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, safe_name
+from retrieval_eval.pipeline.trial import TrialResult
+from retrieval_eval.records import Exclusion
+from retrieval_eval.study.trials import COLUMN_KINDS, Trial, from_columns, to_row
+
+TABLES: Final = "tables"
+_SUFFIX: Final = ".parquet"
+_IN_PATH: Final = ("run_id", "config_name")
+_LONGEST: Final = 200
+
+SCHEMA: Final[Schema] = {
+    **{name: kind for name, kind in COLUMN_KINDS.items() if name not in _IN_PATH},
+    "raw_task_name": "text",
+    "trace_source": "text",
+    "is_simulated": "boolean",
+    "input_fingerprint": "text",
+    "body_digest": "text",
+    "events": "text",
+    "metrics": "text",
+}
+"""The columns of every shard; those of metrics follow the registry."""
+
+_NUMBERS: Final = [name for name in COLUMN_KINDS if name not in _IN_PATH]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard: the names in its path, and where it is."""
+
+    run_id: str
+    config: str
+    place: Place
+
+    @property
+    def name(self) -> str:
+        """The fingerprint of what it was made from."""
+        return self.place.name.removesuffix(_SUFFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run whose trials are in shards: the folder of its two documents, and the shards."""
+
+    folder: Place
+    shards: tuple[Shard, ...]
+
+    def __str__(self) -> str:
+        return str(self.folder)
+
+
+def partition_of(name: str) -> str:
+    """Return a name as the value of a partition: percent-encoded, as other readers expect.
+
+    Examples
+    --------
+    >>> partition_of("base line/2"), partition_of("a.b-c")
+    ('base%20line%2F2', 'a.b-c')
+    """
+    quoted = quote(str(encodable(name)), safe="@+")
+    return quoted if len(quoted) <= _LONGEST else safe_name(name)
+
+
+def shard_at(tables: Place, run_id: str, config: str, fingerprint: str) -> Shard:
+    """Return where a shard lies below the folder of tables."""
+    folder = f"run_id={partition_of(run_id)}/config_name={partition_of(config)}"
+    return Shard(run_id, config, tables / f"{folder}/{fingerprint}{_SUFFIX}")
+
+
+def shards_in(tables: Place, run_id: str) -> list[Shard]:
+    """Return the shards of a run that are there, by configuration and name."""
+    folder = tables / f"run_id={partition_of(run_id)}"
+    found = []
+    for file in folder.files():
+        partition, _, name = file.path.partition("/")
+        if name.endswith(_SUFFIX) and "/" not in name:
+            config = unquote(partition.removeprefix("config_name="))
+            found.append(Shard(run_id, config, folder / file.path))
+    return sorted(found, key=lambda shard: (shard.config, shard.name))
+
+
+class Kept(Record, frozen=True):
+    """What a shard keeps beside its rows.
+
+    ``digest`` is that of the inputs and the metrics of its trials in their order, without times.
+    """
+
+    digest: str
+    excluded: tuple[tuple[str, str | None, str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def shard_bytes(
+    results: Iterable[TrialResult], excluded: Iterable[Exclusion], notes: Sequence[str]
+) -> tuple[bytes, Kept]:
+    """Return the shard of some trials, and what it keeps beside them."""
+    rows = []
+    digest = hashlib.sha256()
+    for result in results:
+        metrics = decoded(result.metrics, TrialMetrics, result.stem)
+        events = result.events or b""
+        body = f"{result.fingerprint}\0{metrics.body_sha256}"
+        digest.update(f"{body}\0".encode())
+        rows.append(
+            to_row(metrics)
+            | {
+                "raw_task_name": metrics.provenance.raw_task_name,
+                "trace_source": metrics.coverage.trace_source,
+                "is_simulated": metrics.provenance.is_simulated is True,
+                "input_fingerprint": result.fingerprint,
+                "body_digest": metrics.body_sha256,
+                "events": events.decode(),
+                "metrics": result.metrics.decode(),
+            }
+        )
+    listed = tuple((e.path.name, e.config_name, e.reason, e.detail) for e in excluded)
+    kept = Kept(digest.hexdigest(), listed, tuple(notes))
+    return table_bytes(SCHEMA, rows, kept=json_bytes(to_builtins(kept))), kept
+
+
+def kept_in(shard: Shard) -> Kept:
+    """Return what a shard keeps beside its rows."""
+    text = (read_about(shard.place, "kept") or b"").decode()
+    return from_builtins(decode(text)[0], Kept, str(shard.place))
+
+
+def metrics_in(shard: Shard) -> Iterator[TrialMetrics]:
+    """Yield the metrics of every trial of a shard."""
+    yield from _documents_in(shard, "metrics", TrialMetrics)
+
+
+@lru_cache(maxsize=2)
+def events_in(shard: Shard) -> list[EventDocument]:
+    """Return the event document of every trial of a shard; it never changes under its name."""
+    return list(_documents_in(shard, "events", EventDocument))
+
+
+def _documents_in(shard: Shard, column: str, struct: type[AnyRecord]) -> Iterator[AnyRecord]:
+    for row, text in enumerate(read_table(shard.place, [column])[column]):
+        yield record_in(str(text or "").encode(), struct, f"{shard.place}: row {row + 1}")
+
+
+def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
+    """Yield the trials of some shards as comparisons and associations use them.
+
+    Only the columns of numbers and names are read; the documents are not.
+    """
+    for shard in shards:
+        columns: dict[str, list[Any]] = read_table(shard.place, _NUMBERS)
+        n = len(columns["task_name"])
+        columns["run_id"], columns["config_name"] = [shard.run_id] * n, [shard.config] * n
+        for name in ("tools", "mcp_servers"):
+            columns[name] = [
+                [(use["name"], use["calls"], use["answered"]) for use in row or ()]
+                for row in columns[name]
+            ]
+        yield from from_columns(columns)
+
+
+def write_tables(
+    tables: Place, run_id: str, folder: Path, trials: Iterable[tuple[str, str, str]]
+) -> None:
+    """Write the tables of a run that lies on disk, from its documents; tables there are kept.
+
+    Parameters
+    ----------
+    tables
+        The folder of the tables of all runs.
+    run_id, folder
+        The run, and where its documents are.
+    trials
+        Configuration, stem of the documents and fingerprint of every trial, by configuration.
+    """
+    wanted = set()
+    for config, own in groupby(trials, key=lambda trial: trial[0]):
+        group = list(own)
+        for start in range(0, len(group), _ROWS):
+            part = group[start : start + _ROWS]
+            shard = shard_at(tables, run_id, config, combined(f for _, _, f in part))
+            wanted.add(shard.name)
+            if shard.place.exists():
+                continue
+            results = [
+                TrialResult(
+                    stem,
+                    fingerprint,
+                    (folder / f"{stem}{EVENTS_SUFFIX}").read_bytes(),
+                    (folder / f"{stem}{METRICS_SUFFIX}").read_bytes(),
+                )
+                for _, stem, fingerprint in part
+            ]
+            shard.place.write(shard_bytes(results, (), ())[0])
+    for shard in shards_in(tables, run_id):
+        if shard.name not in wanted:
+            shard.place.remove()
+
+
+_ROWS: Final = 256

@@ -1,0 +1,205 @@
+"""Runs behind URLs: the same numbers as a local run, no work twice, and hostile listings."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import retrieval_eval as rev
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RetrievalEvalError
+from retrieval_eval.io.parquet import read_table, table_bytes
+from retrieval_eval.io.remote import Place
+from retrieval_eval.model import to_builtins
+from retrieval_eval.pipeline import manifest
+from retrieval_eval.pipeline.naming import SUMMARY_FILE
+from retrieval_eval.pipeline.tables import SCHEMA, shards_in
+from retrieval_eval.report.columns import FRAMES
+from tests.runs import write_task, write_trial
+
+fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
+pytest.importorskip("pyarrow", reason="the extra cloud is not installed")
+
+CONFIGS = ("base line", "mcp")
+N_TASKS = 4
+
+
+@pytest.fixture
+def memory():
+    """An object storage in memory, empty before and after."""
+    system = fsspec.filesystem("memory")
+    clear(system)
+    yield system
+    clear(system)
+
+
+def clear(system):
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+
+
+def upload(folder, memory):
+    for name in ("runs", "benchmarks"):
+        for path in (folder / name).rglob("*"):
+            if path.is_file():
+                key = f"/b/{path.relative_to(folder).as_posix()}"
+                memory.pipe_file(key, path.read_bytes())
+
+
+@pytest.fixture
+def study(tmp_path, memory):
+    """A run on disk and, with its tasks, in the storage."""
+    for number in range(N_TASKS):
+        task = f"task-{number:02d}"
+        write_task(tmp_path / "benchmarks", task, ["src/a.py", "src/b.py"])
+        for config, reads in zip(CONFIGS, (["src/a.py"], ["src/a.py", "src/b.py"]), strict=True):
+            write_trial(tmp_path / "runs/r", config, task, reads, reward=0.5)
+    (tmp_path / "runs/r/mcp/2026-01-05__10-00-00/empty__aaaaaaa").mkdir()
+    (tmp_path / "runs/r/mcp/2026-01-05__10-00-00/empty__aaaaaaa/notes.md").write_text("x")
+    upload(tmp_path, memory)
+    return tmp_path
+
+
+def local(study):
+    return rev.evaluate(["r"], runs_root=study / "runs", output_dir=study / "out")
+
+
+def remote(**options):
+    return rev.evaluate(["memory://b/runs/r"], output_dir="memory://b/out", **options)
+
+
+def body(document):
+    plain = to_builtins(document)
+    for name in ("generated_at", "input_fingerprint", "trials"):
+        plain.pop(name, None)
+    return plain
+
+
+def tables(memory):
+    return sorted(path for path in memory.find("/b/out/tables") if path.endswith(".parquet"))
+
+
+def test_a_run_behind_a_url_has_the_documents_and_frames_of_a_local_one(study, memory):
+    (here,), (there,) = local(study).runs, remote().runs
+    assert body(there.summary) == body(here.summary)
+    assert body(there.impact) == body(here.impact)
+    assert [e.reason for e in there.summary.excluded] == ["nothing_recorded"]
+    options = {"runs_root": study / "runs", "output_dir": study / "out"}
+    one, other = rev.load_run("r", **options), rev.load_run("memory://b/out/r/retrieval_events")
+    for name in FRAMES:
+        a, b = one.frame(name), other.frame(name)
+        assert a.reset_index(drop=True).equals(b.reset_index(drop=True)), name
+
+
+def test_a_second_run_does_nothing_and_a_change_only_what_depends_on_it(study, memory):
+    assert remote().runs[0].n_fresh == 2 * N_TASKS
+    before = {path: memory.modified(path) for path in tables(memory)}
+    assert remote().runs[0].n_fresh == 0
+    write_trial(study / "runs/r", "mcp", "task-00", ["src/z.py"], reward=0.0)
+    upload(study, memory)
+    changed = remote().runs[0]
+    after = tables(memory)
+    assert len(after) == 2, "the table of the former trial is gone"
+    assert sum(path in before for path in after) <= 1
+    assert changed.summary.configs["mcp"].metrics["file_recall"].mean == 0.75
+
+
+def test_a_local_run_may_be_written_to_a_storage(study, memory):
+    options = {"runs_root": study / "runs", "benchmarks_root": study / "benchmarks"}
+    (run,) = rev.evaluate(["r"], output_dir="memory://b/out", **options).runs
+    assert body(run.summary) == body(local(study).runs[0].summary)
+
+
+def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
+    options = {"runs_root": study / "runs", "output_dir": study / "out", "tables": True}
+    for _ in range(2):
+        rev.evaluate(["r"], **options)
+        found = shards_in(Place(study / "out/tables"), "r")
+        assert [shard.config for shard in found] == list(CONFIGS)
+    there = remote().runs[0]
+    names = ["task_name", "file_recall", "body_digest", "tools"]
+    for one, other in zip(found, there.shards, strict=True):
+        assert read_table(one.place, names) == read_table(other.place, names)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"half"])
+def test_a_damaged_table_is_named(study, memory, damage):
+    (first, *_) = remote().runs[0].shards
+    content = first.place.read()
+    first.place.write(content[: len(content) // 2] if damage == b"half" else damage)
+    with pytest.raises(BadInputError, match=r"\.parquet: is no whole Parquet file"):
+        rev.load_run("memory://b/out/r/retrieval_events").frame("trials")
+
+
+def test_a_table_with_other_documents_is_refused(study, memory):
+    (first, *_) = remote().runs[0].shards
+    for text in (None, "{}", "[1", '{"schema_version": "9.0"}'):
+        first.place.write(table_bytes(SCHEMA, [{"metrics": text, "events": text}]))
+        with pytest.raises(RetrievalEvalError, match="row 1"):
+            rev.load_run("memory://b/out/r/retrieval_events").frame("trials")
+
+
+def test_batches_are_cut_by_trials_and_one_configuration_each(study, memory, monkeypatch):
+    monkeypatch.setattr(manifest, "BATCH_TRIALS", 3)
+    (run,) = remote(executor="threads:2").runs
+    assert [shard.config for shard in run.shards] == ["base line"] * 2 + ["mcp"] * 2
+    assert body(run.summary) == body(local(study).runs[0].summary)
+
+
+def test_documents_of_an_executor_are_those_of_one_process(study):
+    options = {"runs_root": study / "runs", "output_dir": study / "other"}
+    with ThreadPoolExecutor(2) as executor:
+        (run,) = rev.evaluate(["r"], executor=executor, **options).runs
+    assert [d.metrics.body_sha256 for d in run.trials] == [
+        d.metrics.body_sha256 for d in local(study).runs[0].trials
+    ]
+
+
+def test_keys_that_no_folder_can_hold_are_left_out(study, memory):
+    trial = "/b/runs/r/mcp/2026-01-05__10-00-00/task-00__aaaaaaa"
+    for key in (f"{trial}/../../../evil.txt", "/b/runs/r/mcp//double/result.json"):
+        memory.store[key] = memory.store[f"{trial}/result.json"]
+    assert body(remote().runs[0].summary) == body(local(study).runs[0].summary)
+
+
+@pytest.mark.parametrize("name", ["star*", "a [b]", "what#", "per%20cent", "a::b", "ü?"])
+def test_names_that_mean_something_to_a_storage_are_names(study, memory, name):
+    write_trial(study / "runs/r", "mcp", "task-00", ["src/a.py"], suffix="bbbbbbb", batch=name)
+    write_trial(study / "runs/r", f"config {name}", "task-00", ["src/a.py"])
+    upload(study, memory)
+    assert body(remote().runs[0].summary) == body(local(study).runs[0].summary)
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://key:secret@bucket/run", "s3://bucket/run?versionId=3", "s3://bucket/run#x"]
+)
+def test_a_url_with_credentials_or_a_query_is_refused_without_naming_it(url):
+    with pytest.raises(BadInputError) as caught:
+        rev.evaluate([url])
+    assert "secret" not in str(caught.value)
+
+
+def test_a_url_without_a_trial_says_so(memory):
+    with pytest.raises(NothingToEvaluateError, match="no trial found in memory://b/none"):
+        rev.evaluate(["memory://b/none"])
+
+
+def test_a_damaged_summary_is_made_again(study, memory):
+    remote()
+    memory.pipe_file(f"/b/out/r/retrieval_events/{SUMMARY_FILE}", b'{"half":')
+    assert body(remote().runs[0].summary) == body(local(study).runs[0].summary)
+
+
+def test_a_place_is_the_same_behind_a_url_and_on_disk(tmp_path, memory):
+    for place in (Place(tmp_path / "x"), Place("memory://x")):
+        (place / "a/b").write(b"1")
+        (place / "c").write(b"22")
+        assert [(f.path, f.size) for f in place.files()] == [("a/b", 1), ("c", 2)]
+        assert [place.children()[0], [f.path for f in place.children()[1]]] == [["a"], ["c"]]
+        with place.copied(place.files()) as copy:
+            assert (copy / "a/b").read_bytes() == b"1"
+            assert (Path(copy) / "c").read_bytes() == b"22"
+        (place / "c").remove()
+        (place / "c").remove()
+        assert [(place / "a/b").exists(), (place / "c").exists()] == [True, False]
