@@ -371,6 +371,15 @@ def _believes_a_run(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "has_verdict"
 
 
+def _evaluates_text(call: ast.Call, name: str) -> bool:
+    """Whether pandas is given text to evaluate here, which may call anything."""
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr in {"eval", "query"}
+        and bool(call.args)
+    )
+
+
 _WITHHELD = frozenset({"agent_never_acted", "evidence_incomplete", "nothing_resolved"})
 
 
@@ -579,8 +588,10 @@ DOORS = (
         "running code",
         "Traces are hostile input; nothing in them is ever run:",
         (),
-        names=frozenset({"eval", "exec", "compile", "os.system", "os.popen"}),
+        names=frozenset({"eval", "exec", "compile", "os.system", "os.popen", "pandas.eval"}),
         imports=frozenset({"pickle", "marshal"}),
+        is_forbidden_call=_evaluates_text,
+        allowed={"report/filtering.py": "a condition, of which every name is checked before"},
     ),
 )
 EACH_DOOR = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.border.replace(" ", "-"))
@@ -741,7 +752,7 @@ BREACHES = {
     ),
     "running code": (
         ["from os import system"],
-        ["eval(a)", "exec(a)", "compile(a, b, c)", "system(a)", "import pickle"],
+        ["eval(a)", "exec(a)", "compile(a, b, c)", "system(a)", "import pickle", "frame.query(a)"],
         ["re.compile(a)", "ast.literal_eval(a)", "os.path.join(a)"],
     ),
 }
