@@ -5,7 +5,8 @@ The measures of one ranking are plain Python; what works on arrays is imported o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.metrics.ranking.measures import Measure, parse_measure
 from retrieval_eval.metrics.ranking.single import rank_metrics
@@ -16,14 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Measure", "RankingResult", "evaluate_rankings", "parse_measure", "rank_metrics"]
 
+_ON_ARRAYS: Final = {"evaluate_rankings": "evaluate", "RankingResult": "result"}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "evaluate_rankings":
-        from retrieval_eval.metrics.ranking.evaluate import evaluate_rankings
-
-        return evaluate_rankings
-    if name == "RankingResult":
-        from retrieval_eval.metrics.ranking.result import RankingResult
-
-        return RankingResult
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _ON_ARRAYS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ON_ARRAYS[name]}"), name)
