@@ -7,7 +7,7 @@ written. Times are Unix seconds (UTC), line numbers are 1-based and inclusive.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,7 +94,7 @@ class ToolResult(Struct, frozen=True, gc=False):
     doubt: Doubt | None = None
 
 
-class ToolCall(Struct, frozen=True, gc=False):
+class ToolCall(Struct, frozen=True, gc=False, tag=True):
     """One tool call of an agent, joined with its result by call id.
 
     ``result`` is None when the trace holds no result for the call. ``cumulative_tokens`` counts
@@ -118,11 +118,12 @@ class ToolCall(Struct, frozen=True, gc=False):
 class Trace(Struct, frozen=True, gc=False):
     """A trial's tool calls in execution order, from one trace file or two merged ones.
 
+    ``calls`` is a tuple, and of a large trace a sequence that reads each call from a file again.
     ``flags`` are machine-readable quality flags such as ``trimmed`` or ``no_result_event``;
     ``problems`` are sentences that name file and line and end up in ``degraded_reason``.
     """
 
-    calls: tuple[ToolCall, ...]
+    calls: Sequence[ToolCall]
     format: str
     source: TraceSource
     has_trajectory: bool

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final, SupportsFloat, SupportsIndex
+
+from msgspec import Struct
 
 MAX_GRADE: Final = 1000
 """The highest grade: no scale needs more, and ``2 ** grade`` stays finite."""
@@ -63,8 +64,7 @@ REASONS: Final[dict[str, str]] = {
 """Every reason code with the sentence a report prints for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A finite number resting on ``n`` observations, or not computable for a reason.
 
     Examples
@@ -124,6 +124,10 @@ def as_number(value: Any) -> float | None:
     """
     if type(value) is float:  # nearly all of them, and the rest is slow
         return value
+    if type(value) is int:
+        with suppress(OverflowError):
+            return float(value)
+        return None
     plain = value
     # The element of a zero-dimensional array.
     with suppress(AttributeError, TypeError, ValueError, RuntimeError):

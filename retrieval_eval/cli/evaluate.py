@@ -49,6 +49,12 @@ _COLUMNS = (
     metavar="KIND:N|URL",
     help="Evaluate on processes:N, threads:N or dask://HOST:PORT (extra 'dask'), not by --jobs.",
 )
+@click.option(
+    "--tables",
+    is_flag=True,
+    help="Also write all trials as Parquet tables, by run and configuration, to tables/ in the "
+    "output (extra 'cloud').",
+)
 @json_option
 def evaluate(
     runs: tuple[str, ...],
@@ -60,6 +66,7 @@ def evaluate(
     k_values: str,
     seed: int,
     executor: str | None,
+    tables: bool,
     as_json: bool,
 ) -> None:
     """Measure the retrieval of one or more runs and write their artefacts.
@@ -87,6 +94,7 @@ def evaluate(
                 k_values=cutoffs,
                 jobs=jobs,
                 executor=executor,
+                tables=tables,
                 seed=seed,
                 progress=progress,
             )

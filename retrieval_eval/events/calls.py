@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.events.exposure import Exposure
+from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import RawTarget, Symbol, ToolCall, ToolResult, Trace
 from retrieval_eval.traces.dialects import dialect_of
@@ -26,6 +27,8 @@ _MOST_OPAQUE_REASONS = 50
 _LONGEST_REASON = 200
 _MOST_TOOLS = 200
 _LONGEST_TOOL = 200
+PER_TARGET = 300
+"""Bytes that a file of a call takes in memory, about."""
 
 
 class ReadCall(Struct, frozen=True, gc=False):
@@ -152,17 +155,20 @@ class CallReducer:
             defined=self._defined(call, use),
         )
 
-    def take_all(self, calls: Iterable[ToolCall]) -> list[ReadCall]:
+    def take_all(self, calls: Iterable[ToolCall]) -> Sequence[ReadCall]:
         """Return all calls with what they did.
 
         A command in the background has shown nothing itself once its whole output was fetched.
         """
-        reads = [self.take(call) for call in calls]
+        reads: Spooled[ReadCall] = Spooled(ReadCall)
+        for call in calls:
+            read = self.take(call)
+            reads.append(read, PER_TARGET * sum(1 for _ in read.raw_targets()))
         for index in self._saved.fetched:
             shell = reads[index].shell
             if shell is not None:
                 reads[index] = replace(reads[index], shell=_without_background(shell))
-        return reads
+        return reads.done()
 
     def _of_copies(self, use: ToolUse) -> ToolUse:
         """Return what a tool did, with the files whose copies it showed."""
@@ -179,7 +185,7 @@ class CallReducer:
         return tuple(s for s, found in self._definitions.items() if found.is_in(text))
 
 
-def read_calls(trace: Trace) -> list[ReadCall]:
+def read_calls(trace: Trace) -> Sequence[ReadCall]:
     """Interpret every call of a trace, as :class:`CallReducer` does."""
     reducer = CallReducer(trace.harness, trace.cwd)
     return reducer.take_all(trace.calls)
@@ -247,7 +253,7 @@ class Definition:
         return self._name in text and self._line.search(text) is not None
 
 
-def count(reads: list[ReadCall]) -> CallLedger:
+def count(reads: Sequence[ReadCall]) -> CallLedger:
     """Return the counts of a trial's calls by status.
 
     ``calls_seen`` is the sum of ``calls_not_retrieval``, ``calls_without_result``,
@@ -256,9 +262,13 @@ def count(reads: list[ReadCall]) -> CallLedger:
     """
     statuses: Counter[str] = Counter(read.status for read in reads)
     housekeeping = Counter(r.call.name for r in reads if not r.use.is_retrieval)
-    shells = [r.shell for r in reads if r.shell is not None]
-    reasons = Counter(reason[:_LONGEST_REASON] for shell in shells for reason in shell.opaque)
-    mcp = [r for r in reads if r.use.is_mcp]
+    n_opaque, n_events = 0, 0
+    reasons: Counter[str] = Counter()
+    for shell in (r.shell for r in reads if r.shell is not None):
+        n_opaque += bool(shell.opaque)
+        n_events += sum(event.is_certain for event in shell.events)
+        reasons.update(reason[:_LONGEST_REASON] for reason in shell.opaque)
+    mcp: Counter[str] = Counter(r.status for r in reads if r.use.is_mcp)
     return CallLedger(
         calls_seen=len(reads),
         calls_not_retrieval=statuses["not_retrieval"],
@@ -269,14 +279,14 @@ def count(reads: list[ReadCall]) -> CallLedger:
         calls_resolved=statuses["resolved"],
         subagent_calls=sum(r.call.is_subagent for r in reads),
         shell_calls=sum(r.use.command is not None for r in reads),
-        shell_opaque=sum(bool(shell.opaque) for shell in shells),
-        shell_events=sum(event.is_certain for shell in shells for event in shell.events),
-        mcp_calls=len(mcp),
-        mcp_calls_ok=sum(r.status in {"resolved", "opaque"} for r in mcp),
+        shell_opaque=n_opaque,
+        shell_events=n_events,
+        mcp_calls=mcp.total(),
+        mcp_calls_ok=mcp["resolved"] + mcp["opaque"],
         not_retrieval_by_tool=dict(sorted(housekeeping.items())),
         opaque_reasons=_most_frequent(reasons),
         tools=_use((r.call.name, r) for r in reads),
-        mcp_servers=_use((r.use.server, r) for r in mcp),
+        mcp_servers=_use((r.use.server, r) for r in reads if r.use.is_mcp),
     )
 
 

@@ -25,7 +25,7 @@ from retrieval_eval.events.roots import (
     stated_roots,
 )
 from retrieval_eval.paths import (
-    checkout_names,
+    checked_out,
     file_ref,
     in_checkout,
     repository_name,
@@ -79,6 +79,7 @@ class Workspace:
         layout: Layout | None = None,
     ) -> None:
         self._layout = layout or Layout(stated_roots(cwd, ground_truth))
+        self._tops = {root.folder for root in self._layout.roots}
         self._expected = Expected(ground_truth.files)
         names = {r.name for r in ground_truth.repositories}
         names |= {f.repository for f in ground_truth.files if f.repository}
@@ -102,6 +103,7 @@ class Workspace:
                 repository = file.key[0]
                 self._bare[None if repository == self._primary else repository, name] = position
         self._files = ground_truth.files
+        self._last = {key[1].rpartition("/")[2] for key in self._index}
         self._known_as: dict[tuple[str, str | None, str | None], _Resolved] = {}
         self._resolved: dict[FileRef, _Resolved] = {}
         self._repositories: dict[str, str | None] = {}
@@ -156,8 +158,12 @@ class Workspace:
 
     def _local(self, path: str) -> _Resolved:
         path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
-        is_barred = self._layout.is_elsewhere(path)
         around = self._layout.around(path)
+        may_be_expected = identity(path).rpartition("/")[2] in self._last
+        if not may_be_expected:
+            other, placement = self._other(path, [(root, rest) for root, rest in around if rest])
+            return other, (Placed(other, placement),) if other is not None else ()
+        is_barred = self._layout.is_elsewhere(path)
         for root, rest in around:
             ref = _within(root, rest)
             position = self._find(ref, has_bare_names=not is_barred) if ref is not None else None
@@ -179,7 +185,7 @@ class Workspace:
     ) -> tuple[FileRef | None, Placement | None]:
         """Return the identity of a path that is no file of the ground truth, None for a folder."""
         same = identity(path)
-        if any(root.folder == same for root in self._layout.roots):
+        if same in self._tops:
             return None, None
         if not around:
             file = FileRef(path)
@@ -268,7 +274,9 @@ class Workspace:
         repository, path = ref.repository, ref.path
         if repository is None:
             repository, path = self._checkout(path)
-        sole = repository is not None and repository.lower() == self._sole
+            if repository is None:
+                return ref
+        sole = repository.lower() == self._sole
         return FileRef(path, None if sole else repository)
 
     def _is_folder(self, path: str) -> bool:
@@ -280,8 +288,7 @@ class Workspace:
         if stated is not None or "/" in folder:
             return stated
         if folder not in self._repositories:
-            names = (name for name in checkout_names(folder) if name in self._names)
-            self._repositories[folder] = next(names, None)
+            self._repositories[folder] = checked_out(folder, self._names)
         return self._repositories[folder]
 
     def _checkout(self, path: str) -> tuple[str | None, str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
-from retrieval_eval.events.calls import CallReducer, ReadCall, count
+from retrieval_eval.events.calls import PER_TARGET, CallReducer, ReadCall, count
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.events.roots import find_layout
 from retrieval_eval.ground_truth import expanded
+from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import (
     Event,
@@ -25,7 +27,7 @@ from retrieval_eval.records import (
 from retrieval_eval.traces.shell import ShellEvent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrialEvents:
     """The events of one trial with the ground truth they are compared with.
 
@@ -38,13 +40,29 @@ class TrialEvents:
     reference change. ``trace_flags`` are those found while reading the trace.
     """
 
-    events: tuple[Event, ...]
+    events: Sequence[Event]
     ground_truth: GroundTruth
     ledger: CallLedger = field(default_factory=lambda: count([]))
     own_output: frozenset[Identity] = frozenset()
     flags: tuple[str, ...] = ()
     trace_flags: tuple[str, ...] = ()
     exposed_at: int | None = None
+
+    @cached_property
+    def accesses(self) -> tuple[tuple[Event, Target], ...]:
+        """Every access in order: read, matched or listed, never written, never own output."""
+        own = self.own_output
+        return tuple(
+            (event, target)
+            for event in self.events
+            for target in event.targets
+            if target.access != "written" and target.file.key not in own
+        )
+
+    @cached_property
+    def rankings(self) -> dict[str, tuple[FileRef, ...]]:
+        """The rankings of the accessed files that have been computed, by view."""
+        return {}
 
 
 def extract_events(
@@ -86,7 +104,9 @@ def extract_events(
         trace.harness, trace.cwd, symbols=ground_truth.symbols, fix_lines=ground_truth.fix_lines
     )
     reads = reducer.take_all(trace.calls)
-    remote = [t.repository for read in reads for t, _ in read.raw_targets() if t.repository]
+    remote = dict.fromkeys(
+        t.repository for read in reads for t, _ in read.raw_targets() if t.repository
+    )
     layout = find_layout(reads, trace.cwd, ground_truth)
     workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
     if ground_truth.patterns:
@@ -98,21 +118,22 @@ def extract_events(
     for read in reads:
         if read.use.is_retrieval:
             builder.add(read)
+    events = builder.events.done()
     ledger = count(reads)
     exposed_at = reducer.exposure.found_at
-    own = own_output(builder.events, ground_truth, workspace)
+    own = own_output(events, ground_truth, workspace)
     flags = {
         "case_collision": workspace.collisions,
         "ground_truth_expanded": ground_truth.expanded,
-        "found_by_name_only": _is_found_by_name_only(builder.events, ground_truth),
+        "found_by_name_only": _is_found_by_name_only(events, ground_truth),
         "results_missing": ledger.calls_without_result,
-        "nothing_resolved": ledger.calls_opaque and not _has_access(builder.events, own),
+        "nothing_resolved": ledger.calls_opaque and not _has_access(events, own),
         "clock_skew": builder.is_skewed,
-        "ground_truth_read": _has_read_the_answer(builder.events),
+        "ground_truth_read": _has_read_the_answer(events),
         "answer_exposed": exposed_at is not None,
     }
     return TrialEvents(
-        tuple(builder.events),
+        events,
         ground_truth,
         ledger,
         own,
@@ -167,10 +188,14 @@ def _has_read_the_answer(events: Iterable[Event]) -> bool:
 
 def _is_found_by_name_only(events: Iterable[Event], ground_truth: GroundTruth) -> bool:
     """Return whether some ground-truth file was listed and never opened nor matched."""
-    targets = [target for event in events for target in event.targets]
-    listed = {t.file.key for t in targets if t.access == "listed"}
-    seen = {t.file.key for t in targets if t.access in {"opened", "matched"}}
-    return not (listed - seen).isdisjoint(f.key for f in ground_truth.files)
+    relevant = {f.key for f in ground_truth.files}
+    listed: set[Identity] = set()
+    seen: set[Identity] = set()
+    for event in events:
+        for target in event.targets:
+            if target.file.key in relevant and target.access != "written":
+                (listed if target.access == "listed" else seen).add(target.file.key)
+    return bool(listed - seen)
 
 
 def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Identity]:
@@ -207,7 +232,7 @@ class _Builder:
         folders: frozenset[Identity],
         start: float | None,
     ) -> None:
-        self.events: list[Event] = []
+        self.events: Spooled[Event] = Spooled(Event)
         self.is_skewed = False
         self._latest = 0.0
         self._workspace = workspace
@@ -267,7 +292,8 @@ class _Builder:
                 is_shell=use.command is not None and not command,
                 agent=call.parent_id or ("sub-agent" if call.is_subagent else None),
                 symbols=_symbols(read, targets),
-            )
+            ),
+            PER_TARGET * len(touched),
         )
 
     def _targets(self, raw_targets: Iterable[RawTarget], cwd: str | None) -> Iterator[Target]:

@@ -152,10 +152,23 @@ def read_record(path: Path, root: Path, struct: type[AnyRecord]) -> AnyRecord:
     data, problem = read_bytes(path, root)
     if problem is None and (record := _record_of(data, struct)) is not None:
         return record
-    found = _artefact(path, root, data, problem)
+    found = _artefact(label(path, root), str(path), data, problem)
     if found.problem is not None:
         raise SchemaError(found.problem)
     return from_builtins(found.value, struct, label(path, root))
+
+
+def record_in(data: bytes, struct: type[AnyRecord], name: str) -> AnyRecord:
+    """Return the record in the bytes of a document that lies in no local file.
+
+    Raises ``SchemaError`` as :func:`read_record` does.
+    """
+    if (record := _record_of(data, struct)) is not None:
+        return record
+    found = _artefact(name, name, data, None)
+    if found.problem is not None:
+        raise SchemaError(found.problem)
+    return from_builtins(found.value, struct, name)
 
 
 def read_artefact(path: Path, root: Path) -> Json:
@@ -164,18 +177,18 @@ def read_artefact(path: Path, root: Path) -> Json:
     One of an earlier version has no digest and is accepted as it is. Raises ``SchemaError`` for
     one of another major version.
     """
-    return _artefact(path, root, *read_bytes(path, root))
+    return _artefact(label(path, root), str(path), *read_bytes(path, root))
 
 
-def _artefact(path: Path, root: Path, data: bytes, problem: str | None) -> Json:
-    found = Json(None, problem) if problem is not None else json_in(data, label(path, root))
+def _artefact(name: str, full_name: str, data: bytes, problem: str | None) -> Json:
+    found = Json(None, problem) if problem is not None else json_in(data, name)
     if found.problem is not None:
         return found
-    refuse_other_major(found.value, str(path))
+    refuse_other_major(found.value, full_name)
     if not isinstance(found.value, dict):
-        return Json(None, f"{label(path, root)}: expected an object")
+        return Json(None, f"{name}: expected an object")
     if not _is_as_written(data) and is_whole(found.value) is False:
-        return Json(None, f"{label(path, root)}: {DAMAGED}")
+        return Json(None, f"{name}: {DAMAGED}")
     return found
 
 

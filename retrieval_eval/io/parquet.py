@@ -54,44 +54,51 @@ def read_groups(data: bytes) -> Iterator[dict[str, list[Any]]]:
         yield file.read_row_group(number).to_pydict()
 
 
-def read_table(place: Place, columns: Sequence[str] | None = None) -> dict[str, list[Any]]:
-    """Return columns of a Parquet file as plain objects; by default all."""
-    with _opened(place) as file:
-        found: dict[str, list[Any]] = file.read(columns=columns).to_pydict()
-        return found
+def read_table(place: Place, columns: Sequence[str]) -> dict[str, list[Any]]:
+    """Return columns of a Parquet file as plain objects.
+
+    Raises ``BadInputError`` when the file is damaged, or lacks one of the columns.
+    """
+    with _Opened(place) as file:
+        found: dict[str, list[Any]] = file.read(columns=list(columns)).to_pydict()
+    if missing := [name for name in columns if name not in found]:
+        raise BadInputError(f"{place}: has no column {', '.join(missing[:3])}")
+    return found
 
 
 def read_about(place: Place, name: str) -> bytes | None:
     """Return what :func:`table_bytes` kept beside the schema of a file; None where it has none."""
-    with _opened(place) as file:
+    with _Opened(place) as file:
         kept = file.schema_arrow.metadata or {}
         found: bytes | None = kept.get(f"retrieval_eval.{name}".encode())
         return found
 
 
 class _Opened:
+    """A Parquet file that is read; a damaged one is a sentence that names it."""
+
     def __init__(self, place: Place) -> None:
         self._place = place
         _arrow()
 
     def __enter__(self) -> Any:
-        parquet = import_module("pyarrow.parquet")
         self._stream = self._place.open_file()
         try:
-            return parquet.ParquetFile(self._stream)
+            return import_module("pyarrow.parquet").ParquetFile(self._stream)
         except Exception as error:  # noqa: BLE001  the file may be damaged in any way
             self._stream.close()
-            raise BadInputError(
-                f"{self._place}: is no whole Parquet file ({str(error)[:200]}); remove it and "
-                "evaluate the run again"
-            ) from None
+            raise self._damaged(error) from None
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._stream.close()
+        if isinstance(error, Exception):
+            raise self._damaged(error) from None
 
-
-def _opened(place: Place) -> _Opened:
-    return _Opened(place)
+    def _damaged(self, error: Exception) -> BadInputError:
+        return BadInputError(
+            f"{self._place}: is no whole Parquet file ({str(error)[:200]}); remove it and evaluate "
+            "the run again"
+        )
 
 
 def _arrow() -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from typing import Any, Final
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import entries, files_below, is_inside, probe, replace_bytes
+from retrieval_eval.io.locks import private_folder
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PLAIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(?:(?!::)[^?#@\0])*")
@@ -105,6 +105,11 @@ class Place:
     def name(self) -> str:
         """The last part of the location."""
         return self._text.rsplit("/", 1)[-1]
+
+    @property
+    def local(self) -> Path | None:
+        """The local path, or None behind a URL."""
+        return self._local
 
     @property
     def parent(self) -> Place:
@@ -226,8 +231,7 @@ class Place:
         A file that is gone, or that no local folder can hold, is missing there. ``folders`` are
         there in any case, and of the files in ``empty`` only the name is.
         """
-        with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as folder:
-            root = Path(folder)
+        with private_folder() as root:
             for name in filter(is_plain, folders):
                 (root / name).mkdir(parents=True, exist_ok=True)
             for name in filter(is_plain, empty):

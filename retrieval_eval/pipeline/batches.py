@@ -20,13 +20,12 @@ from typing import Final
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError, SchemaError
-from retrieval_eval.io.artefacts import DAMAGED, decoded, encoded, is_whole
-from retrieval_eval.io.files import decode
+from retrieval_eval.io.artefacts import decoded, encoded, record_in
 from retrieval_eval.io.layout import discover
 from retrieval_eval.io.remote import Found, Place
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.document import TrialMetrics
-from retrieval_eval.model import AnyRecord, from_builtins
+from retrieval_eval.model import AnyRecord
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.executors import Engine, halves, run_on
@@ -52,10 +51,11 @@ from retrieval_eval.pipeline.tables import (
     shard_bytes,
     shards_in,
     trials_in,
+    write_documents,
 )
 from retrieval_eval.pipeline.trial import Job, evaluate_trial, give_up
 from retrieval_eval.records import Exclusion, Progress
-from retrieval_eval.schema import SCHEMA_VERSION, refuse_other_major
+from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.study import impact_analysis
 
 MANIFEST_FILE: Final = "manifest.parquet"
@@ -338,11 +338,12 @@ def evaluate_batches(
     distinct = sorted(set(excluded), key=lambda e: (e.detail, e.reason))
     # A run with trials that were given up is tried again, as no manifest has this digest.
     digest = digest if names == set(wanted) else combined([digest, "failed"])
+    shards = tuple(shards_in(tables, run.name))
+    entries = () if folder.local is None else write_documents(folder.local, shards)
     summary = with_fields(
-        partial.summary(run.name, (), distinct, k_values), input_fingerprint=digest
+        partial.summary(run.name, entries, distinct, k_values), input_fingerprint=digest
     )
     (folder / SUMMARY_FILE).write(encoded(summary, indent=1))
-    shards = tuple(shards_in(tables, run.name))
     impact = with_fields(impact_analysis(trials_in(shards), seed=seed), input_fingerprint=digest)
     (folder / IMPACT_FILE).write(encoded(impact, indent=1))
     shown = tuple(dict.fromkeys(notes))[:_MOST_NOTES]
@@ -379,10 +380,4 @@ def read_document(folder: Place, name: str, struct: type[AnyRecord]) -> AnyRecor
     Raises ``FileNotFoundError`` where it is not there, and ``SchemaError`` where it is damaged.
     """
     place = folder / name
-    value, problem = decode(place.read().decode("utf-8", "replace"))
-    if problem is None and (not isinstance(value, dict) or is_whole(value) is False):
-        problem = DAMAGED
-    if problem is not None:
-        raise SchemaError(f"{place}: {problem}")
-    refuse_other_major(value, str(place))
-    return from_builtins(value, struct, str(place))
+    return record_in(place.read(), struct, str(place))

@@ -1,4 +1,20 @@
-"""Evaluate runs: every trial accounted for, artefacts written, stale ones removed."""
+"""Evaluate runs: every trial accounted for, artefacts written, stale ones removed.
+
+What is on the disk, whatever happens:
+
+- Only the process that evaluates writes. A document is written to a temporary file, which then
+  takes its name: readers see the whole document or none.
+- An evaluation that is killed has written the documents of the trials it had done. The next one
+  keeps these, for each has the digest of its inputs, and goes on with the others. It also removes
+  temporary files of writers that no longer run.
+- Documents are synced once, at the end. If the machine loses power before, a document may be
+  missing, empty or half. Each has the digest of its own body, so readers name such a file, and the
+  next evaluation makes it again from the inputs.
+- One evaluation at a time works on the documents of a run. Another one waits for a minute at most,
+  and is then refused; afterwards it finds the documents of the first. The lock ends with its
+  process.
+- A summary is written after the documents that it lists.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +22,28 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from msgspec.structs import replace
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
-from retrieval_eval.io.artefacts import decoded, kept_record, read_record, write_artefact
+from retrieval_eval.io.artefacts import decoded, encoded, kept_record, read_record, write_artefact
 from retrieval_eval.io.files import (
     files_below,
     is_inside,
     probe,
     remove,
+    settle,
     write_bytes,
 )
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
-from retrieval_eval.io.locks import remove_leftovers
+from retrieval_eval.io.locks import alone, remove_leftovers
 from retrieval_eval.io.remote import Place, is_url
 from retrieval_eval.io.runs import GROUPS, resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
@@ -56,9 +75,17 @@ from retrieval_eval.pipeline.roots import (
     is_demo,
 )
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.tables import TABLES, Shard, StoredRun, metrics_in, trials_in
+from retrieval_eval.pipeline.tables import (
+    TABLES,
+    Shard,
+    StoredRun,
+    metrics_in,
+    trials_in,
+    write_tables,
+)
 from retrieval_eval.pipeline.trial import (
     Job,
+    Tasks,
     TrialResult,
     evaluate_trial,
     give_up,
@@ -73,6 +100,29 @@ from retrieval_eval.traces.formats import FORMATS
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"
+
+_MOST_LOCKED: Final = 200
+"""Runs whose folders are locked: each lock is an open file, of which a process may have few."""
+
+_PATIENCE: Final = 60.0
+"""Seconds to wait for another process that evaluates a run."""
+
+
+class _Output:
+    """Writes the files of an evaluation: each is whole at once, all are synced at the end."""
+
+    def __init__(self) -> None:
+        self._written: list[Path] = []
+
+    def write(self, path: Path, data: bytes) -> None:
+        write_bytes(path, data, is_synced=False)
+        self._written.append(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        settle(self._written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +220,7 @@ def evaluate(
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
     executor: Executor | str | None = None,
+    tables: bool = False,
     seed: int = DEFAULT_SEED,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -198,6 +249,9 @@ def evaluate(
     executor
         What evaluates trials in place of these processes: any executor whose workers have this
         package and see the same files, or ``processes:N``, ``threads:N`` or ``dask://HOST:PORT``.
+    tables
+        Also write the trials as Parquet tables to ``tables/`` in the output (extra ``cloud``), as
+        is done for an output behind a URL.
     seed
         Seed of every bootstrap and permutation.
 
@@ -205,7 +259,8 @@ def evaluate(
     -----
     Runs, roots and the output may be URLs such as ``s3://bucket/runs/a`` (extra ``cloud``). Then
     the trials are evaluated in batches and written as tables below the output, with the summary
-    and the impact document of each run; there are no documents of single trials.
+    and the impact document of each run. Documents of single trials are written only where the
+    output is local.
 
     Raises
     ------
@@ -247,11 +302,26 @@ def evaluate(
     work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
     _refuse_links(targets, work)
     each = [(job, target) for target, batch in zip(targets, work, strict=True) for job in batch]
-    done = iter(_run_jobs(each, jobs, progress, executor))
-    results = tuple(
-        _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs, seed)
-        for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
-    )
+    with ExitStack() as stack:
+        # In one order, so that two evaluations of several runs cannot wait for each other.
+        for target in sorted(targets)[:_MOST_LOCKED]:
+            summary = target / SUMMARY_FILE
+            stack.enter_context(alone(summary, "evaluates this run", patience=_PATIENCE))
+        output = stack.enter_context(_Output())
+        each_done = iter(_run_jobs(each, jobs, output, progress, executor))
+        done = [list(islice(each_done, len(batch))) for batch in work]
+        results = tuple(
+            _finish(run.name, place, left_out.excluded, own, output, cutoffs, seed)
+            for run, place, left_out, own in zip(folders, targets, found, done, strict=True)
+        )
+        if tables:
+            for run, target in zip(results, targets, strict=True):
+                place = Place(output_dir or target) / TABLES
+                trials = [
+                    (d.metrics.provenance.config_name, d.job.stem, d.fingerprint)
+                    for d in run.trials
+                ]
+                write_tables(place, run.run_id, target, trials)
     return Evaluation(results, seed, benchmarks_root)
 
 
@@ -347,10 +417,11 @@ def _saved_run(
                         "with --output-dir"
                     )
         _refuse_links([target], [[one.job for one in done]])
-        for one in done:
-            events, metrics = _files_of(one.job, target)
-            write_artefact(events, trials[one.job.trial])
-            write_artefact(metrics, one.metrics)
+        with _Output() as output:
+            for one in done:
+                events, metrics = _files_of(one.job, target)
+                output.write(events, encoded(trials[one.job.trial]))
+                output.write(metrics, encoded(one.metrics))
     summary = run_summary(run_id, [(d.job.stem, d.metrics) for d in done], (), cutoffs)
     impact = impact_analysis([d.metrics for d in done], seed=seed)
     if target is not None:
@@ -497,6 +568,7 @@ def _evaluate_places(
         output = run if output_dir is None else Place(output_dir) / run.name
         folder = output / ARTEFACTS
         tables = (folder if output_dir is None else Place(output_dir)) / TABLES
+        _refuse_planted_links(folder.local, tables.local)
         done = evaluated_before(run) or evaluate_batches(
             run,
             folder,
@@ -509,6 +581,10 @@ def _evaluate_places(
         )
         if done is None:
             raise NothingToEvaluateError(f"no trial found in {run}")
+        if folder.local is not None and done.folder == folder:
+            listed = done.summary.trials
+            wanted = [name for t in listed for name in (t.events_file, t.metrics_file) if name]
+            _remove_stale(folder.local, {folder.local / name for name in wanted})
         results.append(
             RunEvaluation(
                 done.run_id,
@@ -548,6 +624,16 @@ def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> Non
                 )
 
 
+def _refuse_planted_links(folder: Path | None, tables: Path | None) -> None:
+    """Raise where the documents or tables of a run would be written through a link."""
+    if folder is not None:
+        _refuse_links([folder], [[]])
+    places = [] if tables is None else [tables, *tables.glob("*"), *tables.glob("*/*")]
+    for place in places:
+        if place.is_symlink():
+            raise BadInputError(f"{place}: nothing is written through a link; remove it")
+
+
 def _jobs(
     discovery: Discovery, target: Path, cutoffs: tuple[int, ...], problems: dict[Path, str]
 ) -> list[Job]:
@@ -566,29 +652,34 @@ def _files_of(job: Job, target: Path) -> tuple[Path, Path]:
 def _run_jobs(
     work: list[tuple[Job, Path]],
     n_processes: int,
+    output: _Output,
     progress: Progress | None,
     executor: Executor | str | None = None,
 ) -> list[Done]:
     """Write the documents of every trial as it is done; return the trials in the order given."""
-    jobs = [job for job, _ in work]
+    # The trials of a task come together, so that its files are read once.
+    ordered = sorted(range(len(work)), key=lambda at: str(work[at][0].trial.task_dir or ""))
+    jobs = [work[at][0] for at in ordered]
     n_workers = worth_starting(len(jobs), n_processes)
     found: Iterable[tuple[int, TrialResult]]
+    one = partial(evaluate_trial, tasks=Tasks())
     if executor is not None:
         found = _on_executor(jobs, executor)
     elif n_workers < 2:
-        found = enumerate(map(evaluate_trial, jobs))
+        found = enumerate(map(one, jobs))
     else:
-        found = run_in_workers(evaluate_trial, jobs, n_workers, _lost)
+        found = run_in_workers(one, jobs, n_workers, _lost)
     done: dict[int, Done] = {}
-    for position, result in found:
-        job, target = work[position]
+    for place, result in found:
+        at = ordered[place]
+        job, target = work[at]
         for name, data in result.files().items():
-            write_bytes(target / name, data)
+            output.write(target / name, data)
         metrics = decoded(result.metrics, TrialMetrics, job.stem)
-        done[position] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
+        done[at] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
         if progress is not None:
             progress(len(done), len(jobs), job.trial.trial_name)
-    return [done[position] for position in range(len(jobs))]
+    return [done[at] for at in range(len(jobs))]
 
 
 _Part = tuple[tuple[int, Job], ...]
@@ -609,7 +700,8 @@ def _on_executor(
 
 def evaluate_part(part: _Part) -> list[tuple[int, TrialResult]]:
     """Evaluate some trials; nothing is written."""
-    return [(position, evaluate_trial(job)) for position, job in part]
+    tasks = Tasks()
+    return [(position, evaluate_trial(job, tasks)) for position, job in part]
 
 
 def _lost_part(part: _Part, end: str) -> list[tuple[int, TrialResult]]:
@@ -623,29 +715,29 @@ def _lost(job: Job, end: str) -> TrialResult:
 def _finish(
     run_id: str,
     folder: Path,
-    discovery: Discovery,
+    excluded: Sequence[Exclusion],
     done: list[Done],
+    output: _Output,
     cutoffs: tuple[int, ...],
     seed: int,
 ) -> RunEvaluation:
     _remove_stale(folder, {path for d in done for path in _files_of(d.job, folder)})
-    excluded = [str(e) for e in discovery.excluded]
     digest = combined(d.fingerprint for d in done)
 
     def summarise() -> RunSummary:
         rows = [(d.job.stem, d.metrics) for d in done]
-        return run_summary(run_id, rows, discovery.excluded, cutoffs)
+        return run_summary(run_id, rows, excluded, cutoffs)
 
     def analyse() -> ImpactAnalysis:
         return impact_analysis([d.metrics for d in done], seed=seed)
 
-    summary, of_summary = _made(
-        folder / SUMMARY_FILE, combined([digest, *excluded]), RunSummary, summarise
+    of_summary = combined([digest, *map(str, excluded)])
+    of_impact = combined([digest, str(seed)])
+    summary, damaged_summary = _made(
+        folder / SUMMARY_FILE, of_summary, RunSummary, summarise, output
     )
-    impact, of_impact = _made(
-        folder / IMPACT_FILE, combined([digest, str(seed)]), ImpactAnalysis, analyse
-    )
-    notes = [*(note for one in done for note in one.notes), of_summary, of_impact]
+    impact, damaged_impact = _made(folder / IMPACT_FILE, of_impact, ImpactAnalysis, analyse, output)
+    notes = [*(note for one in done for note in one.notes), damaged_summary, damaged_impact]
     return RunEvaluation(
         run_id, folder, summary, impact, tuple(done), tuple(note for note in notes if note)
     )
@@ -665,12 +757,16 @@ Artefact = TypeVar("Artefact", RunSummary, ImpactAnalysis)
 
 
 def _made(
-    path: Path, digest: str, struct: type[Artefact], make: Callable[[], Artefact]
+    path: Path,
+    digest: str,
+    struct: type[Artefact],
+    make: Callable[[], Artefact],
+    output: _Output,
 ) -> tuple[Artefact, str | None]:
     """Return the document in ``path``, made anew where needed, and a note if it was damaged."""
     kept = kept_record(path, path.parent, digest, struct)
     if kept.record is not None:
         return kept.record, None
     made = replace(make(), input_fingerprint=digest)
-    write_artefact(path, made, indent=1)
+    output.write(path, encoded(made, indent=1))
     return made, kept.note

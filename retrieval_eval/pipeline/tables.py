@@ -12,20 +12,26 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
-from retrieval_eval.io.artefacts import decoded
-from retrieval_eval.io.files import decode, json_bytes
+from retrieval_eval.io.artefacts import decoded, encoded, record_in
+from retrieval_eval.io.files import decode, is_inside, json_bytes, write_bytes
 from retrieval_eval.io.parquet import Schema, read_about, read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
-from retrieval_eval.model import Record, from_builtins, to_builtins
+from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.model.events import EventDocument
-from retrieval_eval.pipeline.naming import safe_name
+from retrieval_eval.model.summary import TrialEntry
+from retrieval_eval.pipeline.fingerprint import combined
+from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems, safe_name
+from retrieval_eval.pipeline.summary import trial_entry
 from retrieval_eval.pipeline.trial import TrialResult
-from retrieval_eval.records import Exclusion
+from retrieval_eval.records import Exclusion, TrialRef
 from retrieval_eval.study.trials import COLUMN_KINDS, Trial, from_columns, to_row
 
 TABLES: Final = "tables"
@@ -150,15 +156,18 @@ def kept_in(shard: Shard) -> Kept:
 
 def metrics_in(shard: Shard) -> Iterator[TrialMetrics]:
     """Yield the metrics of every trial of a shard."""
-    for text in read_table(shard.place, ["metrics"])["metrics"]:
-        yield decoded(text.encode(), TrialMetrics, str(shard.place))
+    yield from _documents_in(shard, "metrics", TrialMetrics)
 
 
 @lru_cache(maxsize=2)
 def events_in(shard: Shard) -> list[EventDocument]:
     """Return the event document of every trial of a shard; it never changes under its name."""
-    texts = read_table(shard.place, ["events"])["events"]
-    return [decoded(text.encode(), EventDocument, str(shard.place)) for text in texts]
+    return list(_documents_in(shard, "events", EventDocument))
+
+
+def _documents_in(shard: Shard, column: str, struct: type[AnyRecord]) -> Iterator[AnyRecord]:
+    for row, text in enumerate(read_table(shard.place, [column])[column]):
+        yield record_in(str(text or "").encode(), struct, f"{shard.place}: row {row + 1}")
 
 
 def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
@@ -176,3 +185,80 @@ def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
                 for row in columns[name]
             ]
         yield from from_columns(columns)
+
+
+def write_documents(folder: Path, shards: Sequence[Shard]) -> list[TrialEntry]:
+    """Write the two documents of every trial of some shards into a local folder.
+
+    Returns the line of every trial in the summary, in the order of a local evaluation.
+    """
+    names = ("task_name", "trial_name", "batch_timestamp")
+    trials = [
+        TrialRef(shard.run_id, shard.config, batch, trial or "", Path(shard.name, str(row)), task)
+        for shard in shards
+        for row, (task, trial, batch) in enumerate(
+            zip(*read_table(shard.place, names).values(), strict=True)
+        )
+    ]
+    stems = artefact_stems(trials)
+    following = iter(trials)
+    entries = {}
+    for shard in shards:
+        for metrics, events in zip(metrics_in(shard), events_in(shard), strict=True):
+            trial = next(following)
+            stem = stems[trial]
+            if not is_inside((folder / stem).parent, folder.parent):
+                raise BadInputError(
+                    f"{folder / stem} leads out of {folder.parent}: nothing is written through a "
+                    "link; remove it, or name another place with --output-dir"
+                )
+            write_bytes(folder / f"{stem}{EVENTS_SUFFIX}", encoded(events))
+            write_bytes(folder / f"{stem}{METRICS_SUFFIX}", encoded(metrics))
+            entries[trial] = trial_entry(stem, metrics)
+    return [
+        entries[trial]
+        for trial in sorted(
+            trials, key=lambda t: (t.config_name, t.batch_timestamp or "", t.trial_name)
+        )
+    ]
+
+
+def write_tables(
+    tables: Place, run_id: str, folder: Path, trials: Iterable[tuple[str, str, str]]
+) -> None:
+    """Write the tables of a run that lies on disk, from its documents; tables there are kept.
+
+    Parameters
+    ----------
+    tables
+        The folder of the tables of all runs.
+    run_id, folder
+        The run, and where its documents are.
+    trials
+        Configuration, stem of the documents and fingerprint of every trial, by configuration.
+    """
+    wanted = set()
+    for config, own in groupby(trials, key=lambda trial: trial[0]):
+        group = list(own)
+        for start in range(0, len(group), _ROWS):
+            part = group[start : start + _ROWS]
+            shard = shard_at(tables, run_id, config, combined(f for _, _, f in part))
+            wanted.add(shard.name)
+            if shard.place.exists():
+                continue
+            results = [
+                TrialResult(
+                    stem,
+                    fingerprint,
+                    (folder / f"{stem}{EVENTS_SUFFIX}").read_bytes(),
+                    (folder / f"{stem}{METRICS_SUFFIX}").read_bytes(),
+                )
+                for _, stem, fingerprint in part
+            ]
+            shard.place.write(shard_bytes(results, (), ())[0])
+    for shard in shards_in(tables, run_id):
+        if shard.name not in wanted:
+            shard.place.remove()
+
+
+_ROWS: Final = 256

@@ -94,11 +94,11 @@ def _parsed(text: str, path: Path) -> Any:
             warnings.simplefilter("ignore")  # ids of cells are younger than the format
             try:
                 library.validate(value)
-            except library.ValidationError as error:
+                return library.v4.reads_json(text)
+            # It adds what is missing before it checks what is there.
+            except (library.ValidationError, LookupError, TypeError, AttributeError) as error:
                 problem = visible(error, 200)
-    if problem is not None:
-        raise BadInputError(f"{path}: is no notebook: {problem}")
-    return library.v4.reads_json(text)
+    raise BadInputError(f"{path}: is no notebook: {problem}")
 
 
 def _is_simulated(notebook: Any) -> bool:

@@ -29,7 +29,7 @@ from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.names import LABELS, reason_sentence
 from retrieval_eval.report.simulated import notice
-from retrieval_eval.report.trial import Trial, find_trial, page_folders
+from retrieval_eval.report.trial import Trial, find_trial, page_folders, without_content
 from retrieval_eval.study.compare import Comparison, compare
 from retrieval_eval.study.frames import (
     estimate_rows,
@@ -298,6 +298,8 @@ class Run(frames.Measured):
                 "status_reason": trial.entry.reason,
             }
             row = read_row(metrics, declared, base)
+            if self.privacy:
+                row = without_content(row)
             rows.append(row | {"state": state(row)})
         return make_frame(rows, declared)
 

@@ -141,7 +141,8 @@ class Trial(frames.Measured):
             return {}
         row = self.run.trials.iloc[[self.place]].astype("object")
         (plain,) = row.where(row.notna(), None).to_dict("records")
-        return {str(k): None if v is pd.NA else v for k, v in plain.items()}
+        facts = {str(k): None if v is pd.NA else v for k, v in plain.items()}
+        return without_content(facts) if self.privacy else facts
 
     @cached_property
     def _document(self) -> EventDocument | None:
@@ -525,6 +526,15 @@ class Trial(frames.Measured):
 
     def __repr__(self) -> str:
         return f"<Trial {visible(self.name, 120)}: {counted(len(self._rows), 'event')}>"
+
+
+QUOTING: Final = ("status_reason", "degraded_reason")
+"""Columns of trials with sentences that may quote what an unreadable trace holds."""
+
+
+def without_content(row: Row) -> Row:
+    """Return the row of a trial whose reasons leave out what was found in place of a trace."""
+    return row | {name: row[name] and row[name].partition(" (found ")[0] for name in QUOTING}
 
 
 def find_trial(run: Run, name: str, config: str, batch: str, options: Mapping[str, Any]) -> Trial:

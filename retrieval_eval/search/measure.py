@@ -12,7 +12,8 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.io.files import remove, write_bytes, write_text
+from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import remove
 from retrieval_eval.io.locks import alone
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
@@ -340,8 +341,12 @@ def _write(run: SearchRun, out: Path) -> Measured:
         stem = f"{first}-{number}"
     measured = Measured(run, out / f"{stem}.json", out / f"{stem}.md")
     # The Markdown first: where the JSON report is, the run is whole.
-    write_text(measured.markdown_path, to_markdown(run))
-    write_bytes(measured.json_path, run_bytes(to_builtins(run)))
+    write_atomically(
+        {
+            measured.markdown_path: to_markdown(run).encode(),
+            measured.json_path: run_bytes(to_builtins(run)),
+        }
+    )
     return measured
 
 

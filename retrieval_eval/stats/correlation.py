@@ -18,7 +18,7 @@ from retrieval_eval.stats.resampling import (
     Floats,
     as_floats,
     batches,
-    draws,
+    drawn_counts,
     is_constant,
     mirrored_quantiles,
 )
@@ -199,7 +199,10 @@ class _SameUnits:
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[Correlation]:
         n = len(self.grouping.codes)
         constant = {name for name, column in self.columns.items() if n and is_constant(column)}
+        reason = "too_few_values" if n < MIN_POINTS else "constant_input"
         usable = [p for p in pairs if n >= MIN_POINTS and constant.isdisjoint(p)]
+        if not usable:
+            return [self._missing(reason)] * len(pairs)
         names = {name for pair in usable for name in pair}
         ranks = {name: average_ranks(self.columns[name]) for name in names}
         rs = [_pearson(ranks[a], ranks[b]) for a, b in usable]
@@ -209,7 +212,6 @@ class _SameUnits:
             pair: Correlation(n, Value.of(r, n), interval, *p_value, *self._shape())
             for pair, r, interval, p_value in zip(usable, rs, intervals, p_values, strict=True)
         }
-        reason = "too_few_values" if n < MIN_POINTS else "constant_input"
         return [made[pair] if pair in made else self._missing(reason) for pair in pairs]
 
     def _shape(self) -> tuple[int | None, str]:
@@ -350,31 +352,26 @@ def drawn_products(
 ) -> Iterator[dict[Pair, Floats]]:
     """Yield the product of every pair of columns in batches of drawn arrangements.
 
-    Rows of the second column are fetched straight from the places they come from, so that time
-    and memory go with the rows and not with the square of the clusters.
+    The rows of a cluster in all second columns are fetched together, and all products are one
+    multiplication of matrices: sums of multiples of 1/4, which are exact in any order.
     """
-    partners: dict[str, list[str]] = {}
-    for a, b in pairs:
-        partners.setdefault(b, []).append(a)
-    first = {b: np.column_stack([columns[a] for a in names]) for b, names in partners.items()}
-    for places in _drawn_places(_strata(grouping), len(grouping.codes), seed, n_resamples):
-        products: dict[Pair, Floats] = {}
-        for b, names in partners.items():
-            found = np.take(columns[b], places) @ first[b]
-            products |= {(a, b): found[:, i] for i, a in enumerate(names)}
-        yield products
-
-
-def _drawn_places(strata: list[Places], n: int, seed: int, n_resamples: int) -> Iterator[Places]:
-    """Yield for every place of drawn arrangements, one a row, the row that comes there."""
+    firsts, seconds = _sides(pairs)
     generator = np.random.Generator(np.random.PCG64(seed))
-    for rows in batches(n_resamples, n):
-        places = np.empty((rows, n), dtype=np.int64)
-        for stratum in strata:
-            clusters = np.broadcast_to(np.arange(len(stratum)), (rows, len(stratum)))
-            moved = stratum[generator.permuted(clusters, axis=1)]
-            places[:, stratum.ravel()] = moved.reshape(rows, -1)
-        yield places
+    strata = _strata(grouping)
+    left = [np.stack([columns[a][rows.ravel()] for a in firsts]) for rows in strata]
+    right = [np.stack([columns[b][rows] for b in seconds], axis=-1) for rows in strata]
+    for n_rows in batches(n_resamples, len(grouping.codes)):
+        found = np.zeros((n_rows, len(firsts), len(seconds)))
+        for x, y in zip(left, right, strict=True):
+            clusters = np.broadcast_to(np.arange(len(y)), (n_rows, len(y)))
+            moved = np.take(y, generator.permuted(clusters, axis=1), axis=0)
+            found += x @ moved.reshape(n_rows, -1, len(seconds))
+        yield {(a, b): found[:, firsts.index(a), seconds.index(b)] for a, b in pairs}
+
+
+def _sides(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
+    """Return the distinct first and the distinct second columns of pairs."""
+    return list(dict.fromkeys(a for a, _ in pairs)), list(dict.fromkeys(b for _, b in pairs))
 
 
 # The bootstrap: every resample is ranked anew
@@ -393,43 +390,53 @@ def bootstrap_spearman(
     All pairs are over the same resamples, in which every column is ranked once. Resamples in
     which one side is constant have no r and are left out.
     """
-    g = grouping.n_clusters
-    ranked = {name: _Ranked(columns[name]) for name in {name for pair in pairs for name in pair}}
+    g, n = grouping.n_clusters, len(grouping.codes)
+    firsts, seconds = _sides(pairs)
+    ranked = {name: _Ranked(columns[name], grouping) for name in (*firsts, *seconds)}
     most = 2 * g * int(grouping.sizes().max(initial=0))
     kind = np.int32 if most < np.iinfo(np.int32).max else np.int64
     parts: list[list[Floats]] = [[] for _ in pairs]
-    for rows in draws(g, n_resamples, seed):
-        cells = rows + g * np.arange(len(rows))[:, np.newaxis]
-        drawn = np.bincount(cells.ravel(), minlength=g * len(rows)).reshape(len(rows), g)
-        weights: Counts = np.take(drawn.astype(kind), grouping.codes, axis=1)
-        ranks = {name: column.centred(weights) for name, column in ranked.items()}
-        weighted = {name: weights * column for name, column in ranks.items()}
-        squares = {n: np.einsum("ij,ij->i", weighted[n], column) for n, column in ranks.items()}
+    left = right = np.empty((0, 0, n))
+    for counts in drawn_counts(g, n_resamples, seed, n):
+        drawn: Counts = counts.astype(kind)
+        weights = np.take(drawn.astype(np.float64), grouping.codes, axis=1)
+        if left.shape[1] < len(weights):  # memory that is new each time is slow
+            left, right = (np.empty((len(side), *weights.shape)) for side in (firsts, seconds))
+        left, right = left[:, : len(weights)], right[:, : len(weights)]
+        squares: dict[str, Floats] = {}
+        for name, weighted in zip(firsts, left, strict=True):
+            ranks = ranked[name].centred(drawn)
+            np.multiply(ranks, weights, out=weighted)
+            squares[name] = np.einsum("ij,ij->i", weighted, ranks)
+        for name, ranks in zip(seconds, right, strict=True):
+            ranks[:] = ranked[name].centred(drawn)
+            squares[name] = np.einsum("ij,ij,ij->i", weights, ranks, ranks)
+        cross = left.transpose(1, 0, 2) @ right.transpose(1, 2, 0)
         for part, (a, b) in zip(parts, pairs, strict=True):
             scale = squares[a] * squares[b]
-            cross = np.einsum("ij,ij->i", weighted[a], ranks[b])
             defined = scale > 0
-            part.append(np.clip(cross[defined] / np.sqrt(scale[defined]), -1.0, 1.0))
+            product = cross[:, firsts.index(a), seconds.index(b)]
+            part.append(np.clip(product[defined] / np.sqrt(scale[defined]), -1.0, 1.0))
     return [np.concatenate(part) if part else np.empty(0) for part in parts]
 
 
 class _Ranked:
     """A column that is ranked in many resamples: only how often each unit is in them changes."""
 
-    def __init__(self, values: Floats) -> None:
+    def __init__(self, values: Floats, grouping: Grouping) -> None:
         self.codes, counts = dense_codes(values)
-        self.order = np.argsort(self.codes, kind="stable")
+        self.clusters = grouping.codes[np.argsort(self.codes, kind="stable")]
         self.ends = np.cumsum(counts).astype(np.int64) - 1
 
-    def centred(self, weights: Counts) -> Floats:
-        """Return twice the rank of every unit in resamples that hold it ``weights`` times.
+    def centred(self, drawn: Counts) -> Floats:
+        """Return twice the rank of every unit in resamples that hold its cluster ``drawn`` times.
 
         The ranks lie around 0. They are whole numbers, so that everything summed from them is
-        exact, and r does not see that they are doubled.
+        exact, in any order, and r does not see that they are doubled.
         """
-        reached: Counts = np.take(weights, self.order, axis=1)
+        reached: Counts = np.take(drawn, self.clusters, axis=1)
         np.cumsum(reached, axis=1, out=reached)
-        if len(self.ends) < len(self.order):
+        if len(self.ends) < len(self.codes):
             reached = np.take(reached, self.ends, axis=1)
         # Units of one value share the places after those below it, up to those it reaches.
         doubled: Counts = reached - reached[:, -1:]

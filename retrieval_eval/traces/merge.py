@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from retrieval_eval.io.spooled import Spooled, like, room_like
 from retrieval_eval.records import ToolCall, ToolResult, Trace, TraceSource
 from retrieval_eval.traces.clock import earliest, latest
 from retrieval_eval.traces.dialects import delegating_tools
@@ -41,7 +42,7 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
         are_alike = other.format in base.format.split("+")
         merged = merge_calls(base.items, other.items, are_copies=are_alike)
         is_same_run = not base.holds_run or _may_share(base, other)
-        if other.is_digest and base.calls and not base.is_digest and not merged.n_shared:
+        if other.is_digest and base.has_calls and not base.is_digest and not merged.n_shared:
             if base.session_ids & other.session_ids:
                 base = _filled(base, other, base.items, ())
             else:
@@ -64,11 +65,18 @@ def join_parts(parts: Sequence[Reading]) -> Reading:
         flags = tuple(flag for flag in base.flags if flag != CONTINUED_ELSEWHERE)
         joined = replace(base, flags=flags, format=part.format)
         base = replace(
-            _filled(joined, part, (*base.items, *part.items), ()),
+            _filled(joined, part, _followed(base.items, part.items), ()),
             declared_tokens=_stated(part.declared_tokens, base.declared_tokens),
             declared_cost_usd=_stated(part.declared_cost_usd, base.declared_cost_usd),
         )
     return base
+
+
+def _followed(items: Sequence[Item], more: Sequence[Item]) -> Sequence[Item]:
+    joined: Spooled[Item] = Spooled(Item, room=room_like(items, more))
+    joined.extend(items)
+    joined.extend(more)
+    return joined.done()
 
 
 def join_sub_agents(agent: Reading, sub_agents: Sequence[Reading]) -> Reading:
@@ -121,10 +129,10 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
             raise ValueError("a trace needs a trajectory or a transcript")
         source: TraceSource = "transcript" if trajectory is None else "trajectory"
         return _trace(only, source, accumulate(only.items), trajectory, transcript)
-    if not trajectory.calls and transcript.calls:
+    if not trajectory.has_calls and transcript.has_calls:
         joined = _filled(transcript, trajectory, transcript.items, ())
         return _trace(joined, "transcript", accumulate(joined.items), trajectory, transcript)
-    if transcript.is_native and transcript.calls and _may_share(trajectory, transcript):
+    if transcript.is_native and transcript.has_calls and _may_share(trajectory, transcript):
         return _native(trajectory, transcript)
     merged = merge_calls(_calls(trajectory.items), _calls(transcript.items))
     if not merged.n_shared and not _may_share(trajectory, transcript):
@@ -180,11 +188,11 @@ def _may_share(one: Reading, other: Reading) -> bool:
     return bool(one.session_ids & other.session_ids)
 
 
-def _calls(items: Iterable[Item]) -> list[Item]:
-    return [item for item in items if isinstance(item, ToolCall)]
+def _calls(items: Sequence[Item]) -> Sequence[Item]:
+    return like(items, Item, (item for item in items if isinstance(item, ToolCall)))
 
 
-def _with_tokens(calls: Sequence[ToolCall], *counted: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+def _with_tokens(calls: Sequence[ToolCall], *counted: Sequence[ToolCall]) -> Sequence[ToolCall]:
     """Give ``calls`` the cumulative tokens of the file that knows them for most calls.
 
     Files are not mixed, because they count differently; among equals the first is taken. A call
@@ -200,11 +208,12 @@ def _with_tokens(calls: Sequence[ToolCall], *counted: Sequence[ToolCall]) -> tup
         for source in counted
     ]
     best = max(tables, key=len)
-    return tuple(replace(call, cumulative_tokens=best.get(call.call_id)) for call in calls)
+    stated = (replace(call, cumulative_tokens=best.get(call.call_id)) for call in calls)
+    return like(calls, ToolCall, stated)
 
 
 def _filled(
-    base: Reading, other: Reading, items: tuple[Item, ...], flags: tuple[str, ...]
+    base: Reading, other: Reading, items: Sequence[Item], flags: tuple[str, ...]
 ) -> Reading:
     """Return ``base`` with ``items`` and with what only ``other`` declares."""
     return replace(
@@ -251,7 +260,7 @@ def _stated(mine: _Number | None, theirs: _Number | None) -> _Number | None:
 def _trace(
     reading: Reading,
     source: TraceSource,
-    calls: tuple[ToolCall, ...],
+    calls: Sequence[ToolCall],
     trajectory: Reading | None,
     transcript: Reading | None,
 ) -> Trace:
@@ -291,13 +300,13 @@ def _trace(
 # Two files about the same calls, as one list of calls in execution order.
 
 _Key = tuple[str, str, int]
-_Timed = tuple[Item, float | None]
+_Timed = tuple[int, float | None]
 
 
 class MergedCalls(Struct, frozen=True, gc=False):
     """The joined items, whether the second file added anything, and calls that disagree."""
 
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     n_shared: int
     has_added: bool
     n_conflicts: int
@@ -317,18 +326,19 @@ def merge_calls(
     """
     reused = _reused_ids(base) | _reused_ids(other)
     base_keys, other_keys = _keys(base, reused), _keys(other, reused)
-    theirs = dict(zip(other_keys, other, strict=True))
+    theirs = {key: place for place, key in enumerate(other_keys)}
     runs = _runs(other, other_keys, frozenset(base_keys))
-    items: list[Item] = []
+    items: Spooled[Item] = Spooled(Item, room=room_like(base, other))
     pending = runs.get(None, [])[::-1]
     n_conflicts, n_shared, has_added = 0, 0, bool(runs)
     for key, item, time in zip(base_keys, base, _times(base), strict=True):
         if key not in theirs:
-            _release(pending, items, before=time)
+            for place in _released(pending, before=time):
+                items.append(other[place])
             items.append(item)
             continue
-        items.extend(waiting for waiting, _ in reversed(pending))
-        other_item = theirs[key]
+        items.extend(other[place] for place, _ in reversed(pending))
+        other_item = other[theirs[key]]
         joined = _join(item, other_item)
         if are_copies and isinstance(joined, ToolCall):
             joined = _of_main_thread(joined, item, other_item)
@@ -338,21 +348,24 @@ def merge_calls(
         has_added = has_added or joined != item
         items.append(joined)
         pending = runs.get(key, [])[::-1]
-    items.extend(waiting for waiting, _ in reversed(pending))
-    return MergedCalls(tuple(items), n_shared, has_added, n_conflicts)
+    items.extend(other[place] for place, _ in reversed(pending))
+    return MergedCalls(items.done(), n_shared, has_added, n_conflicts)
 
 
 def _runs(
     other: Sequence[Item], keys: Sequence[_Key], shared: frozenset[_Key]
 ) -> dict[_Key | None, list[_Timed]]:
-    """Return the items only ``other`` has, by the shared item they follow (None: before all)."""
+    """Return where items are that only ``other`` has, by the shared item that they follow.
+
+    None is the key of those before all shared items.
+    """
     runs: dict[_Key | None, list[_Timed]] = {}
     anchor: _Key | None = None
-    for key, item, time in zip(keys, other, _times(other), strict=True):
+    for place, (key, time) in enumerate(zip(keys, _times(other), strict=True)):
         if key in shared:
             anchor = key
-        elif not isinstance(item, Gap):
-            runs.setdefault(anchor, []).append((item, time))
+        elif key[0] != Gap.__name__:
+            runs.setdefault(anchor, []).append((place, time))
     return runs
 
 
@@ -380,23 +393,21 @@ def _keys(items: Sequence[Item], reused: set[str]) -> list[_Key]:
 
 def _times(items: Sequence[Item]) -> list[float | None]:
     """Return the time of each item; one without a time has that of the next that has one."""
-    times: list[float | None] = []
+    times = [item.timestamp if isinstance(item, ToolCall) else None for item in items]
     time: float | None = None
-    for item in reversed(items):
-        stated = item.timestamp if isinstance(item, ToolCall) else None
-        time = time if stated is None else stated
-        times.append(time)
-    return times[::-1]
+    for place in range(len(times) - 1, -1, -1):
+        time = times[place] = time if times[place] is None else times[place]
+    return times
 
 
-def _release(pending: list[_Timed], items: list[Item], before: float | None) -> None:
-    """Move waiting items to ``items`` unless their time is known to be ``before`` or later."""
+def _released(pending: list[_Timed], before: float | None) -> Iterator[int]:
+    """Take out what waits, unless its time is known to be ``before`` or later."""
     while pending:
-        item, time = pending[-1]
+        place, time = pending[-1]
         if time is not None and before is not None and time >= before:
             return
-        items.append(item)
         pending.pop()
+        yield place
 
 
 def _disagree(mine: ToolCall, theirs: ToolCall) -> bool:

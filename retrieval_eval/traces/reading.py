@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest
 from retrieval_eval.traces.tokens import Gap, Item, Usage
@@ -43,7 +44,7 @@ class Reading(Struct, frozen=True, gc=False):
     """
 
     format: str
-    items: tuple[Item, ...] = ()
+    items: Sequence[Item] = ()
     session_ids: frozenset[str] = frozenset()
     harness: str | None = None
     harness_version: str | None = None
@@ -61,9 +62,15 @@ class Reading(Struct, frozen=True, gc=False):
     is_native: bool = False
 
     @property
-    def calls(self) -> tuple[ToolCall, ...]:
+    def calls(self) -> Sequence[ToolCall]:
         """The tool calls alone."""
-        return tuple(item for item in self.items if isinstance(item, ToolCall))
+        calls = (item for item in self.items if isinstance(item, ToolCall))
+        return like(self.items, ToolCall, calls)
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether there is any tool call."""
+        return any(isinstance(item, ToolCall) for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,28 +125,31 @@ class CallLog:
         self.first_time: float | None = None
         self.n_calls = 0
         self._are_ids_reused = are_ids_reused
-        self._items: list[Item] = []
-        self._first: dict[str, tuple[int, ToolCall]] = {}
+        self._items: Spooled[Item] = Spooled(Item)
+        self._open: dict[int, ToolCall] = {}
+        self._first: dict[str, int] = {}
         self._prints: dict[str, dict[str, int]] = {}
-        self._waiting: dict[str, deque[int]] = {}
-        self._waiting_in_step: dict[str, deque[int]] = {}
+        self._waiting = _Queues()
+        self._waiting_in_step = _Queues()
         self._recent: list[int] = []
 
     def begin_step(self) -> None:
         """Let results prefer the calls added from now on."""
-        self._waiting_in_step = {}
+        self._waiting_in_step = _Queues()
 
     def add(self, call: ToolCall) -> None:
         """Append ``call`` unless it repeats one."""
         place = self._place_of(call)
-        self._waiting_in_step.setdefault(call.call_id, deque()).append(place)
+        self._waiting_in_step.push(call.call_id, place)
         self._recent.append(place)
         if place < len(self._items):
             return
-        self._waiting.setdefault(call.call_id, deque()).append(place)
+        self._waiting.push(call.call_id, place)
         self._see(call.timestamp)
         self.n_calls += 1
-        self._items.append(call)
+        if call.result is None:
+            self._open[place] = call
+        self._items.append(call, _size(call.arguments) + _size_of(call.result))
 
     def has(self, call_id: str) -> bool:
         """Return whether a call with this id was added."""
@@ -180,50 +190,58 @@ class CallLog:
         self._see(timestamp)
         if result.structured is None and result.text.strip() == _CLEARED:
             return
-        in_step = self._waiting_in_step.get(call_id)
-        waiting = self._waiting.get(call_id)
-        if in_step:
-            self._answer(in_step.popleft(), result, timestamp)
+        place = self._waiting_in_step.pop(call_id)
+        if place is not None:
+            self._answer(place, result, timestamp)
             return
-        while waiting:
-            if self._answer(waiting.popleft(), result, timestamp):
+        while (place := self._waiting.pop(call_id)) is not None:
+            if self._answer(place, result, timestamp):
                 return
-        if waiting is None:
+        if call_id not in self._first:
             self.flags["result_without_call"] = None
 
     def touch(self, call_id: str, timestamp: float | None) -> None:
         """Note that the first waiting call with this id was under way at ``timestamp``."""
         self._see(timestamp)
-        places = self._waiting.get(call_id)
-        if places and self._call(places[0]).timestamp is None:
-            self._items[places[0]] = replace(self._call(places[0]), timestamp=timestamp)
+        place = self._waiting.first(call_id)
+        call = None if place is None else self._call(place)
+        if place is not None and call is not None and call.timestamp is None:
+            call = replace(call, timestamp=timestamp)
+            if place in self._open:
+                self._open[place] = call
+            self._items[place] = call
 
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> Sequence[Item]:
         """Return everything collected, in order."""
-        return tuple(self._items)
+        return self._items.done()
 
     def _see(self, timestamp: float | None) -> None:
         self.first_time = earliest(self.first_time, timestamp)
 
     def _call(self, place: int) -> ToolCall:
-        return cast("ToolCall", self._items[place])
+        return self._open.get(place) or cast("ToolCall", self._items[place])
 
     def _answer(self, place: int, result: ToolResult, timestamp: float | None) -> bool:
         call = self._call(place)
         if call.result is not None:
             return False
         when = timestamp if call.timestamp is None else call.timestamp
-        self._items[place] = replace(call, result=result, timestamp=when)
+        answered = replace(call, result=result, timestamp=when)
+        self._items.put(place, answered, _size_of(result))
+        self._open.pop(place, None)
         return True
 
     def _place_of(self, call: ToolCall) -> int:
         """Return the place of the call that this one repeats, or the next free place."""
         new = len(self._items)
-        place, known = self._first.setdefault(call.call_id, (new, call))
-        if known is call:
+        first = self._first.setdefault(call.call_id, new)
+        if first == new:
             return new
-        prints = self._prints.setdefault(call.call_id, {self._fingerprint(known): place})
-        place = prints.setdefault(self._fingerprint(call), new)
+        known = self._prints.get(call.call_id)
+        if known is None:
+            known = {self._fingerprint(self._call(first)): first}
+            self._prints[call.call_id] = known
+        place = known.setdefault(self._fingerprint(call), new)
         if place == new:
             self.flags["repeated_call_id"] = None
         return place
@@ -231,6 +249,46 @@ class CallLog:
     def _fingerprint(self, call: ToolCall) -> str:
         moment = call.timestamp if self._are_ids_reused else None
         return repr((call.name, moment, call.arguments))
+
+
+class _Queues:
+    """Places of calls by their id, the first of an id first; most ids have one."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int | deque[int]] = {}
+
+    def push(self, call_id: str, place: int) -> None:
+        known = self._places.get(call_id)
+        if known is None:
+            self._places[call_id] = place
+        elif isinstance(known, deque):
+            known.append(place)
+        else:
+            self._places[call_id] = deque((known, place))
+
+    def first(self, call_id: str) -> int | None:
+        known = self._places.get(call_id)
+        return known[0] if isinstance(known, deque) else known
+
+    def pop(self, call_id: str) -> int | None:
+        known = self._places.get(call_id)
+        if isinstance(known, deque) and len(known) > 1:
+            return known.popleft()
+        self._places.pop(call_id, None)
+        return known[0] if isinstance(known, deque) else known
+
+
+def _size_of(result: ToolResult | None) -> int:
+    return 0 if result is None else len(result.text) + _size(result.structured)
+
+
+def _size(value: Any) -> int:
+    """Return about how many bytes the texts of a value take."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, list) else 0
 
 
 def is_summary(text: str) -> bool:

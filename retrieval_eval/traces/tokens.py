@@ -8,12 +8,13 @@ by being larger. The total that the trace itself declares is kept beside the cou
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from retrieval_eval.io.spooled import like
 from retrieval_eval.records import ToolCall
 from retrieval_eval.traces.untrusted import amount_of, count_of, dict_of
 
@@ -29,7 +30,7 @@ OPENAI_COUNTS = ("input_tokens", "prompt_tokens", "output_tokens", "completion_t
 """The names of an OpenAI message's token counts, of both interfaces."""
 
 
-class Usage(Struct, frozen=True, gc=False):
+class Usage(Struct, frozen=True, gc=False, tag=True):
     """Tokens of one message: ``prompt`` includes what was read from or written to a cache."""
 
     message_id: str
@@ -43,7 +44,7 @@ class Usage(Struct, frozen=True, gc=False):
         return self.prompt + self.output
 
 
-class Gap(Struct, frozen=True, gc=False):
+class Gap(Struct, frozen=True, gc=False, tag=True):
     """A place where the trace lost steps: from here on no cumulative count is known."""
 
 
@@ -54,7 +55,9 @@ Item = ToolCall | Usage | Gap
 def anthropic_usage(message_id: str, usage: Any, is_subagent: bool = False) -> Usage | None:
     """Return the usage of an Anthropic API message, or None when it states none."""
     counts = dict_of(usage)
-    prompt = sum(count_of(counts.get(name)) for name in _ANTHROPIC_PROMPT)
+    if not counts:
+        return None
+    prompt = sum([count_of(counts.get(name)) for name in _ANTHROPIC_PROMPT])
     output = count_of(counts.get("output_tokens"))
     return Usage(message_id, prompt, output, is_subagent) if prompt + output else None
 
@@ -87,8 +90,11 @@ def is_misstated(usage: Any, names: Iterable[str]) -> bool:
     """
     if not isinstance(usage, dict):
         return usage is not None
-    stated = (usage.get(name) for name in names)
-    return any(value is not None and amount_of(value) is None for value in stated)
+    for name in names:
+        value = usage.get(name)
+        if value is not None and amount_of(value) is None:
+            return True
+    return False
 
 
 def largest(items: Iterable[Item]) -> dict[str, Usage]:
@@ -112,16 +118,18 @@ def count_tokens(items: Iterable[Item]) -> int | None:
     return sum(usage.total for usage in best.values()) if best else None
 
 
-def accumulate(items: tuple[Item, ...]) -> tuple[ToolCall, ...]:
+def accumulate(items: Sequence[Item]) -> Sequence[ToolCall]:
     """Return the calls with ``cumulative_tokens`` set.
 
     A call's count covers every message that began before the call or made it. It is None before
     the first stated usage and behind a :class:`Gap`.
     """
-    best = largest(items)
+    return like(items, ToolCall, _accumulated(items, largest(items)))
+
+
+def _accumulated(items: Iterable[Item], best: Mapping[str, Usage]) -> Iterator[ToolCall]:
     total, is_known = 0, bool(best)
     counted: set[str] = set()
-    calls = []
     for item in items:
         if isinstance(item, Gap):
             is_known = False
@@ -130,5 +138,4 @@ def accumulate(items: tuple[Item, ...]) -> tuple[ToolCall, ...]:
                 counted.add(item.message_id)
                 total += best[item.message_id].total
         else:
-            calls.append(replace(item, cumulative_tokens=total if is_known and total else None))
-    return tuple(calls)
+            yield replace(item, cumulative_tokens=total if is_known and total else None)

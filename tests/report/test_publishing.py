@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from threading import Thread
 
 import nbformat
 import pandas as pd
 import pytest
 
-from retrieval_eval.errors import RenderError
+from retrieval_eval.errors import BadInputError, RenderError
+from retrieval_eval.io.locks import alone
 from retrieval_eval.io.yaml_text import read_yaml
 from retrieval_eval.report import assets, publishing
 from retrieval_eval.report.exhibits import Block, Figure, Table
+from retrieval_eval.report.index import Listed
 from retrieval_eval.report.parameters import of_notebook
 from retrieval_eval.report.publishing import publish, write_figure_data, write_frame
 from retrieval_eval.report.registered import plot
@@ -176,6 +179,50 @@ def test_without_a_digest_of_its_inputs_no_page_is_current(made):
     make(keep=lambda _, is_current: is_current)
     make(keep=lambda _, is_current: is_current)
     assert len(executed) == 2
+
+
+def test_a_page_that_was_not_entered_in_the_index_is_made_again(made, tmp_path, monkeypatch):
+    """It ended between the page and its entry, over a page of the same parameters."""
+    make, executed = made
+    kept = {"inputs": "x", "keep": lambda _, is_current: is_current}
+    listed = Listed(tmp_path)
+    make(inputs="x", listed=listed)
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing.index, "enter", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            make(inputs="x", listed=listed)
+    make(**kept, listed=listed)
+    make(**kept, listed=listed)
+    assert len(executed) == 3
+    assert (tmp_path / "r/report.json").is_file()
+
+
+def test_one_process_at_a_time_makes_a_page(made, tmp_path):
+    make, executed = made
+    with (
+        alone(tmp_path / "r/index.html", "makes this page"),
+        pytest.raises(BadInputError, match="another process makes this page now"),
+    ):
+        make()
+    assert executed == []
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_index_has_each_of_several_reports_made_at_once(tmp_path):
+    def enter(name):
+        page = tmp_path / name / "index.html"
+        page.parent.mkdir()
+        page.write_text("<html></html>")
+        publishing.index.enter(page, "run_report", name, Listed(tmp_path), simulated=False)
+
+    names = [f"report-{number}" for number in range(8)]
+    threads = [Thread(target=enter, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shown = (tmp_path / "index.html").read_text()
+    assert [name for name in names if name not in shown] == []
 
 
 def test_a_page_without_the_print_that_is_wanted_is_not_current(made, monkeypatch):

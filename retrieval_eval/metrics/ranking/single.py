@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import (
@@ -14,6 +14,8 @@ from retrieval_eval.metrics.ranking.measures import (
     as_measures,
 )
 from retrieval_eval.values import MAX_GRADE, Value
+
+Id = TypeVar("Id", bound=Hashable)
 
 PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
 """Measures that are a share of the retrieved documents: not computable without any."""
@@ -29,20 +31,31 @@ class Judged:
     n_retrieved: int
     found: tuple[tuple[int, int], ...]
     grades: tuple[int, ...]
+    _by_rel: dict[int, tuple[list[int], int]] = field(default_factory=dict, compare=False)
 
     def hits(self, measure: Measure) -> list[int]:
         """Return the ranks of relevant documents within the cut-off."""
-        k = measure.cutoff or self.n_retrieved
-        return [rank for rank, grade in self.found if grade >= measure.rel and rank <= k]
+        ranks = self._of(measure.rel)[0]
+        if measure.cutoff is None or not ranks or ranks[-1] <= measure.cutoff:
+            return ranks
+        return ranks[: bisect_right(ranks, measure.cutoff)]
 
     def n_relevant(self, rel: int) -> int:
         """Return how many documents have a grade of at least ``rel``."""
-        return len(self.grades) - bisect_left(self.grades, rel)
+        return self._of(rel)[1]
+
+    def _of(self, rel: int) -> tuple[list[int], int]:
+        known = self._by_rel.get(rel)
+        if known is None:
+            ranks = [rank for rank, grade in self.found if grade >= rel]
+            known = ranks, len(self.grades) - bisect_left(self.grades, rel)
+            self._by_rel[rel] = known
+        return known
 
 
 def rank_metrics(
-    ranked: Iterable[str],
-    relevant: Collection[str] | Mapping[str, int],
+    ranked: Iterable[Id],
+    relevant: Collection[Id] | Mapping[Id, int],
     measures: Iterable[str | Measure],
 ) -> dict[str, Value]:
     """Return each measure of one ranking without scores, such as the files a trial retrieved.

@@ -129,14 +129,14 @@ def is_file_path(text: str) -> bool:
         0 < len(text) <= _LONGEST_PATH
         and not text.isspace()
         and not text.endswith(("/", "\\"))
-        and _UNPRINTABLE.search(text) is None
-        and text.rsplit("/", 1)[-1] not in {".", ".."}
+        and (text.isprintable() or _UNPRINTABLE.search(text) is None)
+        and not (text[-1] == "." and text.rsplit("/", 1)[-1] in {".", ".."})
     )
 
 
 def is_absolute(path: str) -> bool:
     """Whether a path does not depend on a working directory."""
-    return path.startswith(("/", "~")) or _DRIVE.match(path) is not None
+    return path[:1] in ("/", "~") or (path[1:2] == ":" and _DRIVE.match(path) is not None)
 
 
 def joined(base: str | None, path: str) -> str:
@@ -160,13 +160,18 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
     >>> merged_ranges([(5, 9), (1, 2), (3, 3), (8, 12)])
     ((1, 3), (5, 12))
     """
+    ordered = sorted(ranges)
+    if len(ordered) < 2:
+        return tuple(ordered) or None
     merged: list[LineRange] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged) or None
+    first, last = ordered[0]
+    for start, end in ordered:
+        if start > last + 1:
+            merged.append((first, last))
+            first, last = start, end
+        elif end > last:
+            last = end
+    return (*merged, (first, last))
 
 
 def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
@@ -178,11 +183,16 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     first: dict[_Identity, RawTarget] = {}
     ranges: dict[_Identity, list[LineRange]] = {}
     for target in targets:
-        if not is_file_path(target.path) or not is_file_path(target.repository or "-"):
+        if not is_file_path(target.path):
+            continue
+        if target.repository is not None and not is_file_path(target.repository or "-"):
             continue
         key = (target.path, target.repository, target.doubt)
-        ranges.setdefault(key, []).extend(target.lines or ())
         known = first.setdefault(key, target)
+        if target.lines is not None:
+            ranges.setdefault(key, []).extend(target.lines)
+        if known is target:
+            continue
         stronger = _STRENGTH[target.access] > _STRENGTH[known.access]
         if stronger or (target.is_whole and not known.is_whole):
             access = target.access if stronger else known.access
@@ -190,7 +200,7 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     certain = {key[:2]: t for key, t in first.items() if t.doubt is None}
     return tuple(
         target
-        if (lines := merged_ranges(ranges[key])) == target.lines
+        if (lines := merged_ranges(ranges.get(key, ()))) == target.lines
         else replace(target, lines=lines)
         for key, target in first.items()
         if target.doubt is None or not _is_covered(target, certain.get(key[:2]))

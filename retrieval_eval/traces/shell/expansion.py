@@ -102,13 +102,33 @@ def expand_words(
     """Return the arguments that ``words`` expand to, field splitting included."""
     found: list[Arg] = []
     for word in words:
+        literal = _literal(word)
+        if literal is not None:
+            found.append(literal)
+            continue
         for plain in _braces(word):
             found += [_arg(atoms) for atoms in _fields(plain, environment, substitute)]
     return found
 
 
+def _literal(word: Word) -> Arg | None:
+    """Return a word of one text without braces, which needs no expansion; None for any other."""
+    if len(word) != 1 or word[0].kind != "text":
+        return None
+    (piece,) = word
+    text = piece.text
+    if piece.is_quoted:
+        return Arg((text,))
+    if "{" in text:
+        return None
+    return Arg((text,), text if _has_wildcard(text) else None)
+
+
 def expand_word(word: Word, environment: Environment, substitute: Substitute) -> Arg:
     """Return the one argument of a word that is not split (a redirect, an assignment)."""
+    literal = _literal(word)
+    if literal is not None:
+        return literal
     atoms = [a for piece in word for a in _atoms(piece, environment, substitute)]
     return _arg(atoms)
 

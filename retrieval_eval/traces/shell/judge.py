@@ -352,9 +352,10 @@ def shared_evidence(
         if planned is not None and planned.prints and not _has_failed(planned, output):
             printers[id(segment)].append(planned)
             counts[id(segment)].append((step, _count(step, planned, output)))
-    kinds = {key: Counter(_kind(planned) for planned in group) for key, group in printers.items()}
-    one_file = {key: _show_one_file(group) for key, group in printers.items()}
-    contested = {key: _contested(group, lines_of[key]) for key, group in printers.items()}
+    shared = {key: group for key, group in printers.items() if len(group) > 1}
+    kinds = {key: Counter(map(_kind, group)) for key, group in shared.items()}
+    one_file = {key: _show_one_file(group) for key, group in shared.items()}
+    contested = {key: _contested(group, lines_of[key]) for key, group in shared.items()}
     crowded = {key: _is_crowded(group, lines_of[key], output) for key, group in printers.items()}
     own: dict[int, list[str]] = {}
     surplus: dict[int, bool] = {}
@@ -375,9 +376,7 @@ def shared_evidence(
                 is_alone or one_file.get(id(segment), False),
                 not step.is_conditional and not (is_error and segment.is_cut),
                 len(lines) if is_exact else None,
-                frozenset()
-                if id(step) in own
-                else _rivals(kinds.get(id(segment), Counter()), planned),
+                frozenset() if id(step) in own else _rivals(group, kinds.get(id(segment)), planned),
                 contested.get(id(segment), frozenset()),
                 surplus.get(id(step), False) or id(step) in own,
                 step.is_background,
@@ -523,8 +522,12 @@ def _has_failed(planned: Plans, output: Output) -> bool:
     return all(output.failed(operand.written, plan.cwd) for operand in plan.files)
 
 
-def _rivals(kinds: Counter[str], planned: Plans | None) -> frozenset[str]:
+def _rivals(
+    group: Sequence[Plans], kinds: Counter[str] | None, planned: Plans | None
+) -> frozenset[str]:
     own = _kind(planned) if planned is not None and planned.prints else None
+    if kinds is None:
+        return frozenset(kind for kind in map(_kind, group) if kind != own)
     return frozenset(kind for kind, count in kinds.items() if count > (kind == own))
 
 

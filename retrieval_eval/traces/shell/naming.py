@@ -65,9 +65,12 @@ def _paths(plan: Plan, lines: Iterable[str]) -> Names:
 
 
 def _without_folders(plan: Plan, found: Names) -> Names:
-    folders = {
-        "/".join(path.split("/")[:i]) for path in found for i in range(1, path.count("/") + 1)
-    }
+    folders: set[str] = set()
+    for path in found:
+        folder, slash, _ = path.rpartition("/")
+        while slash and folder not in folders:
+            folders.add(folder)
+            folder, slash, _ = folder.rpartition("/")
     roots = {o.written.rstrip("/") for o in plan.operands if not looks_like_file(o.written)}
     keep = plan.access == "matched" or plan.has_only_files
     return {

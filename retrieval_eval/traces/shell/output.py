@@ -93,7 +93,7 @@ def is_error_line(line: str, *, has_failed: bool = False) -> bool:
     """
     if len(line) > _MAX_ERROR_LINE or line[:1] in " \t#":
         return False
-    if ":" not in line:
+    if ": " not in line:
         return _NOT_REACHED.match(line) is not None
     if _IN_ANY_LANGUAGE.match(line) and not line.endswith("binary file matches"):
         return True
@@ -120,6 +120,11 @@ _NOT_REACHED = re.compile(
     r"|\S{1,200}: Permission denied \("
 )
 """What programs print that did not reach the place where a command was to run."""
+
+_WITHOUT_COLON = (
+    "Cannot connect to the Docker daemon", "is not running", "Error from server", "Host key",
+)  # fmt: skip
+"""Parts of those messages that need not hold a colon and a space, as all others do."""
 
 _LEAD = re.compile(
     r"(?:/\S*/)?(?:ba|z|da)?sh: |[\w./+-]+: (?!\s)|fatal: |error: |[\w.]*Error: |find: "
@@ -161,18 +166,24 @@ def read_output(text: str, *, has_failed: bool = False) -> Output:
         lines.pop()
     if len(lines) == 1 and _EMPTY.fullmatch(lines[0].strip()):
         lines = []
-    kept, errors = _parted(lines, has_failed)
+    kept, errors = _parted(text, lines, has_failed)
     return Output(
         tuple(kept), frozenset(errors), is_cut, is_background=is_background, reset_cwd=reset_cwd
     )
 
 
-def _parted(lines: list[str], has_failed: bool) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the lines that are no error messages, and what those messages are about."""
+def _parted(
+    text: str, lines: list[str], has_failed: bool
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the lines of ``text`` that are no error messages, and what those are about."""
     kept: list[str] = []
     errors: set[str] = set()
+    may_be_unreached = any(hint in text for hint in _WITHOUT_COLON)
+    if not may_be_unreached and ": " not in text:
+        return tuple(lines), frozenset()
     for line in lines:
-        if is_error_line(line, has_failed=has_failed):
+        may_be_error = may_be_unreached or ": " in line
+        if may_be_error and is_error_line(line, has_failed=has_failed):
             errors.update(_names(line))
         else:
             kept.append(line)

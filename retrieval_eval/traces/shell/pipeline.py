@@ -73,10 +73,12 @@ def _is_silent(stages: tuple[Invocation, ...]) -> bool:
 
 
 def _is_quiet_download(stage: Invocation) -> bool:
+    if stage.program not in ("curl", "wget"):
+        return False
     flags = scan(stage.args, "oHXdAuebmwT")
     if stage.program == "curl":
         return flags.has("s", "silent") and flags.has("o", "O", "output", "remote-name")
-    return stage.program == "wget" and flags.has("q", "quiet") and not flags.has("O")
+    return flags.has("q", "quiet") and not flags.has("O")
 
 
 def _next(

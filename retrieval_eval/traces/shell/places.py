@@ -59,14 +59,13 @@ def places(steps: Sequence[Step], output: Output, after: str | None = None) -> t
     Place(kind='clone', folder='/home/dev/widgets', source='https://host/acme/widgets.git')
     """
     found: dict[Place, None] = {}
-    has_failed = any(line.startswith(("fatal: ", "error: ")) for line in output.lines)
     known: str | None = None
     for step in steps:
         for stage in step.stages:
             if stage.cwd != known and _is_absolute(stage.cwd):
                 known = stage.cwd
                 found[Place("visited", str(stage.cwd))] = None
-            if stage.program in {"gh", "git"} and not (has_failed or output.errors):
+            if stage.program in {"gh", "git"} and not (output.errors or _has_failed(output)):
                 found.update(dict.fromkeys(_checked_out(stage)))
         if len(found) > _MOST:
             break
@@ -74,6 +73,10 @@ def places(steps: Sequence[Step], output: Output, after: str | None = None) -> t
     if _is_absolute(after):
         found[Place("visited", str(after))] = None
     return tuple(found)[:_MOST]
+
+
+def _has_failed(output: Output) -> bool:
+    return any(line.startswith(("fatal: ", "error: ")) for line in output.lines)
 
 
 def _is_absolute(folder: str | None) -> bool:

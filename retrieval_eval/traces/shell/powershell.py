@@ -21,6 +21,12 @@ _CMDLET: Final = re.compile(
     r"|Add-Content)\b",
     re.IGNORECASE,
 )
+_HINTS: Final = (
+    "get-", "select-", "set-", "where-", "foreach-", "out-", "write-", "push-", "pop-", "test-",
+    "resolve-", "measure-", "remove-", "copy-", "move-", "new-", "add-", "findstr",
+)  # fmt: skip
+"""Parts of such commands; a command without any of them, and without a backslash, is none."""
+
 _PROMPT: Final = re.compile(
     r"\s{0,20}(?:(?:type|dir|more|findstr|cd /d|cat|gc|sls|gci)\s[^\n|;&]{0,200}[\w.]\\\w"
     r"|findstr\s{1,9}/[a-z])",
@@ -75,6 +81,9 @@ def is_powershell(command: str) -> bool:
     >>> is_powershell(r"Get-Content src\a.py"), is_powershell("cat src/a.py")
     (True, False)
     """
+    lower = command[:20_000].lower()
+    if "\\" not in lower and not any(hint in lower for hint in _HINTS):
+        return False
     head = _QUOTED.sub("''", command[:20_000])
     if "<<" in head or _NESTED.match(head):
         return False

@@ -225,8 +225,9 @@ def _pieces(node: TreeNode, read_script: ScriptReader) -> Iterator[Piece]:
 def quoted_pieces(node: TreeNode, read_script: ScriptReader, strip: int) -> list[Piece]:
     """Return the pieces of a double-quoted string or here-document.
 
-    The parser leaves out some white space next to expansions, so the text between the children
-    is taken from the source. ``strip`` is the length of the quotes on either side.
+    The parser leaves out some white space next to expansions, or makes it a part of them, so the
+    text between the children is taken from the source. ``strip`` is the length of the quotes on
+    either side.
     """
     source = node.text or b""
     start = node.start_byte
@@ -235,7 +236,9 @@ def quoted_pieces(node: TreeNode, read_script: ScriptReader, strip: int) -> list
     for child in node.named_children:
         if child.type in ("string_content", "heredoc_content"):
             continue
-        pieces.append(_double_quoted(from_plain(source[position : child.start_byte - start])))
+        raw = child.text or b""
+        at = child.start_byte - start + len(raw) - len(raw.lstrip())
+        pieces.append(_double_quoted(from_plain(source[position:at])))
         pieces.append(_read_expansion(child, read_script, is_quoted=True))
         position = child.end_byte - start
     pieces.append(_double_quoted(from_plain(source[position : len(source) - strip])))
@@ -268,21 +271,20 @@ def _unescape(text: str) -> Iterator[Piece]:
 
 
 def _read_expansion(node: TreeNode, read_script: ScriptReader, *, is_quoted: bool) -> Piece:
-    if node.type == "simple_expansion":
-        text = text_of(node)
-        if _NAME_OF_VARIABLE.fullmatch(text, 1) is None:
-            return Piece("text", text, is_quoted=is_quoted)
-        return Piece("variable", text[1:], is_quoted=is_quoted)
-    if node.type == "expansion":
-        return _parameter(text_of(node)[2:-1], is_quoted=is_quoted)
     if node.type == "command_substitution":
         return Piece("command", script=read_script(node), is_quoted=is_quoted)
     if node.type == "process_substitution":
         return Piece("process", script=read_script(node), is_quoted=is_quoted)
+    text = text_of(node).lstrip() if is_quoted else text_of(node)
+    if node.type == "simple_expansion":
+        is_name = _NAME_OF_VARIABLE.fullmatch(text, 1) is not None
+        return Piece("variable" if is_name else "text", text[is_name:], is_quoted=is_quoted)
+    if node.type == "expansion":
+        return _parameter(text[2:-1], is_quoted=is_quoted)
     if node.type == "arithmetic_expansion":
-        return Piece("arithmetic", text_of(node)[3:-2], is_quoted=is_quoted)
+        return Piece("arithmetic", text[3:-2], is_quoted=is_quoted)
     if node.type == "brace_expression" or not node.is_named:
-        return Piece("text", text_of(node))
+        return Piece("text", text)
     return _UNKNOWN
 
 

@@ -70,7 +70,7 @@ def test_calls_taken_one_by_one_are_those_of_the_trace() -> None:
     trace = Trace(
         _CALLS, "x", "transcript", has_trajectory=False, has_transcript=True, cwd="/workspace"
     )
-    assert read_calls(trace) == _reads(_CALLS)
+    assert list(read_calls(trace)) == _reads(_CALLS)
 
 
 def test_symbols_and_the_reference_change_are_found_in_the_same_pass() -> None:

@@ -53,16 +53,17 @@ def ours(folder):
 
 def test_leftovers_go_with_their_writer_and_not_before(tmp_path, holder):
     (tmp_path / ".notes.tmp").touch()
+    (tmp_path / "temporary/retrieval-eval-notes").mkdir()
     remove_leftovers(tmp_path)
     assert ours(tmp_path) == [".lock", ".tmp", ".tmp"]
     with pytest.raises(BadInputError, match="another process writes it now"):
         alone(tmp_path / "gold.jsonl", "writes it").__enter__()
     with private_folder():
-        assert len(list((tmp_path / "temporary").iterdir())) == 2
+        assert len(list((tmp_path / "temporary").iterdir())) == 3
     holder.kill()
     holder.wait()
     with alone(tmp_path / "gold.jsonl", "writes it"), private_folder():
-        assert len(list((tmp_path / "temporary").iterdir())) == 1
+        assert len(list((tmp_path / "temporary").iterdir())) == 2
     files.write_bytes(tmp_path / "other.json", b"{}")
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == [".notes.tmp"]
 

@@ -104,23 +104,20 @@ def _code(stage: Invocation) -> tuple[str | None, list[Arg]]:
 
 def _accesses(stage: Invocation, code: str) -> list[Plan]:
     code = code[:200_000]
-    constants: dict[str, list[str]] = {}
-    for match in _ASSIGNED.finditer(code):
-        constants.setdefault(match[1], []).append(match[3])
     reads: dict[str, None] = {}
     writes: dict[str, None] = {}
     n_resolved = 0
     is_elsewhere = "chdir" in code
-    paths: dict[str, list[str]] = {}
-    for match in _ASSIGNED_PATH.finditer(code):
-        paths.setdefault(match[1], []).append(match[3])
-    named = (match for match in _METHOD.finditer(code) if match["name"] in paths)
-    for match in (
-        *_OPEN.finditer(code),
-        *_PATH.finditer(code),
-        *_NODE.finditer(code),
+    paths = _assigned(_ASSIGNED_PATH, code) if "Path" in code else {}
+    named = (match for match in _METHOD.finditer(code) if match["name"] in paths) if paths else ()
+    uses = (
+        *(_OPEN.finditer(code) if "open" in code or "File." in code else ()),
+        *(_PATH.finditer(code) if "Path" in code else ()),
+        *(_NODE.finditer(code) if "File" in code or "require" in code else ()),
         *named,
-    ):
+    )
+    constants = _assigned(_ASSIGNED, code) if uses else {}
+    for match in uses:
         groups = match.groupdict()
         values = constants.get(groups["name"] or "", []) or paths.get(groups["name"] or "", [])
         name = groups.get("literal") or (values[0] if len(values) == 1 else None)
@@ -146,6 +143,14 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
         reason = "the code opens files whose names are not literal"
         plans.append(opaque(stage, reason, operands=_possible(code)))
     return plans or [Plan(stage.program, evidence="mentions", cwd=stage.cwd)]
+
+
+def _assigned(pattern: re.Pattern[str], code: str) -> dict[str, list[str]]:
+    """Return the texts, or paths, that the variables of a code are assigned."""
+    found: dict[str, list[str]] = {}
+    for match in pattern.finditer(code):
+        found.setdefault(match[1], []).append(match[3])
+    return found
 
 
 def _possible(code: str) -> tuple[Operand, ...]:

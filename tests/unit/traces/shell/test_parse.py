@@ -98,6 +98,15 @@ def test_words_keep_what_is_quoted_apart() -> None:
     assert [text(word) for word in command.words[3:]] == ["t\tab", 'q"q']
 
 
+def test_white_space_before_an_expansion_in_a_string_is_text() -> None:
+    command = parse('cat " $X ${Y} $((1+2))" `a` ').items[0].stages[0]
+    assert isinstance(command, Command)
+    assert [(p.kind, p.text) for p in command.words[1]] == [
+        ("text", " "), ("variable", "X"), ("text", " "), ("variable", "Y"), ("text", " "),
+        ("arithmetic", "1+2"),
+    ]  # fmt: skip
+
+
 def test_here_documents_and_what_follows_them() -> None:
     items = parse("cat <<'EOF' | head && echo x\n$body\nEOF\necho z").items
     assert [names(item) for item in items] == [["cat", "head"], ["echo"], ["echo"]]

@@ -1,0 +1,87 @@
+import json
+from itertools import chain
+
+import pytest
+
+from retrieval_eval.events.normalise import extract_events
+from retrieval_eval.io import spooled
+from retrieval_eval.io.spooled import Spooled
+from retrieval_eval.records import FileRef, GroundTruth, ToolCall, ToolResult
+from retrieval_eval.traces import read_trace
+from retrieval_eval.traces.tokens import Gap, Item, Usage
+
+
+def test_what_comes_back_from_the_file_is_what_went_in():
+    items: list[Item] = [
+        ToolCall("é", "Read", {"a": [1, None, {"b": 0.5}]}, ToolResult("x\n", {"n": 2**63})),
+        Gap(),
+        Usage("m", 3, 4),
+        ToolCall("2", "Bash", {}, None, timestamp=1.5, cumulative_tokens=7),
+    ]
+    kept: Spooled[Item] = Spooled(Item, room=0)
+    kept.extend(items)
+    kept[1] = kept[3]
+    assert not kept.is_small
+    assert list(kept) == [items[0], items[3], items[2], items[3]]
+    assert (len(kept), kept[-1], kept[1:3]) == (4, items[3], [items[3], items[2]])
+    with pytest.raises(IndexError):
+        kept[4]
+
+
+def test_what_cannot_be_written_stays_in_memory(monkeypatch):
+    huge = ToolCall("1", "Read", {"n": 10**30, "text": "\ud800"}, None)
+    kept: Spooled[Item] = Spooled(Item, room=0)
+    kept.extend([huge, Gap()])
+    assert list(kept) == [huge, Gap()]
+    kept[0] = Gap()
+    assert list(kept) == [Gap(), Gap()]
+
+    def refuse(**_):
+        raise OSError("no room")
+
+    monkeypatch.setattr(spooled.tempfile, "TemporaryFile", refuse)
+    alone: Spooled[Item] = Spooled(Item, room=0)
+    alone.append(huge)
+    assert alone.done() == (huge,)
+
+
+def lines(start, n):
+    for i in range(start, start + n):
+        call = {"type": "tool_use", "id": f"c{i}", "name": "Read"}
+        call["input"] = {"file_path": f"/workspace/src/f{i % 7}.py"}
+        told = {"id": f"m{i}", "content": [call], "usage": {"input_tokens": 9, "output_tokens": i}}
+        yield {"type": "assistant", "sessionId": "s", "session_id": "s", "message": told}
+        answer = {"type": "tool_result", "tool_use_id": f"c{i}", "content": f"1\timport f{i}"}
+        if i % 5:
+            yield {"type": "user", "sessionId": "s", "session_id": "s"} | {
+                "message": {"content": [answer]},
+                "parent_tool_use_id": None,
+            }
+
+
+@pytest.mark.parametrize("has_session", [False, True])
+def test_a_large_trace_gives_the_same_events_from_a_file(tmp_path, monkeypatch, has_session):
+    (tmp_path / "agent" / "sessions").mkdir(parents=True)
+    init = {
+        "type": "system",
+        "subtype": "init",
+        "tools": [],
+        "session_id": "s",
+        "cwd": "/workspace",
+    }
+    stream = map(json.dumps, chain([init], lines(0, 40)))
+    (tmp_path / "agent" / "claude-code.txt").write_text("\n".join(stream))
+    if has_session:
+        session = map(json.dumps, lines(20, 40))
+        (tmp_path / "agent" / "sessions" / "s.jsonl").write_text("\n".join(session))
+    truth = GroundTruth(files=(FileRef("src/f3.py"),), reason=None)
+    plain = read_trace(tmp_path)
+    found = extract_events(plain, truth)
+    monkeypatch.setattr(spooled, "ROOM", 0)
+    large = read_trace(tmp_path)
+    assert isinstance(large.calls, Spooled)
+    assert tuple(large.calls) == plain.calls
+    assert (large.flags, large.counted_tokens) == (plain.flags, plain.counted_tokens)
+    again = extract_events(large, truth)
+    assert tuple(again.events) == found.events
+    assert again.ledger == found.ledger
