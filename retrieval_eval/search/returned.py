@@ -148,11 +148,18 @@ def clean_text(text: str) -> str:
 
 def _item(item: Any, place: int) -> tuple[str, Any]:
     """Return the id and the stated score (None when there is none) of one item."""
-    # Nearly every item is of this form, and there may be millions.
-    if type(item) is tuple and len(item) == 2:
+    # Nearly every item is of these forms, and there may be millions.
+    kind = type(item)
+    if kind is ScoredDoc:
+        doc, score = item.doc, item.score
+    elif kind is tuple and len(item) == 2:
         doc, score = item
-        if type(doc) is str and 0 < len(doc) <= MAX_ID and doc.isascii():
-            return doc, score
+    elif kind is dict:
+        doc, score = item.get("doc"), item.get("score")
+    else:
+        doc = score = None
+    if type(doc) is str and 0 < len(doc) <= MAX_ID and doc.isascii():
+        return doc, score
     doc, score = item, None
     if isinstance(item, ScoredDoc):
         doc, score = item.doc, item.score
