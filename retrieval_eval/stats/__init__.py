@@ -6,3 +6,10 @@ Order of the input matters to resampled numbers (the seed picks positions), so s
 before calling. How often the intervals cover the truth, and where they do not, is simulated in
 ``docs/simulation.md``.
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+MIN_POINTS: Final = 3
+"""With fewer points there is no association; it is here to be read without loading numpy."""

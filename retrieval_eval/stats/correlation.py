@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval_eval.stats import MIN_POINTS
 from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.intervals import Interval
 from retrieval_eval.stats.ranks import average_ranks, dense_codes
@@ -24,7 +25,6 @@ from retrieval_eval.stats.resampling import (
 )
 from retrieval_eval.values import Value
 
-MIN_POINTS: Final = 3
 MIN_POINTS_FOR_INTERVAL: Final = 4
 MAX_PERMUTED_POINTS: Final = 30
 """Up to this many single points arrangements are made; beyond it the t distribution is close."""

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.impact import Association, AssociationFamily, DifferenceAssociation
+from retrieval_eval.stats import MIN_POINTS
 from retrieval_eval.study.arms import config_pairs, configs_stated
 from retrieval_eval.study.frames import frame_of, notebook_html
 from retrieval_eval.study.gate import let_through
@@ -241,7 +242,9 @@ def associations(
     for scope, group, rows in _groups(units, among):
         # With one configuration, or one suite, the units are those of the pooled scope.
         same = tuple(map(id, rows))
-        if same not in known:
+        if same not in known and len(rows) < MIN_POINTS:
+            known[same] = _of_too_few(rows, family)
+        elif same not in known:
             made = _associate(rows, settings, family)
             known[same] = _with_sensitivity(made, rows, settings, family)
         results += [found | {"scope": scope, "group": group} for found in known[same]]
@@ -347,6 +350,28 @@ def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> lis
     ]
 
 
+def _of_too_few(units: Sequence[Unit], family: Family) -> list[Found]:
+    """Return the associations over one or two units, or none, where none can be computed.
+
+    They are those of :func:`_associate` and :func:`_with_sensitivity`, without loading what
+    computes: a run of a few trials has only such.
+    """
+    has_one_scale = are_poolable(trial for unit in units for trial in unit.trials)
+    found = []
+    for metric, outcome in family:
+        sides = (metric.name, outcome.name)
+        tasks = [u.task for u in units if all(u.values[name] is not None for name in sides)]
+        clusters = len(set(tasks))
+        shared = len(tasks) if len(tasks) > clusters else 0
+        is_off = outcome.name == "reward" and not has_one_scale
+        reason = SCALES_DIFFER if is_off else "too_few_values"
+        row = _not_computable(*sides, reason) | {"n": len(tasks), "clusters": clusters}
+        within = reason if is_off or shared else "one_value_per_task"
+        row |= {"partial_reason": within, "e_value_reason": reason}
+        found.append(row if is_off else row | {"partial_n": shared})
+    return found
+
+
 def _with_sensitivity(
     rows: Sequence[Found], units: Sequence[Unit], settings: Settings, family: Family
 ) -> list[Found]:
@@ -415,6 +440,8 @@ def _not_computable(metric: str, outcome: str, reason: str) -> Found:
 
 def _adjust(rows: Sequence[Found]) -> tuple[int, str]:
     """Add q-values over a family; return its size and the method."""
+    if all(row["p_value"] is None for row in rows):
+        return 0, "benjamini_hochberg"
     from retrieval_eval.stats.multiplicity import benjamini_hochberg
 
     adjusted = benjamini_hochberg([row["p_value"] for row in rows])

@@ -149,7 +149,10 @@ class Check:
         anything: set[Any] = set() if is_strict else {None}
         drop: dict[str, list[Trial]] = {arm.config: [] for arm in self.arms}
         for task in sorted(left.keys() & right.keys()):
-            before, after = _by_key(left[task], key), _by_key(right[task], key)
+            sides = left[task], right[task]
+            if len({key(trial) for side in sides for trial in side}) == 1:
+                continue  # nearly always, and then nothing else need be known
+            before, after = (_by_key(side, key) for side in sides)
             if before.keys() <= anything or after.keys() <= anything:
                 continue
             shared = sorted(before.keys() & after.keys() - anything, key=str)

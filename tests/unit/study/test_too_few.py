@@ -1,0 +1,46 @@
+"""One or two units have the associations that the statistics give them, without loading these."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from msgspec import structs
+
+from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model import from_builtins
+from retrieval_eval.study import associations
+from retrieval_eval.study.associations import FAMILY
+from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.trials import trials_of
+from tests.factories import metrics_document
+
+
+@pytest.mark.parametrize(
+    ("places", "rewards"),
+    [
+        ([], []),
+        ([("s", "t", "a")], [1.0]),
+        ([("s", "t", "a"), ("s", "u", "a")], [1.0, 0.0]),
+        ([("s", "t", "a"), ("s", "t", "b")], [1.0, 0.5]),
+        ([("s", "t", "a"), ("s", "t", "b")], [1.0, None]),
+        ([("s", "t", "a"), ("o", "t", "a")], [40.0, 0.5]),
+    ],
+)
+def test_what_is_known_without_computing_is_what_computing_gives(places, rewards, monkeypatch):
+    dice = random.Random(1)
+    documents = []
+    for (suite, task, config), reward in zip(places, rewards, strict=True):
+        identity = {"run_id": "r", "benchmark": suite, "task_name": task, "config_name": config}
+        document = metrics_document(identity | {"trial_name": "n"}, dice.random(), dice)
+        document["outcome"]["reward"] = reward
+        documents.append(from_builtins(document, TrialMetrics, "made"))
+    trials = trials_of(documents)
+    found = associations.associations(trials, Settings(1, 100), among=trials)
+    monkeypatch.setattr(associations, "MIN_POINTS", 0)
+    computed = associations.associations(trials, Settings(1, 100), among=trials)
+    assert found.family == computed.family
+    assert [structs.asdict(r) for r in found.records] == [
+        structs.asdict(r) for r in computed.records
+    ]
+    assert len(found.records) % len(FAMILY) == 0
