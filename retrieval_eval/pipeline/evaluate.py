@@ -305,10 +305,8 @@ def evaluate(
     with ExitStack() as stack:
         # In one order, so that two evaluations of several runs cannot wait for each other.
         for target in sorted(targets)[:_MOST_LOCKED]:
-            # What may only be read can still be looked at, where nothing has to be written.
-            if os.access(target, os.W_OK) or not probe(target.exists):
-                summary = target / SUMMARY_FILE
-                stack.enter_context(alone(summary, "evaluates this run", patience=_PATIENCE))
+            summary = target / SUMMARY_FILE
+            stack.enter_context(alone(summary, "evaluates this run", patience=_PATIENCE))
         output = stack.enter_context(_Output())
         each_done = iter(_run_jobs(each, jobs, output, progress, executor))
         done = [list(islice(each_done, len(batch))) for batch in work]
