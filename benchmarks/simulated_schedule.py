@@ -24,13 +24,16 @@ class Costs:
     per_trial: float
     per_batch: float = 0.5
     """Start of a task, list of tasks from a cache, and one table written."""
-    per_receipt: float = 0.01
+    per_receipt: float = 0.03
     """The client merges a receipt, and the scheduler handles a task."""
+    per_trial_listed: float = 0.0003
+    """Processor seconds of the client, which is one process."""
     batch_trials: int = 256
     keys_per_trial: int = 3
     seconds_per_page: float = 0.15
     """One page of a listing has 1,000 keys."""
     listings_at_once: int = 16
+    """As many as there are configurations and batches of time, at most 16."""
     slow_share: float = 0.02
     slow_factor: float = 5.0
     deaths_per_worker_hour: float = 0.2
@@ -57,7 +60,8 @@ def simulated(costs: Costs, n_workers: int, seed: int) -> Outcome:
     dice = random.Random(seed)
     n_batches = -(-costs.trials // costs.batch_trials)
     pages = costs.trials * costs.keys_per_trial / 1000
-    listing = pages * costs.seconds_per_page / costs.listings_at_once
+    waiting_for_pages = pages * costs.seconds_per_page / costs.listings_at_once
+    listing = max(waiting_for_pages, costs.trials * costs.per_trial_listed)
     free = [(listing, worker) for worker in range(n_workers)]
     heapq.heapify(free)
     waiting = [_length(costs, dice) for _ in range(n_batches)]
