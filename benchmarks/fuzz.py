@@ -596,8 +596,8 @@ def _gold() -> Iterator[Target]:
     shown = command(f"gold stats {GOLD}", f"gold validate {GOLD}")
     yield Target("gold stats, validate", ["gold.jsonl"], shown)
     Path("gold.toml").write_text(
-        'names = "standard"\n[feedback]\ncolumns = { query = "query" }\n'
-        '[feedback.tables]\nsearch_logs = "search_logs"\n'
+        'names = "standard"\n[bootstrap.tables]\nsearch_logs = "search_logs"\n'
+        '[bootstrap.columns]\nquery = "query"\n[bootstrap.scores]\n3 = 2\n2 = 1\n'
     )
     fed = command(f"gold bootstrap {GOLD} --database sqlite:///feedback.db --dry-run")
     yield Target("gold.toml: maps of tables and columns", ["gold.toml"], fed)

@@ -139,8 +139,8 @@ def _is_valid_fast(document: Any, kind: str) -> bool:
         return False
     try:
         return bool(_fast_validator(kind, jsonschema_rs).is_valid(document))
-    except UnicodeEncodeError:
-        # It takes no lone surrogate, which JSON escapes can hold.
+    except (ValueError, SystemError):
+        # It takes no lone surrogate, which JSON escapes can hold; early versions no huge integer.
         return False
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from pkgutil import iter_modules
 from tempfile import TemporaryDirectory
@@ -52,6 +55,17 @@ with everything computed anew from these.
 
 A CSV made from simulated data begins with one more column, `simulated_data`, which holds `true` in
 every row; other CSVs and the frames do not have it.
+"""
+
+DEPENDENCIES_HEAD = """# Dependencies and their licences
+
+Generated from `requirements.lock`, `requirements-dev.lock` and the metadata of the installed
+packages by `make schemas`. The lock files pin every package with its digests, so that an
+installation gets these files or none. The licences are those that the packages state themselves.
+
+Not here: release dates, which are not in the metadata, and known vulnerabilities, which need a
+service. Before a release, run `uvx pip-audit --require-hashes -r requirements.lock` where the
+network may be reached, and renew the locks with `make lock`.
 """
 
 TRAPS_HEAD = """# Traps: what each harness's traces prove
@@ -148,11 +162,57 @@ def generated() -> dict[Path, str]:
     return {
         **schemas,
         docs / "columns.md": "\n".join(_columns_page()),
+        docs / "dependencies.md": "\n".join(_dependencies_page(docs / "dependencies.md")),
         docs / "formats.md": "\n".join(_formats_page()),
         docs / "github-workflow" / "retrieval-guard.yml": filled("bm25:data/eval/corpus.jsonl"),
         docs / "threats.md": "\n".join(_threats_page()),
         docs / "traps.md": "\n".join(_traps_page()),
     }
+
+
+_PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[^\]]*\])?==([^ ;\\]+)(?: ; ([^\\]+))?", re.MULTILINE)
+
+
+def _dependencies_page(page: Path) -> Iterator[str]:
+    yield DEPENDENCIES_HEAD
+    # What another Python or no extra leaves out keeps the row that it has.
+    known = page.read_text(encoding="utf-8").splitlines() if page.exists() else []
+    before = {row.split(" | ")[0]: row.split(" | ")[-1] for row in known if row.startswith("| ")}
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras: dict[str, list[str]] = {}
+    for extra, wanted in project["optional-dependencies"].items():
+        for requirement in wanted:
+            name = re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower()
+            extras.setdefault(name, []).append(extra)
+    copyleft: list[str] = []
+    for title, lock, chosen in (
+        ("What an installation brings", "requirements.lock", None),
+        ("What the extras name", "requirements-dev.lock", extras),
+    ):
+        yield f"## {title}\n\n| package | version | for | licence |\n|---|---|---|---|"
+        for name, version, marker in _PINNED.findall((PROJECT / lock).read_text(encoding="utf-8")):
+            if chosen is None or name in chosen:
+                place = ", ".join(chosen[name]) if chosen else marker.strip() or "all"
+                key = f"| {name}"
+                licence = licence_of(name) or before.get(key, "not installed here |").rstrip(" |")
+                if re.search(r"GPL|MPL|EPL|EUPL|CDDL", licence):
+                    copyleft.append(f"{name} ({licence})")
+                yield f"{key} | {version} | {place} | {licence} |"
+        yield ""
+    yield f"Asking for changes of their own code to be published: {', '.join(copyleft)}.\n"
+
+
+def licence_of(name: str) -> str | None:
+    """Return the licence that an installed package states; None where it is not installed."""
+    try:
+        found = metadata(name)
+    except PackageNotFoundError:
+        return None
+    classifiers = [
+        c.split(" :: ")[-1] for c in found.get_all("Classifier", []) if "License ::" in c
+    ]
+    stated = found.get("License-Expression") or "; ".join(classifiers) or found.get("License") or ""
+    return stated.strip().split("\n")[0][:60] or "not stated"
 
 
 def _columns_page() -> Iterator[str]:

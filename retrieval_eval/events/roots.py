@@ -153,6 +153,8 @@ class Layout:
         """Return the roots that a path lies below, in order, each with the rest of the path."""
         same = identity(path)
         found = [root for root in self.roots if same.startswith(root.prefix)]
+        if path.isascii():
+            return [(root, path[len(root.prefix) :]) for root in found]
         parts = path.split("/") if found else []
         return [(root, "/".join(parts[root.prefix.count("/") :])) for root in found]
 

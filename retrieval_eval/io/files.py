@@ -92,13 +92,24 @@ def reading_once(*folders: Path) -> Iterator[None]:
     """List each folder and read each file below some folders once while the block runs.
 
     All that reads there sees the same listing and the same bytes, even where a file changes
-    meanwhile. Files that are large together are read again each time.
+    meanwhile. Files that are large together are read again each time. A block within a block over
+    the same folders shares what the outer one has read.
     """
+    held = _HELD.get()
+    if held is not None and all(map(held.covers, folders)):
+        yield
+        return
     token = _HELD.set(_Held(folders))
     try:
         yield
     finally:
         _HELD.reset(token)
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    """Return whether a path begins with that of a folder; only their texts are compared."""
+    text, start = str(path), str(folder)
+    return text.startswith(start) and text[len(start) : len(start) + 1] in {"", os.sep}
 
 
 def _once(look: Callable[..., T], path: Path, root: Path | None = None) -> T:
@@ -129,7 +140,7 @@ def is_inside(path: Path, root: Path) -> bool:
 
 def _is_inside(path: Path, root: Path) -> bool:
     try:
-        if path.is_relative_to(root) and not _leaves(path, root):
+        if _is_below(path, root) and not _leaves(path, root):
             return True
         return path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError):
@@ -138,10 +149,12 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 def _leaves(path: Path, root: Path) -> bool:
     """Return whether a path below a folder may lead out of it, by a link or by ``..``."""
-    while path != root:
-        if path.name == ".." or os.path.islink(path):  # noqa: PTH114  False without access rights
+    text, end = str(path), len(str(root))
+    while len(text) > end:
+        # False without access rights.
+        if text.endswith("..") or os.path.islink(text):  # noqa: PTH114
             return True
-        path = path.parent
+        text = text[: max(text.rfind(os.sep), end)]
     return False
 
 
@@ -178,6 +191,20 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError:
         return []
+
+
+def names_in(folder: Path) -> frozenset[str] | None:
+    """Return the names of what lies in ``folder``, or None where that cannot be listed."""
+    return _once(_names_in, folder)
+
+
+def _names_in(folder: Path) -> frozenset[str] | None:
+    try:
+        return frozenset(os.listdir(folder))  # noqa: PTH208  names without a path for each
+    except FileNotFoundError:
+        return frozenset()
+    except OSError:
+        return None
 
 
 def files_below(folder: Path) -> list[Path]:

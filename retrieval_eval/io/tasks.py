@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import decode_toml, is_inside, is_there, read_text
+from retrieval_eval.io.files import decode_toml, is_inside, is_there, names_in, read_text
 from retrieval_eval.records import TrialRef
 
 UNKNOWN_SUITE = "unknown"
@@ -214,7 +214,7 @@ def _find_tasks(root: Path) -> Iterator[Task]:
     while stack:
         path, depth = stack.pop()
         for folder in _folders(path, root):
-            if any(is_there(folder / name) for name in _names(folder) & _TASK_NAMES):
+            if any(is_there(folder / name) for name in _listed(folder) & _TASK_NAMES):
                 yield Task(folder.name, path.name, folder)
             elif depth < DEEPEST:
                 stack.append((folder, depth + 1))
@@ -234,12 +234,10 @@ def _folders(path: Path, root: Path) -> list[Path]:
         return []
 
 
-def _names(folder: Path) -> frozenset[str]:
+def _listed(folder: Path) -> frozenset[str]:
     """Return the names in a folder; those of a task where it cannot be listed."""
-    try:
-        return frozenset(os.listdir(folder))  # noqa: PTH208  names without a path for each
-    except OSError:
-        return _TASK_NAMES
+    names = names_in(folder)
+    return _TASK_NAMES if names is None else names
 
 
 def _stated_names(task: Task) -> set[str]:

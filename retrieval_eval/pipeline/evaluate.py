@@ -259,7 +259,8 @@ def evaluate(
     -----
     Runs, roots and the output may be URLs such as ``s3://bucket/runs/a`` (extra ``cloud``). Then
     the trials are evaluated in batches and written as tables below the output, with the summary
-    and the impact document of each run; there are no documents of single trials.
+    and the impact document of each run. Documents of single trials are written only where the
+    output is local.
 
     Raises
     ------
@@ -567,6 +568,7 @@ def _evaluate_places(
         output = run if output_dir is None else Place(output_dir) / run.name
         folder = output / ARTEFACTS
         tables = (folder if output_dir is None else Place(output_dir)) / TABLES
+        _refuse_planted_links(folder.local, tables.local)
         done = evaluated_before(run) or evaluate_batches(
             run,
             folder,
@@ -579,6 +581,10 @@ def _evaluate_places(
         )
         if done is None:
             raise NothingToEvaluateError(f"no trial found in {run}")
+        if folder.local is not None and done.folder == folder:
+            listed = done.summary.trials
+            wanted = [name for t in listed for name in (t.events_file, t.metrics_file) if name]
+            _remove_stale(folder.local, {folder.local / name for name in wanted})
         results.append(
             RunEvaluation(
                 done.run_id,
@@ -616,6 +622,16 @@ def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> Non
                     f"{place} leads out of {target.parent}: nothing is written through a link; "
                     "remove it, or name another place with --output-dir"
                 )
+
+
+def _refuse_planted_links(folder: Path | None, tables: Path | None) -> None:
+    """Raise where the documents or tables of a run would be written through a link."""
+    if folder is not None:
+        _refuse_links([folder], [[]])
+    places = [] if tables is None else [tables, *tables.glob("*"), *tables.glob("*/*")]
+    for place in places:
+        if place.is_symlink():
+            raise BadInputError(f"{place}: nothing is written through a link; remove it")
 
 
 def _jobs(

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from retrieval_eval.io.files import entries, files_below, is_inside, opened, probe
+from retrieval_eval.io.files import entries, files_below, is_inside, names_in, opened, probe
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import (
@@ -99,8 +99,10 @@ def _trial_files(folder: Path) -> Iterator[Path]:
         if path.name in _TRIAL_FILES or is_trace:
             yield path
     # A trace may lie in the trial's own folder too.
+    names = names_in(folder)
     for room in ("agent", *folder_names(), *sorted(event_folder_names())):
-        yield from files_below(folder / room)
+        if names is None or room.partition("/")[0] in names:
+            yield from files_below(folder / room)
 
 
 def _task_files(folder: Path) -> Iterator[Path]:

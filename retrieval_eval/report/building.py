@@ -47,7 +47,7 @@ from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.search_run import SearchRun
 from retrieval_eval.report.searched import Searched
 from retrieval_eval.report.table.tasks import task_means
-from retrieval_eval.report.trial import Trial
+from retrieval_eval.report.trial import QUOTING, Trial
 from retrieval_eval.report.words import VERDICTS
 from retrieval_eval.search.demo import DEMO_FOLDER, MeasuredDemo, measured_demo, measured_history
 from retrieval_eval.search.demo import is_demo as is_search_demo
@@ -425,7 +425,7 @@ def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
         )
         appendix = appendix.merge(found, on=keys, how="left")
     return [
-        *write_frames(run, FRAMES, folder, without=("arguments",) if privacy else ()),
+        *write_frames(run, FRAMES, folder, without=("arguments", *QUOTING) if privacy else ()),
         write_frame(
             "appendix",
             "one row a task, as in the section All tasks",

@@ -528,10 +528,13 @@ class Trial(frames.Measured):
         return f"<Trial {visible(self.name, 120)}: {counted(len(self._rows), 'event')}>"
 
 
+QUOTING: Final = ("status_reason", "degraded_reason")
+"""Columns of trials with sentences that may quote what an unreadable trace holds."""
+
+
 def without_content(row: Row) -> Row:
-    """Return the row of a trial whose reasons do not quote what an unreadable trace holds."""
-    reasons = {name: row[name] for name in ("status_reason", "degraded_reason")}
-    return row | {n: r and str(r).partition(" (found ")[0] for n, r in reasons.items()}
+    """Return the row of a trial whose reasons leave out what was found in place of a trace."""
+    return row | {name: row[name] and row[name].partition(" (found ")[0] for name in QUOTING}
 
 
 def find_trial(run: Run, name: str, config: str, batch: str, options: Mapping[str, Any]) -> Trial:

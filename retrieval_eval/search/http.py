@@ -293,7 +293,8 @@ def _decoded(body: bytes) -> tuple[Any, str | None]:
 
 
 def _is_same_host(old: httpx.URL, new: httpx.URL) -> bool:
-    is_upgrade = old.scheme == "http" and new.scheme == "https"
+    # On another port another service may listen, which must see no credentials.
+    is_upgrade = (old.scheme, new.scheme) == ("http", "https") and old.port is new.port is None
     return old.host == new.host and (is_upgrade or (old.scheme, old.port) == (new.scheme, new.port))
 
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
+from retrieval_eval.escape import visible
 from retrieval_eval.model import json_schema, to_builtins
 from retrieval_eval.model.dashboard import (
     Backlog,
@@ -116,7 +117,7 @@ def dashboard(sources: Sources, *, run: str | None = None, corpus: str | None = 
     runs, skipped = read_runs(root)
     shown = _chosen(runs, run)
     if shown is None and corpus is not None:
-        raise BadInputError(f"no corpus {corpus!r}: {_why_none(root)}")
+        raise BadInputError(f"no corpus {_quoted(corpus)}: {_why_none(root)}")
     backlog, reason = _backlog(sources.backlog)
     return Dashboard(
         latest_run=None if shown is None else _shown(shown, corpus),
@@ -198,7 +199,7 @@ def _chosen(runs: Sequence[Run], wanted: str | None) -> Run | None:
         if wanted in {run.found.label, run.name, run.name.removesuffix(".json")}:
             return run
     raise BadInputError(
-        f"no run with the label or name {wanted!r}; there are: "
+        f"no run with the label or name {_quoted(wanted)}; there are: "
         + _listing(run.found.label or run.name for run in runs)
     )
 
@@ -222,8 +223,15 @@ def _headline(metrics: Mapping[str, MetricMean]) -> dict[str, MetricMean]:
 
 def _slice(corpora: Mapping[str, RunSlice], corpus: str) -> RunSlice:
     if corpus not in corpora:
-        raise BadInputError(f"no corpus {corpus!r} in the run; there are: {_listing(corpora)}")
+        raise BadInputError(
+            f"no corpus {_quoted(corpus)} in the run; there are: {_listing(corpora)}"
+        )
     return corpora[corpus]
+
+
+def _quoted(name: str) -> str:
+    """Return a name that a client gave, for a message: it may be a text of any length."""
+    return visible(repr(name), 80)
 
 
 def _difference(delta: Delta, corpus: str | None, n_top1_changed: int | None) -> RunDifference:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval import __version__
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import visible
 from retrieval_eval.io.files import decode, json_bytes
 from retrieval_eval.serve.dashboard import Sources, answer_schema, dashboard, served
 
@@ -114,10 +115,11 @@ def _input_schema() -> dict[str, Any]:
 def _given(tool: str, arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the arguments of a call; raises ``BadInputError`` for unknown ones."""
     if tool != TOOL:
-        raise BadInputError(f"no tool {tool!r}; there is {TOOL}")
+        raise BadInputError(f"no tool {visible(repr(tool), 80)}; there is {TOOL}")
     for name, value in arguments.items():
         if name not in _ARGUMENTS:
-            raise BadInputError(f"no argument {name!r}; there are {', '.join(_ARGUMENTS)}")
+            known = ", ".join(_ARGUMENTS)
+            raise BadInputError(f"no argument {visible(repr(name), 80)}; there are {known}")
         if value is not None and not isinstance(value, str):
-            raise BadInputError(f"{name} is a text, not {value!r}")
+            raise BadInputError(f"{name} is a text, not {visible(repr(value), 80)}")
     return {name: value for name, value in arguments.items() if value is not None}

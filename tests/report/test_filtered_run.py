@@ -205,6 +205,23 @@ def test_filters_follow_one_another(demo_run):
     assert dict(run_header(masked).badges)["Filtered"].endswith("trials, by a mask")
 
 
+TOUCH = "reward.to_csv('harm') == 1"
+UNSAFE = (
+    TOUCH,
+    "reward . to_csv('harm') == 1",
+    "reward.eq.__globals__['sys'].modules['os'].system('touch harm') == 0",
+    "reward.ne.im_func('harm')",
+    "9**9**9 > reward",
+    # Whatever ends a text or a name elsewhere for pandas than for the check.
+    f"benchmark == '`' or {TOUCH} or benchmark == '`'",
+    f"`'` == 1 or {TOUCH} or `'` == 1",
+    f"'''a' ''' == 'a' or {TOUCH}",
+    f"benchmark == 'a\\' or {TOUCH} or benchmark == 'b\\'",
+    f"reward > 0 # '\n or {TOUCH} #'",
+    f"benchmark == f'{{{TOUCH}}}'",
+)
+
+
 @pytest.mark.parametrize(
     ("where", "told"),
     [
@@ -224,12 +241,15 @@ def test_filters_follow_one_another(demo_run):
             "another index than run.trials",
         ),
         (7, "not int"),
+        *((text, "cannot be read") for text in UNSAFE),
         (["yes"] * 49, "True or False for every trial, not (object|str)"),
     ],
 )
-def test_a_condition_that_makes_no_sense_is_named(demo_run, where, told):
+def test_a_condition_that_makes_no_sense_is_named(demo_run, where, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInputError, match=told):
         demo_run.filter(where)
+    assert not list(tmp_path.iterdir())
 
 
 def test_load_run_takes_a_condition(demo_run, demo_tree, part):

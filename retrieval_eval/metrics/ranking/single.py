@@ -13,8 +13,7 @@ from retrieval_eval.metrics.ranking.measures import (
     Measure,
     as_measures,
 )
-from retrieval_eval.model.gold import MAX_GRADE
-from retrieval_eval.values import Value
+from retrieval_eval.values import MAX_GRADE, Value
 
 Id = TypeVar("Id", bound=Hashable)
 
@@ -102,6 +101,17 @@ def rank_metrics(
     return {str(measure): _value(measure, judged) for measure in as_measures(measures)}
 
 
+def defined(measure: Measure, judged: Judged) -> float:
+    """Return a measure where an empty ranking scores 0; NaN where it is not computable."""
+    if measure.name == "Judged":
+        is_computable = bool(judged.n_retrieved and judged.grades)
+    else:
+        is_computable = judged.n_relevant(measure.rel) > 0
+    if not is_computable:
+        return math.nan
+    return _DEFINITIONS[measure.name](measure, judged) if judged.n_retrieved else 0.0
+
+
 def _value(measure: Measure, judged: Judged) -> Value:
     n_relevant = judged.n_relevant(measure.rel)
     if not (n_relevant if measure.name != "Judged" else judged.grades):
@@ -142,12 +152,12 @@ def _reciprocal_rank(measure: Measure, judged: Judged) -> float:
 
 def _average_precision(measure: Measure, judged: Judged) -> float:
     precisions = [place / rank for place, rank in enumerate(judged.hits(measure), 1)]
-    return sum(precisions) / judged.n_relevant(measure.rel)
+    return _sum(precisions) / judged.n_relevant(measure.rel)
 
 
 def _ndcg(measure: Measure, judged: Judged) -> float:
     def gain(ranked_grades: Iterable[tuple[int, int]]) -> float:
-        return sum(
+        return _sum(
             (grade if measure.gain == "linear" else 2.0**grade - 1) / math.log2(rank + 1)
             for rank, grade in ranked_grades
             if grade > 0 and (measure.cutoff is None or rank <= measure.cutoff)
@@ -155,6 +165,14 @@ def _ndcg(measure: Measure, judged: Judged) -> float:
 
     ideal = judged.grades[::-1][: measure.cutoff]
     return gain(judged.found) / gain(enumerate(ideal, 1))
+
+
+def _sum(terms: Iterable[float]) -> float:
+    """Return a sum that rounds after each term, as sums of arrays do; `sum` may not."""
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
 
 
 def _success(measure: Measure, judged: Judged) -> float:

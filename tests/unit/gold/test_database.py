@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.database import parse_url, reading, shown
+from retrieval_eval.gold.backlog import BacklogSource, read_backlog
+from retrieval_eval.gold.database import check_identifier, parse_url, reading, shown, table_of
 
 SECRET = "correct-horse"
 
@@ -145,3 +146,44 @@ def test_nothing_can_be_written(database, statement):
         reading(database.url) as connection,
     ):
         connection.execute(text(statement))
+
+
+HOSTILE = (
+    'items"; DROP TABLE items; --',
+    "items'; DROP TABLE items; --",
+    "items) UNION SELECT secret FROM vault --",
+    "(SELECT secret FROM vault)",
+    "items UNION SELECT 1, 2",
+    'main"."items',
+    "pragma_table_info('items')",
+    ":name",
+    "%(name)s",
+    "a" * 200,
+    "a\x00b",
+    "a\nb",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_a_name_of_a_table_or_column_is_a_name_and_no_statement(database, name):
+    database.run("CREATE TABLE items (review_status TEXT, created_at TEXT)")
+    database.run("INSERT INTO items VALUES ('approved', '2026-01-05')")
+    database.run("CREATE TABLE vault (secret TEXT)")
+    database.run("INSERT INTO vault VALUES ('hush')")
+    for place in ("table", "status", "created"):
+        given = {"table": "items", "status": "review_status", "created": "created_at"}
+        with pytest.raises(BadInputError) as caught:
+            read_backlog(BacklogSource(database.url, **given | {place: name}))
+        assert "hush" not in str(caught.value)
+    assert read_backlog(BacklogSource(database.url, table="items")).total == 1
+
+
+def test_a_column_of_any_name_is_quoted():
+    from sqlalchemy import create_mock_engine, select
+
+    engine = create_mock_engine("sqlite://", lambda *_: None)
+    for name in HOSTILE[:7]:
+        check_identifier(name, "column")
+        table = table_of("items", [name])
+        said = str(select(table.c[name]).compile(dialect=engine.dialect))
+        assert '"' + name.replace('"', '""') + '"' in said

@@ -12,7 +12,14 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from retrieval_eval.search.http import HttpPolicy, TransientError, _Wait, body_pieces, retry_after
+from retrieval_eval.search.http import (
+    HttpPolicy,
+    TransientError,
+    _is_same_host,
+    _Wait,
+    body_pieces,
+    retry_after,
+)
 
 PACKED = gzip.compress(b'{"a": 1}')
 
@@ -90,3 +97,27 @@ def testretry_after_is_seconds_or_a_date():
     assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     assert [retry_after(text) for text in (None, "", "soon", "-1", "1.5")] == [None] * 5
     assert retry_after("Wed, 21 Oct 2015 07:28:00 +999999999999999999") is None
+
+
+@pytest.mark.parametrize(
+    ("target", "is_same"),
+    [
+        ("http://kb.example/v2", True),
+        ("http://kb.example:80/v2", True),
+        ("https://kb.example/v2", True),
+        ("https://kb.example:8443/v2", False),
+        ("http://kb.example:8080/v2", False),
+        ("http://other.example/v2", False),
+        ("http://kb.example.other.example/", False),
+        ("http://other.example@kb.example/v2", True),
+        ("http://kb.example@other.example/v2", False),
+        ("ftp://kb.example/v2", False),
+        ("file://kb.example/etc/passwd", False),
+        ("file:///etc/passwd", False),
+        ("data:application/json,[]", False),
+    ],
+)
+def test_credentials_go_to_the_same_service_only(target, is_same):
+    assert _is_same_host(httpx.URL("http://kb.example/search"), httpx.URL(target)) is is_same
+    down = _is_same_host(httpx.URL("https://kb.example/search"), httpx.URL("http://kb.example/"))
+    assert not down

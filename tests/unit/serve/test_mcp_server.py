@@ -66,12 +66,23 @@ def test_a_label_and_a_corpus(sources):
         ({"corpus": "none"}, "there are: cases, notes"),
         ({"label": 3}, "label is a text, not 3"),
         ({"case_number": "x"}, "no argument 'case_number'; there are corpus, label"),
+        ({"label": "../../../../etc/passwd"}, "there are: second, first"),
+        ({"label": "/etc/passwd\x00"}, "there are: second, first"),
+        ({"label": "\x1b[2J\u202e"}, "there are: second, first"),
+        ({"label": "x" * 1_000_000}, "there are: second, first"),
+        ({"corpus": ["x" * 1_000_000]}, "corpus is a text, not "),
+        ({"label": {"a": [1] * 100_000}}, "label is a text, not "),
+        ({"x" * 1_000_000: None}, "no argument "),
     ],
+    ids=lambda value: str(value)[:60],
 )
 def test_a_wrong_argument_is_a_sentence(sources, arguments, message):
     _, result = call(sources, arguments)
     assert result.is_error
-    assert message in result.content[0].text
+    said = result.content[0].text
+    assert message in said
+    assert len(said) < 400
+    assert "root:" not in said
 
 
 def test_another_tool_is_a_sentence(sources):
