@@ -111,6 +111,10 @@ pictures: $(STAMPS)/package ## Take the pictures of README and documentation, wi
 bench: $(STAMPS)/dev ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
+.PHONY: unbreakable
+unbreakable: $(STAMPS)/dev ## Kill each command at many moments and check what is left and what follows
+	@$(BIN)/python benchmarks/unbreakable.py
+
 .PHONY: demo-data
 demo-data: $(STAMPS)/dev ## Record the data of the demo from the simulators in tests/simulators
 	$(BIN)/python -m tests.simulators.record_demo

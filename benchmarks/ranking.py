@@ -5,6 +5,11 @@ when the machine's clock drifts; the table gives the median ratio over the round
 passed and of processor time, which other work on the machine disturbs less. Peak memory is what a
 forked child needed beyond the data it started with.
 
+Every package computes the same measures, a number of each a query in the container of its own
+(arrays, dictionaries) and the means. Garbage is collected before each timed call. `--cases` times
+harder dictionaries beside pytrec_eval (ties, any order, scores of 32 bits), and `--fresh` a job of
+50 queries in a process of its own.
+
 ranx is optional (dependency group `bench`). It compiles itself at its first call, which takes up
 to minutes; that call happens once before the rounds and is reported apart.
 
@@ -21,6 +26,8 @@ import importlib.util
 import os
 import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -33,10 +40,11 @@ import pandas as pd
 import pytrec_eval
 
 from retrieval_eval.metrics.ranking import evaluate_rankings
+from retrieval_eval.metrics.ranking.result import Convention
 
 CUTOFFS = (1, 3, 5, 10, 20)
 OURS = [
-    *(f"{name}@{k}" for name in ("P", "Recall", "F1", "nDCG") for k in CUTOFFS),
+    *(f"{name}@{k}" for name in ("P", "Recall", "nDCG") for k in CUTOFFS),
     *("RR", "AP"),
 ]
 TREC_EVAL = {
@@ -48,7 +56,7 @@ IR_MEASURES = [
     *(ir_measures.RR, ir_measures.AP),
 ]
 RANX = [
-    *(f"{name}@{k}" for name in ("precision", "recall", "f1", "ndcg") for k in CUTOFFS),
+    *(f"{name}@{k}" for name in ("precision", "recall", "ndcg") for k in CUTOFFS),
     *("mrr", "map"),
 ]
 Task = Callable[[], object]
@@ -85,10 +93,10 @@ def nested(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
     return data
 
 
-def ours(qrels: object, run: object) -> Task:
+def ours(qrels: object, run: object, convention: Convention = "trec") -> Task:
     def task() -> object:
-        result = evaluate_rankings(qrels, run, OURS)
-        return result.per_query, result.means
+        result = evaluate_rankings(qrels, run, OURS, convention=convention)
+        return result.scores, result.means
 
     return task
 
@@ -129,8 +137,7 @@ def warm_up(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
 
 
 def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str, dict[str, Task]]:
-    judged, ranked = nested(qrels), nested(run)
-    shuffled = nested(run.sample(frac=1, random_state=1).sort_values("query_id", kind="stable"))
+    judged, ranked, unordered = nested(qrels), nested(run), nested(shuffled(run))
     qrels_path, run_path = folder / "qrels.txt", folder / "run.txt"
     with qrels_path.open("w") as file:
         file.writelines(f"{q} 0 {d} {g}\n" for q, d, g in qrels.itertuples(index=False))
@@ -153,8 +160,8 @@ def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str
             "ranx": ranx(lambda kind: kind(judged), lambda kind: kind(ranked)),
         },
         "dictionaries, any order": {
-            "ours": ours(judged, shuffled),
-            "pytrec_eval": trec_eval(lambda: judged, lambda: shuffled),
+            "ours": ours(judged, unordered),
+            "pytrec_eval": trec_eval(lambda: judged, lambda: unordered),
         },
         "data frames": {
             "ours": ours(qrels, run),
@@ -178,6 +185,84 @@ def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str
             ),
         },
     }
+
+
+def tied(run: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return a run in which half of the scores are that of a neighbour, or all are few grades."""
+    scores = run["score"].to_numpy().copy()
+    if kind == "half":
+        second = np.flatnonzero(np.random.default_rng(5).random(len(scores) // 2) < 0.5) * 2 + 1
+        is_same = run["query_id"].to_numpy()[second] == run["query_id"].to_numpy()[second - 1]
+        scores[second[is_same]] = scores[second[is_same] - 1]
+    else:
+        scores = np.floor(scores * 0.3)
+    return run.assign(score=scores)
+
+
+def cases(queries: int, depth: int, rounds: int) -> None:
+    """Print processor time beside pytrec_eval's for dictionaries of several kinds."""
+    print("| judged | scores | order | convention | ours, ms | pytrec_eval, ms | faster by |")
+    print("|---:|---|---|---|---:|---:|---:|")
+    kinds = [(judged, "distinct", "best first", "trec") for judged in (2, 10, 50)]
+    kinds += [(10, "distinct", "any", "trec"), (10, "distinct", "best first", "trec9")]
+    kinds += [(judged, "half tied", "best first", "trec") for judged in (2, 10, 50)]
+    kinds += [(10, "half tied", "any", "trec"), (10, "half tied", "best first", "trec9")]
+    kinds += [(10, "six grades", "best first", "trec")]
+    for judged, scores, order, convention in kinds:
+        qrels, run = frames(queries, depth, judged)
+        if scores != "distinct":
+            run = tied(run, scores.split()[0])
+        if order == "any":
+            run = shuffled(run)
+        known, found = nested(qrels), nested(run)
+        tasks = [ours(known, found, convention), trec_eval(lambda k=known: k, lambda f=found: f)]
+        times = [[seconds(task)[1] for task in tasks] for _ in range(rounds)]
+        ratio = statistics.median(b / a for a, b in times)
+        mine, theirs = (statistics.median(column) * 1e3 for column in zip(*times, strict=True))
+        cells = judged, scores, order, convention, f"{mine:.1f}", f"{theirs:.1f}", f"{ratio:.1f}"
+        print(f"| {' | '.join(map(str, cells))} x |", flush=True)
+
+
+SMALL = """
+import random
+dice = random.Random(1)
+runs = {f"q{n}": {f"d{i}": dice.random() for i in dice.sample(range(999), 20)} for n in range(50)}
+qrels = {q: {d: dice.choice((0, 1, 2)) for d in list(run)[:5]} for q, run in runs.items()}
+"""
+SMALL_OURS = """
+from retrieval_eval import evaluate_rankings
+names = [f"{name}@{k}" for name in ("P", "Recall", "nDCG") for k in (5, 10)] + ["RR", "AP"]
+for name, mean in evaluate_rankings(qrels, runs, names).means.items():
+    print(name, mean.value)
+"""
+SMALL_TREC_EVAL = """
+import pytrec_eval
+names = {"P.5,10", "recall.5,10", "ndcg_cut.5,10", "recip_rank", "map"}
+found = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(runs)
+for name in next(iter(found.values())):
+    print(name, sum(row[name] for row in found.values()) / len(found))
+"""
+
+
+def fresh(rounds: int) -> None:
+    """Print the processor time of 50 queries in a fresh process, beside pytrec_eval's."""
+
+    def processor_ms(script: str) -> float:
+        command = [sys.executable, "-c", SMALL + script]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return 1e3 * (used.ru_utime + used.ru_stime)
+
+    scripts = {"ours": SMALL_OURS, "pytrec_eval": SMALL_TREC_EVAL, "neither": ""}
+    times = [[processor_ms(script) for script in scripts.values()] for _ in range(rounds)]
+    for name, column in zip(scripts, zip(*times, strict=True), strict=True):
+        print(f"50 queries in a fresh process, {name}: {statistics.median(column):.0f} ms")
+    print(f"ours / pytrec_eval: {statistics.median(a / b for a, b, _ in times):.2f}")
+
+
+def shuffled(run: pd.DataFrame) -> pd.DataFrame:
+    return run.sample(frac=1, random_state=1).sort_values("query_id", kind="stable")
 
 
 def seconds(task: Task) -> tuple[float, float]:
@@ -222,7 +307,19 @@ def main() -> None:
     parser.add_argument("--judged", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--skip", nargs="*", default=[], help="contenders to leave out")
+    parser.add_argument("--cases", action="store_true", help="kinds of dictionaries instead")
+    parser.add_argument("--fresh", action="store_true", help="a small job instead")
     options = parser.parse_args()
+    if options.cases:
+        cases(options.queries, options.depth, options.rounds)
+    elif options.fresh:
+        fresh(options.rounds)
+    else:
+        compare(options)
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Print the table of all packages and kinds of input."""
     qrels, run = frames(options.queries, options.depth, options.judged)
     print(f"{options.queries} queries x {options.depth} documents, {options.judged} judged a query")
     left_out = set(options.skip)

@@ -1,6 +1,6 @@
 """Kill each command that writes with SIGKILL, many times, and check what is left and what follows.
 
-    python benchmarks/unbreakable.py [--kills 50] [--only search-run] [--out build/unbreakable.md]
+    python benchmarks/unbreakable.py [--kills 50] [--disks] [--only "search run"] [--out table.md]
 
 Every kill begins with a fresh copy of a folder in which the command has already run with other
 settings, or not at all, in turn. There are two kinds of moments:
@@ -32,6 +32,7 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -52,12 +53,14 @@ N_KILLS = 50
 PATIENCE = 15.0
 """Seconds within which the processes of a killed command must have ended."""
 
-SMALL_TRIALS = 6
-"""Trials of each configuration in the run that a report is made of."""
+FEW_TRIALS = 6
+"""Trials of each of the two configurations."""
 
-GOLD_ROWS = 30
+FEW_QUERIES = 30
+"""Queries of a search run."""
 DATA = "search"
 SEARCH = ("--gold", f"{DATA}/gold-set.jsonl", "--corpus-file", f"{DATA}/corpus.jsonl")
+FEW = ("--gold", f"{DATA}/few.jsonl", "--corpus-file", f"{DATA}/corpus.jsonl")
 BM25 = ("--retriever", f"bm25:{DATA}/corpus.jsonl")
 DATABASE = ("--database", f"sqlite:///{DATA}/feedback.sqlite")
 EVAL = f"{DATA}/eval"
@@ -74,29 +77,35 @@ class Command:
     code: int = 0
     kills_worker: bool = False
 
+    @property
+    def inputs(self) -> str:
+        """The folder of inputs that it begins with."""
+        if self.words[0] in ("search", "gold"):
+            return "search"
+        return "many" if self.kills_worker else "few"
 
-WHERE = ("--benchmarks-root", "benchmarks", "--output-dir", "out")
-RUN, SMALL = ("runs/demo", *WHERE), ("runs/small", *WHERE)
+
+RUN = ("runs/demo", "--benchmarks-root", "benchmarks", "--output-dir", "out")
 COMMANDS = {
     "evaluate": Command(
-        ("evaluate", *SMALL, "--jobs", "1"), ("out",), ("evaluate", *SMALL, "--k", "1,2")
+        ("evaluate", *RUN, "--jobs", "1"), ("out",), ("evaluate", *RUN, "--k", "1,2")
     ),
     "evaluate, a worker": Command(
         ("evaluate", *RUN, "--jobs", "2"), ("out",), ("evaluate", *RUN, "--k", "1,2"),
         kills_worker=True,
     ),
     "report": Command(
-        ("report", *SMALL, "--jobs", "1", "--renderer", "embedded"),
+        ("report", *RUN, "--jobs", "1", "--renderer", "embedded"),
         ("out", "reports"),
-        ("report", *SMALL, "--seed", "7", "--renderer", "embedded"),
+        ("report", *RUN, "--seed", "7", "--renderer", "embedded"),
     ),
     "search run": Command(
-        ("search", "run", *BM25, *SEARCH, "--out", EVAL, "--ask-twice", "5"),
+        ("search", "run", *BM25, *FEW, "--out", EVAL, "--ask-twice", "5"),
         (EVAL,),
-        ("search", "run", *BM25, *SEARCH, "--out", EVAL, "--option", "k1=0.5"),
+        ("search", "run", *BM25, *FEW, "--out", EVAL, "--option", "k1=0.5"),
     ),
     "search noise": Command(
-        ("search", "noise", *BM25, *SEARCH, "--repeats", "2", "--out", f"{EVAL}/noise.json"),
+        ("search", "noise", *BM25, *FEW, "--repeats", "2", "--out", f"{EVAL}/noise.json"),
         (f"{EVAL}/noise.json",),
     ),
     "search baseline": Command(
@@ -219,46 +228,57 @@ class Bench:
         }
 
     def prepare(self) -> None:
-        """Write the demonstrations: a run of 98 trials, a search collection and two runs of it."""
+        """Write what commands begin with: runs of 12 and of 98 trials, a search collection."""
         from retrieval_eval.demo import write_demo
         from retrieval_eval.search.demo import measured_demo
 
-        write_demo(self.inputs)
-        demo, small = self.inputs / "runs/demo", self.inputs / "runs/small"
+        few, many, search = (self.inputs / name for name in ("few", "many", "search"))
+        write_demo(many)
+        shutil.copytree(many / "benchmarks", few / "benchmarks")
+        demo = many / "runs/demo"
         for config in [path for path in demo.iterdir() if path.is_dir()]:
-            trials = sorted(path.parent for path in config.rglob("result.json"))[:SMALL_TRIALS]
+            trials = sorted(path.parent for path in config.rglob("result.json"))[:FEW_TRIALS]
             for trial in trials:
-                shutil.copytree(trial, small / config.name / trial.name)
+                shutil.copytree(trial, few / "runs/demo" / config.name / trial.name)
             shutil.copytree(config, demo / f"{config.name}-again")
         child = os.fork()
         if not child:
-            measured_demo(self.inputs / DATA)
+            measured_demo(search / DATA)
             os._exit(0)
         os.waitpid(child, 0)
-        found = sorted((self.inputs / EVAL).glob("eval-report-*.claims.json"))
+        found = sorted((search / EVAL).glob("eval-report-*.claims.json"))
         for name, path in zip((FIRST, SECOND), found, strict=True):
-            (self.inputs / name).parent.mkdir(exist_ok=True)
-            path.replace(self.inputs / name)
-        shutil.rmtree(self.inputs / EVAL)
-        gold = self.inputs / DATA / "gold-set.jsonl"
+            (search / name).parent.mkdir(exist_ok=True)
+            path.replace(search / name)
+        shutil.rmtree(search / EVAL)
+        shutil.rmtree(search / DATA / "sources")
+        gold = search / DATA / "gold-set.jsonl"
         rows = gold.read_text().splitlines(keepends=True)
-        gold.write_text("".join(rows[:GOLD_ROWS]))
+        gold.with_name("few.jsonl").write_text("".join(rows[:FEW_QUERIES]))
         pool = COMMANDS["gold pool"].words
-        self.run(self.inputs, (*pool[:-1], "filled"))
-        sheet = self.inputs / "filled/sheet-ada.csv"
+        self.run(search, (*pool[:-1], "filled"))
+        sheet = search / "filled/sheet-ada.csv"
         with sheet.open(encoding="utf-8-sig", newline="") as stream:
-            rows = list(csv.reader(stream))
-        graded = [rows[0], *([*row[:3], str(i % 3), ""] for i, row in enumerate(rows[1:]))]
+            cells = list(csv.reader(stream))
+        graded = [cells[0], *([*row[:3], str(i % 3), ""] for i, row in enumerate(cells[1:]))]
         with sheet.open("w", encoding="utf-8-sig", newline="") as stream:
             csv.writer(stream).writerows(graded)
 
-    def fresh(self, source: Path) -> Path:
-        """Return a new copy of a folder, the same path each time, for paths are in documents."""
+    def fresh(self, source: Path, *, is_disk: bool = False) -> Path:
+        """Return a new copy of a folder, the same path each time, for paths are in documents.
+
+        It may be a disk of its own, which the system lets a superuser mount.
+        """
         target = self.root / "work"
+        if target.is_mount():
+            mount("--unmount", str(target))
         shutil.rmtree(target, ignore_errors=True)
         shutil.rmtree(self.temporary, ignore_errors=True)
         self.temporary.mkdir()
-        shutil.copytree(source, target)
+        if is_disk:
+            target.mkdir()
+            mount("-t", "tmpfs", "-o", "size=1g", "tmpfs", str(target))
+        shutil.copytree(source, target, dirs_exist_ok=True)
         return target
 
     @property
@@ -303,6 +323,11 @@ def files_of(folder: Path) -> dict[str, bytes]:
         if path.is_file():
             found[str(path.relative_to(folder))] = path.read_bytes()
     return found
+
+
+def mount(*words: str) -> None:
+    program = "umount" if words[0] == "--unmount" else "mount"
+    subprocess.run([program, *(w for w in words if w != "--unmount")], check=True)
 
 
 def is_temporary(name: str) -> bool:
@@ -400,46 +425,75 @@ def ended(session: int) -> bool:
 
 def measure(bench: Bench, name: str, n_kills: int, dice: random.Random) -> Kept:
     """Kill a command ``n_kills`` times at moments of each kind, and check everything."""
-    command, kept = COMMANDS[name], Kept()
-    starts = [bench.inputs]
-    if command.before:
-        folder = bench.fresh(bench.inputs)
-        bench.run(folder, command.before)
-        starts.append(bench.root / "before")
-        shutil.rmtree(starts[-1], ignore_errors=True)
-        shutil.copytree(folder, starts[-1])
-    wanted, seconds, n_steps = [], [], []
-    for start in starts:
-        folder = bench.fresh(start)
-        code, lasted = bench.run(folder, command.words)
-        if code != command.code:
-            kept.faults.append(f"undisturbed it ends with {code}: {bench.said()}")
-            return kept
-        seconds.append(lasted)
-        n_steps.append(sum(json.loads((bench.root / "steps.json").read_text()).values()))
-        wanted.append(timeless_files(files_of(folder), command.outputs))
-    for number in range(n_kills):
-        which = number % len(starts)
-        once = _Kill(bench, command, kept, starts[which], wanted[which])
-        once.by_time(dice.uniform(0, seconds[which]))
-    if not command.kills_worker:
-        moments = [(w, at) for w in range(len(starts)) for at in range(1, n_steps[w] + 1)]
-        for which, at in sorted(dice.sample(moments, min(n_kills, len(moments)))):
-            once = _Kill(bench, command, kept, starts[which], wanted[which])
-            once.before_step(at, cuts=dice.random() < 0.5)
+    kept, starts = undisturbed(bench, name)
+    if not kept.faults:
+        for number in range(n_kills):
+            start = starts[number % len(starts)]
+            _Trial(bench, COMMANDS[name], kept, start).by_time(dice.uniform(0, start.seconds))
+        moments = [(start, at) for start in starts for at in range(1, start.n_steps + 1)]
+        if not COMMANDS[name].kills_worker:
+            for start, at in dice.sample(moments, min(n_kills, len(moments))):
+                _Trial(bench, COMMANDS[name], kept, start).before_step(at, dice.random() < 0.5)
     return kept
 
 
+def measure_disk(bench: Bench, name: str, n_disks: int, dice: random.Random) -> Kept:
+    """Run a command on disks that get full as it writes, and on one that is read-only."""
+    kept, starts = undisturbed(bench, name)
+    if not kept.faults:
+        for number in range(n_disks):
+            once = _Trial(bench, COMMANDS[name], kept, starts[number % len(starts)])
+            once.on_disk(None if number < len(starts) else dice.random())
+    return kept
+
+
+@dataclass(frozen=True)
+class Start:
+    """A folder that a command begins with, and what it makes of it undisturbed."""
+
+    folder: Path
+    wanted: dict[str, str]
+    seconds: float
+    n_steps: int
+    n_bytes: int
+
+
+def undisturbed(bench: Bench, name: str) -> tuple[Kept, list[Start]]:
+    """Run a command in the folders it begins with: an empty one, and one of an earlier run."""
+    command, kept, starts = COMMANDS[name], Kept(), list[Start]()
+    places = [bench.inputs / command.inputs]
+    if command.before:
+        folder = bench.fresh(places[0])
+        bench.run(folder, command.before)
+        places.append(bench.root / "before")
+        shutil.rmtree(places[-1], ignore_errors=True)
+        shutil.copytree(folder, places[-1])
+    for place in places:
+        folder = bench.fresh(place)
+        before = sum(map(len, files_of(folder).values()))
+        code, lasted = bench.run(folder, command.words)
+        if code != command.code:
+            kept.faults.append(f"undisturbed it ends with {code}: {bench.said()}")
+            break
+        n_steps = sum(json.loads((bench.root / "steps.json").read_text()).values())
+        files = files_of(folder)
+        n_bytes = sum(map(len, files.values())) - before
+        wanted = timeless_files(files, command.outputs)
+        starts.append(Start(place, wanted, lasted, n_steps, n_bytes))
+    return kept, starts
+
+
 @dataclass
-class _Kill:
+class _Trial:
+    """One kill, or one disk, and what is left."""
+
     bench: Bench
     command: Command
     kept: Kept
-    start: Path
-    wanted: dict[str, str]
+    start: Start
 
     def by_time(self, moment: float) -> None:
-        folder = self.bench.fresh(self.start)
+        folder = self.bench.fresh(self.start.folder)
         before = files_of(folder)
         process = self.bench.start(folder, self.command.words)
         time.sleep(moment)
@@ -453,12 +507,36 @@ class _Kill:
         self.kept.n_timed += 1
         self._check(folder, before, process, f"killed after {moment:.3f} s")
 
-    def before_step(self, at: int, *, cuts: bool) -> None:
-        folder = self.bench.fresh(self.start)
+    def before_step(self, at: int, cuts: bool) -> None:
+        folder = self.bench.fresh(self.start.folder)
         before = files_of(folder)
         process = self.bench.start(folder, self.command.words, at=at, cuts=cuts)
         self.kept.n_steps += 1
         self._check(folder, before, process, f"killed before step {at}")
+
+    def on_disk(self, share: float | None) -> None:
+        """Run on a disk with room for a share of what is written; None: it is read-only."""
+        folder = self.bench.fresh(self.start.folder, is_disk=True)
+        before = files_of(folder)
+        how = "on a read-only disk"
+        if share is None:
+            mount("-o", "remount,ro", str(folder))
+        else:
+            room = int(share * max(self.start.n_bytes, 1 << 16))
+            how = f"with room for {room} bytes"
+            state = os.statvfs(folder)
+            used = (state.f_blocks - state.f_bfree) * state.f_frsize
+            mount("-o", f"remount,size={used + room // 4096 * 4096}", str(folder))
+        code, _ = self.bench.run(folder, self.command.words)
+        self.kept.n_timed += 1
+        self.kept.n_late += code == self.command.code
+        said = self.bench.said()
+        if code not in (3, 4, self.command.code) or "Traceback" in said or "unexpected" in said:
+            self.kept.faults.append(f"{how}: ends with {code}: {said}")
+        mount("-o", "remount,rw,size=1g", str(folder))
+        self._check_files(folder, before, how)
+        self._again(folder, how)
+        mount("--unmount", str(folder))
 
     def _check(self, folder: Path, before: dict[str, bytes], process: int, how: str) -> None:
         code = ended_with(process)
@@ -467,6 +545,10 @@ class _Kill:
             self.kept.faults.append(f"{how}: ends with {code}: {self.bench.said()}")
         if not ended(process):
             self.kept.faults.append(f"{how}: processes were left")
+        self._check_files(folder, before, how)
+        self._again(folder, how)
+
+    def _check_files(self, folder: Path, before: dict[str, bytes], how: str) -> None:
         left = files_of(folder)
         temporary = [name for name in left if is_temporary(name)]
         self.kept.n_leftovers += len(temporary) + len(list(self.bench.temporary.iterdir()))
@@ -481,7 +563,6 @@ class _Kill:
         for name in before.keys() - left.keys():
             if not self._may_write(name):
                 self.kept.faults.append(f"{how}: {name} is no output and was removed")
-        self._again(folder, how)
 
     def _again(self, folder: Path, how: str) -> None:
         code, _ = self.bench.run(folder, self.command.words)
@@ -490,10 +571,10 @@ class _Kill:
         files = files_of(folder)
         found = timeless_files(files, self.command.outputs)
         # A search run that was whole before the kill stays, and the next one lies beside it.
-        extra = {name for name in found.keys() - self.wanted.keys() if "eval-report-" in name}
+        extra = {name for name in found.keys() - self.start.wanted.keys() if "eval-report-" in name}
         found = {name: digest for name, digest in found.items() if name not in extra}
-        differing = [n for n in sorted(found.keys() | self.wanted.keys())
-                     if found.get(n) != self.wanted.get(n)]  # fmt: skip
+        differing = [n for n in sorted(found.keys() | self.start.wanted.keys())
+                     if found.get(n) != self.start.wanted.get(n)]  # fmt: skip
         if differing:
             self.kept.faults.append(f"{how}, again: other content in {', '.join(differing[:4])}")
         else:
@@ -515,11 +596,12 @@ def _is_worker(process: int) -> bool:
     return b"spawn_main" in line
 
 
-def table(found: dict[str, Kept]) -> str:
+def table(found: dict[str, Kept], *, is_disk: bool) -> str:
     """Return the results as Markdown."""
+    times = ("disks", "", "had room") if is_disk else ("by time", "before a step", "after its end")
     heads = (
-        "command", "kills by time", "before a step", "after its end", "files new or changed",
-        "temporary files", "left after the next run", "next run equal", "faults",
+        "command", *times, "files new or changed", "temporary files", "after the next run",
+        "next run equal", "faults",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|---{'|---:' * (len(heads) - 1)}|"]
     for name, kept in found.items():
@@ -535,6 +617,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=N_KILLS)
     parser.add_argument("--only", choices=list(COMMANDS), action="append")
+    parser.add_argument(
+        "--disks", action="store_true", help="full and read-only disks instead of kills (as root)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--keep", type=Path, help="folder to work in, which is not deleted")
@@ -547,12 +632,13 @@ def main() -> None:
         found: dict[str, Kept] = {}
         for name in options.only or COMMANDS:
             dice = random.Random(f"{options.seed} {name}")
-            found[name] = measure(bench, name, options.kills, dice)
-            print(table({name: found[name]}), flush=True)
+            measured = measure_disk if options.disks else measure
+            found[name] = measured(bench, name, options.kills, dice)
+            print(table({name: found[name]}, is_disk=options.disks), flush=True)
             for fault in found[name].faults:
                 print(f"  {name}: {fault}", flush=True)
     if options.out:
-        options.out.write_text(table(found))
+        options.out.write_text(table(found, is_disk=options.disks))
     sys.exit(any(kept.faults for kept in found.values()))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Collection
 from urllib.parse import unquote
 
 from retrieval_eval.records import FileRef
@@ -75,8 +76,12 @@ def repository_name(raw: str) -> str | None:
     >>> repository_name("git@github.com:acme/widgets.git")
     'widgets'
     """
-    text = _SCHEME.sub("", raw.replace("\\", "").strip(" ^$")).split(" (", 1)[0]
-    text = _LOGIN.sub("", text)
+    text = raw.replace("\\", "").strip(" ^$")
+    if ":" in text:
+        text = _SCHEME.sub("", text)
+    text = text.split(" (", 1)[0]
+    if "@" in text:
+        text = _LOGIN.sub("", text)
     address = text.split("@", 1)[0].strip().strip("/:")
     name = address.rsplit("/", 1)[-1].removesuffix(".git").strip()
     short = name.split("--", 1)[0] or name
@@ -102,6 +107,20 @@ def checkout_names(folder: str) -> tuple[str, ...]:
         found.append(rest)
     found += [name for name in (_VERSION.sub("", name).rstrip("-_") for name in found) if name]
     return tuple(dict.fromkeys(found))
+
+
+def checked_out(folder: str, names: Collection[str]) -> str | None:
+    """Return which of several repositories, in lower case, a folder of this name may hold.
+
+    Examples
+    --------
+    >>> checked_out("Widgets-1.2", {"widgets", "gears"}), checked_out("src", {"widgets"})
+    ('widgets', None)
+    """
+    lower = folder.lower()
+    if "\\" not in lower and not any(name in lower for name in names):
+        return None
+    return next((name for name in checkout_names(folder) if name in names), None)
 
 
 def is_elsewhere(path: str, *, has_drives: bool = False) -> bool:

@@ -7,11 +7,14 @@ a reason code from :data:`REASONS`. There is no third state: unknown is never 0,
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final, SupportsFloat, SupportsIndex
+
+from msgspec import Struct
+
+MAX_GRADE: Final = 1000
+"""The highest grade: no scale needs more, and ``2 ** grade`` stays finite."""
 
 DEFAULT_SEED: Final = 20260101
 """Default seed of resampling; every result records the seed it was made with."""
@@ -61,8 +64,7 @@ REASONS: Final[dict[str, str]] = {
 """Every reason code with the sentence a report prints for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A finite number resting on ``n`` observations, or not computable for a reason.
 
     Examples
@@ -122,6 +124,10 @@ def as_number(value: Any) -> float | None:
     """
     if type(value) is float:  # nearly all of them, and the rest is slow
         return value
+    if type(value) is int:
+        with suppress(OverflowError):
+            return float(value)
+        return None
     plain = value
     # The element of a zero-dimensional array.
     with suppress(AttributeError, TypeError, ValueError, RuntimeError):
@@ -196,4 +202,6 @@ def mean(values: Iterable[Value]) -> Value:
     numbers = [v.value for v in values if v.value is not None]
     if not numbers:
         return Value.missing("no_computable_values")
+    import statistics
+
     return Value.of(statistics.mean(numbers), len(numbers))

@@ -25,7 +25,7 @@ from retrieval_eval.events.roots import (
     stated_roots,
 )
 from retrieval_eval.paths import (
-    checkout_names,
+    checked_out,
     file_ref,
     in_checkout,
     repository_name,
@@ -79,6 +79,7 @@ class Workspace:
         layout: Layout | None = None,
     ) -> None:
         self._layout = layout or Layout(stated_roots(cwd, ground_truth))
+        self._tops = {root.folder for root in self._layout.roots}
         self._expected = Expected(ground_truth.files)
         names = {r.name for r in ground_truth.repositories}
         names |= {f.repository for f in ground_truth.files if f.repository}
@@ -184,7 +185,7 @@ class Workspace:
     ) -> tuple[FileRef | None, Placement | None]:
         """Return the identity of a path that is no file of the ground truth, None for a folder."""
         same = identity(path)
-        if any(root.folder == same for root in self._layout.roots):
+        if same in self._tops:
             return None, None
         if not around:
             file = FileRef(path)
@@ -273,7 +274,9 @@ class Workspace:
         repository, path = ref.repository, ref.path
         if repository is None:
             repository, path = self._checkout(path)
-        sole = repository is not None and repository.lower() == self._sole
+            if repository is None:
+                return ref
+        sole = repository.lower() == self._sole
         return FileRef(path, None if sole else repository)
 
     def _is_folder(self, path: str) -> bool:
@@ -285,8 +288,7 @@ class Workspace:
         if stated is not None or "/" in folder:
             return stated
         if folder not in self._repositories:
-            names = (name for name in checkout_names(folder) if name in self._names)
-            self._repositories[folder] = next(names, None)
+            self._repositories[folder] = checked_out(folder, self._names)
         return self._repositories[folder]
 
     def _checkout(self, path: str) -> tuple[str | None, str]:

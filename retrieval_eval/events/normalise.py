@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from retrieval_eval.events.calls import PER_TARGET, CallReducer, ReadCall, count
@@ -26,7 +27,7 @@ from retrieval_eval.records import (
 from retrieval_eval.traces.shell import ShellEvent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrialEvents:
     """The events of one trial with the ground truth they are compared with.
 
@@ -46,6 +47,22 @@ class TrialEvents:
     flags: tuple[str, ...] = ()
     trace_flags: tuple[str, ...] = ()
     exposed_at: int | None = None
+
+    @cached_property
+    def accesses(self) -> tuple[tuple[Event, Target], ...]:
+        """Every access in order: read, matched or listed, never written, never own output."""
+        own = self.own_output
+        return tuple(
+            (event, target)
+            for event in self.events
+            for target in event.targets
+            if target.access != "written" and target.file.key not in own
+        )
+
+    @cached_property
+    def rankings(self) -> dict[str, tuple[FileRef, ...]]:
+        """The rankings of the accessed files that have been computed, by view."""
+        return {}
 
 
 def extract_events(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from retrieval_eval.events.match import Identity
@@ -13,20 +13,19 @@ VIEWS: Final = ("accessed", "opened", "structured", "listing_discounted")
 """The definitions of "retrieved"; ``accessed`` is the seed's and the default."""
 
 
-def accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
-    """Yield every access in order: read, matched or listed, never written, never own output."""
-    for event in trial.events:
-        for target in event.targets:
-            if target.access != "written" and target.file.key not in trial.own_output:
-                yield event, target
+def accesses(trial: TrialEvents) -> tuple[tuple[Event, Target], ...]:
+    """Return every access in order: read, matched or listed, never written, never own output."""
+    return trial.accesses
 
 
 def enters(view: str, event: Event, target: Target) -> bool:
     """Return whether an access counts as retrieved under a view."""
     if view == "opened":
         return target.access == "opened"
+    if view != "structured":
+        return True
     is_of_shell = event.via == "shell" or (event.is_shell and target.doubt is not None)
-    return view != "structured" or not is_of_shell
+    return not is_of_shell
 
 
 def ranking(trial: TrialEvents, view: str) -> tuple[FileRef, ...]:
@@ -41,11 +40,13 @@ def ranking(trial: TrialEvents, view: str) -> tuple[FileRef, ...]:
     """
     if view not in VIEWS:
         raise ValueError(f"no such view: {view!r}")
-    found = Ranking(view)
-    for event, target in accesses(trial):
-        if enters(view, event, target):
-            found.add(target.file, target.access)
-    return found.files()
+    if view not in trial.rankings:
+        found = Ranking(view)
+        for event, target in trial.accesses:
+            if enters(view, event, target):
+                found.add(target.file, target.access)
+        trial.rankings[view] = found.files()
+    return trial.rankings[view]
 
 
 class Ranking:
@@ -58,8 +59,8 @@ class Ranking:
 
     def add(self, file: FileRef, access: Access) -> None:
         """Add an access to a file."""
-        late = self._is_discounted and access == "listed"
-        (self._listed if late else self._first).setdefault(file.key, file)
+        files = self._listed if self._is_discounted and access == "listed" else self._first
+        files.setdefault(file.key, file)
 
     def open(self, files: Mapping[Identity, FileRef]) -> None:
         """Add accesses that show the content of several files."""

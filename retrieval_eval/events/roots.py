@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from retrieval_eval.events.calls import ReadCall
 from retrieval_eval.paths import (
     WORKSPACE_ROOTS,
-    checkout_names,
+    checked_out,
     is_elsewhere,
     local_path,
     repository_name,
@@ -153,6 +153,8 @@ class Layout:
         """Return the roots that a path lies below, in order, each with the rest of the path."""
         same = identity(path)
         found = [root for root in self.roots if same.startswith(root.prefix)]
+        if path.isascii():
+            return [(root, path[len(root.prefix) :]) for root in found]
         parts = path.split("/") if found else []
         return [(root, "/".join(parts[root.prefix.count("/") :])) for root in found]
 
@@ -408,8 +410,7 @@ class _Finder:
     def _repository_of(self, folder: str) -> str | None:
         name = folder.rpartition("/")[2]
         if name not in self._repositories:
-            names = (other for other in checkout_names(name) if other in self._names)
-            self._repositories[name] = next(names, None)
+            self._repositories[name] = checked_out(name, self._names)
         return self._repositories[name]
 
     def _add(self, root: Root) -> None:

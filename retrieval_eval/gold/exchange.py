@@ -22,11 +22,10 @@ from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
     DEFAULT_MAX_GRADE,
-    MAX_GRADE,
     GoldQuery,
     GoldSet,
 )
-from retrieval_eval.values import counted
+from retrieval_eval.values import MAX_GRADE, counted
 
 _LOST: Final[tuple[tuple[Callable[[GoldQuery], bool], str], ...]] = (
     (lambda query: query.area is not None, "areas"),

@@ -27,7 +27,6 @@ from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
     DEFAULT_MAX_GRADE,
     FIELDS,
-    MAX_GRADE,
     ORIGINS,
     SKETCH_SIZE,
     SOURCES,
@@ -42,6 +41,7 @@ from retrieval_eval.model.gold import (
     TextDigest,
     Written,
 )
+from retrieval_eval.values import MAX_GRADE
 
 SETTINGS_FILE: Final = "gold.toml"
 HEADER_KEY: Final = "gold_set"

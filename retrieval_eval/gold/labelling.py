@@ -25,9 +25,9 @@ from retrieval_eval.io.csv_cells import cell_text, csv_text
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.user_files import read_user_json, read_user_text
 from retrieval_eval.model import to_builtins
-from retrieval_eval.model.gold import MAX_GRADE, GoldQuery, GoldSet, Label, TextDigest
+from retrieval_eval.model.gold import GoldQuery, GoldSet, Label, TextDigest
 from retrieval_eval.model.meta import Record
-from retrieval_eval.values import counted
+from retrieval_eval.values import MAX_GRADE, counted
 
 COLUMNS: Final = ("item", "query", "document", "grade", "comment")
 

@@ -27,7 +27,7 @@ from retrieval_eval.ground_truth.resolve import Aligner, Resolved, locate, resol
 from retrieval_eval.ground_truth.shapes import file_entries
 from retrieval_eval.ground_truth.source import Entry, RawChunk, RawSymbol, Source
 from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
-from retrieval_eval.io.files import decode, read_text
+from retrieval_eval.io.files import decode, read_text, reading_once
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
 from retrieval_eval.values import counted
 
@@ -90,6 +90,11 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
     if task_dir is None:
         return GroundTruth()
     task_dir = Path(task_dir)
+    with reading_once(task_dir):
+        return _loaded(task_dir)
+
+
+def _loaded(task_dir: Path) -> GroundTruth:
     workspace = read_workspace(task_dir)
     sources = tuple(_stated(task_dir, workspace))
     resolved = [resolve(s.entries, workspace, s.name) for s in sources]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.io.files import is_there, read_json, read_text
+from retrieval_eval.io.files import is_there, names_in, read_json, read_text
 from retrieval_eval.records import Confidence
 
 
@@ -59,9 +59,10 @@ class Source:
 
 def locate(task_dir: Path, folder: str, name: str) -> Path | None:
     """Return ``task_dir/folder/name``, else ``task_dir/name``, else None."""
-    for path in (task_dir / folder / name, task_dir / name):
-        if is_there(path):
-            return path
+    for place in (task_dir / folder, task_dir):
+        names = names_in(place)
+        if (names is None or name in names) and is_there(place / name):
+            return place / name
     return None
 
 

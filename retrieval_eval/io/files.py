@@ -61,13 +61,15 @@ class _Held:
     """Listings, checks of links and whole files of a few folders."""
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
-        self._folders = folders
+        self._folders = frozenset(map(str, folders))
+        self._inside = tuple(f"{folder}{os.sep}" for folder in folders)
         self._room = _MOST_HELD
         self._files: dict[Path, bytes] = {}
         self.found: dict[tuple[Callable[..., Any], Path, Path | None], Any] = {}
 
     def covers(self, path: Path) -> bool:
-        return any(path.is_relative_to(folder) for folder in self._folders)
+        name = str(path)
+        return name.startswith(self._inside) or name in self._folders
 
     def content(self, path: Path) -> bytes | None:
         """Return the bytes of a file, or None where it is too large to be kept."""
@@ -90,13 +92,24 @@ def reading_once(*folders: Path) -> Iterator[None]:
     """List each folder and read each file below some folders once while the block runs.
 
     All that reads there sees the same listing and the same bytes, even where a file changes
-    meanwhile. Files that are large together are read again each time.
+    meanwhile. Files that are large together are read again each time. A block within a block over
+    the same folders shares what the outer one has read.
     """
+    held = _HELD.get()
+    if held is not None and all(map(held.covers, folders)):
+        yield
+        return
     token = _HELD.set(_Held(folders))
     try:
         yield
     finally:
         _HELD.reset(token)
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    """Return whether a path begins with that of a folder; only their texts are compared."""
+    text, start = str(path), str(folder)
+    return text.startswith(start) and text[len(start) : len(start) + 1] in {"", os.sep}
 
 
 def _once(look: Callable[..., T], path: Path, root: Path | None = None) -> T:
@@ -127,7 +140,7 @@ def is_inside(path: Path, root: Path) -> bool:
 
 def _is_inside(path: Path, root: Path) -> bool:
     try:
-        if path.is_relative_to(root) and not _leaves(path, root):
+        if _is_below(path, root) and not _leaves(path, root):
             return True
         return path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError):
@@ -136,10 +149,12 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 def _leaves(path: Path, root: Path) -> bool:
     """Return whether a path below a folder may lead out of it, by a link or by ``..``."""
-    while path != root:
-        if path.name == ".." or os.path.islink(path):  # noqa: PTH114  False without access rights
+    text, end = str(path), len(str(root))
+    while len(text) > end:
+        # False without access rights.
+        if text.endswith("..") or os.path.islink(text):  # noqa: PTH114
             return True
-        path = path.parent
+        text = text[: max(text.rfind(os.sep), end)]
     return False
 
 
@@ -178,6 +193,20 @@ def _entries(folder: Path) -> list[Path]:
         return []
 
 
+def names_in(folder: Path) -> frozenset[str] | None:
+    """Return the names of what lies in ``folder``, or None where that cannot be listed."""
+    return _once(_names_in, folder)
+
+
+def _names_in(folder: Path) -> frozenset[str] | None:
+    try:
+        return frozenset(os.listdir(folder))  # noqa: PTH208  names without a path for each
+    except FileNotFoundError:
+        return frozenset()
+    except OSError:
+        return None
+
+
 def files_below(folder: Path) -> list[Path]:
     """Return every file below ``folder``, sorted; links and what cannot be read are not entered."""
     return list(_once(_files_below, folder))
@@ -189,6 +218,9 @@ def _files_below(folder: Path) -> list[Path]:
 
 def label(path: Path, root: Path) -> str:
     """Return ``path`` as it is named in messages: relative to ``root`` where possible."""
+    inside, name = f"{root}{os.sep}", str(path)
+    if os.sep == "/" and name.startswith(inside):
+        return name[len(inside) :]
     try:
         return path.relative_to(root).as_posix()
     except ValueError:
@@ -309,7 +341,7 @@ def json_lines(stream: Iterable[bytes], name: str) -> Iterator[Line]:
     for number, raw in enumerate(stream, start=1):
         if number == 1:
             raw = raw.removeprefix(BOM_UTF8)
-        if not raw.strip():
+        if not raw or raw.isspace():
             continue
         value, problem = decode(raw)
         if problem == NOT_UTF8:

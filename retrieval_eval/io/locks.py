@@ -58,6 +58,9 @@ def remove_leftovers(folder: Path) -> None:
 def alone(path: Path, work: str, *, patience: float = 0.0) -> Iterator[None]:
     """Let no second process do the same to ``path`` while the block runs.
 
+    Where no lock can be made, such as in a folder that may only be read, the block runs without
+    one: what it then writes fails by itself, and what it need not write does not.
+
     Parameters
     ----------
     path
@@ -70,24 +73,26 @@ def alone(path: Path, work: str, *, patience: float = 0.0) -> Iterator[None]:
     Raises
     ------
     BadInputError
-        When the other process is still at it then, or when the folder cannot be written to.
+        When the other process is still at it then.
     """
     name = path.parent / f"{_PREFIX}{sha256(os.fsencode(path.name)).hexdigest()[:16]}.lock"
     missing = [place for place in path.parents if not os.path.lexists(place)]
-    try:
+    handle = None
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = _held(name, monotonic() + patience)
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
-    if handle is None:
-        raise BadInputError(f"{path}: another process {work} now; start again when it has ended")
+        if handle is None:
+            raise BadInputError(
+                f"{path}: another process {work} now; start again when it has ended"
+            )
     try:
         yield
     finally:
-        # While it is held, so that none waits for the lock of a deleted file.
-        with suppress(OSError):
-            name.unlink()
-        os.close(handle)
+        if handle is not None:
+            # While it is held, so that none waits for the lock of a deleted file.
+            with suppress(OSError):
+                name.unlink()
+            os.close(handle)
         with suppress(OSError):
             for place in missing:
                 place.rmdir()

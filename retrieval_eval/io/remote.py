@@ -107,6 +107,11 @@ class Place:
         return self._text.rsplit("/", 1)[-1]
 
     @property
+    def local(self) -> Path | None:
+        """The local path, or None behind a URL."""
+        return self._local
+
+    @property
     def parent(self) -> Place:
         """The folder above."""
         if self._local is not None:

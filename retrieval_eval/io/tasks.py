@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,12 +12,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import decode_toml, is_inside, is_there, read_text
+from retrieval_eval.io.files import decode_toml, is_inside, is_there, names_in, read_text
 from retrieval_eval.records import TrialRef
 
 UNKNOWN_SUITE = "unknown"
 
 TASK_CONTENT = ("task.toml", "instruction.md", "tests", "solution")
+_TASK_NAMES = frozenset(TASK_CONTENT)
 DEEPEST = 3
 _NAME = re.compile(r"[\w.-]{1,200}")
 
@@ -207,20 +209,35 @@ def _suite_of(run_id: str, index: TaskIndex) -> str | None:
 
 
 def _find_tasks(root: Path) -> Iterator[Task]:
+    """Yield the tasks below a folder; each folder is listed once."""
     stack = [(root, 0)]
     while stack:
         path, depth = stack.pop()
-        try:
-            folders = [item for item in path.iterdir() if item.is_dir() and item.name[0] != "."]
-        except OSError:
-            continue
-        for folder in folders:
-            if not is_inside(folder, root):
-                continue
-            if any(is_there(folder / name) for name in TASK_CONTENT):
+        for folder in _folders(path, root):
+            if any(is_there(folder / name) for name in _listed(folder) & _TASK_NAMES):
                 yield Task(folder.name, path.name, folder)
             elif depth < DEEPEST:
                 stack.append((folder, depth + 1))
+
+
+def _folders(path: Path, root: Path) -> list[Path]:
+    try:
+        with os.scandir(path) as found:
+            return [
+                path / entry.name
+                for entry in found
+                if entry.name[0] != "."
+                and entry.is_dir()
+                and (not entry.is_symlink() or is_inside(path / entry.name, root))
+            ]
+    except OSError:
+        return []
+
+
+def _listed(folder: Path) -> frozenset[str]:
+    """Return the names in a folder; those of a task where it cannot be listed."""
+    names = names_in(folder)
+    return _TASK_NAMES if names is None else names
 
 
 def _stated_names(task: Task) -> set[str]:

@@ -19,7 +19,8 @@ from retrieval_eval.events.evidence import evidence, gap_of, possible_accesses
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import files_with, ranking
-from retrieval_eval.metrics.ranking import rank_metrics
+from retrieval_eval.metrics.ranking import Measure, rank_metrics
+from retrieval_eval.metrics.ranking.measures import as_measures
 from retrieval_eval.model import Record, value_at
 from retrieval_eval.model.meta import Better
 from retrieval_eval.records import FileRef
@@ -104,15 +105,11 @@ class FileView:
     ) -> None:
         self.trial = trial
         self.name = name
-        files = ranking(trial, name) if files is None else files
-        self.ranked: tuple[str, ...] = tuple(map(_id, [f.key for f in files]))
-        self.relevant: frozenset[str] = frozenset(_id(f.key) for f in trial.ground_truth.files)
-        self.found: frozenset[str] = self.relevant.intersection(self.ranked)
-        self.files = files
-        self._measures = [
-            *(f"{measure}@{k}" for measure in ("P", "Recall", "F1", "nDCG") for k in k_values),
-            *("RR", "AP", "Recall"),
-        ]
+        self.files = ranking(trial, name) if files is None else files
+        self.ranked: tuple[Identity, ...] = tuple([f.key for f in self.files])
+        self.relevant: frozenset[Identity] = frozenset(f.key for f in trial.ground_truth.files)
+        self.found: frozenset[Identity] = self.relevant.intersection(self.ranked)
+        self._k_values = tuple(k_values)
 
     def renamed(self, name: str) -> FileView:
         """Return the same ranking as that of another definition."""
@@ -126,7 +123,7 @@ class FileView:
 
     @cached_property
     def _values(self) -> dict[str, Value]:
-        return rank_metrics(self.ranked, self.relevant, self._measures)
+        return rank_metrics(self.ranked, self.relevant, _measures(self._k_values))
 
 
 _KINDS: Final[dict[str, Kind]] = {
@@ -362,7 +359,10 @@ def values_of(block: Block, view: object, reason: str | None = None) -> dict[str
     return {
         m.name: Value.missing(reason) if reason else _checked(m, m(view))
         for m in METRICS.values()
-        if m.path == (block, m.name) and m.compute is not None and not m.has_cutoff
+        if m.path[0] == block
+        and m.compute is not None
+        and not m.has_cutoff
+        and m.path == (block, m.name)
     }
 
 
@@ -421,7 +421,8 @@ def _reason_of_time(block: Any) -> Any:
     return value_at(block, ["reasons", "file_recall"])
 
 
-@lru_cache(maxsize=8192)
-def _id(key: Identity) -> str:
-    repository, path = key
-    return f"{repository or ''}::{path}"
+@lru_cache(maxsize=64)
+def _measures(k_values: tuple[int, ...]) -> tuple[Measure, ...]:
+    """Return the measures of a ranking that metrics of files use."""
+    with_cutoff = (f"{measure}@{k}" for measure in ("P", "Recall", "F1", "nDCG") for k in k_values)
+    return as_measures((*with_cutoff, "RR", "AP", "Recall"))

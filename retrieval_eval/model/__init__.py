@@ -135,10 +135,15 @@ def value_at(part: Any, path: Iterable[str]) -> Any:
     0.5
     """
     for name in path:
-        if isinstance(part, tuple | list):
+        # What parts nearly always are comes first: a test for any mapping is slow.
+        if isinstance(part, Record):
+            part = getattr(part, name, None)
+        elif isinstance(part, (dict, Mapping)):
+            part = part.get(name)
+        elif isinstance(part, (tuple, list)):
             part = part[int(name)] if name.isdigit() and int(name) < len(part) else None
         else:
-            part = part.get(name) if isinstance(part, Mapping) else getattr(part, name, None)
+            part = getattr(part, name, None)
     return part
 
 

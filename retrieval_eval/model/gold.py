@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from msgspec import Meta, field
 
 from retrieval_eval.model.meta import Count, Record, Sha256, about
+from retrieval_eval.values import MAX_GRADE
 
 Source = Literal["bootstrap", "chair"]
 Origin = Literal["replayed", "extracted", "adversarial"]
@@ -24,9 +25,6 @@ ORIGINS: Final = get_args(Origin)
 
 DEFAULT_CORPUS: Final = "default"
 """The corpus of queries and documents that name none."""
-
-MAX_GRADE: Final = 1000
-"""The highest grade: no scale needs more, and ``2 ** grade`` stays finite."""
 
 DEFAULT_MAX_GRADE: Final = 2
 """Not relevant, relevant, highly relevant."""

@@ -51,6 +51,7 @@ from retrieval_eval.pipeline.tables import (
     shard_bytes,
     shards_in,
     trials_in,
+    write_documents,
 )
 from retrieval_eval.pipeline.trial import Job, evaluate_trial, give_up
 from retrieval_eval.records import Exclusion, Progress
@@ -337,11 +338,12 @@ def evaluate_batches(
     distinct = sorted(set(excluded), key=lambda e: (e.detail, e.reason))
     # A run with trials that were given up is tried again, as no manifest has this digest.
     digest = digest if names == set(wanted) else combined([digest, "failed"])
+    shards = tuple(shards_in(tables, run.name))
+    entries = () if folder.local is None else write_documents(folder.local, shards)
     summary = with_fields(
-        partial.summary(run.name, (), distinct, k_values), input_fingerprint=digest
+        partial.summary(run.name, entries, distinct, k_values), input_fingerprint=digest
     )
     (folder / SUMMARY_FILE).write(encoded(summary, indent=1))
-    shards = tuple(shards_in(tables, run.name))
     impact = with_fields(impact_analysis(trials_in(shards), seed=seed), input_fingerprint=digest)
     (folder / IMPACT_FILE).write(encoded(impact, indent=1))
     shown = tuple(dict.fromkeys(notes))[:_MOST_NOTES]

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TypeVar
@@ -85,6 +85,7 @@ from retrieval_eval.pipeline.tables import (
 )
 from retrieval_eval.pipeline.trial import (
     Job,
+    Tasks,
     TrialResult,
     evaluate_trial,
     give_up,
@@ -258,7 +259,8 @@ def evaluate(
     -----
     Runs, roots and the output may be URLs such as ``s3://bucket/runs/a`` (extra ``cloud``). Then
     the trials are evaluated in batches and written as tables below the output, with the summary
-    and the impact document of each run; there are no documents of single trials.
+    and the impact document of each run. Documents of single trials are written only where the
+    output is local.
 
     Raises
     ------
@@ -303,10 +305,8 @@ def evaluate(
     with ExitStack() as stack:
         # In one order, so that two evaluations of several runs cannot wait for each other.
         for target in sorted(targets)[:_MOST_LOCKED]:
-            # What may only be read can still be looked at, where nothing has to be written.
-            if os.access(target, os.W_OK) or not probe(target.exists):
-                summary = target / SUMMARY_FILE
-                stack.enter_context(alone(summary, "evaluates this run", patience=_PATIENCE))
+            summary = target / SUMMARY_FILE
+            stack.enter_context(alone(summary, "evaluates this run", patience=_PATIENCE))
         output = stack.enter_context(_Output())
         each_done = iter(_run_jobs(each, jobs, output, progress, executor))
         done = [list(islice(each_done, len(batch))) for batch in work]
@@ -568,6 +568,7 @@ def _evaluate_places(
         output = run if output_dir is None else Place(output_dir) / run.name
         folder = output / ARTEFACTS
         tables = (folder if output_dir is None else Place(output_dir)) / TABLES
+        _refuse_planted_links(folder.local, tables.local)
         done = evaluated_before(run) or evaluate_batches(
             run,
             folder,
@@ -580,6 +581,10 @@ def _evaluate_places(
         )
         if done is None:
             raise NothingToEvaluateError(f"no trial found in {run}")
+        if folder.local is not None and done.folder == folder:
+            listed = done.summary.trials
+            wanted = [name for t in listed for name in (t.events_file, t.metrics_file) if name]
+            _remove_stale(folder.local, {folder.local / name for name in wanted})
         results.append(
             RunEvaluation(
                 done.run_id,
@@ -619,6 +624,16 @@ def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> Non
                 )
 
 
+def _refuse_planted_links(folder: Path | None, tables: Path | None) -> None:
+    """Raise where the documents or tables of a run would be written through a link."""
+    if folder is not None:
+        _refuse_links([folder], [[]])
+    places = [] if tables is None else [tables, *tables.glob("*"), *tables.glob("*/*")]
+    for place in places:
+        if place.is_symlink():
+            raise BadInputError(f"{place}: nothing is written through a link; remove it")
+
+
 def _jobs(
     discovery: Discovery, target: Path, cutoffs: tuple[int, ...], problems: dict[Path, str]
 ) -> list[Job]:
@@ -642,25 +657,29 @@ def _run_jobs(
     executor: Executor | str | None = None,
 ) -> list[Done]:
     """Write the documents of every trial as it is done; return the trials in the order given."""
-    jobs = [job for job, _ in work]
+    # The trials of a task come together, so that its files are read once.
+    ordered = sorted(range(len(work)), key=lambda at: str(work[at][0].trial.task_dir or ""))
+    jobs = [work[at][0] for at in ordered]
     n_workers = worth_starting(len(jobs), n_processes)
     found: Iterable[tuple[int, TrialResult]]
+    one = partial(evaluate_trial, tasks=Tasks())
     if executor is not None:
         found = _on_executor(jobs, executor)
     elif n_workers < 2:
-        found = enumerate(map(evaluate_trial, jobs))
+        found = enumerate(map(one, jobs))
     else:
-        found = run_in_workers(evaluate_trial, jobs, n_workers, _lost)
+        found = run_in_workers(one, jobs, n_workers, _lost)
     done: dict[int, Done] = {}
-    for position, result in found:
-        job, target = work[position]
+    for place, result in found:
+        at = ordered[place]
+        job, target = work[at]
         for name, data in result.files().items():
             output.write(target / name, data)
         metrics = decoded(result.metrics, TrialMetrics, job.stem)
-        done[position] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
+        done[at] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
         if progress is not None:
             progress(len(done), len(jobs), job.trial.trial_name)
-    return [done[position] for position in range(len(jobs))]
+    return [done[at] for at in range(len(jobs))]
 
 
 _Part = tuple[tuple[int, Job], ...]
@@ -681,7 +700,8 @@ def _on_executor(
 
 def evaluate_part(part: _Part) -> list[tuple[int, TrialResult]]:
     """Evaluate some trials; nothing is written."""
-    return [(position, evaluate_trial(job)) for position, job in part]
+    tasks = Tasks()
+    return [(position, evaluate_trial(job, tasks)) for position, job in part]
 
 
 def _lost_part(part: _Part, end: str) -> list[tuple[int, TrialResult]]:

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from retrieval_eval.io.files import entries, files_below, is_inside, opened, probe
+from retrieval_eval.io.files import entries, files_below, is_inside, names_in, opened, probe
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import (
@@ -25,19 +25,23 @@ _TRACE_SUFFIXES = (".txt", ".jsonl")
 _BLOCK = 1 << 20
 
 
-def fingerprint(trial_dir: Path, task_dir: Path | None, settings: Iterable[str]) -> str:
+def fingerprint(trial_digest: str, task_digest: str, settings: Iterable[str]) -> str:
     """Return the SHA-256 over everything the artefacts of a trial depend on.
 
-    These are the trial's own files and traces, its task's files, the settings, and the code of
-    this package. Links that lead out of a tree are named but not followed.
+    These are the files of the trial (`digest_of_trial`) and of its task (`digest_of_task`), the
+    settings, and the code of this package.
     """
-    digest = hashlib.sha256(code_fingerprint().encode())
-    for setting in settings:
-        digest.update(b"\0setting\0" + setting.encode("utf-8", "surrogatepass"))
-    _add(digest, trial_dir, _trial_files(trial_dir))
-    if task_dir is not None:
-        _add(digest, task_dir, _task_files(task_dir))
-    return digest.hexdigest()
+    return combined((trial_digest, task_digest, *settings))
+
+
+def digest_of_trial(folder: Path) -> str:
+    """Return the SHA-256 over a trial's own files and traces."""
+    return _digest(folder, _trial_files(folder))
+
+
+def digest_of_task(folder: Path | None) -> str:
+    """Return the SHA-256 over the files of a task; empty for an unknown task."""
+    return "" if folder is None else _digest(folder, _task_files(folder))
 
 
 def combined(parts: Iterable[str]) -> str:
@@ -95,8 +99,10 @@ def _trial_files(folder: Path) -> Iterator[Path]:
         if path.name in _TRIAL_FILES or is_trace:
             yield path
     # A trace may lie in the trial's own folder too.
+    names = names_in(folder)
     for room in ("agent", *folder_names(), *sorted(event_folder_names())):
-        yield from files_below(folder / room)
+        if names is None or room.partition("/")[0] in names:
+            yield from files_below(folder / room)
 
 
 def _task_files(folder: Path) -> Iterator[Path]:
@@ -105,11 +111,14 @@ def _task_files(folder: Path) -> Iterator[Path]:
         yield from entries(place)
 
 
-def _add(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
-    for path in sorted(set(paths)):
+def _digest(root: Path, paths: Iterable[Path]) -> str:
+    """Return the SHA-256 over files; links that lead out of the tree are named but not followed."""
+    digest = hashlib.sha256()
+    start = len(f"{root}/")
+    for name, path in sorted({str(path)[start:]: path for path in paths}.items()):
         if not probe(path.is_file):
             continue
-        digest.update(b"\0file\0" + path.relative_to(root).as_posix().encode("utf-8", "replace"))
+        digest.update(b"\0file\0" + name.encode("utf-8", "replace"))
         if not is_inside(path, root):
             continue
         try:
@@ -118,3 +127,4 @@ def _add(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
                     digest.update(block)
         except OSError as error:
             digest.update(f"\0unreadable\0{error.errno}".encode())
+    return digest.hexdigest()

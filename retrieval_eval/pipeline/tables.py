@@ -17,18 +17,21 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
-from retrieval_eval.io.artefacts import decoded, record_in
-from retrieval_eval.io.files import decode, json_bytes
+from retrieval_eval.io.artefacts import decoded, encoded, record_in
+from retrieval_eval.io.files import decode, is_inside, json_bytes, write_bytes
 from retrieval_eval.io.parquet import Schema, read_about, read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.model.events import EventDocument
+from retrieval_eval.model.summary import TrialEntry
 from retrieval_eval.pipeline.fingerprint import combined
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, safe_name
+from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems, safe_name
+from retrieval_eval.pipeline.summary import trial_entry
 from retrieval_eval.pipeline.trial import TrialResult
-from retrieval_eval.records import Exclusion
+from retrieval_eval.records import Exclusion, TrialRef
 from retrieval_eval.study.trials import COLUMN_KINDS, Trial, from_columns, to_row
 
 TABLES: Final = "tables"
@@ -182,6 +185,42 @@ def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
                 for row in columns[name]
             ]
         yield from from_columns(columns)
+
+
+def write_documents(folder: Path, shards: Sequence[Shard]) -> list[TrialEntry]:
+    """Write the two documents of every trial of some shards into a local folder.
+
+    Returns the line of every trial in the summary, in the order of a local evaluation.
+    """
+    names = ("task_name", "trial_name", "batch_timestamp")
+    trials = [
+        TrialRef(shard.run_id, shard.config, batch, trial or "", Path(shard.name, str(row)), task)
+        for shard in shards
+        for row, (task, trial, batch) in enumerate(
+            zip(*read_table(shard.place, names).values(), strict=True)
+        )
+    ]
+    stems = artefact_stems(trials)
+    following = iter(trials)
+    entries = {}
+    for shard in shards:
+        for metrics, events in zip(metrics_in(shard), events_in(shard), strict=True):
+            trial = next(following)
+            stem = stems[trial]
+            if not is_inside((folder / stem).parent, folder.parent):
+                raise BadInputError(
+                    f"{folder / stem} leads out of {folder.parent}: nothing is written through a "
+                    "link; remove it, or name another place with --output-dir"
+                )
+            write_bytes(folder / f"{stem}{EVENTS_SUFFIX}", encoded(events))
+            write_bytes(folder / f"{stem}{METRICS_SUFFIX}", encoded(metrics))
+            entries[trial] = trial_entry(stem, metrics)
+    return [
+        entries[trial]
+        for trial in sorted(
+            trials, key=lambda t: (t.config_name, t.batch_timestamp or "", t.trial_name)
+        )
+    ]
 
 
 def write_tables(

@@ -25,7 +25,12 @@ from retrieval_eval.model import to_builtins
 from retrieval_eval.model.common import Coverage, Provenance
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.outcomes import Outcome, load_outcome
-from retrieval_eval.pipeline.fingerprint import combined, fingerprint
+from retrieval_eval.pipeline.fingerprint import (
+    combined,
+    digest_of_task,
+    digest_of_trial,
+    fingerprint,
+)
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
@@ -95,19 +100,55 @@ class TrialResult:
         }
 
 
-def evaluate_trial(job: Job) -> TrialResult:
+class Tasks:
+    """Digest and ground truth of one task, read once for all of its trials.
+
+    Only the last task is kept: the trials of a task are to be evaluated one after another.
+    """
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._digest: str | None = None
+        self._truth: GroundTruth | None = None
+        self._is_held = False
+
+    def digest(self, folder: Path | None) -> str:
+        """Return the digest of the files of a task."""
+        self._is_held = self._digest is None or folder != self._folder
+        if self._is_held or self._digest is None:
+            self._folder, self._truth = folder, None
+            self._digest = digest_of_task(folder)
+        return self._digest
+
+    def truth(self, folder: Path | None) -> tuple[GroundTruth, str]:
+        """Return the ground truth of a task, and the digest of the bytes that it was read from.
+
+        It is called within the `reading_once` in which :meth:`digest` was called.
+        """
+        digest = self.digest(folder)
+        if self._truth is None:
+            if not self._is_held:
+                digest = self._digest = digest_of_task(folder)
+            self._truth = load_ground_truth(folder)
+        return self._truth, digest
+
+
+def evaluate_trial(job: Job, tasks: Tasks | None = None) -> TrialResult:
     """Return the event and metric documents of a trial; nothing is written.
 
     Nothing about a trial stops the batch: what goes wrong unexpectedly makes the trial degraded,
-    and its documents say so. The digest is that of the very bytes that are measured.
+    and its documents say so. The digest is that of the very bytes that are measured. ``tasks``
+    keeps what was read of the task of the trial before.
     """
     folders = (job.trial.path, job.trial.task_dir)
     with reading_once(*(folder for folder in folders if folder is not None)):
-        return _evaluated(job)
+        return _evaluated(job, tasks or Tasks())
 
 
-def _evaluated(job: Job) -> TrialResult:
-    digest = _input_digest(job)
+def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
+    folder = job.trial.task_dir
+    own = digest_of_trial(job.trial.path)
+    digest = _input_digest(job, own, tasks.digest(folder))
     notes: tuple[str, ...] = ()
     if job.folder is not None:
         place = job.folder / job.stem
@@ -121,7 +162,9 @@ def _evaluated(job: Job) -> TrialResult:
             return TrialResult(job.stem, digest, None, metrics.data)
         notes = tuple(note for note in (events.note, metrics.note) if note)
     try:
-        return _result(job, documents(job), digest, notes)
+        truth, of_task = tasks.truth(folder)
+        digest = _input_digest(job, own, of_task)
+        return _result(job, documents(job, truth), digest, notes)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
         cause = f"{type(error).__name__}: {str(error)[:200]}"
         return give_up(job, f"the trial could not be evaluated ({cause})")
@@ -133,11 +176,12 @@ def give_up(job: Job, reason: str) -> TrialResult:
     covered = coverage(nothing, None, reason)
     made = _documents(job, nothing, Outcome(reward_reason="not_recorded"), covered, None)
     # What failed for a moment, such as memory, is tried again: no inputs have this digest.
-    digest = combined([_input_digest(job), "failed"])
+    of_inputs = digest_of_trial(job.trial.path), digest_of_task(job.trial.task_dir)
+    digest = combined([_input_digest(job, *of_inputs), "failed"])
     return _result(job, made, digest, (f"{job.trial.trial_name}: {reason}",))
 
 
-def _input_digest(job: Job) -> str:
+def _input_digest(job: Job, of_trial: str, of_task: str) -> str:
     trial = job.trial
     settings = (
         SCHEMA_VERSION,
@@ -150,7 +194,7 @@ def _input_digest(job: Job) -> str:
         str(job.task_problem),
         ",".join(map(str, job.k_values)),
     )
-    return fingerprint(trial.path, trial.task_dir, settings)
+    return fingerprint(of_trial, of_task, settings)
 
 
 def _result(
@@ -160,14 +204,17 @@ def _result(
     return TrialResult(job.stem, digest, events, metrics, notes)
 
 
-def documents(job: Job) -> tuple[EventDocument, TrialMetrics]:
-    """Return the event document and the metrics of a trial, with the present as time stamp."""
+def documents(job: Job, truth: GroundTruth | None = None) -> tuple[EventDocument, TrialMetrics]:
+    """Return the event document and the metrics of a trial, with the present as time stamp.
+
+    ``truth`` is the ground truth of the task, where it is known already.
+    """
     trial = job.trial
     try:
         trace, missing = read_trace(trial.path), None
     except NoTraceError as error:
         trace, missing = None, error.reason
-    truth = load_ground_truth(trial.task_dir)
+    truth = truth or load_ground_truth(trial.task_dir)
     if job.task_problem:
         truth = with_fields(truth, problems=(job.task_problem, *truth.problems))
     outcome = load_outcome(trial.path, trace)

@@ -113,7 +113,7 @@ def publish(
     Raises
     ------
     BadInputError
-        When another process makes the page now, or the folder cannot be written to.
+        When another process makes the page now, or a file cannot be written.
     RenderError
         When the renderer is unknown or missing, a cell fails or the page cannot be rendered.
     """

@@ -64,12 +64,22 @@ class Grouping:
         sizes = self.sizes()
         if (sizes == sizes[0]).all():
             return self.n_clusters - 1.0
-        shares = sizes / sizes.sum()
-        scale = sizes / np.sqrt(1 - shares)
-        # Covariance of the clusters' deviations in sum, each over the root of one minus its share.
-        covariance = np.eye(len(sizes)) - shares - shares[:, np.newaxis] + shares @ shares
-        covariance *= np.outer(scale, scale)
-        return float(np.trace(covariance) ** 2 / np.sum(covariance**2))
+        # The covariance of the clusters' deviations in sum, each over the root of one minus its
+        # share, has the cell s s' (1 if alone, else 0, - p - p' + both) for each pair of clusters
+        # with shares p, p'. Its trace and the sum of its squares need no matrix: the cells of the
+        # largest cluster are summed by themselves, which keeps the rest from cancelling.
+        shares = np.sort(sizes)[::-1] / sizes.sum()
+        rest = shares[1:]
+        lacking = np.append(rest.sum(), 1 - rest)
+        both = float(np.sum(shares**2))
+        squared = shares**2 / lacking
+        own = squared * np.append(lacking[0] ** 2 + np.sum(rest**2), 1 - 2 * rest + both)
+        beside = squared[0] * np.sum(squared[1:] * (both - shares[0] - rest) ** 2)
+        zeroth, first, second = (float(np.sum(squared[1:] * rest**power)) for power in range(3))
+        among = (both * zeroth - first) ** 2 + 2 * zeroth * second + first**2
+        among -= 2 * both * zeroth * first
+        among -= float(np.sum((squared[1:] * (both - 2 * rest)) ** 2))
+        return float(np.sum(own) ** 2 / (np.sum(own**2) + 2 * beside + among))
 
 
 def group(labels: Sequence[Hashable] | None, n: int) -> Grouping:

@@ -396,11 +396,13 @@ def bootstrap_spearman(
     most = 2 * g * int(grouping.sizes().max(initial=0))
     kind = np.int32 if most < np.iinfo(np.int32).max else np.int64
     parts: list[list[Floats]] = [[] for _ in pairs]
+    left = right = np.empty((0, 0, n))
     for counts in drawn_counts(g, n_resamples, seed, n):
         drawn: Counts = counts.astype(kind)
         weights = np.take(drawn.astype(np.float64), grouping.codes, axis=1)
-        left = np.empty((len(firsts), *weights.shape))
-        right = np.empty((len(seconds), *weights.shape))
+        if left.shape[1] < len(weights):  # memory that is new each time is slow
+            left, right = (np.empty((len(side), *weights.shape)) for side in (firsts, seconds))
+        left, right = left[:, : len(weights)], right[:, : len(weights)]
         squares: dict[str, Floats] = {}
         for name, weighted in zip(firsts, left, strict=True):
             ranks = ranked[name].centred(drawn)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Kind = TypeVar("Kind", bound=np.generic)
 
-BATCH_CELLS = 1 << 17
-"""Most cells of a resampling matrix held at once, so that memory does not grow with the data."""
+BATCH_CELLS = 1 << 15
+"""Most cells of a resampling matrix worked on at once, so that memory does not grow with the data;
+larger ones are slower, because they do not fit into the processor's own memory."""
+_ROUND_CELLS: Final = 1 << 17
+"""Cells drawn in one round by generators whose numbers depend on the rounds."""
 _MOST_KEPT = 1 << 24
 """Most positions that are kept for the next metric over as many units: 32 MB below 65,536 units."""
 
@@ -30,11 +35,21 @@ def is_constant(values: Floats) -> bool:
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max(initial=0.0))
 
 
-def batches(n_rows: int, n_columns: int) -> Iterator[int]:
-    """Yield row counts that add up to ``n_rows`` and keep each matrix within ``BATCH_CELLS``."""
-    step = max(1, BATCH_CELLS // max(1, n_columns))
+def batches(n_rows: int, n_columns: int, n_cells: int = _ROUND_CELLS) -> Iterator[int]:
+    """Yield row counts that add up to ``n_rows`` and keep each matrix within ``n_cells``."""
+    step = max(1, n_cells // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield min(step, n_rows - start)
+
+
+def in_parts(matrix: NDArray[Kind], n_columns: int = 0) -> Iterator[NDArray[Kind]]:
+    """Yield some rows of a matrix after others, none with more cells than ``BATCH_CELLS``.
+
+    ``n_columns`` is how many cells the caller makes of a row, where those are more than it has.
+    """
+    step = max(1, BATCH_CELLS // max(1, n_columns, matrix.shape[1]))
+    for start in range(0, len(matrix), step):
+        yield matrix[start : start + step]
 
 
 def resample(
@@ -55,24 +70,21 @@ def resample(
 def draws(n: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Yield matrices of positions drawn with replacement, one resample of ``n`` a row."""
     generator = np.random.Generator(np.random.PCG64(seed))
-    for rows in batches(n_resamples, n):
+    for rows in batches(n_resamples, n, BATCH_CELLS):
         yield generator.integers(0, n, size=(rows, n), dtype=np.int64)
 
 
 def drawn_counts(
-    n: int, n_resamples: int, seed: int, n_cells: int = 0
+    n: int, n_resamples: int, seed: int, n_columns: int = 0
 ) -> Iterator[NDArray[np.int64]]:
     """Yield how often each of ``n`` positions is in each of the resamples of :func:`draws`.
 
-    ``n_cells`` is how many cells the caller makes of a resample, where that is more than ``n``:
-    the matrices are made of fewer resamples each, so that memory does not grow with it.
+    ``n_columns`` is how many cells the caller makes of a resample, as for :func:`in_parts`.
     """
-    step = max(1, BATCH_CELLS // max(1, n_cells))
     for rows in draws(n, n_resamples, seed):
         cells = rows + n * np.arange(len(rows))[:, np.newaxis]
         counts = np.bincount(cells.ravel(), minlength=n * len(rows)).reshape(len(rows), n)
-        for start in range(0, len(rows), step):
-            yield counts[start : start + step]
+        yield from in_parts(counts, n_columns)
 
 
 @lru_cache(maxsize=2)

@@ -12,7 +12,7 @@ import numpy as np
 from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.intervals import Interval
 from retrieval_eval.stats.ranks import average_ranks
-from retrieval_eval.stats.resampling import Floats, as_floats, draws, mirrored_quantiles
+from retrieval_eval.stats.resampling import Floats, as_floats, drawn_counts, mirrored_quantiles
 from retrieval_eval.values import Value
 
 METHOD: Final = "percentile_or_fisher_z"
@@ -80,29 +80,73 @@ def partial_spearman_of(
     >>> round(found.r.value, 6), found.n, found.n_strata
     (1.0, 6, 3)
     """
+    (found,) = partials_given(
+        columns,
+        pairs,
+        strata,
+        [given],
+        seed=seed,
+        n_resamples=n_resamples,
+        confidence=confidence,
+    )
+    return found
+
+
+def partials_given(
+    columns: Mapping[str, Sequence[float] | Floats],
+    pairs: Sequence[tuple[str, str]],
+    strata: Sequence[Hashable],
+    given: Sequence[Sequence[Hashable] | None],
+    *,
+    seed: int,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> list[list[Partial]]:
+    """Return :func:`partial_spearman_of` for each of several labellings, over the same resamples.
+
+    Parameters
+    ----------
+    given
+        One label a unit each, or None.
+    columns, pairs, strata, seed, n_resamples, confidence
+        As for :func:`partial_spearman_of`.
+    """
     arrays = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
     n = len(strata)
-    if any(len(array) != n for array in arrays.values()) or (given is not None and len(given) != n):
+    rows = [*arrays.values(), *(labels for labels in given if labels is not None)]
+    if any(len(row) != n for row in rows):
         raise ValueError("every unit needs one number in each column, and one label")
     together: dict[bytes, list[int]] = {}
     for i, (a, b) in enumerate(pairs):
         together.setdefault((~np.isnan(arrays[a]) & ~np.isnan(arrays[b])).tobytes(), []).append(i)
-    found: dict[int, Partial] = {}
+    found: list[dict[int, Partial]] = [{} for _ in given]
     for key, members in together.items():
         known = np.frombuffer(key, dtype=np.bool_)
         own = [strata[i] for i in np.flatnonzero(known).tolist()]
         grouping = group(own, len(own))
         kept = np.flatnonzero(known)[grouping.sizes()[grouping.codes] > 1]
-        labels = None if given is None else [given[i] for i in kept.tolist()]
-        left = _Left(
-            group([strata[i] for i in kept.tolist()], len(kept)),
-            None if labels is None else group(labels, len(labels)),
-        )
+        remaining = group([strata[i] for i in kept.tolist()], len(kept))
         names = sorted({name for i in members for name in pairs[i]})
-        rests = left.rests({name: as_floats(arrays[name][kept]) for name in names})
-        made = _of_rests(left, rests, [pairs[i] for i in members], seed, n_resamples, confidence)
-        found |= dict(zip(members, made, strict=True))
-    return [found[i] for i in range(len(pairs))]
+        values = {name: as_floats(arrays[name][kept]) for name in names}
+        rests = []
+        for labels in given:
+            marks = None if labels is None else [labels[i] for i in kept.tolist()]
+            left = _Left(remaining, None if marks is None else group(marks, len(marks)))
+            rests.append(left.rests(values))
+        made = _of_rests(
+            remaining, rests, [pairs[i] for i in members], seed, n_resamples, confidence
+        )
+        for place, partials in zip(found, made, strict=True):
+            place.update(zip(members, partials, strict=True))
+    return [[partials[i] for i in range(len(pairs))] for partials in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rests:
+    """What is left of the ranks of columns, and how many numbers of them are free."""
+
+    columns: Mapping[str, Floats]
+    degrees_of_freedom: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +156,7 @@ class _Left:
     strata: Grouping
     given: Grouping | None
 
-    def rests(self, columns: Mapping[str, Floats]) -> dict[str, Floats]:
+    def rests(self, columns: Mapping[str, Floats]) -> _Rests:
         """Return what is left of the ranks of every column."""
         effects = self._effects()
         rests = {}
@@ -124,13 +168,8 @@ class _Left:
             # What is rounding only is nothing: it would correlate with other rounding.
             size = float(np.abs(ranks).max(initial=1.0))
             rests[name] = np.where(np.abs(rest) > 1e-9 * size, rest, 0.0)
-        return rests
-
-    def degrees_of_freedom(self) -> int:
-        """Return how many numbers are left free."""
-        effects = self._effects()
         removed = 0 if effects is None else effects.shape[1]
-        return len(self.strata.codes) - self.strata.n_clusters - removed
+        return _Rests(rests, len(self.strata.codes) - self.strata.n_clusters - removed)
 
     def _within(self, values: Floats) -> Floats:
         means = self.strata.totals(values) / self.strata.sizes()
@@ -149,35 +188,40 @@ class _Left:
 
 
 def _of_rests(
-    left: _Left,
-    rests: Mapping[str, Floats],
+    strata: Grouping,
+    rests: Sequence[_Rests],
     pairs: Sequence[tuple[str, str]],
     seed: int,
     n_resamples: int,
     confidence: float,
-) -> list[Partial]:
-    n, g = len(left.strata.codes), left.strata.n_clusters
-    freedom = left.degrees_of_freedom()
-    reasons = [_reason(g, rests[a], rests[b]) for a, b in pairs]
-    usable = [pair for pair, reason in zip(pairs, reasons, strict=True) if reason is None]
-    drawn = iter(_bootstrap(left.strata, rests, usable, seed, n_resamples))
-    rows = []
-    for (a, b), reason in zip(pairs, reasons, strict=True):
-        if reason is not None:
-            empty = Interval.missing(reason, g, confidence, METHOD)
-            rows.append(Partial(n, g, Value.missing(reason, n), empty))
-            continue
-        x, y = rests[a], rests[b]
-        r = float(x @ y) / math.sqrt(float(x @ x) * float(y @ y))
-        r = min(1.0, max(-1.0, r))
-        ends = _ends(r, freedom, next(drawn), confidence)
-        interval = (
-            Interval.missing("too_few_values", g, confidence, METHOD)
-            if ends is None
-            else Interval.of(*ends, g, confidence, METHOD)
-        )
-        rows.append(Partial(n, g, Value.of(r, n), interval))
-    return rows
+) -> list[list[Partial]]:
+    n, g = len(strata.codes), strata.n_clusters
+    reasons = [[_reason(g, rest.columns[a], rest.columns[b]) for a, b in pairs] for rest in rests]
+    usable = [
+        [pair for pair, reason in zip(pairs, own, strict=True) if reason is None] for own in reasons
+    ]
+    drawn = _bootstrap(strata, [rest.columns for rest in rests], usable, seed, n_resamples)
+    found = []
+    for rest, own, distributions in zip(rests, reasons, drawn, strict=True):
+        following = iter(distributions)
+        rows = []
+        for (a, b), reason in zip(pairs, own, strict=True):
+            if reason is not None:
+                empty = Interval.missing(reason, g, confidence, METHOD)
+                rows.append(Partial(n, g, Value.missing(reason, n), empty))
+                continue
+            x, y = rest.columns[a], rest.columns[b]
+            r = float(x @ y) / math.sqrt(float(x @ x) * float(y @ y))
+            r = min(1.0, max(-1.0, r))
+            ends = _ends(r, rest.degrees_of_freedom, next(following), confidence)
+            interval = (
+                Interval.missing("too_few_values", g, confidence, METHOD)
+                if ends is None
+                else Interval.of(*ends, g, confidence, METHOD)
+            )
+            rows.append(Partial(n, g, Value.of(r, n), interval))
+        found.append(rows)
+    return found
 
 
 def _reason(n_strata: int, x: Floats, y: Floats) -> str | None:
@@ -190,29 +234,36 @@ def _reason(n_strata: int, x: Floats, y: Floats) -> str | None:
 
 def _bootstrap(
     strata: Grouping,
-    rests: Mapping[str, Floats],
-    pairs: Sequence[tuple[str, str]],
+    rests: Sequence[Mapping[str, Floats]],
+    pairs: Sequence[Sequence[tuple[str, str]]],
     seed: int,
     n_resamples: int,
-) -> list[Floats]:
+) -> list[list[Floats]]:
     """Return the correlation of resamples of whole strata, of what is left of ranks and effects."""
-    if not pairs:
-        return []
-    squares = {name: strata.totals(rest * rest) for name, rest in rests.items()}
-    names = list(squares)
-    own = np.column_stack([squares[name] for name in names])
-    cross = np.column_stack([strata.totals(rests[a] * rests[b]) for a, b in pairs])
-    parts: list[list[Floats]] = [[] for _ in pairs]
-    for rows in draws(strata.n_clusters, n_resamples, seed):
-        cells = rows + strata.n_clusters * np.arange(len(rows))[:, np.newaxis]
-        counts = np.bincount(cells.ravel(), minlength=strata.n_clusters * len(rows))
-        weights = counts.reshape(len(rows), strata.n_clusters).astype(np.float64)
-        sums = dict(zip(names, (weights @ own).T, strict=True))
-        for part, (a, b), products in zip(parts, pairs, (weights @ cross).T, strict=True):
-            scale = sums[a] * sums[b]
-            defined = scale > 0
-            part.append(np.clip(products[defined] / np.sqrt(scale[defined]), -1.0, 1.0))
-    return [np.concatenate(part) for part in parts]
+    if not any(pairs):
+        return [[] for _ in pairs]
+    sums = [
+        (
+            np.column_stack([strata.totals(rest * rest) for rest in columns.values()]),
+            np.column_stack([strata.totals(columns[a] * columns[b]) for a, b in own]),
+        )
+        for columns, own in zip(rests, pairs, strict=True)
+        if own
+    ]
+    parts: list[list[list[Floats]]] = [[[] for _ in own] for own in pairs]
+    for drawn in drawn_counts(strata.n_clusters, n_resamples, seed):
+        weights = drawn.astype(np.float64)
+        made = iter(sums)
+        for columns, own, found in zip(rests, pairs, parts, strict=True):
+            if not own:
+                continue
+            squares, cross = next(made)
+            of = dict(zip(columns, (weights @ squares).T, strict=True))
+            for part, (a, b), products in zip(found, own, (weights @ cross).T, strict=True):
+                scale = of[a] * of[b]
+                defined = scale > 0
+                part.append(np.clip(products[defined] / np.sqrt(scale[defined]), -1.0, 1.0))
+    return [[np.concatenate(part) for part in found] for found in parts]
 
 
 def _ends(

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats.clusters import group
-from retrieval_eval.stats.resampling import Floats, as_floats, batches
+from retrieval_eval.stats.resampling import Floats, as_floats, batches, in_parts
 from retrieval_eval.values import Value
 
 MIN_PAIRS_FOR_P: Final = 6
@@ -46,16 +46,19 @@ def sign_flip_p(
     sums = grouping.totals(data)
     # A zero sum is the same with either sign: leaving it out halves the flips only.
     moved = sums[sums != 0]
-    observed = abs(math.fsum(moved))
+    total = math.fsum(moved)
     # Sums of the same numbers in another order differ by rounding; those are ties, not less.
-    threshold = observed - 1e-12 * math.fsum(np.abs(data))
+    threshold = abs(total) - 1e-12 * math.fsum(np.abs(data))
     if len(moved) <= MAX_EXACT_PAIRS:
         return Value.of(float(np.mean(np.abs(_all_sums(moved)) >= threshold)), n), "exact"
     generator = np.random.Generator(np.random.PCG64(seed))
     reached = 1
     for rows in batches(n_resamples, len(moved)):
-        signs = generator.integers(0, 2, size=(rows, len(moved)), dtype=np.int8) * 2.0 - 1.0
-        reached += int(np.sum(np.abs(signs @ moved) >= threshold))
+        kept = generator.integers(0, 2, size=(rows, len(moved)), dtype=np.int8)
+        for part in in_parts(kept):
+            # What keeps its sign, less what does not, which is the rest of the total.
+            flipped = 2 * (part.astype(np.float64) @ moved) - total
+            reached += int(np.sum(np.abs(flipped) >= threshold))
     return Value.of(reached / (n_resamples + 1), n), "monte_carlo"
 
 

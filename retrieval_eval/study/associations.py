@@ -351,7 +351,7 @@ def _with_sensitivity(
     rows: Sequence[Found], units: Sequence[Unit], settings: Settings, family: Family
 ) -> list[Found]:
     """Return associations with those within tasks, and with their E-values."""
-    from retrieval_eval.stats.sensitivity import e_value, nearest_to_zero, partial_spearman_of
+    from retrieval_eval.stats.sensitivity import e_value, nearest_to_zero, partials_given
 
     columns = _columns(units, family)
     pairs = [(metric.name, outcome.name) for metric, outcome in family]
@@ -361,9 +361,8 @@ def _with_sensitivity(
         "n_resamples": settings.n_resamples,
         "confidence": settings.confidence,
     }
-    within = partial_spearman_of(columns, pairs, tasks, **drawn)
     configs = [unit.config for unit in units]
-    given = partial_spearman_of(columns, pairs, tasks, given=configs, **drawn)
+    within, given = partials_given(columns, pairs, tasks, [None, configs], **drawn)
     found = []
     for row, inner, beside in zip(rows, within, given, strict=True):
         if row["reason"] == SCALES_DIFFER:

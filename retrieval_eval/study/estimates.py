@@ -27,6 +27,7 @@ from retrieval_eval.study.trials import (
     SCALES_DIFFER,
     Trial,
     are_poolable,
+    average,
     known_values,
     observed,
 )
@@ -576,11 +577,12 @@ def _weights(tasks: Sequence[Planned], by: str | None) -> Iterator[float]:
 
 def known_part(side: Side, column: str) -> Known:
     """Return what is known of one side of a task; repeats that were lost count as missing."""
-    known = known_values(side.trials, column)
-    if not known:
+    n_known = len(known_values(side.trials, column))
+    mean = average(side.trials, column)
+    if mean is None:
         return Known(0.0, 1.0)
     n = len(side.trials) + side.n_lost
-    return Known(statistics.mean(known) * (len(known) / n), (n - len(known)) / n)
+    return Known(mean * (n_known / n), (n - n_known) / n)
 
 
 def mean_known(sides: Sequence[Known]) -> float:

@@ -13,7 +13,6 @@ import msgspec
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.model.plan import Assumption, PlanNeed, PlanPoint, StudyPlan
-from retrieval_eval.stats.clusters import MIN_CLUSTERS
 from retrieval_eval.study.arms import arm, configs_stated
 from retrieval_eval.study.compare import PRIMARY, Comparison, chosen_pair
 from retrieval_eval.study.frames import notebook_html
@@ -615,6 +614,7 @@ class _Study:
         self, units: int, repeats: int, factor: float = 1.0, shift: float = math.nan
     ) -> float:
         """Return the power with a number of units, the spread multiplied by ``factor``."""
+        from retrieval_eval.stats.clusters import MIN_CLUSTERS
         from retrieval_eval.stats.power import power_by_test_and_interval, power_of_t
 
         shift = self.shift if math.isnan(shift) else shift
@@ -754,6 +754,8 @@ def _most(study: _Study, units: dict[int, int | None], tasks: int | None) -> int
 
 
 def _curve(study: _Study, repeats: int, most: int) -> Iterator[PlanPoint]:
+    from retrieval_eval.stats.clusters import MIN_CLUSTERS
+
     spread = study.spread
     first = 2 if spread.cluster_size > 1 else MIN_CLUSTERS
     steps = {
@@ -773,6 +775,8 @@ def _curve(study: _Study, repeats: int, most: int) -> Iterator[PlanPoint]:
 
 
 def _notes(spread: _Spread, own: PlanNeed, study: _Study, *, is_ratio: bool) -> Iterator[str]:
+    from retrieval_eval.stats.clusters import MIN_CLUSTERS
+
     if own.n_tasks is None:
         yield f"More than {MAX_TASKS:,} tasks would be needed."
     if spread.cluster_size > 1:

@@ -239,8 +239,13 @@ def _session_files(folder: Path) -> list[Path]:
 
     A file that describes a session may have the name of the session's folder.
     """
-    found = (path for name in folder_names() for path in files_below(folder / name))
+    found = (path for place in _session_folders(folder) for path in files_below(place))
     return [path for path in found if _is_session_file(path) and probe(path.is_file)]
+
+
+def _session_folders(folder: Path) -> list[Path]:
+    names = set(folder_names())
+    return [path for path in entries(folder) if path.name in names]
 
 
 def _is_session_file(path: Path) -> bool:
@@ -251,7 +256,7 @@ def _is_session_file(path: Path) -> bool:
 def _event_folders(folder: Path) -> list[Path]:
     """Return the folders of single events in ``folder`` or its sessions, or ``folder`` itself."""
     names = event_folder_names()
-    files = (path for name in folder_names() for path in files_below(folder / name))
+    files = (path for place in _session_folders(folder) for path in files_below(place))
     below = (path.parent for path in files if path.suffix == ".json")
     near = [folder, *(folder / name for name in sorted(names))]
     found = [path for path in (*near, *dict.fromkeys(below)) if path.name in names]

@@ -68,9 +68,17 @@ def from_seconds(value: Any) -> float | None:
 
 def earliest(*times: float | None) -> float | None:
     """Return the earliest of the known times, or None when none is known."""
-    return min((time for time in times if time is not None), default=None)
+    found: float | None = None
+    for time in times:
+        if time is not None and (found is None or time < found):
+            found = time
+    return found
 
 
 def latest(*times: float | None) -> float | None:
     """Return the latest of the known times, or None when none is known."""
-    return max((time for time in times if time is not None), default=None)
+    found: float | None = None
+    for time in times:
+        if time is not None and (found is None or time > found):
+            found = time
+    return found

@@ -55,7 +55,9 @@ Item = ToolCall | Usage | Gap
 def anthropic_usage(message_id: str, usage: Any, is_subagent: bool = False) -> Usage | None:
     """Return the usage of an Anthropic API message, or None when it states none."""
     counts = dict_of(usage)
-    prompt = sum(count_of(counts.get(name)) for name in _ANTHROPIC_PROMPT)
+    if not counts:
+        return None
+    prompt = sum([count_of(counts.get(name)) for name in _ANTHROPIC_PROMPT])
     output = count_of(counts.get("output_tokens"))
     return Usage(message_id, prompt, output, is_subagent) if prompt + output else None
 
@@ -88,8 +90,11 @@ def is_misstated(usage: Any, names: Iterable[str]) -> bool:
     """
     if not isinstance(usage, dict):
         return usage is not None
-    stated = (usage.get(name) for name in names)
-    return any(value is not None and amount_of(value) is None for value in stated)
+    for name in names:
+        value = usage.get(name)
+        if value is not None and amount_of(value) is None:
+            return True
+    return False
 
 
 def largest(items: Iterable[Item]) -> dict[str, Usage]:

@@ -10,12 +10,17 @@ from typing import Any
 DEEPEST = 64
 """Levels of nesting that are kept; what lies deeper becomes None."""
 
+_CERTAIN = 1 << 53
+"""Whole numbers below this one are numbers of any kind."""
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def text_of(value: Any) -> str | None:
     """Return ``value`` if it is a non-empty string, free of lone surrogates, else None."""
-    return _whole(value) if isinstance(value, str) and value else None
+    if not isinstance(value, str) or not value:
+        return None
+    return value if value.isascii() else _whole(value)
 
 
 def dict_of(value: Any) -> Mapping[str, Any]:
@@ -36,6 +41,8 @@ def count_of(value: Any) -> int:
     >>> count_of(12), count_of("12"), count_of(True), count_of(-1)
     (12, 0, 0, 0)
     """
+    if type(value) is int and 0 <= value < _CERTAIN:
+        return value
     return 0 if amount_of(value) is None else int(value)
 
 
@@ -64,11 +71,16 @@ def status_of(value: Any) -> int | None:
 def clean(value: Any, depth: int = DEEPEST) -> Any:
     """Return ``value`` without lone surrogates and without what lies deeper than ``depth``."""
     if isinstance(value, str):
-        return _whole(value)
+        return value if value.isascii() else _whole(value)
     if isinstance(value, dict):
         if depth == 0:
             return None
-        return {_whole(key): clean(entry, depth - 1) for key, entry in value.items()}
+        return {
+            key if key.isascii() else _whole(key): entry
+            if entry is None or isinstance(entry, (int, float))
+            else clean(entry, depth - 1)
+            for key, entry in value.items()
+        }
     if isinstance(value, list):
         return [clean(entry, depth - 1) for entry in value] if depth else None
     return value
@@ -83,7 +95,7 @@ def blocks_text(content: Any) -> str:
     'a\nb'
     """
     if isinstance(content, str):
-        return _whole(content)
+        return content if content.isascii() else _whole(content)
     texts = (
         block if isinstance(block, str) else dict_of(block).get("text")
         for block in list_of(content)

@@ -312,3 +312,11 @@ def test_an_evaluation_begun_before_the_clock_was_set_back_is_still_kept(
         before = {path: path.read_bytes() for path in work.rglob("*.json")}
         assert run(COMMANDS["evaluate"]) == 0
         assert {path: path.read_bytes() for path in work.rglob("*.json")} == before
+
+
+def test_what_has_not_to_be_written_needs_no_right_to_write(inputs, tmp_path):
+    with working_in(fresh(inputs, tmp_path)):
+        for name in ("bootstrap", "evaluate"):
+            assert run(COMMANDS[name]) == 0
+            with DISK.watched(Path.cwd(), range(1, 10**9), errno.EROFS):
+                assert run(COMMANDS[name]) == 0

@@ -16,7 +16,10 @@ from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking import evaluate_rankings, rank_metrics, trec
+from retrieval_eval.metrics.ranking.few import evaluate_few
 from retrieval_eval.metrics.ranking.ids import Ids
+from retrieval_eval.metrics.ranking.measures import as_measures
+from retrieval_eval.metrics.ranking.result import _means
 from retrieval_eval.metrics.ranking.table import blocks
 from retrieval_eval.metrics.ranking.trec import parse_decimals
 
@@ -102,6 +105,32 @@ def test_the_ideal_order_is_perfect(grades):
     for name, value in rank_metrics(ideal, grades, ["nDCG", "AP", "Rprec", "bpref", "RR"]).items():
         if value.computable:
             assert value.value == pytest.approx(1.0), name
+
+
+@settings(max_examples=40)
+@given(QRELS, RUNS)
+def test_few_rankings_have_the_numbers_of_many_to_the_last_bit(qrels, rankings):
+    given = {query: {d: float(s) for d, s in docs.items()} for query, docs in rankings.items()}
+    few = evaluate_few(qrels, given, as_measures(MEASURES))
+    many = evaluate_rankings(qrels, given, MEASURES)
+    assert few.means == many.means
+    assert few.query_ids == many.query_ids
+    assert few.missing_queries == many.missing_queries
+    assert few.unjudged_queries == many.unjudged_queries
+    for name, scores in many.scores.items():
+        np.testing.assert_array_equal(few.scores[name], scores)
+    assert few.not_computable == many.not_computable
+    assert few.mean_bands == many.mean_bands
+    for query in qrels:
+        assert few.value(query, MEASURES[0]) == many.value(query, MEASURES[0])
+
+
+@given(st.lists(st.none() | st.floats(-2, 2), min_size=1, max_size=9), st.floats(0, 1e-20))
+def test_a_mean_is_of_the_exact_sum(numbers, tiny):
+    values = np.array([math.nan if number is None else number for number in [*numbers, tiny]])
+    present = [number for number in values.tolist() if number == number]
+    mean = _means({"P": values})["P"]
+    assert (mean.value, mean.n) == (math.fsum(present) / len(present), len(present))
 
 
 @given(QRELS, RUNS)

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, get_args
-
-import numpy as np
+import sys
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, get_args
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.ranking.hits import (
-    Hits,
-    Rankings,
-    check_rankings,
-    hits_from_mapping,
-    hits_from_table,
-)
-from retrieval_eval.metrics.ranking.judgements import Judgements, Qrels
+from retrieval_eval.metrics.ranking.few import evaluate_few
 from retrieval_eval.metrics.ranking.measures import Measure, as_measures
 from retrieval_eval.metrics.ranking.result import Convention, RankingResult
-from retrieval_eval.metrics.ranking.scoring import Scorer
-from retrieval_eval.metrics.ranking.table import Table, table_from_frame
-from retrieval_eval.metrics.ranking.trec import read_trec
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    QrelsLike: TypeAlias = Qrels | pd.DataFrame | str | Path
-    RankingsLike: TypeAlias = Rankings | pd.DataFrame | str | Path
-
-NEED_ALL_JUDGED: Final = frozenset({"bpref", "Judged"})
+    from retrieval_eval.metrics.ranking.many import QrelsLike, RankingsLike
 
 
 def evaluate_rankings(
@@ -91,89 +72,11 @@ def evaluate_rankings(
     wanted = as_measures(measures)
     if not wanted:
         raise BadInputError("no measure was requested; give at least one, such as 'nDCG@10'")
-    judgements = _judgements(qrels)
-    run = _rankings(rankings)
-    if documents is not None:
-        _refuse_unknown(run, frozenset(documents))
-    ranked: Mapping[str, object]
-    lowest = None if any(m.name in NEED_ALL_JUDGED for m in wanted) else 1
-    is_float32 = convention == "trec9"
-    if isinstance(run, Table):
-        hits = hits_from_table(judgements, run, lowest_grade=lowest, is_float32=is_float32)
-        ranked = dict.fromkeys(run.query_ids)
-    else:
-        hits = hits_from_mapping(judgements, run, lowest_grade=lowest, is_float32=is_float32)
-        ranked = run
-    is_missing = hits.n_retrieved == 0
-    for place in np.flatnonzero(is_missing).tolist():
-        is_missing[place] = judgements.query_ids[place] not in ranked
-    unjudged: tuple[str, ...] = ()
-    if len(ranked) > len(is_missing) - is_missing.sum():
-        judged = set(judgements.query_ids)
-        unjudged = tuple(query for query in ranked if query not in judged)
-        if not isinstance(run, Table):
-            check_rankings(run, unjudged)
-    scorer = Scorer(hits, judgements.query(), judgements.grades, wanted)
-    if convention == "trec9":
-        scorer = _without(scorer, is_missing)
-    undefined = math.nan if convention == "trec" else 0.0
-    query_ids = np.array(judgements.query_ids, dtype=object)
-    kept = query_ids if convention == "trec" else query_ids[~is_missing]
-    return RankingResult(
-        convention=convention,
-        measures=wanted,
-        query_ids=tuple(kept),
-        missing_queries=tuple(query_ids[is_missing]),
-        unjudged_queries=unjudged,
-        scores={str(measure): scorer.score(measure, undefined) for measure in wanted},
-        _scorer=scorer,
-    )
+    if convention == "trec" and documents is None and "numpy" not in sys.modules:
+        # Loading numpy takes far longer than a few queries do without it.
+        found = evaluate_few(qrels, rankings, wanted)
+        if found is not None:
+            return found
+    from retrieval_eval.metrics.ranking.many import evaluate_many
 
-
-def _without(scorer: Scorer, is_missing: Any) -> Scorer:
-    # A missing query has judgements but no hits.
-    place = np.cumsum(~is_missing) - 1
-    is_kept = ~is_missing[scorer.query]
-    hits: Hits = replace(
-        scorer.hits,
-        query=place[scorer.hits.query],
-        n_retrieved=scorer.hits.n_retrieved[~is_missing],
-    )
-    return Scorer(hits, place[scorer.query[is_kept]], scorer.grades[is_kept], scorer.measures)
-
-
-def _judgements(qrels: object) -> Judgements:
-    if isinstance(qrels, Mapping):
-        return Judgements.from_mapping(qrels)
-    if isinstance(qrels, str | Path):
-        return Judgements.from_table(read_trec(Path(qrels), "qrels"))
-    if hasattr(qrels, "columns"):
-        return Judgements.from_table(
-            table_from_frame(cast("pd.DataFrame", qrels), "grade", "qrels")
-        )
-    raise BadInputError(f"qrels: expected a mapping, a data frame or a path, not {type(qrels)}")
-
-
-def _refuse_unknown(run: Rankings | Table, documents: frozenset[str]) -> None:
-    rows: Iterable[tuple[str, str]]
-    if isinstance(run, Table):
-        rows = zip(run.docs.texts(), np.repeat(run.query_ids, np.diff(run.starts)), strict=True)
-    else:
-        rows = ((doc, query) for query, scores in run.items() for doc in scores)
-    for doc, query in rows:
-        if doc not in documents:
-            shown = str(doc)[:80]
-            raise BadInputError(f"rankings: query {query!r}: the corpus has no document {shown!r}")
-
-
-def _rankings(rankings: object) -> Rankings | Table:
-    if isinstance(rankings, Mapping):
-        return rankings
-    if isinstance(rankings, str | Path):
-        return read_trec(Path(rankings), "run").finite()
-    if hasattr(rankings, "columns"):
-        frame = cast("pd.DataFrame", rankings)
-        return table_from_frame(frame, "score", "rankings").finite()
-    raise BadInputError(
-        f"rankings: expected a mapping, a data frame or a path, not {type(rankings)}"
-    )
+    return evaluate_many(qrels, rankings, wanted, convention, documents)

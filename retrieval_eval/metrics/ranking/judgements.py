@@ -12,7 +12,7 @@ import numpy as np
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.ids import Ids, Ints
 from retrieval_eval.metrics.ranking.table import Table, packed
-from retrieval_eval.model.gold import MAX_GRADE
+from retrieval_eval.values import MAX_GRADE
 
 Qrels = Mapping[str, Mapping[str, int]]
 

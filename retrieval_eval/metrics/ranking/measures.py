@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -171,6 +170,8 @@ def _with_option(measure: Measure, option: str, text: str) -> Measure:
 
 
 def _unknown(text: str) -> str:
+    import difflib
+
     folded = {known.lower(): known for known in (*_ORDINARY, *NAMES)}
     aliases = {"mrr": "RR", "map": "AP", "r": "Recall", "precision": "P", "ndcg": "nDCG"}
     stem, _, cutoff = text[:40].partition("@")

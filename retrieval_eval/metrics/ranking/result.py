@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
-
-import numpy as np
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import Measure
-from retrieval_eval.metrics.ranking.scoring import Scorer
-from retrieval_eval.metrics.ranking.table import Floats
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from retrieval_eval.metrics.ranking.scoring import Scorer
+    from retrieval_eval.metrics.ranking.table import Floats
 
 Convention = Literal["trec", "trec9"]
 
@@ -41,7 +40,11 @@ class RankingResult:
     unjudged_queries: tuple[str, ...]
     scores: Mapping[str, Floats]
     """One number a query for each measure; NaN exactly where it is not computable."""
-    _scorer: Scorer
+    _scorer: Scorer | Callable[[], Scorer] = field(repr=False)
+
+    def arrays(self) -> Scorer:
+        """Return the hits behind the numbers."""
+        return self._scorer() if callable(self._scorer) else self._scorer
 
     @property
     def per_query(self) -> pd.DataFrame:
@@ -49,6 +52,7 @@ class RankingResult:
 
         An empty cell (NaN) is not computable; `value` gives the reason.
         """
+        import numpy as np
         import pandas as pd
 
         index = pd.Index(self.query_ids, name="query_id", dtype="str")
@@ -59,15 +63,19 @@ class RankingResult:
     @property
     def means(self) -> dict[str, Value]:
         """The exactly summed mean of each measure; n is the number of queries it rests on."""
+        if isinstance(self.scores, Columns):
+            return {name: _mean(column) for name, column in self.scores.lists.items()}
         return _means(self.scores)
 
     @property
     def not_computable(self) -> dict[str, dict[str, int]]:
         """For each measure, how many queries have no value, by reason code."""
-        counts = {}
+        import numpy as np
+
+        counts, scorer = {}, self.arrays()
         for measure in self.measures:
             gap = np.isnan(self.scores[str(measure)])
-            lacks_truth = int((gap & self._scorer.lacks_ground_truth(measure)).sum())
+            lacks_truth = int((gap & scorer.lacks_ground_truth(measure)).sum())
             found = {
                 "no_ground_truth": lacks_truth,
                 "nothing_retrieved": int(gap.sum()) - lacks_truth,
@@ -90,7 +98,7 @@ class RankingResult:
         if not math.isnan(score):
             return Value.of(score, 1)
         parsed = next(known for known in self.measures if str(known) == measure)
-        lacks_truth = bool(self._scorer.lacks_ground_truth(parsed)[row])
+        lacks_truth = bool(self.arrays().lacks_ground_truth(parsed)[row])
         return Value.missing("no_ground_truth" if lacks_truth else "nothing_retrieved")
 
     @property
@@ -102,10 +110,12 @@ class RankingResult:
         one; without ties it is empty. Documents of a tie that stand on both sides of a cut-off
         are what widens a band.
         """
+        import numpy as np
         import pandas as pd
 
+        hits = self.arrays().hits
         tied = np.zeros(len(self.query_ids), dtype=bool)
-        tied[self._scorer.hits.query[self._scorer.hits.n_tied > 1]] = True
+        tied[hits.query[hits.n_tied > 1]] = True
         names = np.array(self.query_ids, dtype=object)
         low, high = (self._extremes(is_best=is_best) for is_best in (False, True))
         parts = []
@@ -125,8 +135,11 @@ class RankingResult:
         return {name: (lowest[name], highest[name]) for name in self.scores}
 
     def _extremes(self, *, is_best: bool) -> dict[str, Floats]:
-        hits = self._scorer.hits.extreme(is_best=is_best)
-        scorer = replace(self._scorer, hits=hits, _shared={})
+
+        import numpy as np
+
+        scorer = self.arrays()
+        scorer = replace(scorer, hits=scorer.hits.extreme(is_best=is_best), _shared={})
         return {
             str(measure): np.where(
                 np.isnan(self.scores[str(measure)]), np.nan, scorer.score(measure)
@@ -135,8 +148,35 @@ class RankingResult:
         }
 
 
+class Columns(Mapping[str, "Floats"]):
+    """Numbers of few queries in lists; arrays where they are read."""
+
+    def __init__(self, lists: dict[str, list[float]]) -> None:
+        self.lists = lists
+
+    def __getitem__(self, name: str) -> Floats:
+        import numpy as np
+
+        return np.array(self.lists[name], dtype=np.float64)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.lists)
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+
+def _mean(scores: list[float]) -> Value:
+    present = [score for score in scores if not math.isnan(score)]
+    if not present:
+        return Value.missing("no_computable_values")
+    return Value.of(math.fsum(present) / len(present), len(present))
+
+
 def _means(scores: Mapping[str, Floats]) -> dict[str, Value]:
     """Return the mean of each column without its gaps, of the sum as it is rounded once."""
+    import numpy as np
+
     n_queries = max(map(len, scores.values()))
     n = np.zeros(len(scores), dtype=np.int64)
     sums = [0] * len(scores)
@@ -157,12 +197,10 @@ def _means(scores: Mapping[str, Floats]) -> dict[str, Value]:
         is_exact &= ~rest.any(axis=1)
     found = {}
     for row, (name, column) in enumerate(scores.items()):
-        if not n[row]:
-            found[name] = Value.missing("no_computable_values")
-            continue
-        total = sums[row] / (1 << _LIMB_BITS * _LIMBS)
-        if not is_exact[row]:
-            # A number too small for the limbs.
-            total = math.fsum(column[~np.isnan(column)].tolist())
-        found[name] = Value.of(total / int(n[row]), int(n[row]))
+        if not n[row] or not is_exact[row]:
+            # No number, or one too small for the limbs.
+            found[name] = _mean(column.tolist())
+        else:
+            total = sums[row] / (1 << _LIMB_BITS * _LIMBS)
+            found[name] = Value.of(total / int(n[row]), int(n[row]))
     return found

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import (
     Measure,
     as_measures,
 )
-from retrieval_eval.model.gold import MAX_GRADE
-from retrieval_eval.values import Value
+from retrieval_eval.values import MAX_GRADE, Value
+
+Id = TypeVar("Id", bound=Hashable)
 
 PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
 """Measures that are a share of the retrieved documents: not computable without any."""
@@ -30,20 +31,31 @@ class Judged:
     n_retrieved: int
     found: tuple[tuple[int, int], ...]
     grades: tuple[int, ...]
+    _by_rel: dict[int, tuple[list[int], int]] = field(default_factory=dict, compare=False)
 
     def hits(self, measure: Measure) -> list[int]:
         """Return the ranks of relevant documents within the cut-off."""
-        k = measure.cutoff or self.n_retrieved
-        return [rank for rank, grade in self.found if grade >= measure.rel and rank <= k]
+        ranks = self._of(measure.rel)[0]
+        if measure.cutoff is None or not ranks or ranks[-1] <= measure.cutoff:
+            return ranks
+        return ranks[: bisect_right(ranks, measure.cutoff)]
 
     def n_relevant(self, rel: int) -> int:
         """Return how many documents have a grade of at least ``rel``."""
-        return len(self.grades) - bisect_left(self.grades, rel)
+        return self._of(rel)[1]
+
+    def _of(self, rel: int) -> tuple[list[int], int]:
+        known = self._by_rel.get(rel)
+        if known is None:
+            ranks = [rank for rank, grade in self.found if grade >= rel]
+            known = ranks, len(self.grades) - bisect_left(self.grades, rel)
+            self._by_rel[rel] = known
+        return known
 
 
 def rank_metrics(
-    ranked: Iterable[str],
-    relevant: Collection[str] | Mapping[str, int],
+    ranked: Iterable[Id],
+    relevant: Collection[Id] | Mapping[Id, int],
     measures: Iterable[str | Measure],
 ) -> dict[str, Value]:
     """Return each measure of one ranking without scores, such as the files a trial retrieved.
@@ -89,6 +101,17 @@ def rank_metrics(
     return {str(measure): _value(measure, judged) for measure in as_measures(measures)}
 
 
+def defined(measure: Measure, judged: Judged) -> float:
+    """Return a measure where an empty ranking scores 0; NaN where it is not computable."""
+    if measure.name == "Judged":
+        is_computable = bool(judged.n_retrieved and judged.grades)
+    else:
+        is_computable = judged.n_relevant(measure.rel) > 0
+    if not is_computable:
+        return math.nan
+    return _DEFINITIONS[measure.name](measure, judged) if judged.n_retrieved else 0.0
+
+
 def _value(measure: Measure, judged: Judged) -> Value:
     n_relevant = judged.n_relevant(measure.rel)
     if not (n_relevant if measure.name != "Judged" else judged.grades):
@@ -129,12 +152,12 @@ def _reciprocal_rank(measure: Measure, judged: Judged) -> float:
 
 def _average_precision(measure: Measure, judged: Judged) -> float:
     precisions = [place / rank for place, rank in enumerate(judged.hits(measure), 1)]
-    return sum(precisions) / judged.n_relevant(measure.rel)
+    return _sum(precisions) / judged.n_relevant(measure.rel)
 
 
 def _ndcg(measure: Measure, judged: Judged) -> float:
     def gain(ranked_grades: Iterable[tuple[int, int]]) -> float:
-        return sum(
+        return _sum(
             (grade if measure.gain == "linear" else 2.0**grade - 1) / math.log2(rank + 1)
             for rank, grade in ranked_grades
             if grade > 0 and (measure.cutoff is None or rank <= measure.cutoff)
@@ -142,6 +165,14 @@ def _ndcg(measure: Measure, judged: Judged) -> float:
 
     ideal = judged.grades[::-1][: measure.cutoff]
     return gain(judged.found) / gain(enumerate(ideal, 1))
+
+
+def _sum(terms: Iterable[float]) -> float:
+    """Return a sum that rounds after each term, as sums of arrays do; `sum` may not."""
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
 
 
 def _success(measure: Measure, judged: Judged) -> float:

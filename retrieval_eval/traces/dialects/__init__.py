@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache, lru_cache
 from pkgutil import iter_modules
 from typing import Any, Final, Literal
@@ -171,17 +171,24 @@ def tool_row(name: str, is_mcp: bool) -> Tool:
     >>> tool_row("make_coffee", True).category
     'other'
     """
+    named, patterns = _rows(is_mcp)
+    if name in named:
+        return named[name]
+    return next((tool for pattern, tool in patterns if pattern.fullmatch(name)), _UNKNOWN)
+
+
+@cache
+def _rows(is_mcp: bool) -> tuple[Mapping[str, Tool], tuple[tuple[re.Pattern[str], Tool], ...]]:
+    """Return the rows of all dialects by name and, behind each other, by pattern."""
     other = "harness" if is_mcp else "server"
     dialects = [dialect for _, dialect in DIALECTS.items() if dialect.offered_by != other]
     rows = [tool for dialect in dialects for tool in dialect.tools]
     guesses = [tool for dialect in dialects for tool in dialect.guesses]
-    for tool in rows:
-        if name in tool.names:
-            return tool
-    for tool in (*rows, *guesses):
-        if any(fnmatchcase(name, pattern) for pattern in tool.names):
-            return tool
-    return _UNKNOWN
+    named = {name: tool for tool in reversed(rows) for name in tool.names}
+    patterns = (
+        (re.compile(translate(name)), tool) for tool in (*rows, *guesses) for name in tool.names
+    )
+    return named, tuple(patterns)
 
 
 @cache

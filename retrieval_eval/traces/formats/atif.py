@@ -164,11 +164,14 @@ def _is_apart(before: Any, number: Any) -> bool:
 
 
 def _is_summary(step: Mapping[str, Any]) -> bool:
+    source = step.get("source")
+    if source not in ("user", "system"):
+        return False
     extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
-    if step.get("source") == "system" and dict_of(extra.get("context_management")):
+    if source == "system" and dict_of(extra.get("context_management")):
         return True
     message = whole_or_rest(step.get("message"), keep_cut_text=True)
-    return step.get("source") in ("user", "system") and is_summary(blocks_text(message))
+    return is_summary(blocks_text(message))
 
 
 def _take_step(
@@ -388,6 +391,8 @@ def _result(
 
 
 def _is_error(extra: Mapping[str, Any]) -> bool:
+    if not extra:
+        return False
     flags = ("is_error", "isError", "tool_result_is_error")
     return any(extra.get(flag) is True for flag in flags) or extra.get("success") is False
 

@@ -74,7 +74,8 @@ def _blocks(log: CallLog, message: Any, where: str) -> list[Mapping[str, Any]]:
         log.complaints.note(where, "expected a message with content")
         return []
     blocks: list[Mapping[str, Any]] = [block for block in content if isinstance(block, dict)]
-    if len(blocks) < sum(not isinstance(block, str) for block in content):
+    n_left = len(content) - len(blocks)
+    if n_left and n_left > sum(isinstance(block, str) for block in content):
         log.complaints.note(where, "a content block is no object")
     return blocks
 

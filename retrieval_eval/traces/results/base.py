@@ -136,7 +136,7 @@ def is_file_path(text: str) -> bool:
 
 def is_absolute(path: str) -> bool:
     """Whether a path does not depend on a working directory."""
-    return path.startswith(("/", "~")) or _DRIVE.match(path) is not None
+    return path[:1] in ("/", "~") or (path[1:2] == ":" and _DRIVE.match(path) is not None)
 
 
 def joined(base: str | None, path: str) -> str:

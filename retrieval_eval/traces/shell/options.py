@@ -20,7 +20,7 @@ class Options(Struct):
 
     def has(self, *names: str) -> bool:
         """Return whether any of these options was given."""
-        return any(name in self.values for name in names)
+        return not self.values.keys().isdisjoint(names)
 
     def text(self, *names: str) -> str | None:
         """Return the last known value of one of these options."""
@@ -52,12 +52,14 @@ def scan(args: tuple[Arg, ...], short: str = "", long: str = "") -> Options:
     i = 0
     while i < len(args):
         arg = args[i]
-        text = arg.raw if arg.pattern is None or arg.raw.startswith("-") else ""
+        text = arg.raw
         i += 1
-        if text == "--":
+        if text[:1] != "-":
+            found.operands.append(arg)
+        elif text == "--":
             found.operands += args[i:]
             break
-        if text.startswith("--"):
+        elif text.startswith("--"):
             name, has_value, value = text[2:].partition("=")
             slot = found.values.setdefault(name, [])
             if has_value:
@@ -65,9 +67,9 @@ def scan(args: tuple[Arg, ...], short: str = "", long: str = "") -> Options:
             elif name in names and i < len(args):
                 slot.append(args[i])
                 i += 1
-        elif len(text) > 1 and text[0] == "-" and text[1:].isdigit():
+        elif text[1:].isdigit():
             found.values.setdefault("#", []).append(literal(text[1:]))
-        elif len(text) > 1 and text[0] == "-" and not arg.is_feed:
+        elif len(text) > 1 and not arg.is_feed:
             i = _cluster(found, text[1:], args, i, short)
         else:
             found.operands.append(arg)

@@ -121,11 +121,10 @@ _NOT_REACHED = re.compile(
 )
 """What programs print that did not reach the place where a command was to run."""
 
-_UNREACHED_HINTS = (
-    "daemon", "No such container", "OCI runtime", "is not running", "Error from server",
-    "unable to upgrade", "ssh: ", "Host key", "Permission denied",
+_WITHOUT_COLON = (
+    "Cannot connect to the Docker daemon", "is not running", "Error from server", "Host key",
 )  # fmt: skip
-"""Parts of these messages; output without any of them holds none."""
+"""Parts of those messages that need not hold a colon and a space, as all others do."""
 
 _LEAD = re.compile(
     r"(?:/\S*/)?(?:ba|z|da)?sh: |[\w./+-]+: (?!\s)|fatal: |error: |[\w.]*Error: |find: "
@@ -167,18 +166,19 @@ def read_output(text: str, *, has_failed: bool = False) -> Output:
         lines.pop()
     if len(lines) == 1 and _EMPTY.fullmatch(lines[0].strip()):
         lines = []
-    kept, errors = _parted(lines, has_failed)
+    kept, errors = _parted(text, lines, has_failed)
     return Output(
         tuple(kept), frozenset(errors), is_cut, is_background=is_background, reset_cwd=reset_cwd
     )
 
 
-def _parted(lines: list[str], has_failed: bool) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the lines that are no error messages, and what those messages are about."""
+def _parted(
+    text: str, lines: list[str], has_failed: bool
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the lines of ``text`` that are no error messages, and what those are about."""
     kept: list[str] = []
     errors: set[str] = set()
-    text = "\n".join(lines)
-    may_be_unreached = any(hint in text for hint in _UNREACHED_HINTS)
+    may_be_unreached = any(hint in text for hint in _WITHOUT_COLON)
     if not may_be_unreached and ": " not in text:
         return tuple(lines), frozenset()
     for line in lines:

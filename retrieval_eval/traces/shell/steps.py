@@ -35,12 +35,16 @@ class Arg(Struct, frozen=True, gc=False):
         """The word, or None when any of it is unknown."""
         if self.pattern is not None or self.is_feed:
             return None
+        if len(self.parts) == 1:
+            return self.parts[0]
         known = [part for part in self.parts if part is not None]
         return "".join(known) if len(known) == len(self.parts) else None
 
     @property
     def raw(self) -> str:
         """The word with ``*`` for what is unknown, for options and messages."""
+        if len(self.parts) == 1:
+            return "*" if self.parts[0] is None else self.parts[0]
         return "".join("*" if part is None else part for part in self.parts)
 
 
@@ -115,7 +119,7 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 def is_absolute(path: str) -> bool:
     """Return whether a path is the same from every working directory."""
-    return path.startswith(("/", "~")) or _DRIVE.match(path) is not None
+    return path[:1] in ("/", "~") or (path[1:2] == ":" and _DRIVE.match(path) is not None)
 
 
 def resolve(cwd: str | None, path: str) -> str:
@@ -126,8 +130,11 @@ def resolve(cwd: str | None, path: str) -> str:
     >>> resolve("/w/x", "../a.py"), resolve(None, "./a.py"), resolve("sub", "a.py")
     ('/w/a.py', 'a.py', 'sub/a.py')
     """
-    if path.startswith("~") or not (cwd or path) or _DRIVE.match(path):
+    if path[:1] == "~" or not (cwd or path) or (path[1:2] == ":" and _DRIVE.match(path)):
         return path
+    plain = path if path[:1] == "/" or not cwd else f"{cwd}/{path}"
+    if not ("//" in plain or "/." in plain or plain[0] == "." or plain[-1] == "/"):
+        return plain
     joined = posixpath.normpath(posixpath.join(cwd or "", path))
     return "/" + joined.lstrip("/") if joined.startswith("/") else joined
 

@@ -12,7 +12,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError, Retriev
 from retrieval_eval.io.parquet import read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.model import to_builtins
-from retrieval_eval.pipeline import manifest
+from retrieval_eval.pipeline import batches, manifest
 from retrieval_eval.pipeline.naming import SUMMARY_FILE
 from retrieval_eval.pipeline.tables import SCHEMA, shards_in
 from retrieval_eval.report.columns import FRAMES
@@ -111,6 +111,24 @@ def test_a_local_run_may_be_written_to_a_storage(study, memory):
     assert body(run.summary) == body(local(study).runs[0].summary)
 
 
+def test_a_local_output_of_a_run_behind_a_url_has_the_files_of_a_local_run(study, memory):
+    here = local(study).runs[0]
+    (there,) = rev.evaluate(["memory://b/runs/r"], output_dir=study / "copy").runs
+    files = {p.relative_to(study / "out") for p in (study / "out").rglob("*.json")}
+    assert {p.relative_to(study / "copy") for p in (study / "copy").rglob("*.json")} == files
+    assert to_builtins(there.summary)["trials"] == to_builtins(here.summary)["trials"]
+
+
+def test_nothing_is_written_through_a_link_that_a_run_brought_with_it(study, memory):
+    own = study / "runs/r/retrieval_events"
+    (own / "tables").mkdir(parents=True)
+    (study / "elsewhere").mkdir()
+    (own / "tables/run_id=r").symlink_to(study / "elsewhere")
+    with pytest.raises(BadInputError, match="nothing is written through a link"):
+        rev.evaluate([f"file://{study}/runs/r"], benchmarks_root="memory://b/benchmarks")
+    assert not list((study / "elsewhere").iterdir())
+
+
 def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
     options = {"runs_root": study / "runs", "output_dir": study / "out", "tables": True}
     for _ in range(2):
@@ -121,6 +139,31 @@ def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
     names = ["task_name", "file_recall", "body_digest", "tools"]
     for one, other in zip(found, there.shards, strict=True):
         assert read_table(one.place, names) == read_table(other.place, names)
+
+
+class KilledWorker(Exception):  # noqa: N818
+    """As Dask calls it."""
+
+
+def test_a_trial_that_kills_every_worker_is_given_up_alone_and_tried_again_next_time(
+    study, memory, monkeypatch
+):
+    own = batches.evaluate_batch
+
+    def dying(batch):
+        if not batch.gives_up and any("task-02" in unit.folder for unit in batch.units):
+            raise KilledWorker
+        return own(batch)
+
+    monkeypatch.setattr(batches, "evaluate_batch", dying)
+    (run,) = remote().runs
+    assert (run.summary.counts.evaluated, run.summary.counts.degraded) == (2 * N_TASKS - 2, 2)
+    reasons = {m.coverage.degraded_reason for m in run.metrics if m.coverage.degraded_reason}
+    assert reasons == {"the worker was killed each time"}
+    monkeypatch.setattr(batches, "evaluate_batch", own)
+    (after,) = remote().runs
+    assert (after.n_fresh, len(after.shards)) == (2 * N_TASKS, 2)
+    assert body(after.summary) == body(local(study).runs[0].summary)
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"half"])
