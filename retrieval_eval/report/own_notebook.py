@@ -16,6 +16,8 @@ from retrieval_eval.report.provenance import package_version
 from retrieval_eval.report.publishing import chosen_renderer, render_document
 
 _USES_PACKAGE: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+retrieval_eval\b", re.MULTILINE)
+_UNFORESEEN: Final = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What nbformat raises for values of other types: it completes a notebook before it checks it."""
 _TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -95,8 +97,7 @@ def _parsed(text: str, path: Path) -> Any:
             try:
                 library.validate(value)
                 return library.v4.reads_json(text)
-            # It adds what is missing before it checks what is there.
-            except (library.ValidationError, LookupError, TypeError, AttributeError) as error:
+            except (library.ValidationError, *_UNFORESEEN) as error:
                 problem = visible(error, 200)
     raise BadInputError(f"{path}: is no notebook: {problem}")
 
