@@ -95,10 +95,13 @@ def _parsed(text: str, path: Path) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ids of cells are younger than the format
             try:
-                library.validate(value)
-                return library.v4.reads_json(text)
-            except (library.ValidationError, *_UNFORESEEN) as error:
-                problem = visible(error, 200)
+                try:
+                    library.validate(value)
+                    return library.v4.reads_json(text)
+                except (library.ValidationError, *_UNFORESEEN) as error:
+                    problem = visible(error, 200)
+            except RecursionError:
+                problem = "nested too deeply"
     raise BadInputError(f"{path}: is no notebook: {problem}")
 
 
