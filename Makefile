@@ -10,6 +10,7 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH := $(VENV)-bench
 STAMPS := $(VENV)/.stamps
 INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(INSTALL) --require-hashes -r
@@ -107,9 +108,10 @@ docs: $(STAMPS)/dev ## Build the documentation site into build/site; a warning i
 pictures: $(STAMPS)/package ## Take the pictures of README and documentation, with Chromium
 	@$(BIN)/python docs/pictures.py
 
+# In an environment of its own, so that the packages compared with need not agree with the tests'.
 .PHONY: bench
-bench: $(STAMPS)/dev ## Run the benchmarks
-	@for script in $(filter-out benchmarks/unbreakable.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
+bench: $(BENCH)/installed.lock ## Compare speed with other packages and write docs/benchmark-ratios.md
+	@$(BENCH)/bin/python benchmarks/ratios.py --write
 
 .PHONY: unbreakable
 unbreakable: $(STAMPS)/dev ## Kill each command at many moments and check what is left and what follows
@@ -125,10 +127,12 @@ lock: $(STAMPS)/dev ## Update the lock files to pyproject.toml and the newest re
 	$(COMPILE) --upgrade --group dev --extra fast --extra dask --extra cloud --extra pdf --extra search \
 		--extra postgres --extra serve --extra mcp --extra pytest --extra zstd -c requirements.lock \
 		-o requirements-dev.lock >/dev/null
+	$(COMPILE) --upgrade --group build --group bench --extra fast -c requirements-dev.lock \
+		-o requirements-bench.lock >/dev/null
 
 .PHONY: clean
 clean: ## Remove generated files and the environments
-	rm -rf $(VENV) $(VENV)-3.* build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-3.* $(BENCH) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find reports -mindepth 1 -maxdepth 1 ! -name README.md -exec rm -rf {} +
 	find retrieval_eval tests -name __pycache__ -prune -exec rm -rf {} +
 
@@ -148,3 +152,10 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
 	@echo "installing into $(VENV): the locked packages that the tests need"
 	@$(BIN)/python $(LOCKED) requirements-dev.lock
 	@touch $@
+
+$(BENCH)/installed.lock: requirements-bench.lock pyproject.toml
+	@echo "installing into $(BENCH): the locked packages to compare with, then this one"
+	@python="$$(.ci/find-python)"; "$$python" -m venv --clear $(BENCH)
+	@$(BENCH)/bin/python $(LOCKED) requirements-bench.lock
+	@$(BENCH)/bin/python $(INSTALL) --no-deps --no-build-isolation --editable .
+	@cp requirements-bench.lock $@

@@ -1,43 +1,32 @@
-"""Time ranking measures from dictionaries, frames and TREC files, beside other packages.
-
-Each round runs every contender once on the same data in this process, so that the ratios hold
-when the machine's clock drifts; the table gives the median ratio over the rounds, of the time that
-passed and of processor time, which other work on the machine disturbs less. Peak memory is what a
-forked child needed beyond the data it started with.
+"""Ranking measures from dictionaries, frames and TREC files, beside other packages.
 
 Every package computes the same measures, a number of each a query in the container of its own
-(arrays, dictionaries) and the means. Garbage is collected before each timed call. `--cases` times
-harder dictionaries beside pytrec_eval (ties, any order, scores of 32 bits), and `--fresh` a job of
-50 queries in a process of its own.
+(arrays, dictionaries) and the means. Where a package needs dictionaries, building them by the
+quickest plain loop counts. Runs have distinct documents, scores of six decimals, and 60 % of the
+judged documents.
 
-ranx is optional (dependency group `bench`). It compiles itself at its first call, which takes up
-to minutes; that call happens once before the rounds and is reported apart.
+ranx compiles itself at its first call, which takes up to minutes and is not counted.
 
-    python benchmarks/ranking.py --queries 100000 --depth 100 --rounds 3
+    python benchmarks/ratios.py --only ranking
 """
 
 from __future__ import annotations
 
-import argparse
-import ctypes
-import gc
 import importlib
 import importlib.util
-import os
-import resource
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ir_measures
 import numpy as np
 import pandas as pd
 import pytrec_eval
+from rounds import Row, Task, alternating, compared, processor_of
 
 from retrieval_eval.metrics.ranking import evaluate_rankings
 from retrieval_eval.metrics.ranking.result import Convention
@@ -59,9 +48,67 @@ RANX = [
     *(f"{name}@{k}" for name in ("precision", "recall", "ndcg") for k in CUTOFFS),
     *("mrr", "map"),
 ]
-Task = Callable[[], object]
+
+Source = Literal["dictionaries", "frames", "TREC files"]
+Scores = Literal["distinct", "half tied", "six grades"]
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is ranked and from where, how often, and the ratio to pytrec_eval aimed at."""
+
+    queries: int
+    rounds: int
+    goal: float | None
+    judged: int = 10
+    source: Source = "dictionaries"
+    scores: Scores = "distinct"
+    is_ordered: bool = True
+    convention: Convention = "trec"
+    depth: int = 100
+    has_all_peers: bool = False
+
+    @property
+    def what(self) -> str:
+        """Everything but the size."""
+        parts = [self.source, f"{self.judged} judged"]
+        parts += [self.scores] * (self.scores != "distinct")
+        parts += ["documents in any order"] * (not self.is_ordered)
+        parts += [f"convention `{self.convention}`"] * (self.convention != "trec")
+        return ", ".join(parts)
+
+
+SMALL = {"queries": 1_000, "rounds": 15}
+LARGE = {"queries": 100_000, "rounds": 3}
+MIDDLE = {"queries": 20_000, "rounds": 3, "has_all_peers": True}
+CASES = (
+    *(Case(**SMALL, judged=judged, goal=5) for judged in (2, 10, 50)),
+    Case(**SMALL, is_ordered=False, goal=None),
+    Case(**SMALL, convention="trec9", goal=3),
+    *(Case(**SMALL, judged=judged, scores="half tied", goal=3) for judged in (2, 10, 50)),
+    Case(**SMALL, scores="half tied", is_ordered=False, goal=None),
+    Case(**SMALL, scores="half tied", convention="trec9", goal=3),
+    Case(**SMALL, scores="six grades", goal=None),
+    *(
+        Case(**MIDDLE, source=source, goal=None)
+        for source in ("dictionaries", "frames", "TREC files")
+    ),
+    Case(**LARGE, judged=2, goal=5),
+    Case(**LARGE, judged=50, goal=5),
+    Case(**LARGE, goal=5),
+    Case(**LARGE, convention="trec9", goal=3),
+    Case(**LARGE, scores="half tied", goal=3),
+    Case(**LARGE, source="frames", goal=8),
+    Case(**LARGE, source="TREC files", goal=8),
+)
+QUICK = (
+    Case(40, 1, 5, depth=10),
+    Case(40, 1, None, depth=10, source="frames", scores="half tied", convention="trec9"),
+    Case(40, 1, None, depth=10, source="TREC files", is_ordered=False),
+)
+
+
+@lru_cache(maxsize=1)
 def frames(queries: int, depth: int, judged: int, seed: int = 1) -> tuple[pd.DataFrame, ...]:
     """Return qrels and run: distinct documents, scores of six decimals, 60 % of judged found."""
     rng = np.random.default_rng(seed)
@@ -129,15 +176,44 @@ def ranx(qrels: Callable[[Any], Any], run: Callable[[Any], Any]) -> Task:
     return task
 
 
-def warm_up(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
-    # Documents of equal length as in the rounds: numba compiles for every length anew.
-    few = [frame[frame["query_id"].isin([f"q{i}" for i in range(20)])] for frame in (qrels, run)]
-    judged, ranked = map(nested, few)
-    return seconds(ranx(lambda kind: kind(judged), lambda kind: kind(ranked)))[0]
+def tasks_of(case: Case, folder: Path, peers: Sequence[str]) -> dict[str, Task]:
+    qrels, run = frames(case.queries, case.depth, case.judged)
+    if case.scores != "distinct":
+        run = tied(run, case.scores)
+    if not case.is_ordered:
+        run = shuffled(run)
+    made = FROM[case.source](qrels, run, folder, case.convention)
+    return {name: made[name] for name in peers}
 
 
-def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str, dict[str, Task]]:
-    judged, ranked, unordered = nested(qrels), nested(run), nested(shuffled(run))
+def from_dictionaries(
+    qrels: pd.DataFrame, run: pd.DataFrame, _: Path, convention: Convention
+) -> dict[str, Task]:
+    judged, ranked = nested(qrels), nested(run)
+    return {
+        "ours": ours(judged, ranked, convention),
+        "pytrec_eval": trec_eval(lambda: judged, lambda: ranked),
+        "ir_measures": ir(lambda: judged, lambda: ranked),
+        "ranx": ranx(lambda kind: kind(judged), lambda kind: kind(ranked)),
+    }
+
+
+def from_frames(
+    qrels: pd.DataFrame, run: pd.DataFrame, _: Path, convention: Convention
+) -> dict[str, Task]:
+    renamed = qrels.rename(columns={"grade": "relevance"})
+    return {
+        "ours": ours(qrels, run, convention),
+        "pytrec_eval": trec_eval(lambda: nested(qrels), lambda: nested(run)),
+        "ir_measures": ir(lambda: renamed, lambda: run),
+        # Its own from_df knows only columns of Python objects, and groups them more slowly.
+        "ranx": ranx(lambda kind: kind(nested(qrels)), lambda kind: kind(nested(run))),
+    }
+
+
+def from_files(
+    qrels: pd.DataFrame, run: pd.DataFrame, folder: Path, convention: Convention
+) -> dict[str, Task]:
     qrels_path, run_path = folder / "qrels.txt", folder / "run.txt"
     with qrels_path.open("w") as file:
         file.writelines(f"{q} 0 {d} {g}\n" for q, d, g in qrels.itertuples(index=False))
@@ -151,46 +227,29 @@ def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str
 
         return read
 
-    renamed = qrels.rename(columns={"grade": "relevance"})
     return {
-        "dictionaries, best first": {
-            "ours": ours(judged, ranked),
-            "pytrec_eval": trec_eval(lambda: judged, lambda: ranked),
-            "ir_measures": ir(lambda: judged, lambda: ranked),
-            "ranx": ranx(lambda kind: kind(judged), lambda kind: kind(ranked)),
-        },
-        "dictionaries, any order": {
-            "ours": ours(judged, unordered),
-            "pytrec_eval": trec_eval(lambda: judged, lambda: unordered),
-        },
-        "data frames": {
-            "ours": ours(qrels, run),
-            "pytrec_eval": trec_eval(lambda: nested(qrels), lambda: nested(run)),
-            "ir_measures": ir(lambda: renamed, lambda: run),
-            # Its own from_df knows only columns of Python objects, and groups them more slowly.
-            "ranx": ranx(lambda kind: kind(nested(qrels)), lambda kind: kind(nested(run))),
-        },
-        "TREC files": {
-            "ours": ours(qrels_path, run_path),
-            "pytrec_eval": trec_eval(
-                parsed(pytrec_eval.parse_qrel, qrels_path), parsed(pytrec_eval.parse_run, run_path)
-            ),
-            "ir_measures": ir(
-                lambda: ir_measures.read_trec_qrels(str(qrels_path)),
-                lambda: ir_measures.read_trec_run(str(run_path)),
-            ),
-            "ranx": ranx(
-                lambda kind: kind.from_file(str(qrels_path), kind="trec"),
-                lambda kind: kind.from_file(str(run_path), kind="trec"),
-            ),
-        },
+        "ours": ours(qrels_path, run_path, convention),
+        "pytrec_eval": trec_eval(
+            parsed(pytrec_eval.parse_qrel, qrels_path), parsed(pytrec_eval.parse_run, run_path)
+        ),
+        "ir_measures": ir(
+            lambda: ir_measures.read_trec_qrels(str(qrels_path)),
+            lambda: ir_measures.read_trec_run(str(run_path)),
+        ),
+        "ranx": ranx(
+            lambda kind: kind.from_file(str(qrels_path), kind="trec"),
+            lambda kind: kind.from_file(str(run_path), kind="trec"),
+        ),
     }
+
+
+FROM = {"dictionaries": from_dictionaries, "frames": from_frames, "TREC files": from_files}
 
 
 def tied(run: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Return a run in which half of the scores are that of a neighbour, or all are few grades."""
     scores = run["score"].to_numpy().copy()
-    if kind == "half":
+    if kind == "half tied":
         second = np.flatnonzero(np.random.default_rng(5).random(len(scores) // 2) < 0.5) * 2 + 1
         is_same = run["query_id"].to_numpy()[second] == run["query_id"].to_numpy()[second - 1]
         scores[second[is_same]] = scores[second[is_same] - 1]
@@ -199,43 +258,19 @@ def tied(run: pd.DataFrame, kind: str) -> pd.DataFrame:
     return run.assign(score=scores)
 
 
-def cases(queries: int, depth: int, rounds: int) -> None:
-    """Print processor time beside pytrec_eval's for dictionaries of several kinds."""
-    print("| judged | scores | order | convention | ours, ms | pytrec_eval, ms | faster by |")
-    print("|---:|---|---|---|---:|---:|---:|")
-    kinds = [(judged, "distinct", "best first", "trec") for judged in (2, 10, 50)]
-    kinds += [(10, "distinct", "any", "trec"), (10, "distinct", "best first", "trec9")]
-    kinds += [(judged, "half tied", "best first", "trec") for judged in (2, 10, 50)]
-    kinds += [(10, "half tied", "any", "trec"), (10, "half tied", "best first", "trec9")]
-    kinds += [(10, "six grades", "best first", "trec")]
-    for judged, scores, order, convention in kinds:
-        qrels, run = frames(queries, depth, judged)
-        if scores != "distinct":
-            run = tied(run, scores.split()[0])
-        if order == "any":
-            run = shuffled(run)
-        known, found = nested(qrels), nested(run)
-        tasks = [ours(known, found, convention), trec_eval(lambda k=known: k, lambda f=found: f)]
-        times = [[seconds(task)[1] for task in tasks] for _ in range(rounds)]
-        ratio = statistics.median(b / a for a, b in times)
-        mine, theirs = (statistics.median(column) * 1e3 for column in zip(*times, strict=True))
-        cells = judged, scores, order, convention, f"{mine:.1f}", f"{theirs:.1f}", f"{ratio:.1f}"
-        print(f"| {' | '.join(map(str, cells))} x |", flush=True)
-
-
-SMALL = """
+JOB = """
 import random
 dice = random.Random(1)
 runs = {f"q{n}": {f"d{i}": dice.random() for i in dice.sample(range(999), 20)} for n in range(50)}
 qrels = {q: {d: dice.choice((0, 1, 2)) for d in list(run)[:5]} for q, run in runs.items()}
 """
-SMALL_OURS = """
+JOB_OURS = """
 from retrieval_eval import evaluate_rankings
 names = [f"{name}@{k}" for name in ("P", "Recall", "nDCG") for k in (5, 10)] + ["RR", "AP"]
 for name, mean in evaluate_rankings(qrels, runs, names).means.items():
     print(name, mean.value)
 """
-SMALL_TREC_EVAL = """
+JOB_TREC_EVAL = """
 import pytrec_eval
 names = {"P.5,10", "recall.5,10", "ndcg_cut.5,10", "recip_rank", "map"}
 found = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(runs)
@@ -244,106 +279,31 @@ for name in next(iter(found.values())):
 """
 
 
-def fresh(rounds: int) -> None:
-    """Print the processor time of 50 queries in a fresh process, beside pytrec_eval's."""
-
-    def processor_ms(script: str) -> float:
-        command = [sys.executable, "-c", SMALL + script]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        return 1e3 * (used.ru_utime + used.ru_stime)
-
-    scripts = {"ours": SMALL_OURS, "pytrec_eval": SMALL_TREC_EVAL, "neither": ""}
-    times = [[processor_ms(script) for script in scripts.values()] for _ in range(rounds)]
-    for name, column in zip(scripts, zip(*times, strict=True), strict=True):
-        print(f"50 queries in a fresh process, {name}: {statistics.median(column):.0f} ms")
-    print(f"ours / pytrec_eval: {statistics.median(a / b for a, b, _ in times):.2f}")
-
-
 def shuffled(run: pd.DataFrame) -> pd.DataFrame:
     return run.sample(frac=1, random_state=1).sort_values("query_id", kind="stable")
 
 
-def seconds(task: Task) -> tuple[float, float]:
-    """Return the time that passed and the processor time of all threads."""
-    gc.collect()
-    start, processor = time.perf_counter(), time.process_time()
-    task()
-    return time.perf_counter() - start, time.process_time() - processor
-
-
-def table_row(kind: str, name: str, times: dict[str, list[tuple[float, float]]]) -> str:
-    cells = []
-    for clock in range(2):
-        theirs, ours = ([once[clock] for once in times[task]] for task in (name, "ours"))
-        ratio = statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
-        cells += [f"{min(theirs):.2f}", "" if name == "ours" else f"{ratio:.1f} x"]
-    return f"| {kind} | {name} | {' | '.join(cells)} |"
-
-
-def peak_megabytes(task: Task) -> float:
-    gc.collect()
-    # Free memory that the allocator kept from earlier rounds would hide what the task needs.
-    ctypes.CDLL(None).malloc_trim(0)
-    reader, writer = os.pipe()
-    if os.fork() == 0:
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        task()
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        os.write(writer, str((after - before) / 1024).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        text = pipe.read()
-    os.wait()
-    return float(text)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=100_000)
-    parser.add_argument("--depth", type=int, default=100)
-    parser.add_argument("--judged", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--skip", nargs="*", default=[], help="contenders to leave out")
-    parser.add_argument("--cases", action="store_true", help="kinds of dictionaries instead")
-    parser.add_argument("--fresh", action="store_true", help="a small job instead")
-    options = parser.parse_args()
-    if options.cases:
-        cases(options.queries, options.depth, options.rounds)
-    elif options.fresh:
-        fresh(options.rounds)
-    else:
-        compare(options)
-
-
-def compare(options: argparse.Namespace) -> None:
-    """Print the table of all packages and kinds of input."""
-    qrels, run = frames(options.queries, options.depth, options.judged)
-    print(f"{options.queries} queries x {options.depth} documents, {options.judged} judged a query")
-    left_out = set(options.skip)
+def rows(*, is_quick: bool) -> Iterator[Row]:
+    """Yield the comparisons."""
+    everyone = ["ours", "pytrec_eval", "ir_measures"]
     if importlib.util.find_spec("ranx") is None:
-        print("ranx is not installed and left out")
-        left_out.add("ranx")
-    elif "ranx" not in left_out:
-        # Memory is measured in forked children, which GNU's OpenMP does not survive.
-        os.environ.setdefault("NUMBA_THREADING_LAYER", "workqueue")
-        print(f"first call of ranx, import and compilation: {warm_up(qrels, run):.1f} s")
-    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    print("\n| from | package | seconds (best) | faster by | processor (best) | by | peak MB |")
-    print("|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        for kind, tasks in contenders(qrels, run, Path(folder)).items():
-            tasks = {name: task for name, task in tasks.items() if name not in left_out}
-            times: dict[str, list[tuple[float, float]]] = {name: [] for name in tasks}
-            for _ in range(options.rounds):
-                for name, task in tasks.items():
-                    times[name].append(seconds(task))
-            for name, task in tasks.items():
-                print(table_row(kind, name, times), f"{peak_megabytes(task):.0f} |", flush=True)
-    print(f"\nload average {os.getloadavg()[0]:.1f}")
-
-
-if __name__ == "__main__":
-    main()
+        print("ranx is not installed and left out", file=sys.stderr)
+    elif not is_quick:
+        everyone.append("ranx")
+    for case in QUICK if is_quick else CASES:
+        peers = everyone if case.has_all_peers or is_quick else everyone[:2]
+        with tempfile.TemporaryDirectory() as folder:
+            tasks = tasks_of(case, Path(folder), peers)
+            if "ranx" in tasks:
+                tasks["ranx"]()
+            times = alternating(tasks, case.rounds)
+        del tasks
+        size = f"{case.queries:,} queries × {case.depth}"
+        goals = {"pytrec_eval": case.goal} if case.goal else {}
+        yield from compared(times, section="ranking", what=case.what, n=size, goals=goals)
+    scripts = {"ours": JOB_OURS, "pytrec_eval": JOB_TREC_EVAL}
+    commands = {name: [sys.executable, "-c", JOB + script] for name, script in scripts.items()}
+    times = alternating(commands, 1 if is_quick else 15, processor_of)
+    what = "a small job in a fresh process, Python's start included"
+    goals = {"pytrec_eval": 1 / 0.6}
+    yield from compared(times, section="ranking", what=what, n="50 queries × 20", goals=goals)

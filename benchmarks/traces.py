@@ -1,42 +1,69 @@
-"""Throughput of the trace side in one process, beside json.loads of the same bytes.
+"""The trace side in one process, beside decoding the same trace files and doing nothing else.
 
-    python benchmarks/traces.py [RUN_FOLDER ...]
+- *read_trace* also joins calls and results;
+- *documents* adds shell commands, ground truth, events, metrics and outcomes;
+- *evaluate* adds fingerprints, files, summaries and associations of every run.
 
-Without arguments the demo is measured, and the real runs where the folder is at hand. Rounds are
-interleaved and the median ratio is what to look at: seconds do not travel between machines.
+The demo is measured, and the real runs where their folder is at hand.
+
+    python benchmarks/ratios.py --only traces
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import os
 import shutil
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+import msgspec
+from rounds import OURS, Row, Task, alternating, compared, processor_of
 
 from retrieval_eval.demo import write_demo
-from retrieval_eval.io.files import write_bytes
 from retrieval_eval.io.layout import discover
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
+from retrieval_eval.pipeline import evaluate
 from retrieval_eval.pipeline.naming import artefact_stems
 from retrieval_eval.pipeline.roots import default_benchmarks_root
-from retrieval_eval.pipeline.trial import Job, documents, evaluate_trial
+from retrieval_eval.pipeline.trial import Job, documents
 from retrieval_eval.traces import NoTraceError, read_trace
 
-ROUNDS = 7
 REAL_RUNS = Path(os.environ.get("RETRIEVAL_EVAL_REAL_RUNS", "../shared/real-runs"))
+REAL = "real runs"
+Decode = Callable[[bytes], Any]
+DECODERS: dict[str, Decode] = {"json.loads": json.loads, "msgspec": msgspec.json.decode}
+if importlib.util.find_spec("orjson") is None:
+    print("orjson is not installed and left out", file=sys.stderr)
+else:
+    DECODERS["orjson"] = importlib.import_module("orjson").loads
+GOALS = {
+    "read_trace": None,
+    "documents, not written": 7,
+    "evaluate, nothing there yet": 10,
+    "evaluate, nothing has changed": None,
+}
+"""Each step, and the most times json.loads that the real runs are to take."""
+LOADS = """
+import json, sys
+for path in sys.stdin.read().splitlines():
+    data = open(path, "rb").read()
+    for part in [data] if path.endswith(".json") else data.splitlines():
+        json.loads(part)
+"""
 
 
-def jobs_of(runs: list[Path], output: Path) -> list[Job]:
+def jobs_of(runs: list[Path], root: Path | None) -> list[Job]:
     trials = [trial for run in runs for trial in discover(run, run.name).trials]
-    root = default_benchmarks_root(runs)
     resolved, _ = resolve_trials(trials, TaskIndex(root))
     stems = artefact_stems(resolved)
-    return [Job(t, output / t.run_id, stems[t], (1, 3, 5, 10)) for t in resolved]
+    return [Job(t, None, stems[t], (1, 3, 5, 10)) for t in resolved]
 
 
 def trace_files(job: Job) -> list[Path]:
@@ -51,60 +78,80 @@ def n_calls(job: Job) -> int:
         return 0
 
 
-def load_json(path: Path) -> None:
-    data = path.read_bytes()
-    if path.suffix == ".json":
-        json.loads(data)
-        return
-    for line in data.splitlines():
-        json.loads(line)
+def decoded(files: list[Path], decode: Decode) -> None:
+    for path in files:
+        data = path.read_bytes()
+        for part in [data] if path.suffix == ".json" else data.splitlines():
+            try:
+                decode(part)
+            except (ValueError, msgspec.DecodeError):
+                json.loads(part)  # what only the standard library takes, such as NaN
 
 
-def measure(name: str, runs: list[Path]) -> None:
+def measured(name: str, runs: list[Path], rounds: int) -> Iterator[Row]:
+    root = default_benchmarks_root(runs)
+    jobs = jobs_of(runs, root)
+    files = [path for job in jobs for path in trace_files(job)]
+    size = sum(path.stat().st_size for path in files) / 1e6
+    n = f"{len(jobs)} trials, {size:.1f} MB, {sum(map(n_calls, jobs)):,} calls"
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder)
-        jobs = jobs_of(runs, output)
-        files = [path for job in jobs for path in trace_files(job)]
-        size = sum(path.stat().st_size for path in files) / 1e6
-        calls = sum(map(n_calls, jobs))
+        output = Path(folder) / "output"
 
         def whole() -> None:
+            evaluate(runs, benchmarks_root=root, output_dir=output)
+
+        def anew() -> None:
             shutil.rmtree(output, ignore_errors=True)
-            for job in jobs:
-                for name, data in evaluate_trial(job).files().items():
-                    write_bytes(output / job.trial.run_id / name, data)
+            whole()
 
-        steps: dict[str, Callable[[], object]] = {
-            "json.loads": lambda: [load_json(path) for path in files],
-            "read_trace": lambda: [n_calls(job) for job in jobs],
-            "documents (no writing)": lambda: [documents(job) for job in jobs],
-            "evaluate (with writing)": whole,
+        steps = (
+            lambda: [n_calls(job) for job in jobs],
+            lambda: [documents(job) for job in jobs],
+            anew,
+            whole,
+        )
+        tasks: dict[str, Task] = {
+            name: partial(decoded, files, decode) for name, decode in DECODERS.items()
         }
-        times: dict[str, list[float]] = {step: [] for step in steps}
-        for _ in range(ROUNDS):
-            for step, work in steps.items():
-                start = time.perf_counter()
-                work()
-                times[step].append(time.perf_counter() - start)
-    print(f"\n{name}: {len(jobs)} trials, {len(files)} trace files, {size:.1f} MB, {calls} calls\n")
-    print("| step | seconds | MB/s | times json.loads |\n|---|---|---|---|")
-    for step, rounds in times.items():
-        ratios = [a / b for a, b in zip(rounds, times["json.loads"], strict=True)]
-        median = statistics.median(rounds)
-        print(f"| {step} | {median:.2f} | {size / median:.1f} | {statistics.median(ratios):.1f} |")
+        times = alternating(tasks | dict(zip(GOALS, steps, strict=True)), rounds)
+    peers = {decoder: times[decoder] for decoder in DECODERS}
+    for step, most in GOALS.items():
+        ours = {OURS: times[step], **peers}
+        goals = {"json.loads": 1 / most} if most and name == REAL else {}
+        yield from compared(ours, section="traces", what=f"{name}: {step}", n=n, goals=goals)
 
 
-def main() -> None:
-    if len(sys.argv) > 1:
-        measure("named runs", [Path(name).resolve() for name in sys.argv[1:]])
-        return
+def fresh(run: Path, folder: Path, rounds: int) -> Iterator[Row]:
+    """Yield the row of the whole command, start of Python and imports included."""
+    jobs = jobs_of([run], default_benchmarks_root([run]))
+    files = folder / "files.txt"
+    files.write_text("\n".join(str(path) for job in jobs for path in trace_files(job)))
+    loads = f"import sys; sys.stdin = open({str(files)!r}){LOADS}"
+    command = [sys.executable, "-m", "retrieval_eval", "evaluate", str(run), "--jobs", "1"]
+
+    def ours() -> float:
+        shutil.rmtree(folder / "output", ignore_errors=True)
+        return processor_of([*command, "--output-dir", str(folder / "output")])
+
+    tasks = {OURS: ours, "json.loads": lambda: processor_of([sys.executable, "-c", loads])}
+    times = alternating(tasks, rounds, lambda task: task())
+    what = "demo: the command `evaluate` in a fresh process"
+    yield from compared(times, section="traces", what=what, n=f"{len(jobs)} trials")
+
+
+def rows(*, is_quick: bool) -> Iterator[Row]:
+    """Yield the comparisons."""
+    rounds = 1 if is_quick else 7
     with tempfile.TemporaryDirectory() as folder:
         write_demo(Path(folder))
-        measure("demo", [Path(folder) / "runs" / "demo"])
+        run = Path(folder) / "runs" / "demo"
+        yield from measured("demo", [run], rounds)
+        if is_quick:
+            return
+        yield from fresh(run, Path(folder), rounds)
     if REAL_RUNS.is_dir():
         official = REAL_RUNS.resolve() / "runs" / "official"
-        measure("real runs", sorted(p for p in official.iterdir() if p.is_dir()))
-
-
-if __name__ == "__main__":
-    main()
+        runs = sorted(path for path in official.iterdir() if path.is_dir())
+        yield from measured(REAL, runs, rounds)
+    else:
+        print("the real runs are not at hand and left out", file=sys.stderr)

@@ -21,7 +21,7 @@ from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.study.gate import RULES
 from retrieval_eval.values import REASONS
 
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-bench.lock")
 
 MERGE_MARKER = re.compile(r"^(<{7} |>{7} |\|{7} )", re.MULTILINE)
 
@@ -116,6 +116,7 @@ def test_the_locks_cover_what_the_project_declares(project):
     wanted = {
         "requirements.lock": runtime,
         "requirements-dev.lock": runtime + extras["fast"] + extras["pdf"] + tests,
+        "requirements-bench.lock": runtime + extras["fast"] + groups["bench"],
     }
     for lock, requirements in wanted.items():
         pins = _pins(project, lock)
@@ -129,6 +130,8 @@ def test_the_locks_agree_where_both_pin(project):
     tests = _pins(project, "requirements-dev.lock")
     for name, entry in _pins(project, "requirements.lock").items():
         assert _version(entry) == _version(tests[name]), name
+    for name, entry in _pins(project, "requirements-bench.lock").items():
+        assert name not in tests or _version(entry) == _version(tests[name]), name
 
 
 def test_scripts_of_ci_are_executable_and_parse(project):

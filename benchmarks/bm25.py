@@ -1,32 +1,33 @@
-"""BM25 over a generated corpus beside bm25s alone: seconds to index and to answer, peak memory.
-
-    python benchmarks/large_bm25.py [--documents 100000] [--queries 1000] [--rounds 3]
+"""BM25 over a generated corpus of 120 words a document, beside bm25s alone.
 
 Both read the same JSONL file, take words by the same rules, and weight as Lucene does in float64.
 Ours checks every line of the file, knows the ids of all documents, keeps corpora apart, breaks ties
 by id and fingerprints what it read; bm25s alone does none of that. Every round runs each in a
 process of its own, one after the other.
+
+    python benchmarks/ratios.py --only bm25
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
+
+from rounds import OURS, Row, compared
 
 N_WORDS = 50_000
 N_TERMS = 120
 """Words of a document, on average."""
 K = 50
-SIDES = ("ours", "bm25s")
+SIDES = (OURS, "bm25s")
 
 
 def write_corpus(folder: Path, n_documents: int, n_queries: int) -> None:
@@ -90,44 +91,34 @@ def bm25s(folder: Path) -> tuple[float, float, float]:
     return read - start, indexed - read, time.process_time() - indexed
 
 
-def measured(folder: Path, side: str) -> list[float]:
-    command = [sys.executable, __file__, "--folder", str(folder), "--side", side]
+def measured(folder: Path, side: str) -> dict[str, float]:
+    command = [sys.executable, __file__, str(folder), side]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: list[float] = json.loads(done.stdout)
-    return found
+    read, index, queries, peak = json.loads(done.stdout)
+    both = "read and index"
+    steps = {"read the file": read, "index": index, both: read + index, "queries": queries}
+    return {**steps, "peak memory": peak}
+
+
+def rows(*, is_quick: bool) -> Iterator[Row]:
+    """Yield the comparisons."""
+    n_documents, n_queries, n_rounds = (200, 5, 1) if is_quick else (50_000, 1_000, 3)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_corpus(folder, n_documents, n_queries)
+        rounds = [{side: measured(folder, side) for side in SIDES} for _ in range(n_rounds)]
+    size = f"{n_documents:,} documents, {n_queries:,} queries"
+    for what in rounds[0][OURS]:
+        times = {side: [one[side][what] for one in rounds] for side in SIDES}
+        unit = "MB" if what == "peak memory" else "s"
+        yield from compared(times, section="BM25", what=what, n=size, unit=unit)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=1_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.side:
-        seconds = ours(given.folder) if given.side == "ours" else bm25s(given.folder)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-        print(json.dumps([*seconds, peak]))
-        return
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_corpus(folder, given.documents, given.queries)
-        rounds = [[measured(folder, side) for side in SIDES] for _ in range(given.rounds)]
-    print(f"{given.documents:,} documents, {given.queries:,} queries\n")
-    print("| step | ours | bm25s alone | ratio |")
-    print("|---|---:|---:|---:|")
-    steps = ("read, s", "index, s", "read and index, s", "queries, s", "peak MB")
-    for place, step in enumerate(steps):
-        pairs = [[_value(side, place) for side in one] for one in rounds]
-        best = [min(pair[side] for pair in pairs) for side in range(2)]
-        ratio = statistics.median(first / second for first, second in pairs)
-        print(f"| {step} | {best[0]:.1f} | {best[1]:.1f} | {ratio:.2f} |")
-
-
-def _value(found: list[float], place: int) -> float:
-    read, index, queries, peak = found
-    return (read, index, read + index, queries, peak)[place]
+    folder, side = Path(sys.argv[1]), sys.argv[2]
+    seconds = ours(folder) if side == OURS else bm25s(folder)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    print(json.dumps([*seconds, peak]))
 
 
 if __name__ == "__main__":
