@@ -16,10 +16,10 @@ from simulated_draws import ASSOCIATIONS, generator, two_rows_a_task
 
 from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import bootstrap_spearman, spearman
-from retrieval_eval.stats.intervals import Interval
+from retrieval_eval.stats.kaplan_meier import time_to_event
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
+from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.sign_flips import sign_flip_p
-from retrieval_eval.stats.time_to_event import time_to_event
 
 Row = list[str]
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from retrieval_eval.stats.intervals import Interval, bootstrap_mean, wilson
-from retrieval_eval.stats.resampling import Floats, as_floats
+from retrieval_eval.stats.plain import BOOTSTRAP_T, MIN_VALUES, Interval, wilson
 from retrieval_eval.values import Value
+
+if TYPE_CHECKING:
+    from retrieval_eval.stats.resampling import Floats
 
 MIN_INTERPRETABLE: Final = 5
 """A cell with fewer units is shown with its n and not interpreted."""
@@ -67,13 +69,17 @@ def cell(
     >>> found.mean.value, round(found.interval.low.value, 3), found.is_interpretable
     (0.75, 0.301, False)
     """
-    data = as_floats(outcomes)
+    data = _finite(outcomes)
     n = len(data)
     if is_binary:
         if not is_binary_row(data):
             raise ValueError("a binary outcome is 0 or 1")
-        interval = wilson(int(data.sum()), n, confidence=confidence)
+        interval = wilson(int(sum(data)), n, confidence=confidence)
+    elif n < MIN_VALUES:
+        interval = Interval.missing("too_few_values", n, confidence, BOOTSTRAP_T)
     else:
+        from retrieval_eval.stats.intervals import bootstrap_mean
+
         interval = bootstrap_mean(data, seed=seed, n_resamples=n_resamples, confidence=confidence)
     mean = Value.of(math.fsum(data) / n, n) if n else Value.missing("too_few_values")
     return Cell(n, mean, interval, n >= MIN_INTERPRETABLE)
@@ -81,7 +87,7 @@ def cell(
 
 def is_binary_row(outcomes: Sequence[float] | Floats) -> bool:
     """Whether every outcome is 0 or 1."""
-    return bool(np.isin(as_floats(outcomes), (0.0, 1.0)).all())
+    return {0.0, 1.0}.issuperset(_finite(outcomes))
 
 
 def reliability(
@@ -119,27 +125,38 @@ def reliability(
     >>> low.outcome.n, high.outcome.n, high.outcome.mean.value
     (1, 2, 1.0)
     """
-    x, y = as_floats(predictor), as_floats(outcome)
-    borders = np.asarray(edges, dtype=np.float64)
+    x, y = _finite(predictor), _finite(outcome)
+    borders = [float(edge) for edge in edges]
     if len(x) != len(y):
         raise ValueError("both rows need one number for each unit")
-    if len(borders) < 2 or not (np.diff(borders) > 0).all():
+    if len(borders) < 2 or not all(a < b for a, b in pairwise(borders)):
         raise ValueError("edges must ascend")
-    if len(x) and (x.min() < borders[0] or x.max() > borders[-1]):
+    if x and (min(x) < borders[0] or max(x) > borders[-1]):
         raise ValueError("a predictor lies outside the edges")
     is_binary = is_binary_row(y)
-    places = np.minimum(np.searchsorted(borders, x, side="right") - 1, len(borders) - 2)
+    inside: list[list[tuple[float, float]]] = [[] for _ in borders[1:]]
+    for pair in zip(x, y, strict=True):
+        inside[min(bisect_right(borders, pair[0]), len(inside)) - 1].append(pair)
     bins = []
-    for place in range(len(borders) - 1):
-        inside = places == place
-        n = int(inside.sum())
-        mean = Value.of(math.fsum(x[inside]) / n, n) if n else Value.missing("too_few_values")
+    for (low, high), own in zip(pairwise(borders), inside, strict=True):
+        n = len(own)
+        mean = (
+            Value.of(math.fsum(a for a, _ in own) / n, n) if n else Value.missing("too_few_values")
+        )
         outcomes = cell(
-            y[inside],
+            [b for _, b in own],
             is_binary=is_binary,
             seed=seed,
             n_resamples=n_resamples,
             confidence=confidence,
         )
-        bins.append(Bin(float(borders[place]), float(borders[place + 1]), mean, outcomes))
+        bins.append(Bin(low, high, mean, outcomes))
     return tuple(bins)
+
+
+def _finite(values: Sequence[float] | Floats) -> list[float]:
+    """Return the values as plain floats; raises ``ValueError`` unless all are finite."""
+    row = [float(value) for value in values]
+    if not all(map(math.isfinite, row)):
+        raise ValueError("expected finite numbers: drop missing values first")
+    return row

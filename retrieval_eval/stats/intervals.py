@@ -1,53 +1,25 @@
-"""Confidence intervals: their shape, and those of a mean and of a proportion."""
+"""Confidence intervals of a mean, and of the share of units in clusters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats.clusters import Grouping, group
+from retrieval_eval.stats.plain import BOOTSTRAP_T, MIN_VALUES, Interval, clopper_pearson
 from retrieval_eval.stats.resampling import Floats, as_floats, mirrored_quantiles, resample
-from retrieval_eval.values import Value
 
-MIN_VALUES: Final = 3
-"""Below this many units no interval is given."""
 MIN_MOVED: Final = 3
 """Below this many units that are not 0 no interval is given: their spread is not known.
 
 Requiring more would select studies by their outcome, and cover worse (``docs/simulation.md``).
 """
-BOOTSTRAP_T: Final = "bootstrap_t"
 STUDENT_T: Final = "student_t"
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A two-sided confidence interval and how it was made.
-
-    Both ends are missing together, but for the median of censored times, whose upper end may
-    lie beyond what was watched.
-    """
-
-    low: Value
-    high: Value
-    confidence: float
-    method: str
-
-    @classmethod
-    def of(cls, low: float, high: float, n: int, confidence: float, method: str) -> Interval:
-        """Return an interval resting on ``n`` independent units."""
-        return cls(Value.of(low, n), Value.of(high, n), confidence, method)
-
-    @classmethod
-    def missing(cls, reason: str, n: int, confidence: float, method: str) -> Interval:
-        """Return an interval that is not computable for ``reason``."""
-        end = Value.missing(reason, n)
-        return cls(end, end, confidence, method)
 
 
 def bootstrap_mean(
@@ -292,35 +264,6 @@ def _refuted(shares: Floats, needed: float) -> float:
     return low
 
 
-def clopper_pearson(successes: float, n: float, *, confidence: float = 0.95) -> Interval:
-    """Return the exact interval of a proportion (Clopper & Pearson 1934).
-
-    It holds its level for every share and every ``n``. Both counts may be fractions, as effective
-    sample sizes are. Not computable when ``n`` is 0 (``too_few_values``).
-
-    Raises
-    ------
-    ValueError
-        Unless ``0 <= successes <= n``.
-
-    Examples
-    --------
-    >>> ends = clopper_pearson(0, 10)
-    >>> ends.low.value, round(ends.high.value, 4)
-    (0.0, 0.3085)
-    """
-    if not 0 <= successes <= n:
-        raise ValueError("successes must lie between 0 and n")
-    if n == 0:
-        return Interval.missing("too_few_values", 0, confidence, "clopper_pearson")
-    from scipy.special import betaincinv
-
-    tail, failures = (1 - confidence) / 2, n - successes
-    low = 0.0 if successes == 0 else float(betaincinv(successes, failures + 1, tail))
-    high = 1.0 if failures == 0 else float(betaincinv(successes + 1, failures, 1 - tail))
-    return Interval.of(low, high, math.ceil(n), confidence, "clopper_pearson")
-
-
 def share_interval(
     flags: Sequence[bool] | NDArray[np.bool_],
     *,
@@ -361,35 +304,3 @@ def share_interval(
         size = min(float(n), float(independent * wider**2))
     ends = clopper_pearson(k / n * size, size, confidence=confidence)
     return replace(ends, method=method)
-
-
-def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:
-    """Return the Wilson score interval of a proportion (Wilson 1927, without correction).
-
-    Not computable when ``n`` is 0 (``too_few_values``).
-
-    Raises
-    ------
-    ValueError
-        Unless ``0 <= successes <= n``.
-
-    Examples
-    --------
-    >>> ends = wilson(0, 10)
-    >>> ends.low.value, round(ends.high.value, 4)
-    (0.0, 0.2775)
-    """
-    if not 0 <= successes <= n:
-        raise ValueError("successes must lie between 0 and n")
-    if n == 0:
-        return Interval.missing("too_few_values", 0, confidence, "wilson")
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + confidence) / 2))
-    share = successes / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    # At the borders the formula is exactly 0 or 1, but for rounding.
-    low = 0.0 if successes == 0 else centre - half
-    high = 1.0 if successes == n else centre + half
-    return Interval.of(low, high, n, confidence, "wilson")

@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval_eval.stats.intervals import Interval, share_interval
+from retrieval_eval.stats.intervals import share_interval
+from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.resampling import Floats, as_floats
 from retrieval_eval.values import Value, ratio
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-
-from retrieval_eval.stats.resampling import Floats
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +82,10 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> Adjusted:
     (0.02, None, 0.04)
     """
 
-    def step_up(ordered: Floats, m: int) -> Floats:
-        scaled = ordered * (m / np.arange(1, m + 1))
-        return np.minimum.accumulate(scaled[::-1])[::-1]
+    def step_up(ordered: list[float]) -> list[float]:
+        m = len(ordered)
+        scaled = [p * (m / place) for place, p in enumerate(ordered, start=1)]
+        return list(accumulate(reversed(scaled), min))[::-1]
 
     return _adjust("benjamini_hochberg", p_values, step_up)
 
@@ -106,22 +104,22 @@ def holm(p_values: Sequence[float | None]) -> Adjusted:
     (0.02, None, 0.04)
     """
 
-    def step_down(ordered: Floats, m: int) -> Floats:
-        return np.maximum.accumulate(ordered * np.arange(m, 0, -1))
+    def step_down(ordered: list[float]) -> list[float]:
+        m = len(ordered)
+        return list(accumulate((p * (m - place) for place, p in enumerate(ordered)), max))
 
     return _adjust("holm", p_values, step_down)
 
 
 def _adjust(
-    method: str, p_values: Sequence[float | None], correct: Callable[[Floats, int], Floats]
+    method: str, p_values: Sequence[float | None], correct: Callable[[list[float]], list[float]]
 ) -> Adjusted:
     present = [(p, place) for place, p in enumerate(p_values) if p is not None]
     if any(math.isnan(p) or not 0 <= p <= 1 for p, _ in present):
         raise ValueError("a p-value lies between 0 and 1")
     present.sort()
     values: list[float | None] = [None] * len(p_values)
-    if present:
-        adjusted = correct(np.array([p for p, _ in present]), len(present))
-        for (_, place), value in zip(present, np.minimum(adjusted, 1.0).tolist(), strict=True):
-            values[place] = value
+    adjusted = correct([float(p) for p, _ in present])
+    for (_, place), value in zip(present, adjusted, strict=True):
+        values[place] = min(value, 1.0)
     return Adjusted(method, len(present), tuple(values))

@@ -11,14 +11,8 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.intervals import (
-    BOOTSTRAP_T,
-    STUDENT_T,
-    Interval,
-    bootstrap_mean,
-    standard_error,
-    t_mean,
-)
+from retrieval_eval.stats.intervals import STUDENT_T, bootstrap_mean, standard_error, t_mean
+from retrieval_eval.stats.plain import BOOTSTRAP_T, Interval
 from retrieval_eval.stats.power import (
     INTERVAL_EXCESS,
     detectable_by_test_and_interval,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from retrieval_eval.stats.intervals import Interval
+from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, attainable_level
 from retrieval_eval.values import Value
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.intervals import Interval
+from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.resampling import Floats, as_floats, drawn_counts, mirrored_quantiles
 from retrieval_eval.values import Value

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from retrieval_eval.stats.intervals import Interval
+from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.resampling import Floats, as_floats
 from retrieval_eval.values import Value
 

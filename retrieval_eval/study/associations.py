@@ -285,19 +285,22 @@ def _difference(before: float | None, after: float | None) -> float | None:
 
 
 def _both_sides(family: Family) -> list[Metric]:
-    return list(dict.fromkeys(metric for side in zip(*family, strict=True) for metric in side))
+    # By name: the hash of a metric is that of all its fields.
+    sides = {metric.name: metric for side in zip(*family, strict=True) for metric in side}
+    return list(sides.values())
 
 
 def _units(trials: Sequence[Trial], family: Family) -> list[Unit]:
     groups: dict[tuple[str, str, str], list[Trial]] = defaultdict(list)
     for trial in trials:
         groups[*trial.task, trial.config_name].append(trial)
+    names = [metric.name for metric in _both_sides(family)]
     return [
         Unit(
             f"{suite}/{task}",
             config,
             suite,
-            {metric.name: average(group, metric.name) for metric in _both_sides(family)},
+            {name: average(group, name) for name in names},
             tuple(group),
         )
         for (suite, task, config), group in sorted(groups.items())
@@ -474,8 +477,8 @@ def _changes_sign(pooled: Found, results: Sequence[Found]) -> bool:
 
 def _sentence(result: Found, family: Family, prefix: str = "") -> str:
     """Return a sentence about an association; it never states a cause."""
-    labels = {metric.name: metric.label for metric in _both_sides(family)}
-    metric, outcome = (labels[result[f"{side}_metric"]] for side in ("retrieval", "outcome"))
+    names = result["retrieval_metric"], result["outcome_metric"]
+    metric, outcome = next((a.label, b.label) for a, b in family if (a.name, b.name) == names)
     what = f"{prefix}{metric} and {prefix}{outcome}"
     where = f" within {result['group']}" if result["group"] else ""
     if not result["computable"]:

@@ -690,10 +690,10 @@ def over_pairs(p_values: Sequence[float | None]) -> list[OverPairs | None]:
 
     Of two configurations there is one pair, which needs no adjustment.
     """
-    from retrieval_eval.stats.multiplicity import holm
-
     if len(p_values) < 2:
         return [None] * len(p_values)
+    from retrieval_eval.stats.multiplicity import holm
+
     adjusted = holm(p_values)
     return [OverPairs(adjusted.m, p_value) for p_value in adjusted.values]
 

@@ -188,7 +188,7 @@ def _curve(
     n = len(times)
     if n == 0 or until is None:
         return FirstHitCurve(config_name=config, unit=unit, n=n, n_hit=0, n_never=0, curve=())
-    from retrieval_eval.stats.time_to_event import time_to_event
+    from retrieval_eval.stats.kaplan_meier import time_to_event
 
     found = time_to_event(
         [time for time, _ in times],

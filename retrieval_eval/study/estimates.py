@@ -34,8 +34,8 @@ from retrieval_eval.study.trials import (
 from retrieval_eval.values import signed
 
 if TYPE_CHECKING:
-    from retrieval_eval.stats.intervals import Interval
     from retrieval_eval.stats.paired import PairedComparison
+    from retrieval_eval.stats.plain import Interval
 
 HEADLINES: Final[Mapping[Kind, Literal["mean_difference", "ratio", "restricted_mean"]]] = {
     "bounded": "mean_difference",

@@ -22,7 +22,7 @@ from retrieval_eval.values import REASONS, Value, as_number, counted, signed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.stats.intervals import Interval
+    from retrieval_eval.stats.plain import Interval
     from retrieval_eval.stats.pooling import Pooled as Summary
 
 Scale = Literal["difference", "ratio"]
@@ -109,7 +109,7 @@ class Pooled:
         return _frame(rows)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        from retrieval_eval.stats.intervals import Interval
+        from retrieval_eval.stats.plain import Interval
 
         for own, weight in zip(self.studies, self.summary.weights, strict=True):
             ends = own.ends
@@ -238,7 +238,7 @@ def pool(
         confidence=confidence,
     )
     if len(known) == 1 and (ends := known[0].ends_at(confidence)) is not None:
-        from retrieval_eval.stats.intervals import Interval
+        from retrieval_eval.stats.plain import Interval
 
         own = summary.interval
         summary = replace(

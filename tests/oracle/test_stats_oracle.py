@@ -8,16 +8,17 @@ from scipy import stats
 
 from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import spearman
-from retrieval_eval.stats.intervals import bootstrap_mean, standard_error, wilson
+from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
+from retrieval_eval.stats.kaplan_meier import kaplan_meier
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
 from retrieval_eval.stats.paired import compare_paired, rank_biserial
+from retrieval_eval.stats.plain import wilson
 from retrieval_eval.stats.power import (
     detectable_by_test_and_interval,
     smallest_detectable_difference,
 )
 from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.sign_flips import sign_flip_p
-from retrieval_eval.stats.time_to_event import kaplan_meier
 
 RNG = np.random.Generator(np.random.PCG64(5))
 

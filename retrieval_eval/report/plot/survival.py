@@ -20,7 +20,7 @@ from retrieval_eval.report.registered import (
     need_rows,
     numbers,
 )
-from retrieval_eval.stats.time_to_event import kaplan_meier
+from retrieval_eval.stats.kaplan_meier import kaplan_meier
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from retrieval_eval.search.claims.coverage import Blocks
 from retrieval_eval.search.claims.judge import Judge, ask_all
 from retrieval_eval.search.claims.verdicts import verdict_of
 from retrieval_eval.stats.agreement import cohen_kappa
-from retrieval_eval.stats.intervals import Interval, wilson
+from retrieval_eval.stats.plain import Interval, wilson
 from retrieval_eval.values import DEFAULT_SEED, Value, ratio
 
 _MOST_FAULTS: Final = 100

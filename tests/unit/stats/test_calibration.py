@@ -1,7 +1,8 @@
 import pytest
 
 from retrieval_eval.stats.calibration import cell, reliability
-from retrieval_eval.stats.intervals import bootstrap_mean, wilson
+from retrieval_eval.stats.intervals import bootstrap_mean
+from retrieval_eval.stats.plain import wilson
 
 SEED = 7
 

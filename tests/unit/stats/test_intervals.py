@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from retrieval_eval.stats.clusters import group
-from retrieval_eval.stats.intervals import bootstrap_mean, standard_error, wilson
+from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
+from retrieval_eval.stats.plain import wilson
 
 
 def test_wilson_published_example():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 
 import pytest
 from msgspec import structs
@@ -44,3 +47,27 @@ def test_what_is_known_without_computing_is_what_computing_gives(places, rewards
         structs.asdict(r) for r in computed.records
     ]
     assert len(found.records) % len(FAMILY) == 0
+
+
+def test_a_run_of_two_trials_is_analysed_without_loading_numpy():
+    places = [("s", "t"), ("s", "u")]
+    dice = random.Random(1)
+    documents = []
+    for suite, task in places:
+        identity = {"run_id": "r", "benchmark": suite, "task_name": task, "config_name": "a"}
+        documents.append(metrics_document(identity | {"trial_name": "n"}, dice.random(), dice))
+    code = (
+        "import json, sys\n"
+        "from retrieval_eval.study import impact_analysis\n"
+        "found = impact_analysis(json.load(sys.stdin), seed=1)\n"
+        "assert found.tiers and found.calibration and found.time_to_first_relevant\n"
+        "print(sorted({'numpy', 'scipy', 'pandas'} & set(sys.modules)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(documents),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.strip() == "[]"

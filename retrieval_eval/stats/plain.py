@@ -1,0 +1,124 @@
+"""Intervals that plain Python computes: a run of one or two trials needs no other.
+
+The shape of every interval is here too, and what is read without loading numpy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final
+
+from retrieval_eval.values import Value
+
+MIN_VALUES: Final = 3
+"""Below this many units no interval is given."""
+BOOTSTRAP_T: Final = "bootstrap_t"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided confidence interval and how it was made.
+
+    Both ends are missing together, but for the median of censored times, whose upper end may
+    lie beyond what was watched.
+    """
+
+    low: Value
+    high: Value
+    confidence: float
+    method: str
+
+    @classmethod
+    def of(cls, low: float, high: float, n: int, confidence: float, method: str) -> Interval:
+        """Return an interval resting on ``n`` independent units."""
+        return cls(Value.of(low, n), Value.of(high, n), confidence, method)
+
+    @classmethod
+    def missing(cls, reason: str, n: int, confidence: float, method: str) -> Interval:
+        """Return an interval that is not computable for ``reason``."""
+        end = Value.missing(reason, n)
+        return cls(end, end, confidence, method)
+
+
+def normal_quantile(share: float) -> float:
+    """Return the number below which a standard normal variable lies with this probability.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.975), 6)
+    1.959964
+    """
+    return _NORMAL.inv_cdf(share)
+
+
+_NORMAL: Final = NormalDist()
+
+
+def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:
+    """Return the Wilson score interval of a proportion (Wilson 1927, without correction).
+
+    Not computable when ``n`` is 0 (``too_few_values``).
+
+    Raises
+    ------
+    ValueError
+        Unless ``0 <= successes <= n``.
+
+    Examples
+    --------
+    >>> ends = wilson(0, 10)
+    >>> ends.low.value, round(ends.high.value, 4)
+    (0.0, 0.2775)
+    """
+    if not 0 <= successes <= n:
+        raise ValueError("successes must lie between 0 and n")
+    if n == 0:
+        return Interval.missing("too_few_values", 0, confidence, "wilson")
+    z = normal_quantile((1 + confidence) / 2)
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    # At the borders the formula is exactly 0 or 1, but for rounding.
+    low = 0.0 if successes == 0 else centre - half
+    high = 1.0 if successes == n else centre + half
+    return Interval.of(low, high, n, confidence, "wilson")
+
+
+def clopper_pearson(successes: float, n: float, *, confidence: float = 0.95) -> Interval:
+    """Return the exact interval of a proportion (Clopper & Pearson 1934).
+
+    It holds its level for every share and every ``n``. Both counts may be fractions, as effective
+    sample sizes are. Not computable when ``n`` is 0 (``too_few_values``).
+
+    Raises
+    ------
+    ValueError
+        Unless ``0 <= successes <= n``.
+
+    Examples
+    --------
+    >>> ends = clopper_pearson(0, 10)
+    >>> ends.low.value, round(ends.high.value, 4)
+    (0.0, 0.3085)
+    """
+    if not 0 <= successes <= n:
+        raise ValueError("successes must lie between 0 and n")
+    if n == 0:
+        return Interval.missing("too_few_values", 0, confidence, "clopper_pearson")
+    tail, failures = (1 - confidence) / 2, n - successes
+    low = 0.0 if successes == 0 else _beta_quantile(successes, failures + 1, tail)
+    high = 1.0 if failures == 0 else _beta_quantile(successes + 1, failures, 1 - tail)
+    return Interval.of(low, high, math.ceil(n), confidence, "clopper_pearson")
+
+
+def _beta_quantile(a: float, b: float, share: float) -> float:
+    """Return the quantile of a beta distribution; scipy is loaded where it has no closed form."""
+    if b == 1:
+        return float(share ** (1 / a))
+    if a == 1:
+        return -math.expm1(math.log1p(-share) / b)
+    from scipy.special import betaincinv
+
+    return float(betaincinv(a, b, share))
