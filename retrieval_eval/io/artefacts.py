@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -96,19 +97,54 @@ def _members(
 ) -> bytes | bytearray:
     """Return some members of a document without its braces; long lists row by row."""
     if not rows or rows.keys().isdisjoint(part):
-        return json_bytes(part)[1:-2]
+        return canonical(part)[1:-1]
     text = bytearray()
     for name, value in part.items():
         text += b", " if text else b""
-        text += json_bytes(name)[:-1] + b": "
+        text += canonical(name) + b": "
         if name not in rows:
-            text += json_bytes(value)[:-1]
+            text += canonical(value)
             continue
         text += b"["
         for place, row in enumerate(rows[name]):
-            text += (b", " if place else b"") + json_bytes(msgspec.to_builtins(row))[:-1]
+            text += (b", " if place else b"") + canonical(msgspec.to_builtins(row))
         text += b"]"
     return text
+
+
+_PACK: Final = msgspec.msgpack.Encoder()
+_ENCODE: Final = msgspec.json.Encoder()
+_UNUSUAL: Final = re.compile(
+    rb"\xcb(?!\x00{8}|[\x3f\xbf][\x1b-\xff]|[\x40-\x42\xc0-\xc2]|[\x43\xc3][\x00-\x40])", re.DOTALL
+)
+"""A packed float that is not 0 nor between 1e-4 and 1e16, or other bytes that look like one."""
+_NOT_FINITE: Final = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+_EXPONENT: Final = re.compile(rb"e[-+]?\d{1,3}(?![^,\]}])")
+
+
+def canonical(value: Any) -> bytes:
+    """Return what :func:`json_bytes` does, without the line end, faster for plain objects.
+
+    The fast encoder writes large and small floats in another way, and ``null`` for what is not
+    finite; a document that may hold such a number is left to the standard library.
+
+    Examples
+    --------
+    >>> canonical({"a": [0.1, "ü"]}).decode(), canonical([1e-7, 1e16])
+    ('{"a": [0.1, "ü"]}', b'[1e-07, 1e+16]')
+    """
+    try:
+        packed, text = _PACK.encode(value), _ENCODE.encode(value)
+        is_unlike = _UNUSUAL.search(packed) is not None and (
+            b"0.0000" in text
+            or _EXPONENT.search(text) is not None
+            or _NOT_FINITE.search(packed) is not None
+        )
+        if not is_unlike:
+            return msgspec.json.format(text, indent=0)
+    except (msgspec.MsgspecError, OverflowError, ValueError, TypeError, RecursionError):
+        pass
+    return json_bytes(value)[:-1]
 
 
 def _pieces(*members: bytes | bytearray) -> Iterator[bytes | bytearray]:

@@ -53,7 +53,7 @@ from retrieval_eval.pipeline.tables import (
     trials_in,
     write_documents,
 )
-from retrieval_eval.pipeline.trial import Job, evaluate_trial, give_up
+from retrieval_eval.pipeline.trial import Job, Tasks, evaluate_trial, give_up
 from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.study import impact_analysis
@@ -163,8 +163,9 @@ def evaluate_batch(batch: Batch) -> Receipt:
     is_fresh = not shard.place.exists()
     if is_fresh:
         with _local_copy(batch) as (jobs, excluded):
+            tasks = Tasks()
             results = [
-                give_up(job, batch.gives_up) if batch.gives_up else evaluate_trial(job)
+                give_up(job, batch.gives_up) if batch.gives_up else evaluate_trial(job, tasks)
                 for job in jobs
             ]
         notes = [note for result in results for note in result.notes]

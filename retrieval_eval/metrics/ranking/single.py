@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, TypeVar
 
 from retrieval_eval.errors import BadInputError
@@ -96,9 +97,20 @@ def rank_metrics(
     distinct = dict.fromkeys(ranked)
     if max(grades.values(), default=0) > MAX_GRADE:
         raise BadInputError(f"grades go up to {MAX_GRADE}")
-    found = tuple((rank, grades[doc]) for rank, doc in enumerate(distinct, 1) if doc in grades)
+    wanted = grades.keys() & distinct.keys()
+    found = (
+        tuple([(rank, grades[doc]) for rank, doc in enumerate(distinct, 1) if doc in wanted])
+        if wanted
+        else ()
+    )
     judged = Judged(len(distinct), found, tuple(sorted(grades.values())))
-    return {str(measure): _value(measure, judged) for measure in as_measures(measures)}
+    named = _named(measures if isinstance(measures, str) else tuple(measures))
+    return {name: _value(measure, judged) for name, measure in named}
+
+
+@lru_cache(maxsize=64)
+def _named(measures: str | tuple[str | Measure, ...]) -> tuple[tuple[str, Measure], ...]:
+    return tuple((str(measure), measure) for measure in as_measures(measures))
 
 
 def defined(measure: Measure, judged: Judged) -> float:

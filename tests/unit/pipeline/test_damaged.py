@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from retrieval_eval.cli.main import run
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.artefacts import DIGEST, is_whole, read_artefact, sealed, write_artefact
+from retrieval_eval.io.artefacts import (
+    DIGEST,
+    canonical,
+    is_whole,
+    read_artefact,
+    sealed,
+    write_artefact,
+)
+from retrieval_eval.io.files import json_bytes
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report.run import Run
 from retrieval_eval.schema import faults, kind_of
@@ -238,3 +246,25 @@ def test_any_document_that_is_written_is_whole(tmp_path_factory, document):
         assert found.problem is None
         assert is_whole(found.value) is True
     assert is_whole({**sealed(document), "one more": 1}) is False
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats()
+        | st.sampled_from([1e-4, 9e-5, 1e16, -0.0, 203, "Ë" * 203, "1e5,", 2**64])
+        | st.text(st.characters(exclude_categories=[]), max_size=20),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner),
+        max_leaves=10,
+    )
+)
+def test_both_encoders_write_a_value_in_the_same_bytes(value):
+    try:
+        expected = json_bytes(value)[:-1]
+    except ValueError:
+        with pytest.raises(ValueError, match="JSON compliant"):
+            canonical(value)
+    else:
+        assert canonical(value) == expected
