@@ -139,7 +139,7 @@ def _collection(secret: Secrets) -> None:
     _write(Path("gold.jsonl"), rows)
     _write(Path("corpus.jsonl"), texts)
     _write(Path("queue.jsonl"), items)
-    Path("mine.py").write_text(MODULE.format(*secret.many("endpoint", "password in an error")))
+    Path("hidden.py").write_text(MODULE.format(*secret.many("endpoint", "password in an error")))
     why = WHY.format(*secret.many("reason of a justification", "its author", "its approver"))
     Path("why.toml").write_text(why)
 
@@ -198,7 +198,12 @@ def test_private_reports_of_searches_hold_no_secret(home, capsys, monkeypatch):
     files = ["--gold", "gold.jsonl", "--corpus-file", "corpus.jsonl"]
     for name, more in (("a", []), ("b", ["--baseline", "a.json"])):
         monkeypatch.setenv("ORDER", name)
-        asked = ["--retriever", "mine:make", "--option", f"api_key={home(f'option of run {name}')}"]
+        asked = [
+            "--retriever",
+            "hidden:make",
+            "--option",
+            f"api_key={home(f'option of run {name}')}",
+        ]
         out = ["--out", name, "--label", name]
         assert run(["search", "run", *asked, *files, *out, *more]) == 2, capsys.readouterr().err
         next(Path(name).glob("eval-report-*.json")).rename(f"{name}.json")

@@ -348,8 +348,7 @@ def test_a_failed_rendering_leaves_no_former_page_beside_new_tables(stand_in, pu
     with pytest.raises(RenderError, match="no such format"):
         make(renderer="quarto", pdf=True)
     left = {path.name for path in folder.iterdir()}
-    about = {"params.yml", "versions.csv", "figures"}
-    assert left == {"run_report.ipynb", "trials.csv", "notes.txt"} | about
+    assert left == {"run_report.ipynb", "trials.csv", "notes.txt", "figures"}
 
 
 def test_a_page_alone_leaves_no_former_pdf_beside_it(published):
