@@ -124,6 +124,22 @@ def spearman(
     return found
 
 
+def rank_correlation(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float | None:
+    """Return Spearman's r alone; None below three points or where a side is constant.
+
+    Examples
+    --------
+    >>> round(rank_correlation([1, 2, 3, 4], [1, 2, 4, 3]), 6)
+    0.8
+    """
+    left, right = as_floats(x), as_floats(y)
+    if len(left) != len(right):
+        raise ValueError("both rows need one number for each unit")
+    if len(left) < MIN_POINTS or is_constant(left) or is_constant(right):
+        return None
+    return _pearson(average_ranks(left), average_ranks(right))
+
+
 def spearman_of(
     columns: Mapping[str, Sequence[float] | Floats],
     pairs: Sequence[tuple[str, str]],

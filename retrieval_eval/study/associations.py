@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
@@ -257,15 +257,18 @@ def associations(
 
 
 def difference_associations(
-    pairs: Sequence[Pair], settings: Settings
+    pairs: Sequence[Pair],
+    values_of: Callable[[str], Sequence[tuple[float | None, float | None]]],
+    settings: Settings,
 ) -> tuple[DifferenceAssociation, ...]:
-    """Return whether a larger change of retrieval goes with a larger change of an outcome."""
+    """Return whether a larger change of retrieval goes with a larger change of an outcome.
+
+    ``values_of`` gives a column's numbers of both sides, in the order of the pairs.
+    """
+    columns = {m.name: values_of(settings.column(m)) for m in _both_sides(FAMILY)}
     units = []
-    for pair in pairs:
-        values = {
-            metric.name: _difference(*pair.values(settings.column(metric)))
-            for metric in _both_sides(FAMILY)
-        }
+    for place, pair in enumerate(pairs):
+        values = {name: _difference(*column[place]) for name, column in columns.items()}
         task = f"{pair.benchmark}/{pair.task_name}"
         trials = (*pair.baseline, *pair.comparison)
         units.append(Unit(task, "", pair.benchmark, values, trials))

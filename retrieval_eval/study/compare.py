@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
@@ -60,7 +60,6 @@ from retrieval_eval.study.frames import (
 )
 from retrieval_eval.study.gate import by_task, let_through, screen
 from retrieval_eval.study.pairs import (
-    Pair,
     excluded_tasks,
     ledger,
     match,
@@ -760,10 +759,10 @@ def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
             view: {**found, "verdict": concluded[PRIMARY, view]} for view, found in views.items()
         },
         flips=_flips(views, concluded) if is_computable else (),
-        discrimination=discrimination(pairs, draft.metrics, settings),
-        difference_associations=difference_associations(pairs, settings),
-        slices=slices(pairs, settings),
-        pairs=tuple(_pair_row(pair, draft.metrics, settings) for pair in pairs),
+        discrimination=discrimination(measure, draft.metrics),
+        difference_associations=difference_associations(pairs, measure.values, settings),
+        slices=slices(measure),
+        pairs=tuple(_pair_rows(measure, draft.metrics)),
         design=study.design,
     )
     names = (record.baseline_config, record.comparison_config)
@@ -838,19 +837,23 @@ def _flip(
     return "sign" if math.prod(means) < 0 else None
 
 
-def _pair_row(pair: Pair, metrics: Sequence[Metric], settings: Settings) -> MatchedPair:
-    sides = {metric.name: pair.values(settings.column(metric)) for metric in metrics}
-    return MatchedPair(
-        benchmark=pair.benchmark,
-        task_name=pair.task_name,
-        n_trials_baseline=len(pair.baseline),
-        n_trials_comparison=len(pair.comparison),
-        metrics={
-            name: PairValues(
-                baseline=before,
-                comparison=after,
-                difference=None if before is None or after is None else after - before,
-            )
-            for name, (before, after) in sides.items()
-        },
-    )
+def _pair_rows(measure: Measure, metrics: Sequence[Metric]) -> Iterator[MatchedPair]:
+    columns = [measure.values(measure.settings.column(metric)) for metric in metrics]
+    names = [metric.name for metric in metrics]
+    for place, pair in enumerate(measure.pairs):
+        yield MatchedPair(
+            benchmark=pair.benchmark,
+            task_name=pair.task_name,
+            n_trials_baseline=len(pair.baseline),
+            n_trials_comparison=len(pair.comparison),
+            metrics={
+                name: PairValues(
+                    baseline=before,
+                    comparison=after,
+                    difference=None if before is None or after is None else after - before,
+                )
+                for name, (before, after) in zip(
+                    names, (column[place] for column in columns), strict=True
+                )
+            },
+        )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import structs
@@ -55,21 +56,61 @@ Row = tuple[Pair, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Estimates metrics over the pairs; called once for every metric and view."""
+    """Estimates metrics over the pairs; what several of them read is made once."""
 
     pairs: Sequence[Pair]
     planned: Sequence[Planned]
     settings: Settings
+    _columns: dict[str, list[tuple[float | None, float | None]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _clusters: dict[tuple[int, ...], tuple[tuple[Pair, ...], Clusters]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _estimates: dict[tuple[str, bytes], PairedEstimate] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __call__(self, metric: Metric, view: str | None = None) -> PairedEstimate:
-        """Return the estimate of a metric, under a view of what counts as retrieved."""
+        """Return the estimate of a metric, under a view of what counts as retrieved.
+
+        Views under which every trial has the same number share an estimate.
+        """
         column = self.settings.column(metric, view)
-        sides = [(pair, *pair.values(column)) for pair in self.pairs]
+        key = metric.name, self._numbers(column)
+        if key not in self._estimates:
+            self._estimates[key] = self._estimate(metric, column)
+        return self._estimates[key]
+
+    def _numbers(self, column: str) -> bytes:
+        """Return a number of every trial as bytes; NaN where it is not known."""
+        sides = (side.trials for task in self.planned for side in (task.baseline, task.comparison))
+        paired = (side for pair in self.pairs for side in (pair.baseline, pair.comparison))
+        numbers = (t.numbers.get(column, math.nan) for own in (*sides, *paired) for t in own)
+        return array("d", numbers).tobytes()
+
+    def values(self, column: str) -> list[tuple[float | None, float | None]]:
+        """Return a number of both sides of every pair, repeats averaged."""
+        if column not in self._columns:
+            self._columns[column] = [pair.values(column) for pair in self.pairs]
+        return self._columns[column]
+
+    def clusters(self, pairs: Sequence[Pair]) -> Clusters:
+        """Return the clusters of some of the pairs."""
+        key = tuple(map(id, pairs))
+        if key not in self._clusters:
+            # With the pairs, which must live as long as the key that has their ids.
+            found = clusters_of(pairs, self.settings.stated.cluster)
+            self._clusters[key] = tuple(pairs), found
+        return self._clusters[key][1]
+
+    def _estimate(self, metric: Metric, column: str) -> PairedEstimate:
+        sides = [(p, a, b) for p, (a, b) in zip(self.pairs, self.values(column), strict=True)]
         rows = [(pair, a, b) for pair, a, b in sides if a is not None and b is not None]
         is_pooled = metric.name != "reward" or are_poolable(_trials(p for p, _, _ in rows))
         rows = rows if is_pooled else []
         kind = self._kind(metric, rows)
-        clusters = clusters_of([pair for pair, _, _ in rows], self.settings.stated.cluster)
+        clusters = self.clusters([pair for pair, _, _ in rows])
         result = self._compared(metric, rows, clusters)
         is_by_means = _is_by_means(result)
         is_bounded = kind == "bounded" and result.mean_difference.computable
@@ -303,7 +344,7 @@ class Measure:
         from retrieval_eval.stats.time_to_event import compare_times
 
         times = observed_times(self.pairs, metric)
-        clusters = clusters_of([pair for pair, _, _ in times], self.settings.stated.cluster)
+        clusters = self.clusters([pair for pair, _, _ in times])
         found = compare_times(
             [before for _, before, _ in times],
             [after for _, _, after in times],
@@ -612,9 +653,7 @@ Status = Literal["discriminates", "constant", "saturated", "redundant", "not_com
 Values = Sequence[float | None]
 
 
-def discrimination(
-    pairs: Sequence[Pair], metrics: Sequence[Metric], settings: Settings
-) -> tuple[Discrimination, ...]:
+def discrimination(measure: Measure, metrics: Sequence[Metric]) -> tuple[Discrimination, ...]:
     """Return for each metric whether it discriminates, over both sides of all pairs.
 
     ``constant``: every value is the same. ``saturated``: nearly all values sit at an end of the
@@ -625,8 +664,8 @@ def discrimination(
     rows = []
     kept: dict[str, Values] = {}
     for metric in metrics:
-        is_known = metric.name != "reward" or are_poolable(_trials(pairs))
-        sides = (pair.values(settings.column(metric)) for pair in pairs if is_known)
+        is_known = metric.name != "reward" or are_poolable(_trials(measure.pairs))
+        sides = measure.values(measure.settings.column(metric)) if is_known else ()
         values = [value for side in sides for value in side]
         status, detail, other = _status(metric, values, kept)
         if status == "discriminates":
@@ -657,12 +696,12 @@ def _status(
 
 
 def _rank_correlation(xs: Values, ys: Values) -> float | None:
-    from retrieval_eval.stats.correlation import spearman
+    from retrieval_eval.stats.correlation import rank_correlation
 
     known = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
     if len(known) < MIN_VALUES:
         return None
-    return spearman([x for x, _ in known], [y for _, y in known], seed=0, n_resamples=1).r.value
+    return rank_correlation([x for x, _ in known], [y for _, y in known])
 
 
 # The paired difference within slices of the tasks
@@ -670,47 +709,62 @@ def _rank_correlation(xs: Values, ys: Values) -> float | None:
 SLICED: Final = "file_recall"
 
 
-def slices(pairs: Sequence[Pair], settings: Settings) -> tuple[PairSlice, ...]:
+def slices(measure: Measure) -> tuple[PairSlice, ...]:
     """Return the paired difference in file recall by every dimension and level, with its n.
 
     A cell with too few tasks is marked as not interpretable. Its tasks count as independent of
     each other: a slice seldom holds the six clusters that an interval over clusters needs.
     """
     from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
-    from retrieval_eval.stats.paired import compare_paired
 
-    column = settings.column(BY_NAME[SLICED])
+    column = measure.settings.column(BY_NAME[SLICED])
+    known = [
+        (pair, before, after)
+        for pair, (before, after) in zip(measure.pairs, measure.values(column), strict=True)
+        if before is not None and after is not None
+    ]
+    # Where a dimension has one level, its cell is that of all others which have one.
+    made: dict[tuple[tuple[float, float], ...], dict[str, float | None]] = {}
     rows = []
     for dimension, level_of in DIMENSIONS.items():
         cells: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        for pair in pairs:
-            before, after = pair.values(column)
-            if before is not None and after is not None:
-                cells[level_of(pair)].append((before, after))
+        for pair, before, after in known:
+            cells[level_of(pair)].append((before, after))
         for level in sorted(cells, key=lambda name: (_ORDER.get(name, 99), name)):
-            cell = cells[level]
-            found = compare_paired(
-                [a for a, _ in cell],
-                [b for _, b in cell],
-                seed=settings.seed,
-                n_resamples=settings.n_resamples,
-                confidence=settings.confidence,
-            )
-            low, high = _within(found.interval, 1.0)
+            cell = tuple(cells[level])
+            if cell not in made:
+                made[cell] = _cell(cell, measure.settings)
             rows.append(
                 PairSlice(
                     dimension=dimension,
                     level=level,
-                    n_pairs=found.n,
-                    interpretable=found.n >= MIN_INTERPRETABLE,
-                    mean_baseline=found.mean_baseline.value,
-                    mean_comparison=found.mean_comparison.value,
-                    mean_difference=found.mean_difference.value,
-                    ci_low=low,
-                    ci_high=high,
+                    n_pairs=len(cell),
+                    interpretable=len(cell) >= MIN_INTERPRETABLE,
+                    **made[cell],
                 )
             )
     return tuple(rows)
+
+
+def _cell(sides: Sequence[tuple[float, float]], settings: Settings) -> dict[str, float | None]:
+    """Return the means of both sides and of the difference, with its interval."""
+    from retrieval_eval.stats.intervals import bootstrap_mean
+    from retrieval_eval.stats.paired import MIN_PAIRS
+
+    names = ("mean_baseline", "mean_comparison", "mean_difference", "ci_low", "ci_high")
+    n = len(sides)
+    if n < MIN_PAIRS:
+        return dict.fromkeys(names)
+    differences = [b - a for a, b in sides]
+    interval = bootstrap_mean(
+        differences,
+        seed=settings.seed,
+        n_resamples=settings.n_resamples,
+        confidence=settings.confidence,
+    )
+    rows = ([a for a, _ in sides], [b for _, b in sides], differences)
+    means = (math.fsum(row) / n for row in rows)
+    return dict(zip(names, (*means, *_within(interval, 1.0)), strict=True))
 
 
 def _suite(pair: Pair) -> str:

@@ -57,7 +57,10 @@ class Planned:
 
 def repositories_of(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Return the repositories of a task, by name, as the first of its trials that has any does."""
-    return next(filter(None, (trial.repositories for trial in trials)), ())
+    for trial in trials:
+        if trial.repositories:
+            return trial.repositories
+    return ()
 
 
 def match(valid: Valid) -> tuple[Pair, ...]:
@@ -68,7 +71,7 @@ def match(valid: Valid) -> tuple[Pair, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The variable tasks are clustered by, the number of clusters, and the label of each task.
+    """The variable tasks are clustered by, the number of clusters, and the cluster of each task.
 
     Without ``labels`` tasks are independent: either they share nothing (``by`` is None), or all are
     of one cluster, and the result is about that cluster only.
@@ -93,8 +96,9 @@ def clusters_of(
     for by in ("repository", "suite") if stated is None else (stated,):
         if by == "task":
             break
-        labels = labels_by(by, tasks)
-        n = len(set(labels))
+        numbers: dict[Hashable, int] = {}
+        labels = [numbers.setdefault(label, len(numbers)) for label in labels_by(by, tasks)]
+        n = len(numbers)
         if stated is None and n == 1 and by == "suite" and all(task.repositories for task in tasks):
             # Their repositories already show that these tasks are independent.
             break
@@ -112,18 +116,19 @@ def labels_by(by: str, tasks: Sequence[Pair] | Sequence[Planned]) -> list[Hashab
     """
     if by == "suite":
         return [task.benchmark for task in tasks]
-    stated = Counter(name for task in tasks for name in set(task.repositories))
-    n_stating = sum(bool(task.repositories) for task in tasks)
+    each = [task.repositories for task in tasks]
+    stated = Counter(name for names in each for name in set(names))
+    n_stating = sum(map(bool, each))
 
     def commonest(names: Sequence[str]) -> str:
+        if len(names) == 1:
+            return names[0]
         own = [name for name in names if stated[name] < n_stating] or names
         return min(own, key=lambda name: (-stated[name], name))
 
     return [
-        commonest(task.repositories)
-        if task.repositories
-        else (task.benchmark, task.task_name, None)
-        for task in tasks
+        commonest(names) if names else (tasks[place].benchmark, tasks[place].task_name, None)
+        for place, names in enumerate(each)
     ]
 
 

@@ -329,8 +329,10 @@ def order_of(trial: Trial) -> tuple[str, ...]:
     return (*names, trial.trial_name)
 
 
-def average(trials: Iterable[Trial], column: str) -> float | None:
+def average(trials: Sequence[Trial], column: str) -> float | None:
     """Return the mean of a number over the trials that have it, rounded once."""
+    if len(trials) == 1:  # nearly always
+        return trials[0].numbers.get(column)
     known = known_values(trials, column)
     if len(known) < 2:
         return known[0] if known else None

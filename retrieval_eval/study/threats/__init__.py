@@ -30,7 +30,7 @@ from retrieval_eval.study.arms import Arm
 from retrieval_eval.study.estimates import Measure, observed_times
 from retrieval_eval.study.gate import Valid
 from retrieval_eval.study.headline import Headline, headline_estimate
-from retrieval_eval.study.pairs import Pair, Planned, clusters_of
+from retrieval_eval.study.pairs import Pair, Planned
 from retrieval_eval.study.settings import Settings
 from retrieval_eval.study.trials import SCALES_DIFFER, Trial, average, known_values
 from retrieval_eval.study.verdict import Conclusion, apparent
@@ -203,7 +203,7 @@ class Study:
         if self.block.reason == SCALES_DIFFER or any(abs(v) > LARGEST for _, v in known):
             known = []
         pairs = tuple(pair for pair, _ in known)
-        labels = clusters_of(pairs, self.settings.stated.cluster).labels
+        labels = self.measure.clusters(pairs).labels
         return Sample(
             pairs,
             tuple(value for _, value in known),
