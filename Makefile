@@ -153,7 +153,7 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
 	@$(BIN)/python $(LOCKED) requirements-dev.lock
 	@touch $@
 
-$(BENCH)/installed.lock: requirements-bench.lock pyproject.toml
+$(BENCH)/installed.lock: requirements-bench.lock
 	@echo "installing into $(BENCH): the locked packages to compare with, then this one"
 	@python="$$(.ci/find-python)"; "$$python" -m venv --clear $(BENCH)
 	@$(BENCH)/bin/python $(LOCKED) requirements-bench.lock

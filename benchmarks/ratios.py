@@ -134,8 +134,12 @@ def times(ratio: float, unit: str, sign: str = "") -> str:
     """Return a ratio in words: 5.1 × faster, 3.0 × slower."""
     more, less = UNITS[unit]
     if ratio >= 1:
-        return f"{sign and '≥ '}{ratio:.3g} × {more}"
-    return f"{sign and '≤ '}{1 / ratio:.3g} × {less}"
+        return f"{sign and '≥ '}{digits(ratio)} × {more}"
+    return f"{sign and '≤ '}{digits(1 / ratio)} × {less}"
+
+
+def digits(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -160,7 +164,7 @@ def cells(row: Row) -> tuple[str, ...]:
 def amount(value: float, unit: str) -> str:
     if unit == "s" and value < 1:
         return f"{1e3 * value:.3g} ms"
-    return f"{value:,.3g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
+    return f"{digits(value)} {unit}"
 
 
 def page(found: Measured) -> Iterator[str]:
