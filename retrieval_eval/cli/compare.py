@@ -203,6 +203,8 @@ def compare(
     else:
         for comparison in impact.comparisons:
             _print(comparison)
+        if impact.pairs_left_out is not None:
+            echo(impact.pairs_left_out.sentence)
         if not impact.comparisons:
             echo("only one configuration: there is nothing to compare")
     if is_reported:

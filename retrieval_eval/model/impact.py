@@ -828,6 +828,15 @@ class LetThrough(Record, frozen=True, kw_only=True):
     ]
 
 
+class PairsLeftOut(Record, frozen=True, kw_only=True):
+    """How many pairs of configurations were compared, where not all were."""
+
+    n_compared: Annotated[int, about("Pairs that were compared")]
+    n_pairs: Annotated[int, about("Pairs that there are")]
+    most_configs: Annotated[int, about("Up to this many configurations every pair is compared")]
+    sentence: Annotated[str, about("The same in words, with how to compare another pair")]
+
+
 class ImpactAnalysis(Record, frozen=True, kw_only=True):
     """Impact analysis of a run.
 
@@ -838,7 +847,14 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
     generated_at: GeneratedAt
     run_ids: Annotated[tuple[str, ...], about("Runs analysed together")]
     association_only: Annotated[Literal[True], about("Always true: nothing here is causal")]
-    comparisons: Annotated[tuple[ComparisonDocument, ...], about("Every pair of configurations")]
+    comparisons: Annotated[
+        tuple[ComparisonDocument, ...],
+        about("Every pair of configurations, or those that were stated or chosen"),
+    ]
+    pairs_left_out: Annotated[
+        PairsLeftOut | None,
+        about("How many pairs were compared, where there are too many to compare all"),
+    ] = None
     let_through: Annotated[
         tuple[LetThrough, ...],
         about(

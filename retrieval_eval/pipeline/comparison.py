@@ -19,8 +19,7 @@ from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
 from retrieval_eval.pipeline.roots import default_runs_root
 from retrieval_eval.study import impact_analysis
-from retrieval_eval.study.arms import config_named, configs_stated
-from retrieval_eval.study.compare import pair_meant
+from retrieval_eval.study.arms import config_named, configs_stated, pair_meant
 from retrieval_eval.study.stated import Given, Stated, checked, stated_from
 from retrieval_eval.study.trials import trials_of
 

@@ -737,7 +737,13 @@ def _finish(
         folder / SUMMARY_FILE, of_summary, RunSummary, summarise, output
     )
     impact, damaged_impact = _made(folder / IMPACT_FILE, of_impact, ImpactAnalysis, analyse, output)
-    notes = [*(note for one in done for note in one.notes), damaged_summary, damaged_impact]
+    left_out = impact.pairs_left_out.sentence if impact.pairs_left_out else None
+    notes = [
+        *(note for one in done for note in one.notes),
+        damaged_summary,
+        damaged_impact,
+        left_out,
+    ]
     return RunEvaluation(
         run_id, folder, summary, impact, tuple(done), tuple(note for note in notes if note)
     )

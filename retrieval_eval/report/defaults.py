@@ -101,9 +101,11 @@ def _amount(value: Any) -> str:
 
 def _every_pair(frame: pd.DataFrame) -> str:
     metrics = {inside(BY_NAME[m].label) if m in BY_NAME else str(m) for m in frame["metric"]}
+    left_out = frame.attrs.get("left_out")
+    which = "Pairs of configurations" if left_out else "Every pair of configurations"
     return (
-        f"Every pair of configurations; differences in {', '.join(sorted(metrics))}, comparison "
-        "minus baseline"
+        f"{which}; differences in {', '.join(sorted(metrics))}, comparison minus baseline"
+        f"{f'. {left_out}' if left_out else ''}"
     )
 
 

@@ -918,7 +918,10 @@ def every_pair(found: pd.DataFrame) -> str:
         return "There is no pair of configurations"
     counts = Counter(VERDICTS[verdict] for verdict in found["verdict"])
     parts = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    return f"{counted(len(found), 'pair of configurations', 'pairs of configurations')}: {parts}"
+    pairs = counted(len(found), "pair of configurations", "pairs of configurations")
+    if n_pairs := found.attrs.get("n_pairs"):
+        pairs = f"{len(found):,} of {n_pairs:,} pairs of configurations"
+    return f"{pairs}: {parts}"
 
 
 def views(found: pd.DataFrame) -> str:

@@ -12,7 +12,13 @@ import numpy as np
 from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.ranks import average_ranks
-from retrieval_eval.stats.resampling import Floats, as_floats, drawn_counts, mirrored_quantiles
+from retrieval_eval.stats.resampling import (
+    BATCH_CELLS,
+    Floats,
+    as_floats,
+    drawn_counts,
+    mirrored_quantiles,
+)
 from retrieval_eval.values import Value
 
 METHOD: Final = "percentile_or_fisher_z"
@@ -158,33 +164,49 @@ class _Left:
 
     def rests(self, columns: Mapping[str, Floats]) -> _Rests:
         """Return what is left of the ranks of every column."""
-        effects = self._effects()
+        effects, rank = self._effects()
         rests = {}
         for name, column in columns.items():
             ranks = average_ranks(column) if len(column) else column
             rest = self._within(ranks)
-            if effects is not None and len(rest):
-                rest = rest - effects @ (effects.T @ rest)
+            if effects is not None and self.given is not None and len(rest):
+                fitted = effects @ self.given.totals(rest)
+                rest = rest - self._within(fitted[self.given.codes])
             # What is rounding only is nothing: it would correlate with other rounding.
             size = float(np.abs(ranks).max(initial=1.0))
             rests[name] = np.where(np.abs(rest) > 1e-9 * size, rest, 0.0)
-        removed = 0 if effects is None else effects.shape[1]
-        return _Rests(rests, len(self.strata.codes) - self.strata.n_clusters - removed)
+        free = len(self.strata.codes) - self.strata.n_clusters
+        return _Rests(rests, free if effects is None else free - rank)
 
     def _within(self, values: Floats) -> Floats:
         means = self.strata.totals(values) / self.strata.sizes()
         rest: Floats = values - means[self.strata.codes]
         return rest
 
-    def _effects(self) -> Floats | None:
-        """Return an orthonormal basis of the labels' effects within strata."""
+    def _effects(self) -> tuple[Floats | None, int]:
+        """Return what turns the totals of labels into their effects within strata, and its rank.
+
+        It is the inverse of the products of the labels' columns, taken from the mean of each
+        stratum: as large as the labels, whatever the number of units.
+        """
         if self.given is None or not len(self.strata.codes):
-            return None
-        columns = np.eye(self.given.n_clusters)[self.given.codes]
-        inner = np.column_stack([self._within(column) for column in columns.T])
-        basis, sizes, _ = np.linalg.svd(inner, full_matrices=False)
-        kept: Floats = basis[:, sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
-        return kept
+            return None, 0
+        n_labels, sizes = self.given.n_clusters, self.strata.sizes()
+        products = np.diag(self.given.sizes())
+        order = np.argsort(self.strata.codes, kind="stable")
+        codes, labels = self.strata.codes[order], self.given.codes[order]
+        step = max(1, BATCH_CELLS // n_labels)
+        for start in range(0, self.strata.n_clusters, step):
+            end = min(start + step, self.strata.n_clusters)
+            first, last = np.searchsorted(codes, (start, end))
+            cells = (codes[first:last] - start) * n_labels + labels[first:last]
+            counts = np.bincount(cells, minlength=(end - start) * n_labels).astype(np.float64)
+            counts = counts.reshape(end - start, n_labels)
+            products -= (counts / sizes[start:end, np.newaxis]).T @ counts
+        values, vectors = np.linalg.eigh(products)
+        kept = values > 1e-10 * max(1.0, float(values.max(initial=0.0)))
+        inverse: Floats = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+        return inverse, int(kept.sum())
 
 
 def _of_rests(

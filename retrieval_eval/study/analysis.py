@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.schema import SCHEMA_VERSION, now
-from retrieval_eval.study.arms import config_pairs
+from retrieval_eval.study.arms import ConfigPair, PairsCompared, pairs_to_compare
 from retrieval_eval.study.associations import associations
 from retrieval_eval.study.compare import (
     FAMILY,
@@ -53,7 +53,9 @@ def impact_analysis(
         Seed of every resampling.
     pairs
         The (baseline, comparison) pairs of configurations to compare, stated in advance; by
-        default every pair, and then the p of each is adjusted over all of them.
+        default every pair (of many configurations those that
+        :func:`~retrieval_eval.study.arms.pairs_to_compare` chooses), and then the p of each is
+        adjusted over all of them.
     design
         What was meant, as for :func:`~retrieval_eval.compare`; by default inferred.
     mcp_configs
@@ -68,15 +70,23 @@ def impact_analysis(
     if ordered:
         stated = checked(stated, ordered).with_mcp(mcp_configs, configs)
     settings = Settings(seed, confidence=1 - stated.level, stated=stated)
-    chosen = pairs if pairs is not None else tuple(config_pairs(ordered))
-    valid, counts = let_through(ordered, chosen, stated)
+    chosen = (
+        pairs_to_compare(ordered, stated)
+        if pairs is None
+        else PairsCompared(tuple(pairs), len(pairs))
+    )
+    valid, counts = let_through(ordered, chosen.pairs, stated)
     associated = associations(valid, settings, among=ordered)
     return ImpactAnalysis(
         schema_version=SCHEMA_VERSION,
         generated_at=generated_at or now(),
         run_ids=tuple(sorted({trial.run_id for trial in ordered})),
         association_only=True,
-        comparisons=tuple(found.record for found in _comparisons(ordered, pairs, settings)),
+        comparisons=tuple(
+            found.record
+            for found in _comparisons(ordered, chosen.pairs, settings, is_stated=pairs is not None)
+        ),
+        pairs_left_out=chosen.left_out,
         let_through=counts,
         associations=associated.records,
         family=associated.family,
@@ -88,12 +98,15 @@ def impact_analysis(
 
 
 def _comparisons(
-    trials: Sequence[Trial], stated: Sequence[tuple[str, str]] | None, settings: Settings
+    trials: Sequence[Trial],
+    pairs: Sequence[ConfigPair],
+    settings: Settings,
+    *,
+    is_stated: bool,
 ) -> Iterator[Comparison]:
     (primary,) = metrics_named([settings.stated.headline or PRIMARY])
     metrics = family_with(primary, FAMILY)
-    pairs = config_pairs(trials) if stated is None else stated
-    if stated is not None or settings.stated.family == "stated_pair":
+    if is_stated or settings.stated.family == "stated_pair":
         for pair in pairs:
             yield comparison_of(trials, *pair, settings, metrics=metrics, primary=primary)
         return

@@ -12,6 +12,7 @@ from typing import Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
 from retrieval_eval.model.design import ArmDesign
+from retrieval_eval.model.impact import PairsLeftOut
 from retrieval_eval.study.stated import UNCLEAR, Stated, StatedArm
 from retrieval_eval.study.trials import MCP, Trial
 from retrieval_eval.values import counted
@@ -236,15 +237,94 @@ def arm(trials: Iterable[Trial], config: str) -> Arm:
     return Arm(config, tuple(trial for trial in trials if trial.config_name == config))
 
 
-def config_pairs(trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
+def config_pairs(trials: Iterable[Trial]) -> Iterator[ConfigPair]:
     """Yield every pair of configurations, the one nearer to a baseline first.
 
     Configurations of which most trials called no MCP server come first; among them, and among the
     others, those named a baseline, then by name.
     """
-    arms = [arm(trials, config) for config in {trial.config_name for trial in trials}]
+    yield from combinations([found.config for found in _arms_in_order(trials)], 2)
+
+
+def _arms_in_order(trials: Iterable[Trial]) -> list[Arm]:
+    own: dict[str, list[Trial]] = {}
+    for trial in trials:
+        own.setdefault(trial.config_name, []).append(trial)
+    arms = [Arm(config, tuple(found)) for config, found in own.items()]
     arms.sort(key=lambda a: (a.uses_mcp, not a.is_named_baseline, a.is_named_mcp, a.config))
-    yield from combinations([a.config for a in arms], 2)
+    return arms
+
+
+ConfigPair = tuple[str, str]
+"""Two configurations, the baseline first."""
+
+MOST_CONFIGS: Final = 20
+"""With more configurations not every pair is compared: 20 have 190 pairs, and 381 have 72,390."""
+
+
+def pairs_to_compare(trials: Sequence[Trial], stated: Stated | None = None) -> PairsCompared:
+    """Return the pairs of configurations to compare where none was named, and what is left out.
+
+    Up to :data:`MOST_CONFIGS` configurations these are all pairs. Of more, they are the pairs among
+    the configurations that a design states, and of every configuration that with the first one
+    before it (in the order of :func:`config_pairs`, a stated control before all) of which some
+    trial is of a task that both ran.
+    """
+    arms = _arms_in_order(trials)
+    if len(arms) <= MOST_CONFIGS:
+        pairs = tuple(combinations([found.config for found in arms], 2))
+        return PairsCompared(pairs=pairs, n_all=len(pairs))
+    given = (stated or Stated()).arms
+    roles = {
+        a.config: given[encodable(a.config)].role for a in arms if encodable(a.config) in given
+    }
+    arms.sort(key=lambda a: roles.get(a.config) != "control")
+    chosen: list[ConfigPair] = []
+    if len(roles) <= MOST_CONFIGS:
+        chosen += combinations([a.config for a in arms if a.config in roles], 2)
+        meant = pair_meant(stated or Stated(), list(roles))
+        if meant is not None:
+            chosen = [meant]
+    tasks = [{trial.task for trial in found.trials} for found in arms]
+    known = set(map(frozenset, chosen))
+    for place, found in enumerate(arms):
+        before = next((i for i in range(place) if not tasks[i].isdisjoint(tasks[place])), None)
+        if before is not None and frozenset((arms[before].config, found.config)) not in known:
+            chosen.append((arms[before].config, found.config))
+    return PairsCompared(pairs=tuple(chosen), n_all=len(arms) * (len(arms) - 1) // 2)
+
+
+def pair_meant(stated: Stated, configs: Iterable[str]) -> ConfigPair | None:
+    """Return the two configurations that a design is about, the baseline first."""
+    if stated.pair is None:
+        return None
+    by_name = {encodable(config): config for config in configs}
+    first, second = map(by_name.get, stated.pair)
+    return None if first is None or second is None else (first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class PairsCompared:
+    """Pairs of configurations that are compared, of ``n_all`` that there are."""
+
+    pairs: tuple[ConfigPair, ...]
+    n_all: int
+
+    @property
+    def left_out(self) -> PairsLeftOut | None:
+        """How many pairs are not compared, and how to ask for one; None where all are."""
+        n = len(self.pairs)
+        if n == self.n_all:
+            return None
+        sentence = (
+            f"{n:,} of {self.n_all:,} pairs of configurations are compared, because there are more "
+            f"than {MOST_CONFIGS} configurations: those that the design states, and each "
+            "configuration with the one nearest to a baseline that shares a task with it. To "
+            "compare two others, name them: retrieval-eval compare RUN:CONFIG RUN:CONFIG"
+        )
+        return PairsLeftOut(
+            n_compared=n, n_pairs=self.n_all, most_configs=MOST_CONFIGS, sentence=sentence
+        )
 
 
 def config_named(name: str, configs: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from msgspec import structs
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.impact import Association, AssociationFamily, DifferenceAssociation
 from retrieval_eval.stats import MIN_POINTS
-from retrieval_eval.study.arms import config_pairs, configs_stated
+from retrieval_eval.study.arms import configs_stated, pairs_to_compare
 from retrieval_eval.study.frames import frame_of, notebook_html
 from retrieval_eval.study.gate import let_through
 from retrieval_eval.study.pairs import Pair
@@ -204,7 +204,7 @@ def associate(
     stated = checked(stated, ordered).with_mcp(configs_stated(mcp_configs, configs), configs)
     coverage = 1 - stated.level if confidence is None else confidence
     settings = Settings(seed, n_resamples, coverage, stated)
-    chosen = tuple(config_pairs(ordered)) if pairs is None else pairs
+    chosen = pairs_to_compare(ordered, stated).pairs if pairs is None else pairs
     valid, _ = let_through(ordered, chosen, stated)
     return associations(valid, settings, among=ordered, family=family)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from msgspec import structs
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.escape import encodable, visible
+from retrieval_eval.escape import visible
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.design import Clustering, Design, Family
@@ -26,7 +26,14 @@ from retrieval_eval.model.impact import (
     PairValues,
     Threat,
 )
-from retrieval_eval.study.arms import arm, config_named, config_pairs, configs_stated
+from retrieval_eval.study.arms import (
+    arm,
+    config_named,
+    config_pairs,
+    configs_stated,
+    pair_meant,
+    pairs_to_compare,
+)
 from retrieval_eval.study.associations import association_label, difference_associations
 from retrieval_eval.study.design import design_of
 from retrieval_eval.study.each_config import (
@@ -67,7 +74,7 @@ from retrieval_eval.study.pairs import (
     with_failures,
 )
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
-from retrieval_eval.study.stated import HEADLINE, Given, Stated, checked, stated_from
+from retrieval_eval.study.stated import HEADLINE, Given, checked, stated_from
 from retrieval_eval.study.threats import (
     OverPairs,
     Study,
@@ -309,10 +316,12 @@ class Comparison:
     def every_pair(self) -> pd.DataFrame:
         """One row a pair of configurations among the trials: the estimate of the verdict's metric.
 
-        ``failed`` names the rules of the gate that withhold a verdict.
+        Of more than :data:`~retrieval_eval.study.arms.MOST_CONFIGS` configurations not every pair
+        is compared, and ``attrs["left_out"]`` is a sentence about that. ``failed`` names the rules
+        of the gate that withhold a verdict.
         """
-        pairs = tuple(config_pairs(self.trials))
-        drafts = [self._draft(*pair) for pair in pairs]
+        chosen = pairs_to_compare(self.trials, self.settings.stated)
+        drafts = [self._draft(*pair) for pair in chosen.pairs]
         over = over_pairs([p_of_lead(draft.study) for draft in drafts])
         compared = [
             finish(draft, family).record for draft, family in zip(drafts, over, strict=True)
@@ -327,7 +336,10 @@ class Comparison:
             for row in estimate_rows(record)
             if row["is_verdict_metric"]
         )
-        return frame_of("every_pair", rows)
+        frame = frame_of("every_pair", rows)
+        if chosen.left_out is not None:
+            frame.attrs |= {"n_pairs": chosen.n_all, "left_out": chosen.left_out.sentence}
+        return frame
 
     def _draft(self, baseline: str, comparison: str) -> Draft:
         metrics = metrics_named([m for m in self.record.metrics if m in BY_NAME])
@@ -370,8 +382,8 @@ class Comparison:
 
     @cached_property
     def _valid(self) -> tuple[tuple[Trial, ...], tuple[LetThrough, ...]]:
-        pairs = tuple(config_pairs(self.trials))
-        return let_through(self.trials, pairs, self.settings.stated)
+        chosen = pairs_to_compare(self.trials, self.settings.stated)
+        return let_through(self.trials, chosen.pairs, self.settings.stated)
 
     def _differences(self, name: str, rows: Iterable[Row]) -> pd.DataFrame:
         """Return a frame of differences that says where none may be read, for those who draw it."""
@@ -583,12 +595,16 @@ def chosen_pair(
     configs = sorted({trial.config_name for trial in trials})
     baseline = baseline and config_named(baseline, configs)
     comparison = comparison and config_named(comparison, configs)
-    pairs = list(config_pairs(trials))
     meant = pair_meant(settings.stated, configs)
     if meant is not None and baseline in ("", meant[0]) and comparison in ("", meant[1]):
         return meant
+    if baseline and comparison:
+        return baseline, comparison
     if baseline or comparison:
+        pairs = list(config_pairs(trials))
         pairs += [(b, a) for a, b in pairs]
+    else:
+        pairs = list(pairs_to_compare(trials, settings.stated).pairs)
     fitting = [p for p in pairs if baseline in ("", p[0]) and comparison in ("", p[1])]
     if len(fitting) < 2:
         return fitting[0] if fitting else None
@@ -598,15 +614,6 @@ def chosen_pair(
         return sum(None not in found.values(PRIMARY) for found in matched), len(matched)
 
     return max(fitting, key=n_shared)
-
-
-def pair_meant(stated: Stated, configs: Sequence[str]) -> tuple[str, str] | None:
-    """Return the two configurations that a design is about, the baseline first."""
-    if stated.pair is None:
-        return None
-    by_name = {encodable(config): config for config in configs}
-    first, second = map(by_name.get, stated.pair)
-    return None if first is None or second is None else (first, second)
 
 
 def comparison_of(
@@ -628,7 +635,7 @@ def comparison_of(
     if (settings.stated.family or ("stated_pair" if is_stated else "all_pairs")) == "stated_pair":
         return finish(draft)
     own = {(baseline, comparison), (comparison, baseline)}
-    others = [pair for pair in config_pairs(trials) if pair not in own]
+    others = [p for p in pairs_to_compare(trials, settings.stated).pairs if p not in own]
     if not others:
         return finish(draft)
     p_values = [p_of_lead(draft.study)]

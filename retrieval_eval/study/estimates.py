@@ -67,6 +67,7 @@ class Measure:
     _clusters: dict[tuple[int, ...], tuple[tuple[Pair, ...], Clusters]] = field(
         default_factory=dict, init=False, repr=False
     )
+    _trials: dict[int, Trial] = field(default_factory=dict, init=False, repr=False)
     _estimates: dict[tuple[str, bytes], PairedEstimate] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -84,10 +85,12 @@ class Measure:
 
     def _numbers(self, column: str) -> bytes:
         """Return a number of every trial as bytes; NaN where it is not known."""
-        sides = (side.trials for task in self.planned for side in (task.baseline, task.comparison))
-        paired = (side for pair in self.pairs for side in (pair.baseline, pair.comparison))
-        numbers = (t.numbers.get(column, math.nan) for own in (*sides, *paired) for t in own)
-        return array("d", numbers).tobytes()
+        if not self._trials:
+            sides = (s.trials for task in self.planned for s in (task.baseline, task.comparison))
+            self._trials.update((id(t), t) for own in sides for t in own)
+            self._trials.update((id(t), t) for t in _trials(self.pairs))
+        known = [trial.numbers.get(column, math.nan) for trial in self._trials.values()]
+        return array("d", known).tobytes()
 
     def values(self, column: str) -> list[tuple[float | None, float | None]]:
         """Return a number of both sides of every pair, repeats averaged."""

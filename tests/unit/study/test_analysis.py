@@ -6,8 +6,11 @@ import random
 
 import pytest
 
+from retrieval_eval.report import words
 from retrieval_eval.schema import faults
-from retrieval_eval.study.arms import config_pairs
+from retrieval_eval.study import compare as rev_compare
+from retrieval_eval.study.arms import MOST_CONFIGS, config_pairs, pairs_to_compare
+from retrieval_eval.study.stated import stated_from
 from retrieval_eval.study.trials import trials_of
 from tests.studies import comparison, document, impact_document, study
 
@@ -110,6 +113,49 @@ def test_every_pair_of_configs_is_compared_baseline_first():
         ("Baseline-x", "mcp"),
         ("zeta", "mcp"),
     ]
+
+
+def many_configs(n):
+    """Return trials of ``n`` configurations; every third has a task of its own only."""
+    return [
+        document("own" if i % 3 == 2 else "shared", f"c{i:02d}", 0.5, reward=1.0) for i in range(n)
+    ]
+
+
+def test_of_many_configurations_each_is_compared_with_the_first_that_shares_a_task():
+    trials = trials_of(many_configs(MOST_CONFIGS + 4))
+    few = pairs_to_compare([t for t in trials if int(t.config_name[1:]) < MOST_CONFIGS])
+    assert len(few.pairs) == few.n_all == 190
+    assert few.left_out is None
+    found = pairs_to_compare(trials)
+    assert found.n_all == 276
+    assert len(found.pairs) == 22  # all but the first of either task
+    assert {first for first, _ in found.pairs} == {"c00", "c02"}
+    assert found.left_out.n_compared == 22
+    assert found.left_out.sentence.startswith("22 of 276 pairs of configurations are compared")
+
+
+def test_of_many_configurations_stated_ones_are_compared_first():
+    trials = trials_of(many_configs(24))
+    meant = {"arms": {"c07": {"role": "treatment"}, "c10": {"role": "control"}}}
+    found = pairs_to_compare(trials, stated_from(meant))
+    assert found.pairs[0] == ("c10", "c07")
+    assert len(set(map(frozenset, found.pairs))) == len(found.pairs) == 22
+    assert {first for first, _ in found.pairs} == {"c10", "c02"}
+
+
+def test_a_document_of_many_configurations_says_what_it_leaves_out():
+    rows = many_configs(22)
+    found = impact_document(rows, seed=1)
+    assert len(found["comparisons"]) == found["pairs_left_out"]["n_compared"] == 20
+    assert found["pairs_left_out"]["n_pairs"] == 231
+    asked = impact_document(rows, seed=1, pairs=[("c00", "c21")])
+    assert len(asked["comparisons"]) == 1
+    assert "pairs_left_out" not in asked
+    assert rev_compare(rows, "c03", "c04").record.n_pairs == 1
+    table = rev_compare(rows).every_pair
+    assert table.attrs["left_out"] == found["pairs_left_out"]["sentence"]
+    assert words.every_pair(table).startswith("20 of 231 pairs of configurations: ")
 
 
 def test_a_sign_that_pooling_reverses_is_visible():
