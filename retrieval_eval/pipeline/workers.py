@@ -24,6 +24,9 @@ _START_METHOD: Final = "spawn"
 _CHUNK: Final = 32
 """Items a process takes at a time: an item costs milliseconds, a hand-over does too."""
 
+_PAYS: Final = 128
+"""Items that a process has to do before its start, most of a second of imports, has paid."""
+
 _MOST_STILLBORN: Final = 3
 
 _SECONDS_TO_LEAVE: Final = 5.0
@@ -31,7 +34,7 @@ _SECONDS_TO_LEAVE: Final = 5.0
 
 def worth_starting(n_items: int, jobs: int) -> int:
     """Return how many processes to use for so many items; below two, none is worth starting."""
-    return min(jobs, n_items // _CHUNK)
+    return min(jobs, n_items // _PAYS)
 
 
 def run_in_workers(

@@ -142,7 +142,8 @@ N_TRIALS = 96
 
 
 @pytest.fixture
-def tree(tmp_path):
+def tree(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "_PAYS", 32)
     write_task(tmp_path / "benchmarks", "task-one", ["src/a.py"])
     for number in range(N_TRIALS):
         write_trial(
