@@ -1,6 +1,7 @@
 """Kill each command that writes with SIGKILL, many times, and check what is left and what follows.
 
-    python benchmarks/unbreakable.py [--kills 50] [--disks] [--only "search run"] [--out table.md]
+    python benchmarks/unbreakable.py [--kills 50] [--steps 50] [--disks | --trees]
+        [--only "search run"] [--out table.md]
 
 Every kill begins with a fresh copy of a folder in which the command has already run with other
 settings, or not at all, in turn. There are two kinds of moments:
@@ -338,11 +339,18 @@ _MOMENT = re.compile(rb"20\d\d-?\d\d-?\d\d[T ]\d\d:?\d\d(?::?\d\d)?(?:\.\d+)?(?:
 _NUMBERS = re.compile(
     rb'"(?:seconds|duration|start_time|end_time|body_sha256)": ?[^,}\n]+|[0-9.]+ m?s\b'
 )
+_DRAWN = re.compile(rb'"id": "[0-9a-f]{8}"|retrieval-eval-[a-z0-9_]{8}\.private')
+"""The name of a notebook's cell of parameters, and of a private folder."""
+
+_BREAK = "\N{ZERO WIDTH SPACE}".encode()
+"""Where a page may break a long word, also in a moment."""
 
 
 def timeless(data: bytes) -> bytes:
-    """Return a file without what the clock decides."""
-    return _NUMBERS.sub(b"-", _MOMENT.sub(b"-", data))
+    """Return a file without what the clock decides, and without names that are drawn."""
+    for pattern in (_MOMENT, _NUMBERS, _DRAWN):
+        data = pattern.sub(b"-", data.replace(_BREAK, b""))
+    return data
 
 
 def timeless_files(files: dict[str, bytes], names: Sequence[str]) -> dict[str, str]:
@@ -423,8 +431,10 @@ def ended(session: int) -> bool:
 # --- kills ---
 
 
-def measure(bench: Bench, name: str, n_kills: int, dice: random.Random) -> Kept:
-    """Kill a command ``n_kills`` times at moments of each kind, and check everything."""
+def measure(
+    bench: Bench, name: str, n_kills: int, dice: random.Random, n_steps: int | None = None
+) -> Kept:
+    """Kill a command ``n_kills`` times by time and ``n_steps`` times before a step; check all."""
     kept, starts = undisturbed(bench, name)
     if not kept.faults:
         for number in range(n_kills):
@@ -432,7 +442,9 @@ def measure(bench: Bench, name: str, n_kills: int, dice: random.Random) -> Kept:
             _Trial(bench, COMMANDS[name], kept, start).by_time(dice.uniform(0, start.seconds))
         moments = [(start, at) for start in starts for at in range(1, start.n_steps + 1)]
         if not COMMANDS[name].kills_worker:
-            for start, at in dice.sample(moments, min(n_kills, len(moments))):
+            for start, at in dice.sample(
+                moments, min(n_kills if n_steps is None else n_steps, len(moments))
+            ):
                 _Trial(bench, COMMANDS[name], kept, start).before_step(at, dice.random() < 0.5)
     return kept
 
@@ -444,6 +456,16 @@ def measure_disk(bench: Bench, name: str, n_disks: int, dice: random.Random) -> 
         for number in range(n_disks):
             once = _Trial(bench, COMMANDS[name], kept, starts[number % len(starts)])
             once.on_disk(None if number < len(starts) else dice.random())
+    return kept
+
+
+def measure_tree(bench: Bench, name: str, n_trees: int) -> Kept:
+    """Run a command where its user may write nothing, and where only its outputs may be written."""
+    kept, starts = undisturbed(bench, name)
+    if not kept.faults:
+        for number in range(n_trees):
+            once = _Trial(bench, COMMANDS[name], kept, starts[number % len(starts)])
+            once.on_tree(has_writable_outputs=bool(number // len(starts) % 2))
     return kept
 
 
@@ -538,6 +560,38 @@ class _Trial:
         self._again(folder, how)
         mount("--unmount", str(folder))
 
+    def on_tree(self, *, has_writable_outputs: bool) -> None:
+        """Run without permission to write the tree, or to write what is no output."""
+        folder = self.bench.fresh(self.start.folder)
+        before = files_of(folder)
+        outputs = [folder / name for name in self.command.outputs]
+        writable = {
+            path if path.is_dir() else next(place for place in path.parents if place.is_dir())
+            for path in outputs
+        }
+        places = [folder, *folder.rglob("*")]
+        for path in places:
+            is_open = path in writable or any(
+                path == output or output in path.parents for output in outputs
+            )
+            if not (has_writable_outputs and is_open):
+                path.chmod(path.stat().st_mode & 0o7555)
+        how = "where only outputs may be written" if has_writable_outputs else "on a read-only tree"
+        code, _ = self.bench.run(folder, self.command.words)
+        self.kept.n_timed += 1
+        self.kept.n_late += code == self.command.code
+        said = self.bench.said()
+        expected = (self.command.code,) if has_writable_outputs else (3, 4, self.command.code)
+        if code not in expected or "Traceback" in said or "unexpected" in said:
+            self.kept.faults.append(f"{how}: ends with {code}: {said}")
+        left = files_of(folder)
+        if not has_writable_outputs and left != before:
+            self.kept.faults.append(f"{how}: files were changed")
+        self._check_files(folder, before, how)
+        for path in places:
+            path.chmod(path.stat().st_mode | 0o200)
+        self._again(folder, how)
+
     def _check(self, folder: Path, before: dict[str, bytes], process: int, how: str) -> None:
         code = ended_with(process)
         self.kept.n_late += code != -signal.SIGKILL and not self.command.kills_worker
@@ -596,9 +650,16 @@ def _is_worker(process: int) -> bool:
     return b"spawn_main" in line
 
 
-def table(found: dict[str, Kept], *, is_disk: bool) -> str:
+_COLUMNS = {
+    "kills": ("by time", "before a step", "after its end"),
+    "disks": ("disks", "", "had room"),
+    "trees": ("trees", "", "needed not write, or could"),
+}
+
+
+def table(found: dict[str, Kept], what: str) -> str:
     """Return the results as Markdown."""
-    times = ("disks", "", "had room") if is_disk else ("by time", "before a step", "after its end")
+    times = _COLUMNS[what]
     heads = (
         "command", *times, "files new or changed", "temporary files", "after the next run",
         "next run equal", "faults",
@@ -616,14 +677,23 @@ def table(found: dict[str, Kept], *, is_disk: bool) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=N_KILLS)
+    parser.add_argument("--steps", type=int, help="kills before a step, if not as many")
     parser.add_argument("--only", choices=list(COMMANDS), action="append")
-    parser.add_argument(
-        "--disks", action="store_true", help="full and read-only disks instead of kills (as root)"
-    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--disks", action="store_const", const="disks", dest="what", default="kills",
+        help="full and read-only disks instead of kills (as a superuser)",
+    )  # fmt: skip
+    what.add_argument(
+        "--trees", action="store_const", const="trees", dest="what",
+        help="read-only trees instead of kills (not as a superuser)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--keep", type=Path, help="folder to work in, which is not deleted")
     options = parser.parse_args()
+    if options.what == "trees" and os.geteuid() == 0:
+        parser.error("a superuser may write everything: start it as another user")
     with tempfile.TemporaryDirectory() as place:
         preload()
         bench = Bench(options.keep or Path(place))
@@ -632,13 +702,17 @@ def main() -> None:
         found: dict[str, Kept] = {}
         for name in options.only or COMMANDS:
             dice = random.Random(f"{options.seed} {name}")
-            measured = measure_disk if options.disks else measure
-            found[name] = measured(bench, name, options.kills, dice)
-            print(table({name: found[name]}, is_disk=options.disks), flush=True)
+            if options.what == "kills":
+                found[name] = measure(bench, name, options.kills, dice, options.steps)
+            elif options.what == "disks":
+                found[name] = measure_disk(bench, name, options.kills, dice)
+            else:
+                found[name] = measure_tree(bench, name, options.kills)
+            print(table({name: found[name]}, options.what), flush=True)
             for fault in found[name].faults:
                 print(f"  {name}: {fault}", flush=True)
     if options.out:
-        options.out.write_text(table(found, is_disk=options.disks))
+        options.out.write_text(table(found, options.what))
     sys.exit(any(kept.faults for kept in found.values()))
 
 
