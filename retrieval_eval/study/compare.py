@@ -599,7 +599,7 @@ def chosen_pair(
     if meant is not None and baseline in ("", meant[0]) and comparison in ("", meant[1]):
         return meant
     if baseline and comparison:
-        return baseline, comparison
+        return None if baseline == comparison else (baseline, comparison)
     if baseline or comparison:
         pairs = list(config_pairs(trials))
         pairs += [(b, a) for a, b in pairs]
