@@ -27,6 +27,19 @@ from retrieval_eval.records import (
 from retrieval_eval.traces.shell import ShellEvent
 
 
+@dataclass(frozen=True, slots=True)
+class _Accesses:
+    events: Sequence[Event]
+    own: frozenset[Identity]
+
+    def __iter__(self) -> Iterator[tuple[Event, Target]]:
+        own = self.own
+        for event in self.events:
+            for target in event.targets:
+                if target.access != "written" and target.file.key not in own:
+                    yield event, target
+
+
 @dataclass(frozen=True)
 class TrialEvents:
     """The events of one trial with the ground truth they are compared with.
@@ -49,15 +62,11 @@ class TrialEvents:
     exposed_at: int | None = None
 
     @cached_property
-    def accesses(self) -> tuple[tuple[Event, Target], ...]:
+    def accesses(self) -> Iterable[tuple[Event, Target]]:
         """Every access in order: read, matched or listed, never written, never own output."""
-        own = self.own_output
-        return tuple(
-            (event, target)
-            for event in self.events
-            for target in event.targets
-            if target.access != "written" and target.file.key not in own
-        )
+        found = _Accesses(self.events, self.own_output)
+        # Events that lie in a file are read again each time.
+        return found if isinstance(self.events, Spooled) else tuple(found)
 
     @cached_property
     def rankings(self) -> dict[str, tuple[FileRef, ...]]:

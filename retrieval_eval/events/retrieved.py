@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from retrieval_eval.events.match import Identity
@@ -13,7 +13,7 @@ VIEWS: Final = ("accessed", "opened", "structured", "listing_discounted")
 """The definitions of "retrieved"; ``accessed`` is the seed's and the default."""
 
 
-def accesses(trial: TrialEvents) -> tuple[tuple[Event, Target], ...]:
+def accesses(trial: TrialEvents) -> Iterable[tuple[Event, Target]]:
     """Return every access in order: read, matched or listed, never written, never own output."""
     return trial.accesses
 

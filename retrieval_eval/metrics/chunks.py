@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -62,22 +63,23 @@ def coverage_auc(view: TrialView) -> Value:
     """Return the mean, over the retrieving events, of the recall reached by then."""
     if not view.relevant:
         return Value.missing(view.no_ground_truth)
-    accessed: dict[int, set[Identity]] = defaultdict(set)
+    retrieving: set[int] = set()
+    hits: dict[int, set[Identity]] = defaultdict(set)
     for event, target in accesses(view.trial):
-        accessed[event.step_index].add(target.file.key)
-    # A tool of unknown category may have shown files too.
-    steps = [
-        e
-        for e in view.trial.events
-        if e.tool_category not in {"other", "file_write"} or e.step_index in accessed
-    ]
-    if not steps:
-        return Value.missing("nothing_retrieved")
+        retrieving.add(event.step_index)
+        if target.file.key in view.relevant:
+            hits[event.step_index].add(target.file.key)
     reached: set[Identity] = set()
-    recalls = []
-    for event in steps:
-        reached |= accessed.get(event.step_index, set()) & view.relevant
+    recalls = array("d")
+    for event in view.trial.events:
+        # A tool of unknown category may have shown files too.
+        is_idle = event.tool_category in {"other", "file_write"}
+        if is_idle and event.step_index not in retrieving:
+            continue
+        reached |= hits.get(event.step_index, set())
         recalls.append(len(reached) / len(view.relevant))
+    if not recalls:
+        return Value.missing("nothing_retrieved")
     return Value.of(math.fsum(recalls) / len(recalls), len(recalls))
 
 
