@@ -7,6 +7,7 @@ else.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -154,6 +155,10 @@ def json_schema(kind: str) -> dict[str, Any]:
     definitions: dict[str, Any] = generated["$defs"]
     body = definitions.pop(struct.__name__)
     struct.complete_schema(body)
+    for definition in definitions.values():
+        # Python removes the indentation of docstrings itself from 3.13 on.
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
     title, _, description = (struct.__doc__ or "").partition("\n")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
