@@ -288,7 +288,7 @@ def test_faults_of_an_import(tmp_path, qrels, topics, message):
 def test_files_that_are_not_there(tmp_path):
     (tmp_path / "here").write_text("q1\tx\n")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(BadInputError, match="loop: .*link"):
+    with pytest.raises(BadInputError, match=r"loop: .*link"):
         import_trec(tmp_path / "here", tmp_path / "loop")
     with pytest.raises(BadInputError, match="cannot be read"):
         import_trec(tmp_path / "none", tmp_path / "here")

@@ -87,7 +87,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path):
 
 def test_a_cache_that_is_a_link_to_itself_is_named(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(BadInputError, match="loop: .*link"):
+    with pytest.raises(BadInputError, match=r"loop: .*link"):
         CachedJudge(Counting(), tmp_path / "loop")
 
 

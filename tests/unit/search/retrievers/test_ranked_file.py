@@ -216,5 +216,5 @@ def test_a_link_to_a_ranked_file_is_followed(ranked, tmp_path):
 
 def test_a_link_to_itself_is_bad_input(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(BadInputError, match="loop: .*link"):
+    with pytest.raises(BadInputError, match=r"loop: .*link"):
         open_retriever(f"run:{tmp_path / 'loop'}")
