@@ -65,7 +65,7 @@ def execute(
     values = declared.check(parameters, declared.of_notebook(source))
     with private_folder() as private, _environment(private):
         executed = private / target.name
-        _register(progress, kernel)
+        _register(progress, private if kernel is None else kernel.private, kernel)
         try:
             execute_notebook(
                 str(source),
@@ -113,7 +113,7 @@ class Kernel:
 
     def __init__(self) -> None:
         self._ending = ExitStack()
-        self._private = self._ending.enter_context(private_folder())
+        self.private = self._ending.enter_context(private_folder())
         self._manager: Any = None
         self._client: Any = None
 
@@ -133,7 +133,7 @@ class Kernel:
         library: Any = nbformat.v4
         empty = library.new_notebook(cells=[library.new_code_cell(_EMPTY)])
         options |= {"extra_arguments": _QUIET, "startup_timeout": 60}
-        with _environment(self._private):
+        with _environment(self.private):
             self._manager = self._manager or new(kernel_name=KERNEL)
             try:
                 first = NotebookClient(empty, km=self._manager, **options)
@@ -158,12 +158,16 @@ class Kernel:
         self._manager = self._client = None
 
 
-def _register(progress: Progress | None, kernel: Kernel | None = None) -> None:
+def _register(progress: Progress | None, private: Path, kernel: Kernel | None) -> None:
     """Register the engine that reports finished cells; papermill has no callback of its own."""
     from jupyter_client.manager import AsyncKernelManager
     from papermill.engines import NBClientEngine, papermill_engines
 
     class Manager(AsyncKernelManager):
+        def __init__(self, **options: Any) -> None:
+            # By default a file of its own among the temporary ones, which a kill leaves for good.
+            super().__init__(connection_file=str(private / "connection.json"), **options)
+
         async def _async_interrupt_kernel(self) -> None:
             """Let a kernel end in peace: interrupted while it tidies up, it complains on stderr."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
@@ -204,7 +205,10 @@ def a_notebook(path: Path, source: str) -> Path:
     return path
 
 
-def test_notebooks_in_one_kernel_know_nothing_of_each_other(tmp_path):
+def test_notebooks_in_one_kernel_know_nothing_of_each_other(tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     plain = a_notebook(tmp_path / "plain.ipynb", "left = [x, 'left' in globals()]\nleft")
     fails = a_notebook(tmp_path / "fails.ipynb", "left = 1\n1 / 0")
     dies = a_notebook(tmp_path / "dies.ipynb", "import os\nos._exit(1)")
@@ -219,6 +223,8 @@ def test_notebooks_in_one_kernel_know_nothing_of_each_other(tmp_path):
             shown = done.cells[-1]
             assert shown.outputs[0].data["text/plain"] == f"[{x}, False]"
             assert shown.execution_count == 3
+        # All that a kill would leave, the kernel's connection too, is in folders that then go.
+        assert {path.suffix for path in temporary.iterdir()} == {".private"}
 
 
 @pytest.mark.parametrize(
