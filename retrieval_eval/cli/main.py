@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -58,7 +59,7 @@ class _Program(LazyGroup):
     ) -> Any:
         """Run a command; called directly it ends with the exit codes of :func:`run`."""
         if standalone_mode:
-            sys.exit(run(args))
+            sys.exit(_written_out(run(args)))
         return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -87,7 +88,26 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    sys.exit(run(arguments))
+    sys.exit(_written_out(run(arguments)))
+
+
+def _written_out(code: int) -> int:
+    """Write out what was printed, and return the exit code: 0 becomes 3 where that is refused.
+
+    The interpreter would try once more when it ends, and change the code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            code = code or EXIT_PIPE_CLOSED
+        except OSError:
+            code = code or EXIT_BAD_INPUT
+        else:
+            continue
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code
 
 
 def run(args: Sequence[str] | None = None) -> int:

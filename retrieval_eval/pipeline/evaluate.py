@@ -317,6 +317,7 @@ def evaluate(
         if tables:
             for run, target in zip(results, targets, strict=True):
                 place = Place(output_dir or target) / TABLES
+                _refuse_planted_links(target, place.local)
                 trials = [
                     (d.metrics.provenance.config_name, d.job.stem, d.fingerprint)
                     for d in run.trials

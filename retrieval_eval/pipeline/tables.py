@@ -9,6 +9,7 @@ read many runs as one table; the names in the path are not repeated in the file.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +37,7 @@ from retrieval_eval.study.trials import COLUMN_KINDS, Trial, from_columns, to_ro
 
 TABLES: Final = "tables"
 _SUFFIX: Final = ".parquet"
+_SHARD: Final = re.compile(r"config_name=([^/]+)/[0-9a-f]{64}\.parquet")
 _IN_PATH: Final = ("run_id", "config_name")
 _LONGEST: Final = 200
 
@@ -100,12 +102,12 @@ def shard_at(tables: Place, run_id: str, config: str, fingerprint: str) -> Shard
 def shards_in(tables: Place, run_id: str) -> list[Shard]:
     """Return the shards of a run that are there, by configuration and name."""
     folder = tables / f"run_id={partition_of(run_id)}"
-    found = []
-    for file in folder.files():
-        partition, _, name = file.path.partition("/")
-        if name.endswith(_SUFFIX) and "/" not in name:
-            config = unquote(partition.removeprefix("config_name="))
-            found.append(Shard(run_id, config, folder / file.path))
+    # Only what has the name of a shard: former ones are removed, other files are not touched.
+    found = [
+        Shard(run_id, unquote(match[1]), folder / file.path)
+        for file in folder.files()
+        if (match := _SHARD.fullmatch(file.path))
+    ]
     return sorted(found, key=lambda shard: (shard.config, shard.name))
 
 

@@ -119,14 +119,22 @@ def test_a_local_output_of_a_run_behind_a_url_has_the_files_of_a_local_run(study
     assert to_builtins(there.summary)["trials"] == to_builtins(here.summary)["trials"]
 
 
-def test_nothing_is_written_through_a_link_that_a_run_brought_with_it(study, memory):
+def test_nothing_is_written_or_removed_through_a_link_or_among_tables(study, memory):
     own = study / "runs/r/retrieval_events"
     (own / "tables").mkdir(parents=True)
-    (study / "elsewhere").mkdir()
+    of_user = study / "elsewhere/sub/precious.parquet"
+    of_user.parent.mkdir(parents=True)
+    of_user.write_bytes(b"kept")
     (own / "tables/run_id=r").symlink_to(study / "elsewhere")
     with pytest.raises(BadInputError, match="nothing is written through a link"):
         rev.evaluate([f"file://{study}/runs/r"], benchmarks_root="memory://b/benchmarks")
-    assert not list((study / "elsewhere").iterdir())
+    with pytest.raises(BadInputError, match="nothing is written through a link"):
+        rev.evaluate(["r"], runs_root=study / "runs", tables=True)
+    (own / "tables/run_id=r").unlink()
+    (own / "tables/run_id=r").mkdir()
+    of_user.parent.rename(own / "tables/run_id=r/config_name=a")
+    rev.evaluate(["r"], runs_root=study / "runs", tables=True)
+    assert (own / "tables/run_id=r/config_name=a/precious.parquet").read_bytes() == b"kept"
 
 
 def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
