@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -96,17 +95,16 @@ def _written_out(code: int) -> int:
 
     The interpreter would try once more when it ends, and change the code.
     """
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
         try:
-            stream.flush()
+            getattr(sys, name).flush()
         except BrokenPipeError:
             code = code or EXIT_PIPE_CLOSED
         except OSError:
             code = code or EXIT_BAD_INPUT
         else:
             continue
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        setattr(sys, name, None)
     return code
 
 
