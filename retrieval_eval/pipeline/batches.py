@@ -231,9 +231,11 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]
 
 
 @lru_cache(maxsize=4)
-def _tasks(location: str, digest: str) -> tuple[TaskIndex, dict[Path, TaskFiles]]:  # noqa: ARG001
+def _tasks(location: str, digest: str) -> tuple[TaskIndex, dict[Path, TaskFiles]]:
     """Return the tasks of a run; a process that gets many batches reads them once."""
     tasks = read_tasks(Place(location).read())
+    if tasks_digest(tasks.values()) != digest:
+        raise BadInputError(f"{location}: was written by another evaluation; evaluate again")
     return TaskIndex.of(one.task for one in tasks.values()), tasks
 
 

@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
 from retrieval_eval.io.artefacts import decoded, encoded, record_in
-from retrieval_eval.io.files import decode, is_inside, json_bytes, write_bytes
+from retrieval_eval.io.files import decode, is_inside, json_bytes, settle, write_bytes
 from retrieval_eval.io.parquet import Schema, read_about, read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
@@ -205,6 +205,7 @@ def write_documents(folder: Path, shards: Sequence[Shard]) -> list[TrialEntry]:
     stems = artefact_stems(trials)
     following = iter(trials)
     entries = {}
+    written: list[Path] = []
     for shard in shards:
         for metrics, events in zip(metrics_in(shard), events_in(shard), strict=True):
             trial = next(following)
@@ -214,9 +215,11 @@ def write_documents(folder: Path, shards: Sequence[Shard]) -> list[TrialEntry]:
                     f"{folder / stem} leads out of {folder.parent}: nothing is written through a "
                     "link; remove it, or name another place with --output-dir"
                 )
-            write_bytes(folder / f"{stem}{EVENTS_SUFFIX}", encoded(events))
-            write_bytes(folder / f"{stem}{METRICS_SUFFIX}", encoded(metrics))
+            for suffix, document in ((EVENTS_SUFFIX, events), (METRICS_SUFFIX, metrics)):
+                written.append(folder / f"{stem}{suffix}")
+                write_bytes(written[-1], encoded(document), is_synced=False)
             entries[trial] = trial_entry(stem, metrics)
+    settle(written)
     return [
         entries[trial]
         for trial in sorted(

@@ -165,7 +165,7 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
         return tuple(ordered) or None
     merged: list[LineRange] = []
     first, last = ordered[0]
-    for start, end in ordered:
+    for start, end in ordered[1:]:
         if start > last + 1:
             merged.append((first, last))
             first, last = start, end

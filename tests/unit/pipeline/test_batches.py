@@ -149,6 +149,13 @@ def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
         assert read_table(one.place, names) == read_table(other.place, names)
 
 
+def test_tasks_of_another_evaluation_are_not_taken_for_those_of_this_one(study, memory):
+    remote()
+    (place,) = (path for path in memory.find("/b/out") if path.endswith("/tasks.parquet"))
+    with pytest.raises(BadInputError, match="was written by another evaluation"):
+        batches._tasks(f"memory://{place.lstrip('/')}", "another digest")
+
+
 class KilledWorker(Exception):  # noqa: N818
     """As Dask calls it."""
 

@@ -34,7 +34,7 @@ def test_an_item_that_kills_its_workers_is_split_and_only_its_part_given_up():
 
 
 class Counting(Executor):
-    """Runs each work when its result is first asked for, and counts what waits."""
+    """Runs each work when its result is first requested, and counts what waits."""
 
     def __init__(self):
         self.pool = ThreadPoolExecutor(1)
