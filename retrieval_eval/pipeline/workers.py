@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import traceback
 from collections import deque
@@ -11,6 +12,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import Any, Final, Generic, TypeVar
 
 from retrieval_eval.errors import BadInputError
@@ -198,8 +200,21 @@ def _serve(function: Callable[[Any], Any], pipe: Connection) -> None:
 
 
 def process_pool(n_workers: int) -> Executor:
-    """Return an executor of new processes; it is broken once one of them dies."""
+    """Return an executor of new processes, which end with this one; the death of one breaks it."""
     from concurrent.futures import ProcessPoolExecutor
 
     context = multiprocessing.get_context(_START_METHOD)
-    return ProcessPoolExecutor(n_workers, mp_context=context)
+    return ProcessPoolExecutor(n_workers, mp_context=context, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it has ended, however it did."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_wait_and_end, args=(parent,), daemon=True).start()
+
+
+def _wait_and_end(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -195,3 +196,35 @@ def test_a_worker_that_is_killed_from_outside_costs_no_trial(tree):
     assert len(victims) == 2
     assert found.summary.counts.evaluated == N_TRIALS
     assert not re.search("killed", str(found.summary))
+
+
+POOL = """
+import os, sys, time
+from retrieval_eval.pipeline.workers import process_pool
+if __name__ == "__main__":
+    pool = process_pool(1)
+    print(pool.submit(os.getpid).result(), flush=True)
+    pool.submit(time.sleep, 60)
+    time.sleep(60)
+"""
+
+
+def test_a_pool_ends_with_the_process_that_made_it(tmp_path):
+    script = tmp_path / "pool.py"
+    script.write_text(POOL)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as made:
+        assert made.stdout is not None
+        worker = int(made.stdout.readline())
+        made.kill()
+    end = time.monotonic() + 30
+    while _is_running(worker) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not _is_running(worker)
+
+
+def _is_running(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
