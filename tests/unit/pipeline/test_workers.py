@@ -23,6 +23,7 @@ from tests.runs import write_task, write_trial
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a signal that ends a process")
 
+PROJECT = Path(__file__).parents[3]
 N_ITEMS = 150
 PATIENCE = 60.0
 
@@ -212,7 +213,9 @@ if __name__ == "__main__":
 def test_a_pool_ends_with_the_process_that_made_it(tmp_path):
     script = tmp_path / "pool.py"
     script.write_text(POOL)
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as made:
+    command = [sys.executable, str(script)]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as made:
         assert made.stdout is not None
         worker = int(made.stdout.readline())
         made.kill()
