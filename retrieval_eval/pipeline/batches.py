@@ -22,7 +22,7 @@ from msgspec.structs import replace as with_fields
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import decoded, encoded, record_in
 from retrieval_eval.io.layout import discover
-from retrieval_eval.io.remote import Found, Place
+from retrieval_eval.io.remote import Found, Place, is_plain, unholdable
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import AnyRecord
@@ -165,8 +165,8 @@ def evaluate_batch(batch: Batch) -> Receipt:
         with _local_copy(batch) as (jobs, excluded):
             tasks = Tasks()
             results = [
-                give_up(job, batch.gives_up) if batch.gives_up else evaluate_trial(job, tasks)
-                for job in jobs
+                give_up(job, reason) if reason else evaluate_trial(job, tasks)
+                for job, reason in jobs
             ]
         notes = [note for result in results for note in result.notes]
         data, kept = shard_bytes(results, excluded, notes[:_MOST_NOTES])
@@ -175,7 +175,7 @@ def evaluate_batch(batch: Batch) -> Receipt:
             decoded(result.metrics, TrialMetrics, result.stem) for result in results
         )
     else:
-        kept, trials = kept_in(shard), metrics_in(shard)
+        kept, trials = kept_in(shard.place), metrics_in(shard)
     partial = PartialSummary()
     for position, trial in enumerate(trials):
         partial.add(batch.number * _MOST_TRIALS + position, trial)
@@ -194,8 +194,11 @@ def evaluate_batch(batch: Batch) -> Receipt:
 
 
 @contextmanager
-def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]]]:
-    """Give the trials of a batch as jobs on a temporary copy of their files and tasks."""
+def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exclusion, ...]]]:
+    """Give the trials of a batch as jobs on a temporary copy of their files and tasks.
+
+    Beside each is the reason why it is given up, or an empty text.
+    """
     own = batch.setting
     files = [
         Found(f"{unit.folder}/{found.path}", found.size, found.version)
@@ -222,18 +225,36 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]
             ]
             copy = stack.enter_context(own.benchmarks.copied(needed))
         jobs = []
+        lacking = {unit.folder: lack for unit in batch.units if (lack := _lack_of(unit))}
         for trial in trials:
             if trial.task_dir is not None:
                 trial = with_fields(trial, task_dir=copy / trial.task_dir)
             problem = problems.get(trial.path)
-            jobs.append(Job(trial, None, trial.trial_name, own.k_values, problem))
+            inner = trial.path.relative_to(run)
+            within = (folder.as_posix() for folder in (inner, *inner.parents))
+            lack = next((lacking[folder] for folder in within if folder in lacking), "")
+            job = Job(trial, None, trial.trial_name, own.k_values, problem)
+            jobs.append((job, batch.gives_up or lack))
         yield jobs, found.excluded
+
+
+def _lack_of(unit: Unit) -> str:
+    """Return why the copy of a trial lacks a file, or an empty text where it has all of them."""
+    left_out = unholdable(found.path for found in unit.files)
+    # An empty object with the name of a folder marks that folder.
+    lost = [f.path for f in unit.files if f.path in left_out and (f.size or not is_plain(f.path))]
+    if not lost:
+        return ""
+    return f"the storage holds {lost[0]!r}, which no local folder can hold beside the other files"
 
 
 @lru_cache(maxsize=4)
 def _tasks(location: str, digest: str) -> tuple[TaskIndex, dict[Path, TaskFiles]]:
     """Return the tasks of a run; a process that gets many batches reads them once."""
-    tasks = read_tasks(Place(location).read())
+    try:
+        tasks = read_tasks(Place(location).read())
+    except FileNotFoundError:
+        raise BadInputError(f"{location}: was removed meanwhile; evaluate again") from None
     if tasks_digest(tasks.values()) != digest:
         raise BadInputError(f"{location}: was written by another evaluation; evaluate again")
     return TaskIndex.of(one.task for one in tasks.values()), tasks
@@ -261,7 +282,10 @@ def evaluated_before(folder: Place) -> RunOfBatches | None:
         summary = read_document(folder, SUMMARY_FILE, RunSummary)
     except FileNotFoundError:
         return None
-    impact = read_document(folder, IMPACT_FILE, ImpactAnalysis)
+    try:
+        impact = read_document(folder, IMPACT_FILE, ImpactAnalysis)
+    except FileNotFoundError:
+        raise BadInputError(f"{folder}: there is no {IMPACT_FILE}; evaluate again") from None
     # Tables lie in the folder itself, or beside those of other runs.
     for tables in (folder / TABLES, folder.parent.parent / TABLES):
         if shards := shards_in(tables, summary.run_id):
@@ -315,7 +339,11 @@ def evaluate_batches(
     if wanted and there.keys() == set(wanted):
         kept = _kept_documents(folder, digest)
         if kept is not None:
-            return RunOfBatches(run.name, folder, *kept, tuple(there.values()))
+            shards = tuple(there.values())
+            # Documents of trials may have been deleted or damaged since.
+            made = [] if folder.local is None else write_documents(folder.local, shards)[1]
+            shown = tuple(made[:_MOST_NOTES])
+            return RunOfBatches(run.name, folder, *kept, shards, notes=shown)
     n_all = sum(len(units) for _, units in read_manifest(manifest))
     partial = PartialSummary()
     excluded: list[Exclusion] = []
@@ -342,14 +370,14 @@ def evaluate_batches(
     # A run with trials that were given up is tried again, as no manifest has this digest.
     digest = digest if names == set(wanted) else combined([digest, "failed"])
     shards = tuple(shards_in(tables, run.name))
-    entries = () if folder.local is None else write_documents(folder.local, shards)
+    entries, damaged = ([], []) if folder.local is None else write_documents(folder.local, shards)
     summary = with_fields(
         partial.summary(run.name, entries, distinct, k_values), input_fingerprint=digest
     )
     (folder / SUMMARY_FILE).write(encoded(summary, indent=1))
     impact = with_fields(impact_analysis(trials_in(shards), seed=seed), input_fingerprint=digest)
     (folder / IMPACT_FILE).write(encoded(impact, indent=1))
-    shown = tuple(dict.fromkeys(notes))[:_MOST_NOTES]
+    shown = tuple(dict.fromkeys([*notes, *damaged]))[:_MOST_NOTES]
     return RunOfBatches(run.name, folder, summary, impact, shards, n_fresh, shown)
 
 

@@ -22,7 +22,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -305,8 +305,7 @@ def evaluate(
     with ExitStack() as stack:
         # In one order, so that two evaluations of several runs cannot wait for each other.
         for target in sorted(targets)[:_MOST_LOCKED]:
-            summary = target / SUMMARY_FILE
-            stack.enter_context(alone(summary, "evaluates this run", patience=_PATIENCE))
+            stack.enter_context(_alone_in(target))
         output = stack.enter_context(_Output())
         each_done = iter(_run_jobs(each, jobs, output, progress, executor))
         done = [list(islice(each_done, len(batch))) for batch in work]
@@ -570,22 +569,24 @@ def _evaluate_places(
         folder = output / ARTEFACTS
         tables = (folder if output_dir is None else Place(output_dir)) / TABLES
         _refuse_planted_links(folder.local, tables.local)
-        done = evaluated_before(run) or evaluate_batches(
-            run,
-            folder,
-            tables,
-            benchmarks=benchmarks,
-            k_values=cutoffs,
-            seed=seed,
-            engine=engine,
-            progress=progress,
-        )
-        if done is None:
-            raise NothingToEvaluateError(f"no trial found in {run}")
-        if folder.local is not None and done.folder == folder:
-            listed = done.summary.trials
-            wanted = [name for t in listed for name in (t.events_file, t.metrics_file) if name]
-            _remove_stale(folder.local, {folder.local / name for name in wanted})
+        if (done := evaluated_before(run)) is None:
+            with _alone_in(folder):
+                done = evaluate_batches(
+                    run,
+                    folder,
+                    tables,
+                    benchmarks=benchmarks,
+                    k_values=cutoffs,
+                    seed=seed,
+                    engine=engine,
+                    progress=progress,
+                )
+                if done is None:
+                    raise NothingToEvaluateError(f"no trial found in {run}")
+                if folder.local is not None:
+                    listed = done.summary.trials
+                    files = [name for t in listed for name in (t.events_file, t.metrics_file)]
+                    _remove_stale(folder.local, {folder.local / name for name in files if name})
         results.append(
             RunEvaluation(
                 done.run_id,
@@ -599,6 +600,14 @@ def _evaluate_places(
             )
         )
     return Evaluation(tuple(results), seed, benchmarks)
+
+
+def _alone_in(folder: Path | Place) -> AbstractContextManager[None]:
+    """Keep other evaluations from writing the documents of a run; a storage has no locks."""
+    local = folder if isinstance(folder, Path) else folder.local
+    if local is None:
+        return nullcontext()
+    return alone(local / SUMMARY_FILE, "evaluates this run", patience=_PATIENCE)
 
 
 def _targets(folders: Sequence[Path], output_dir: Path | None) -> list[Path]:
