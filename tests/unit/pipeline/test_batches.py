@@ -174,7 +174,7 @@ def test_a_trial_that_kills_every_worker_is_given_up_alone_and_tried_again_next_
     (run,) = remote().runs
     assert (run.summary.counts.evaluated, run.summary.counts.degraded) == (2 * N_TASKS - 2, 2)
     reasons = {m.coverage.degraded_reason for m in run.metrics if m.coverage.degraded_reason}
-    assert reasons == {"the worker was killed each time"}
+    assert reasons == {"the process that measured it was killed, each time"}
     monkeypatch.setattr(batches, "evaluate_batch", own)
     (after,) = remote().runs
     assert (after.n_fresh, len(after.shards)) == (2 * N_TASKS, 2)
