@@ -10,7 +10,7 @@ and until autumn 2025 ``exec --json`` printed these events.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
+from retrieval_eval.io.spooled import like
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects.codex import answer, seen_part, session_of
@@ -371,42 +372,60 @@ def _look_for(state: _State, output: str) -> None:
 # What can be said of calls only when all lines are known.
 
 
-def _finished(state: _State) -> tuple[Item, ...]:
-    items = [_ended(state, item) for item in state.log.items()]
+def _finished(state: _State) -> Sequence[Item]:
+    items = state.log.items()
+    return like(items, Item, _answered(state, items, _polls(state, items)))
+
+
+def _polls(state: _State, items: Sequence[Item]) -> dict[int, list[int]]:
+    """Return the places of the calls that fetched later output, by that of the command's call."""
     running: dict[str, int] = {}
-    more: dict[int, list[ToolResult]] = {}
+    polls: dict[int, list[int]] = {}
     for place, item in enumerate(items):
         if not isinstance(item, ToolCall) or item.result is None:
             continue
-        result = answer(item)
-        polled = running.get(str(item.arguments.get("session_id")))
-        session = session_of(item.result.text)
-        if polled is not None and item.name == "write_stdin" and not item.arguments.get("chars"):
-            more.setdefault(polled, []).append(result)
-            result = replace(result, text="", doubt=None)
-        elif session is not None and item.name != "write_stdin":
-            running[session] = place
-        items[place] = replace(item, result=result)
-    for place, parts in more.items():
-        items[place] = _continued(items[place], parts)
-    return tuple(items)
+        is_poll = item.name == "write_stdin" and not item.arguments.get("chars")
+        polled = running.get(str(item.arguments.get("session_id"))) if is_poll else None
+        if polled is not None:
+            polls.setdefault(polled, []).append(place)
+        elif item.name != "write_stdin" and item.call_id not in state.explained:
+            session = session_of(item.result.text)
+            if session is not None:
+                running[session] = place
+    return polls
 
 
-def _continued(item: Item, parts: list[ToolResult]) -> Item:
-    """Return a command's call with what was printed later, when its output was fetched."""
-    if not isinstance(item, ToolCall) or item.result is None:
-        return item
-    texts = [item.result.text.removesuffix("\n"), *(part.text for part in parts)]
+def _answered(
+    state: _State, items: Sequence[Item], polls: Mapping[int, Sequence[int]]
+) -> Iterator[Item]:
+    """Yield every item, calls with what the agent saw of their results."""
+    fetched = {place for places in polls.values() for place in places}
+    for place, item in enumerate(items):
+        result = _result(state, item)
+        if not isinstance(item, ToolCall) or result is None:
+            yield item
+        elif place in fetched:
+            yield replace(item, result=replace(result, text="", doubt=None))
+        else:
+            parts = [_result(state, items[later]) for later in polls.get(place, ())]
+            yield replace(item, result=_continued(result, [p for p in parts if p is not None]))
+
+
+def _continued(result: ToolResult, parts: Sequence[ToolResult]) -> ToolResult:
+    """Return a command's result with what was printed later, when its output was fetched."""
+    if not parts:
+        return result
+    texts = [result.text.removesuffix("\n"), *(part.text for part in parts)]
     text = "\n".join(filter(None, texts))
-    is_error = item.result.is_error or any(part.is_error for part in parts)
+    is_error = result.is_error or any(part.is_error for part in parts)
     doubt = None if text.strip() else parts[-1].doubt
-    return replace(item, result=replace(item.result, text=text, is_error=is_error, doubt=doubt))
+    return replace(result, text=text, is_error=is_error, doubt=doubt)
 
 
-def _ended(state: _State, item: Item) -> Item:
-    """Return a call with what the events state about it."""
+def _result(state: _State, item: Item) -> ToolResult | None:
+    """Return what the agent saw of a call's result, with what the events state about it."""
     if not isinstance(item, ToolCall) or item.result is None:
-        return item
+        return None
     result = item.result
     if item.call_id in state.explained:
         # The calls that the script made are calls of their own.
@@ -415,7 +434,7 @@ def _ended(state: _State, item: Item) -> Item:
         result = replace(result, doubt=None)
     if state.ended.get(item.call_id):
         result = replace(result, is_error=True)
-    return replace(item, result=result)
+    return answer(replace(item, result=result))
 
 
 def _is_rollout_line(line: Mapping[str, Any]) -> bool:
