@@ -18,13 +18,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
-from retrieval_eval.io.spooled import like
+from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects.codex import answer, seen_part, session_of
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openai_calls import Place, log_item, output_text
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading
+from retrieval_eval.traces.reading import CallLog, Complaints, Reading, size
 from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, Usage, is_misstated, openai_usage
 from retrieval_eval.traces.untrusted import clean, count_of, dict_of, list_of, status_of, text_of
 
@@ -39,6 +39,10 @@ _OUTPUTS_LOOKED_AT = 3
 _MOST_WAITING = 200
 _TEXTS = ("formatted_output", "aggregated_output", "stdout", "stderr")
 """Where an event holds the output of a command: as the agent saw it, or else as it was printed."""
+
+
+_Waiting = tuple[Mapping[str, Any], Place]
+"""An item and where it is."""
 
 
 class _Seen(Struct):
@@ -62,7 +66,7 @@ class _State:
     finished_at: float | None = None
     total: Usage | None = None
     n_requests: int = 0
-    waiting: list[tuple[Mapping[str, Any], Place]] = field(default_factory=list)
+    waiting: Spooled[_Waiting] = field(default_factory=lambda: Spooled(_Waiting))
     names: dict[str, str] = field(default_factory=dict)
     commands: set[str] = field(default_factory=set)
     ended: dict[str, bool] = field(default_factory=dict)
@@ -149,7 +153,7 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         _take_event(state, payload, place)
     elif kind == "response_item":
         state.has_agent = state.has_agent or payload.get("role") not in ("user", "developer")
-        state.waiting.append((payload, place))
+        state.waiting.append((payload, place), size(payload))
         _note_name(state, payload)
 
 
@@ -166,7 +170,7 @@ def _thread(state: _State) -> str:
 
 def _flush(state: _State) -> None:
     """Log the items that came since the last count of tokens, which counts them."""
-    waiting, state.waiting = state.waiting, []
+    waiting, state.waiting = state.waiting, Spooled(_Waiting)
     for item, place in waiting:
         _log(state, item, place)
 
