@@ -14,6 +14,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -215,6 +216,8 @@ class _Evaluation:
             raise UnreadableConditionError(f"{name} takes no column")
         if name != "isin" and any(isinstance(value, list) for value in given):
             raise UnreadableConditionError(f"{name} takes no list")
+        if name == "round" and any(not 0 <= decimals <= 15 for decimals in given):
+            raise UnreadableConditionError("round has 0 to 15 decimals")
         if name == "contains" and options.get("regex", True) is not False:
             for pattern in given:
                 _check_pattern(pattern)
@@ -222,9 +225,10 @@ class _Evaluation:
 
 
 def _constant(node: ast.expr) -> Any:
-    found = ast.literal_eval(node)
-    if found is None or isinstance(found, str) or _is_number(found):
-        return found
+    with suppress(ValueError):
+        found = ast.literal_eval(node)
+        if found is None or isinstance(found, str) or _is_number(found):
+            return found
     raise UnreadableConditionError("a list holds texts and numbers")
 
 

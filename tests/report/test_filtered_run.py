@@ -240,6 +240,7 @@ UNSAFE = (
     "benchmark.fillna(benchmark.sum()) == 'x'",
     "benchmark.fillna(benchmark.max()) == 'x'",
     "reward.repeat(99999999) > 0",
+    "reward.round(-2147483647) > 0",
     "reward.quantile([0.5, 0.5]) + reward.quantile([0.2, 0.5, 0.5]) > 0",
     "reward.quantile(reward * 0) + reward.quantile(reward.rank(pct=True)) > 0",
     "reward.fillna(0, inplace=True) == None",
