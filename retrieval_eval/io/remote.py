@@ -343,8 +343,8 @@ def is_plain(path: str) -> bool:
     if "\0" in path or (os.name == "nt" and re.search(r"[\\:]", path)):
         return False
     try:
-        parts = path.encode().split(b"/")
-    except UnicodeEncodeError:  # which tables cannot hold either
+        parts = os.fsencode(path).split(b"/")
+    except UnicodeEncodeError:
         return False
     return len(path) <= _LONGEST_PATH and all(
         part not in (b"", b".", b"..") and len(part) <= _LONGEST_NAME for part in parts
