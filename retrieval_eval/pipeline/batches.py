@@ -27,7 +27,7 @@ from retrieval_eval.metrics.catalog import BY_NAME, summarised
 from retrieval_eval.model import AnyRecord
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.executors import Engine, halves, run_on
+from retrieval_eval.pipeline.executors import WAITS, Engine, halves, run_on
 from retrieval_eval.pipeline.fingerprint import code_fingerprint, combined
 from retrieval_eval.pipeline.manifest import (
     Manifest,
@@ -304,8 +304,18 @@ def evaluate_batches(
                 made = [] if folder.local is None else write_documents(folder.local, shards)[1]
                 shown = tuple(made[:_MOST_NOTES])
                 return RunOfBatches(run.name, folder, *kept, shards, notes=shown)
+
+        def waits() -> None:
+            if progress is not None:
+                progress(totals.n_trials, manifest.n_units, WAITS)
+
         for receipt in run_on(
-            engine, evaluate_batch, _batches(setting, manifest), split=_split, lost=_lost
+            engine,
+            evaluate_batch,
+            _batches(setting, manifest),
+            split=_split,
+            lost=_lost,
+            waits=waits,
         ):
             own, shard = receipt.kept, receipt.shard
             totals.merge(own.totals)

@@ -55,7 +55,7 @@ from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.batches import evaluate_batches, evaluated_before
-from retrieval_eval.pipeline.executors import Engine, engine_for, halves, run_on
+from retrieval_eval.pipeline.executors import WAITS, Engine, engine_for, halves, run_on
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import (
     EVENTS_SUFFIX,
@@ -674,11 +674,16 @@ def _run_jobs(
     if executor is None and n_workers > 1:
         executor = f"processes:{n_workers}"
     found: Iterable[tuple[int, TrialResult]]
+    done: dict[int, Done] = {}
+
+    def waits() -> None:
+        if progress is not None:
+            progress(len(done), len(jobs), WAITS)
+
     if executor is not None:
-        found = _on_executor(jobs, executor)
+        found = _on_executor(jobs, executor, waits)
     else:
         found = enumerate(map(partial(evaluate_trial, tasks=Tasks()), jobs))
-    done: dict[int, Done] = {}
     for place, result in found:
         at = ordered[place]
         job, target = work[at]
@@ -698,12 +703,14 @@ _PART: Final = 32
 
 
 def _on_executor(
-    jobs: Sequence[Job], executor: Executor | str
+    jobs: Sequence[Job], executor: Executor | str, waits: Callable[[], None]
 ) -> Iterator[tuple[int, TrialResult]]:
     numbered = tuple(enumerate(jobs))
     parts = (numbered[start : start + _PART] for start in range(0, len(numbered), _PART))
     with engine_for(executor) as engine:
-        for found in run_on(engine, evaluate_part, parts, split=halves, lost=_lost_part):
+        for found in run_on(
+            engine, evaluate_part, parts, split=halves, lost=_lost_part, waits=waits
+        ):
             yield from found
 
 
