@@ -273,7 +273,9 @@ class Place:
             system, root = self._opened()
             # Unlike others this call takes every name as it is, also one with a star in it.
             names = [f"{root}/{found.path}" for found in files]
-            contents = system.cat_ranges(names, None, None, on_error="return")
+            # With a start no request for the size goes first; an empty file has no first byte.
+            starts = [0 if found.size else None for found in files]
+            contents = system.cat_ranges(names, starts, None, on_error="return")
         for found, data in zip(files, contents, strict=True):
             if isinstance(data, FileNotFoundError):
                 continue
