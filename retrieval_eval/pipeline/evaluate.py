@@ -91,7 +91,7 @@ from retrieval_eval.pipeline.trial import (
     give_up,
     measure_saved,
 )
-from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
+from retrieval_eval.pipeline.workers import worth_starting
 from retrieval_eval.records import Exclusion, Progress, TrialRef
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.study.trials import Trial
@@ -662,14 +662,13 @@ def _run_jobs(
     ordered = sorted(range(len(work)), key=lambda at: str(work[at][0].trial.task_dir or ""))
     jobs = [work[at][0] for at in ordered]
     n_workers = worth_starting(len(jobs), n_processes)
+    if executor is None and n_workers > 1:
+        executor = f"processes:{n_workers}"
     found: Iterable[tuple[int, TrialResult]]
-    one = partial(evaluate_trial, tasks=Tasks())
     if executor is not None:
         found = _on_executor(jobs, executor)
-    elif n_workers < 2:
-        found = enumerate(map(one, jobs))
     else:
-        found = run_in_workers(one, jobs, n_workers, _lost)
+        found = enumerate(map(partial(evaluate_trial, tasks=Tasks()), jobs))
     done: dict[int, Done] = {}
     for place, result in found:
         at = ordered[place]
@@ -706,11 +705,7 @@ def evaluate_part(part: _Part) -> list[tuple[int, TrialResult]]:
 
 
 def _lost_part(part: _Part, end: str) -> list[tuple[int, TrialResult]]:
-    return [(position, _lost(job, end)) for position, job in part]
-
-
-def _lost(job: Job, end: str) -> TrialResult:
-    return give_up(job, f"the process that measured it {end}")
+    return [(position, give_up(job, end)) for position, job in part]
 
 
 def _finish(

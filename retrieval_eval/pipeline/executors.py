@@ -15,11 +15,12 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.pipeline.workers import process_pool
+from retrieval_eval.pipeline.workers import Processes, WorkerEndedError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,7 +33,7 @@ _UNKNOWN_WIDTH: Final = 64
 
 
 class Engine:
-    """An executor, how many futures it shall hold, and how to start it anew.
+    """An executor, and how many futures it shall hold.
 
     Parameters
     ----------
@@ -40,20 +41,13 @@ class Engine:
         What runs the work.
     n_workers
         Returns how many workers there are now; they may come and go.
-    start
-        Makes the executor again after the death of a worker has broken it; None where only its
-        owner can.
     """
 
     def __init__(
-        self,
-        executor: Executor,
-        n_workers: Callable[[], int | None] = lambda: None,
-        start: Callable[[], Executor] | None = None,
+        self, executor: Executor, n_workers: Callable[[], int | None] = lambda: None
     ) -> None:
         self.executor = executor
         self._n_workers = n_workers
-        self._start = start
 
     @property
     def width(self) -> int:
@@ -61,16 +55,16 @@ class Engine:
         known = self._n_workers()
         return _UNKNOWN_WIDTH if known is None else max(known, 1) * _PER_WORKER
 
-    def revive(self) -> None:
-        """Start the executor again; raises ``BadInputError`` where only its owner can."""
-        if self._start is None:
+    def submit(self, function: Callable[[T], R], item: T) -> Future[R]:
+        """Start work; raises ``BadInputError`` where the executor takes no more."""
+        try:
+            return self.executor.submit(function, item)
+        except BrokenExecutor:
             raise BadInputError(
                 "a worker died and the executor takes no more work; what was written is kept, so "
-                "evaluate again with a new executor, or name one, such as processes:4, that can "
-                "be started again"
-            )
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        self.executor = self._start()
+                "evaluate again with a new executor, or name one, such as processes:4, that goes "
+                "on with new workers"
+            ) from None
 
 
 @contextmanager
@@ -101,15 +95,11 @@ def engine_for(executor: Executor | str) -> Iterator[Engine]:
             f"{executor!r} names no executor; name processes:N, threads:N or dask://HOST:PORT"
         )
     n = int(rest)
-
-    def start() -> Executor:
-        return process_pool(n) if kind == "processes" else ThreadPoolExecutor(n)
-
-    engine = Engine(start(), lambda: n, start)
+    own = Processes(n) if kind == "processes" else ThreadPoolExecutor(n)
     try:
-        yield engine
+        yield Engine(own, lambda: n)
     finally:
-        engine.executor.shutdown(cancel_futures=True)
+        own.shutdown(cancel_futures=True)
 
 
 @contextmanager
@@ -166,31 +156,24 @@ def run_on(
     """
     waiting, suspects = iter(items), deque[T]()
     flight: dict[Future[R], T] = {}
+    has_answered = False
     try:
         while True:
-            for item in _taken(waiting, engine.width - len(flight)):
-                flight[_submitted(engine, function, item)] = item
+            for item in islice(waiting, max(engine.width - len(flight), 0)):
+                flight[engine.submit(function, item)] = item
             if not flight:
                 break
             done, _ = wait(flight, return_when=FIRST_COMPLETED)
-            is_broken = False
             for future in done:
                 item = flight.pop(future)
                 end = _death(future)
                 if end is None:
+                    has_answered = True
                     yield future.result()
                     continue
                 suspects.append(item)
-                is_broken = is_broken or isinstance(future.exception(), BrokenExecutor)
-            if is_broken:
-                wait(flight)
-                for future, item in flight.items():
-                    if _death(future) is None:
-                        yield future.result()
-                    else:
-                        suspects.append(item)
-                flight = {}
-                engine.revive()
+                if not has_answered:
+                    _refuse_dead(engine, end)
         while suspects:
             yield from _alone(engine, function, suspects, split, lost)
     finally:
@@ -204,14 +187,6 @@ def halves(items: tuple[T, ...]) -> list[tuple[T, ...]]:
     return [items[:middle], items[middle:]] if middle else []
 
 
-def _taken(waiting: Iterator[T], n: int) -> Iterator[T]:
-    for _ in range(n):
-        try:
-            yield next(waiting)
-        except StopIteration:
-            return
-
-
 def _alone(
     engine: Engine,
     function: Callable[[T], R],
@@ -221,39 +196,32 @@ def _alone(
 ) -> Iterator[R]:
     """Try the first suspect with nothing else under way; put its parts back where that fails."""
     item = suspects.popleft()
-    future = _submitted(engine, function, item)
+    future = engine.submit(function, item)
     wait([future])
     end = _death(future)
     if end is None:
         yield future.result()
         return
-    if isinstance(future.exception(), BrokenExecutor):
-        engine.revive()
+    _refuse_dead(engine, end)
     parts = split(item)
-    if parts:
-        suspects.extendleft(reversed(parts))
-        return
-    # Where workers cannot run at all, the item is not the cause.
-    alive = _submitted(engine, _answer, None)
+    suspects.extendleft(reversed(parts))
+    if not parts:
+        yield lost(item, f"the process that measured it {end}, each time")
+
+
+def _refuse_dead(engine: Engine, end: str) -> None:
+    """Raise where workers cannot run at all, so that no item is the cause of their death."""
+    alive = engine.submit(_answer, None)
     wait([alive])
     if _death(alive) is not None:
         raise BadInputError(
-            f"workers die before they begin any work ({end}); in a program of your own call this "
-            "package below `if __name__ == '__main__':`"
+            f"a worker {end} before it began any work; in a program of your own call this package "
+            "below `if __name__ == '__main__':`"
         )
-    yield lost(item, end)
 
 
 def _answer(_: object) -> bool:
     return True
-
-
-def _submitted(engine: Engine, function: Callable[[Any], Any], item: object) -> Future[Any]:
-    try:
-        return engine.executor.submit(function, item)
-    except BrokenExecutor:
-        engine.revive()
-        return engine.executor.submit(function, item)
 
 
 def _death(future: Future[Any]) -> str | None:
@@ -270,9 +238,9 @@ def _death(future: Future[Any]) -> str | None:
         ) from None
     if error is None:
         return None
-    if isinstance(error, BrokenExecutor):
-        return "the process of the worker ended"
+    if isinstance(error, WorkerEndedError):
+        return str(error)
     # Dask is optional, so its class cannot be named here.
-    if type(error).__name__ == "KilledWorker":
-        return "the worker was killed each time"
+    if isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker":
+        return "was killed"
     raise error

@@ -7,13 +7,17 @@ is looked into here.
 
 from __future__ import annotations
 
+import gzip
+import pickle
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryFile
+from typing import IO, Final
 
 from retrieval_eval.io.layout import (
     OWN_FOLDER,
@@ -23,7 +27,7 @@ from retrieval_eval.io.layout import (
     looks_like_trial,
     trial_at,
 )
-from retrieval_eval.io.parquet import Schema, grouped_bytes, read_groups, table_bytes
+from retrieval_eval.io.parquet import Schema, read_table, table_bytes
 from retrieval_eval.io.remote import Found, Place, is_plain, listed
 from retrieval_eval.io.tasks import DEEPEST, TASK_CONTENT, Task, stated_names
 from retrieval_eval.pipeline.fingerprint import combined, is_task_input, is_trial_input
@@ -278,13 +282,13 @@ def tasks_bytes(tasks: Iterable[TaskFiles]) -> bytes:
     return table_bytes(_TASKS, rows)
 
 
-def read_tasks(data: bytes) -> dict[Path, TaskFiles]:
+def read_tasks(place: Place) -> dict[Path, TaskFiles]:
     """Return the tasks of :func:`tasks_bytes` by their folder."""
     found: dict[str, tuple[Task, list[Found]]] = {}
-    for columns in read_groups(data):
-        for suite, name, folder, stated, *own in zip(*columns.values(), strict=True):
-            task = Task(name, suite, Path(folder), tuple(stated))
-            found.setdefault(folder, (task, []))[1].append(Found(*own))
+    columns = read_table(place, tuple(_TASKS))
+    for suite, name, folder, stated, *own in zip(*columns.values(), strict=True):
+        task = Task(name, suite, Path(folder), tuple(stated))
+        found.setdefault(folder, (task, []))[1].append(Found(*own))
     return {Path(f): TaskFiles(task, tuple(files)) for f, (task, files) in found.items()}
 
 
@@ -298,14 +302,6 @@ def tasks_digest(tasks: Iterable[TaskFiles]) -> str:
 
 
 # --- batches ---
-
-_ROWS: Final[Schema] = {
-    "config": "text",
-    "folder": "text",
-    "path": "text",
-    "size": "integer",
-    "version": "text",
-}
 
 
 def batches(units: Sequence[Unit]) -> Iterator[tuple[Unit, ...]]:
@@ -329,41 +325,33 @@ def batches(units: Sequence[Unit]) -> Iterator[tuple[Unit, ...]]:
         yield tuple(group)
 
 
-def manifest_bytes(run: Place) -> bytes:
-    """Return the manifest of a run: a Parquet file with a row group for each batch."""
-    return grouped_bytes(
-        _ROWS,
-        (
-            _rows(config, group)
-            for config, units in units_by_config(run)
-            for group in batches(units)
-        ),
-    )
+class Manifest:
+    """The batches of a run, in a file: configuration, place of the first unit, and the units."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.n_units = 0
+
+    def write(self, groups: Iterable[tuple[str, tuple[Unit, ...]]]) -> None:
+        """Write the batches of a run, in its order."""
+        with gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=1) as packed:
+            for config, group in groups:
+                pickle.dump((config, self.n_units, group), packed)
+                self.n_units += len(group)
+
+    def __iter__(self) -> Iterator[tuple[str, int, tuple[Unit, ...]]]:
+        self._file.seek(0)
+        with gzip.GzipFile(fileobj=self._file) as packed, suppress(EOFError):
+            while True:
+                yield pickle.load(packed)  # noqa: S301  no other process can open the file
 
 
-def read_manifest(data: bytes) -> Iterator[tuple[str, tuple[Unit, ...]]]:
-    """Yield the configuration and the units of every batch of a manifest, one batch at a time."""
-    for columns in read_groups(data):
-        files: dict[str, list[Found]] = {}
-        for _, folder, *own in zip(*columns.values(), strict=True):
-            held = files.setdefault(folder, [])
-            if own[0] is not None:
-                held.append(Found(*own))
-        units = tuple(Unit(folder, tuple(held)) for folder, held in files.items())
-        yield columns["config"][0], units
-
-
-def _rows(config: str, units: Iterable[Unit]) -> list[dict[str, Any]]:
-    """Return a row for each file; a unit without files that are read has one without a path."""
-    nothing = Found("", 0, "")
-    return [
-        {
-            "config": config,
-            "folder": unit.folder,
-            "path": found.path or None,
-            "size": found.size,
-            "version": found.version,
-        }
-        for unit in units
-        for found in unit.files or (nothing,)
-    ]
+@contextmanager
+def manifest_of(run: Place) -> Iterator[Manifest]:
+    """List a run once, into a temporary file; one configuration is in memory at a time."""
+    with TemporaryFile() as file:
+        manifest = Manifest(file)
+        manifest.write(
+            (config, group) for config, units in units_by_config(run) for group in batches(units)
+        )
+        yield manifest

@@ -8,12 +8,12 @@ read many runs as one table; the names in the path are not repeated in the file.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -24,13 +24,14 @@ from retrieval_eval.io.artefacts import decoded, encoded, record_in
 from retrieval_eval.io.files import decode, is_inside, json_bytes, settle, write_bytes
 from retrieval_eval.io.parquet import Schema, read_about, read_table, table_bytes
 from retrieval_eval.io.remote import Place
+from retrieval_eval.metrics.catalog import Metric, read_metric, summarised
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.summary import TrialEntry
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems, safe_name
-from retrieval_eval.pipeline.summary import trial_entry
+from retrieval_eval.pipeline.summary import TaskNumbers, Totals, trial_entry
 from retrieval_eval.pipeline.trial import TrialResult
 from retrieval_eval.records import Exclusion, TrialRef
 from retrieval_eval.study.trials import COLUMN_KINDS, Trial, from_columns, to_row
@@ -40,9 +41,12 @@ _SUFFIX: Final = ".parquet"
 _SHARD: Final = re.compile(r"config_name=([^/]+)/[0-9a-f]{64}\.parquet")
 _IN_PATH: Final = ("run_id", "config_name")
 _LONGEST: Final = 200
+_N_READING: Final = 8
+"""Shards that are read at a time: a storage takes longer to answer than to send."""
 
 SCHEMA: Final[Schema] = {
     **{name: kind for name, kind in COLUMN_KINDS.items() if name not in _IN_PATH},
+    **{f"{metric.name}_reason": "text" for metric in summarised()},
     "raw_task_name": "text",
     "trace_source": "text",
     "is_simulated": "boolean",
@@ -51,7 +55,10 @@ SCHEMA: Final[Schema] = {
     "events": "text",
     "metrics": "text",
 }
-"""The columns of every shard; those of metrics follow the registry."""
+"""The columns of every shard; those of metrics follow the registry.
+
+What is summarised has a reason where there is no number.
+"""
 
 _NUMBERS: Final = [name for name in COLUMN_KINDS if name not in _IN_PATH]
 
@@ -112,12 +119,9 @@ def shards_in(tables: Place, run_id: str) -> list[Shard]:
 
 
 class Kept(Record, frozen=True):
-    """What a shard keeps beside its rows.
+    """What a shard keeps beside its rows."""
 
-    ``digest`` is that of the inputs and the metrics of its trials in their order, without times.
-    """
-
-    digest: str
+    totals: Totals
     excluded: tuple[tuple[str, str | None, str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -127,14 +131,14 @@ def shard_bytes(
 ) -> tuple[bytes, Kept]:
     """Return the shard of some trials, and what it keeps beside them."""
     rows = []
-    digest = hashlib.sha256()
+    totals = Totals()
     for result in results:
         metrics = decoded(result.metrics, TrialMetrics, result.stem)
+        totals.add(metrics)
         events = result.events or b""
-        body = f"{result.fingerprint}\0{metrics.body_sha256}"
-        digest.update(f"{body}\0".encode())
         rows.append(
             to_row(metrics)
+            | {f"{m.name}_reason": read_metric(metrics, m).reason for m in summarised()}
             | {
                 "raw_task_name": metrics.provenance.raw_task_name,
                 "trace_source": metrics.coverage.trace_source,
@@ -146,7 +150,7 @@ def shard_bytes(
             }
         )
     listed = tuple((e.path.name, e.config_name, e.reason, e.detail) for e in excluded)
-    kept = Kept(digest.hexdigest(), listed, tuple(notes))
+    kept = Kept(totals=totals, excluded=listed, notes=tuple(notes))
     return table_bytes(SCHEMA, rows, kept=json_bytes(to_builtins(kept))), kept
 
 
@@ -187,6 +191,25 @@ def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
                 for row in columns[name]
             ]
         yield from from_columns(columns)
+
+
+def task_numbers(shards: Iterable[Shard], metrics: Sequence[Metric]) -> TaskNumbers:
+    """Return some metrics of the trials of shards, which come in the order of the run.
+
+    No other columns are read, of a few shards at a time.
+    """
+    numbers = TaskNumbers(metrics)
+    names = [m.name for m in metrics]
+    wanted = ["benchmark", "task_name", *names, *(f"{name}_reason" for name in names)]
+    with ThreadPoolExecutor(_N_READING) as threads:
+        following = iter(shards)
+        while some := tuple(islice(following, _N_READING)):
+            for columns in threads.map(lambda shard: read_table(shard.place, wanted), some):
+                values = [zip(columns[n], columns[f"{n}_reason"], strict=True) for n in names]
+                tasks = zip(columns["benchmark"], columns["task_name"], strict=True)
+                for task, *own in zip(tasks, *values, strict=True):
+                    numbers.add(task, own)
+    return numbers
 
 
 def write_documents(folder: Path, shards: Sequence[Shard]) -> list[TrialEntry]:

@@ -551,7 +551,7 @@ DOORS = (
     ),
     Door(
         "work in other processes",
-        "`pipeline.workers` survives a worker that dies, names its trial and goes on:",
+        "`pipeline.workers` notices each process that dies, also in the middle of an answer:",
         ("pipeline/workers.py",),
         names=frozenset({"concurrent.futures.ProcessPoolExecutor", "os.fork", "os.forkpty"}),
         imports=frozenset({"multiprocessing", "joblib", "loky", "concurrent.futures.process"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -174,7 +175,7 @@ def test_a_trial_that_kills_every_worker_is_given_up_alone_and_tried_again_next_
     (run,) = remote().runs
     assert (run.summary.counts.evaluated, run.summary.counts.degraded) == (2 * N_TASKS - 2, 2)
     reasons = {m.coverage.degraded_reason for m in run.metrics if m.coverage.degraded_reason}
-    assert reasons == {"the worker was killed each time"}
+    assert reasons == {"the process that measured it was killed, each time"}
     monkeypatch.setattr(batches, "evaluate_batch", own)
     (after,) = remote().runs
     assert (after.n_fresh, len(after.shards)) == (2 * N_TASKS, 2)
@@ -203,6 +204,38 @@ def test_batches_are_cut_by_trials_and_one_configuration_each(study, memory, mon
     (run,) = remote(executor="threads:2").runs
     assert [shard.config for shard in run.shards] == ["base line"] * 2 + ["mcp"] * 2
     assert body(run.summary) == body(local(study).runs[0].summary)
+
+
+class Weighing(ThreadPoolExecutor):
+    """Notes how many bytes the results of each function have."""
+
+    def submit(self, function, /, *args):
+        def weighed(*args):
+            result = function(*args)
+            self.weights.setdefault(function.__name__, []).append(len(pickle.dumps(result)))
+            return result
+
+        return super().submit(weighed, *args)
+
+
+def test_what_the_client_receives_does_not_grow_with_the_trials(study, memory, monkeypatch):
+    for number in range(N_TASKS, 40):
+        write_trial(study / "runs/r", "mcp", f"task-{number:02d}", ["src/a.py"], reward=0.5)
+    upload(study, memory)
+    monkeypatch.setattr(batches, "_MOST_CELLS", 3 * 40)
+    here = body(local(study).runs[0].summary)
+    heaviest = []
+    for n_in_batch in (2, 40):
+        monkeypatch.setattr(manifest, "BATCH_TRIALS", n_in_batch)
+        with Weighing(1) as executor:
+            executor.weights = {}
+            (run,) = remote(executor=executor).runs
+        assert body(run.summary) == here
+        heaviest.append({name: max(sizes) for name, sizes in executor.weights.items()})
+        assert len(executor.weights["reduced"]) == 1 + 6, "three of 18 columns at a time"
+    small, large = heaviest
+    assert large["evaluate_batch"] < small["evaluate_batch"] + 300
+    assert large["reduced"] == small["reduced"] < 2000
 
 
 def test_documents_of_an_executor_are_those_of_one_process(study):

@@ -1,36 +1,13 @@
-"""Work on executors: workers that die, few futures in flight, and names of executors."""
+"""Work on executors: few futures in flight, and names of executors."""
 
 from __future__ import annotations
 
-import os
-import signal
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.pipeline.executors import engine_for, halves, run_on
-
-
-def end_the_process_at(item):
-    """Return the numbers; a process that is given 13 among them ends."""
-    if 13 in item:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return list(item)
-
-
-def test_an_item_that_kills_its_workers_is_split_and_only_its_part_given_up():
-    items = [(0, 1), (12, 13), (2, 3)]
-    with engine_for("processes:2") as engine:
-        found = run_on(
-            engine,
-            end_the_process_at,
-            items,
-            split=halves,
-            lost=lambda part, end: [-number for number in part],
-        )
-        numbers = [number for part in found for number in part]
-    assert sorted(numbers) == [-13, 0, 1, 2, 3, 12]
+from retrieval_eval.pipeline.executors import engine_for, run_on
 
 
 class Counting(Executor):
