@@ -157,7 +157,7 @@ class TaskIndex:
         """The tasks under the id and name in their task.toml, read on first use."""
         aliases: dict[str, list[Task]] = {}
         for task in self.tasks:
-            for alias in sorted(_stated_names(task)):
+            for alias in sorted(names_stated_by(task)):
                 aliases.setdefault(alias.lower(), []).append(task)
         return aliases
 
@@ -240,8 +240,8 @@ def _listed(folder: Path) -> frozenset[str]:
     return _TASK_NAMES if names is None else names
 
 
-def _stated_names(task: Task) -> set[str]:
-    """Return the id and name that a task.toml gives; titles with spaces are none."""
+def names_stated_by(task: Task) -> set[str]:
+    """Return the id and name that the task.toml of a task gives; titles with spaces are none."""
     if task.stated is not None:
         return set(task.stated)
     if task.path is None or not is_there(task.path / "task.toml"):

@@ -516,6 +516,8 @@ def _places(runs: Sequence[str | Path], runs_root: Path | str | None) -> list[Pl
     for run in runs:
         if is_url(run):
             place = Place(run)
+            if place.local is not None:
+                place = Place(resolve_runs([str(place.local)], None)[0])
         elif is_url(runs_root):
             root = Place(runs_root or "")
             places = [root / str(run), *(root / f"{group}/{run}" for group in GROUPS)]
