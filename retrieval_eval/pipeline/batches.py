@@ -21,13 +21,13 @@ from msgspec.structs import replace as with_fields
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import encoded, record_in
 from retrieval_eval.io.layout import discover
-from retrieval_eval.io.remote import Found, Place
+from retrieval_eval.io.remote import Found, Place, is_plain, unholdable
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import BY_NAME, summarised
 from retrieval_eval.model import AnyRecord
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.executors import Engine, halves, run_on
+from retrieval_eval.pipeline.executors import WAITS, Engine, halves, run_on
 from retrieval_eval.pipeline.fingerprint import code_fingerprint, combined
 from retrieval_eval.pipeline.manifest import (
     Manifest,
@@ -149,20 +149,23 @@ def evaluate_batch(batch: Batch) -> Receipt:
         with _local_copy(batch) as (jobs, excluded):
             tasks = Tasks()
             results = [
-                give_up(job, batch.gives_up) if batch.gives_up else evaluate_trial(job, tasks)
-                for job in jobs
+                give_up(job, reason) if reason else evaluate_trial(job, tasks)
+                for job, reason in jobs
             ]
         notes = [note for result in results for note in result.notes]
         data, kept = shard_bytes(results, excluded, notes[:_MOST_NOTES])
         shard.place.write(data)
     else:
-        kept = kept_in(shard)
+        kept = kept_in(shard.place)
     return Receipt(batch.start, shard, is_fresh, kept)
 
 
 @contextmanager
-def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]]]:
-    """Give the trials of a batch as jobs on a temporary copy of their files and tasks."""
+def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exclusion, ...]]]:
+    """Give the trials of a batch as jobs on a temporary copy of their files and tasks.
+
+    Beside each is the reason why it is given up, or an empty text.
+    """
     own = batch.setting
     files = [
         Found(f"{unit.folder}/{found.path}", found.size, found.version)
@@ -189,12 +192,27 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]
             ]
             copy = stack.enter_context(own.benchmarks.copied(needed))
         jobs = []
+        lacking = {unit.folder: lack for unit in batch.units if (lack := _lack_of(unit))}
         for trial in trials:
             if trial.task_dir is not None:
                 trial = with_fields(trial, task_dir=copy / trial.task_dir)
             problem = problems.get(trial.path)
-            jobs.append(Job(trial, None, trial.trial_name, own.k_values, problem))
+            inner = trial.path.relative_to(run)
+            within = (folder.as_posix() for folder in (inner, *inner.parents))
+            lack = next((lacking[folder] for folder in within if folder in lacking), "")
+            job = Job(trial, None, trial.trial_name, own.k_values, problem)
+            jobs.append((job, batch.gives_up or lack))
         yield jobs, found.excluded
+
+
+def _lack_of(unit: Unit) -> str:
+    """Return why the copy of a trial lacks a file, or an empty text where it has all of them."""
+    left_out = unholdable(found.path for found in unit.files)
+    # An empty object with the name of a folder marks that folder.
+    lost = [f.path for f in unit.files if f.path in left_out and (f.size or not is_plain(f.path))]
+    if not lost:
+        return ""
+    return f"the storage holds {lost[0]!r}, which no local folder can hold beside the other files"
 
 
 @lru_cache(maxsize=4)
@@ -228,7 +246,10 @@ def evaluated_before(folder: Place) -> RunOfBatches | None:
         summary = read_document(folder, SUMMARY_FILE, RunSummary)
     except FileNotFoundError:
         return None
-    impact = read_document(folder, IMPACT_FILE, ImpactAnalysis)
+    try:
+        impact = read_document(folder, IMPACT_FILE, ImpactAnalysis)
+    except FileNotFoundError:
+        raise BadInputError(f"{folder}: there is no {IMPACT_FILE}; evaluate again") from None
     # Tables lie in the folder itself, or beside those of other runs.
     for tables in (folder / TABLES, folder.parent.parent / TABLES):
         if shards := shards_in(tables, summary.run_id):
@@ -278,9 +299,23 @@ def evaluate_batches(
         if wanted and there.keys() == wanted:
             kept = _kept_documents(folder, digest)
             if kept is not None:
-                return RunOfBatches(run.name, folder, *kept, tuple(there.values()))
+                shards = tuple(there.values())
+                # Documents of trials may have been deleted or damaged since.
+                made = [] if folder.local is None else write_documents(folder.local, shards)[1]
+                shown = tuple(made[:_MOST_NOTES])
+                return RunOfBatches(run.name, folder, *kept, shards, notes=shown)
+
+        def waits() -> None:
+            if progress is not None:
+                progress(totals.n_trials, manifest.n_units, WAITS)
+
         for receipt in run_on(
-            engine, evaluate_batch, _batches(setting, manifest), split=_split, lost=_lost
+            engine,
+            evaluate_batch,
+            _batches(setting, manifest),
+            split=_split,
+            lost=_lost,
+            waits=waits,
         ):
             own, shard = receipt.kept, receipt.shard
             totals.merge(own.totals)
@@ -299,7 +334,7 @@ def evaluate_batches(
     # A run with trials that were given up is tried again, as no manifest has this digest.
     digest = digest if names == wanted else combined([digest, "failed"])
     shards = tuple(shards_in(tables, run.name))
-    entries = () if folder.local is None else write_documents(folder.local, shards)
+    entries, damaged = ([], []) if folder.local is None else write_documents(folder.local, shards)
     over_tasks = _over_tasks(engine, totals, done)
     distinct = sorted(set(excluded), key=lambda e: (e.detail, e.reason))
     summary = with_fields(
@@ -309,7 +344,7 @@ def evaluate_batches(
     (impact,) = run_on(engine, _impact, [(shards, seed)], split=_unsplit, lost=_refused)
     impact = with_fields(impact, input_fingerprint=digest)
     (folder / IMPACT_FILE).write(encoded(impact, indent=1))
-    shown = tuple(dict.fromkeys(notes))[:_MOST_NOTES]
+    shown = tuple(dict.fromkeys([*notes, *damaged]))[:_MOST_NOTES]
     return RunOfBatches(run.name, folder, summary, impact, shards, n_fresh, shown)
 
 

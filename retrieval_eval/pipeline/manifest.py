@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final
 
+from retrieval_eval.io.files import read_text
 from retrieval_eval.io.layout import (
     OWN_FOLDER,
     TIMESTAMP,
@@ -28,7 +29,7 @@ from retrieval_eval.io.layout import (
     trial_at,
 )
 from retrieval_eval.io.parquet import Schema, read_table, table_bytes
-from retrieval_eval.io.remote import Found, Place, is_plain, listed
+from retrieval_eval.io.remote import Found, Place, identified, is_plain, listed
 from retrieval_eval.io.tasks import DEEPEST, TASK_CONTENT, Task, stated_names
 from retrieval_eval.pipeline.fingerprint import combined, is_task_input, is_trial_input
 
@@ -116,8 +117,8 @@ def _visible(folders: Iterable[str]) -> list[str]:
 
 def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
     """Return the outermost folders that may be trials, with their files."""
-    files = [found for found in files if is_plain(found.path)]
-    candidates = _candidates(files)
+    plain = [found for found in files if is_plain(found.path)]
+    candidates = _candidates(plain)
     ordered = sorted(candidates)
     accepted: set[str] = set()
     for place, folder in enumerate(ordered):
@@ -133,19 +134,24 @@ def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
         elif looks_like_trial(name):
             is_unit = is_recorded
         else:
-            is_unit = is_recorded and _is_trial(run, folder, files)
+            is_unit = is_recorded and _is_trial(run, folder, plain)
         if is_unit:
             accepted.add(folder)
     own: dict[str, list[Found]] = {folder: [] for folder in accepted}
     for found in files:
         unit = next((above for above in _above(found.path) if above in own), None)
         inner = "" if unit is None else found.path[len(unit) + 1 :]
-        if unit is not None and _is_input(inner):
+        # A key with a slash at its end only marks a folder.
+        if unit is not None and _is_input(inner) and not inner.endswith("/"):
             own[unit].append(Found(inner, found.size, found.version))
-    return [
-        Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
-        for folder, held in sorted(own.items())
-    ]
+    each = identified({run / folder: held for folder, held in own.items()})
+    return sorted(
+        (
+            Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
+            for folder, held in zip(own, each, strict=True)
+        ),
+        key=lambda unit: unit.folder,
+    )
 
 
 def _candidates(files: Iterable[Found]) -> dict[str, bool]:
@@ -192,6 +198,7 @@ def _is_trial(run: Place, folder: str, files: Iterable[Found]) -> bool:
     decisive = re.compile(r"agent/[^/]+|agent/sessions/.*|[^/]+/result\.json", re.DOTALL)
     names = [path for path in inner if decisive.fullmatch(path)]
     result = [f for f in files if f.path == f"{start}result.json"]
+    (result,) = identified({run: result})
     with run.copied(result, empty=[f"{start}{name}" for name in names]) as copy:
         return trial_at(copy / folder, copy) is not None
 
@@ -237,6 +244,8 @@ def find_tasks(benchmarks: Place) -> list[TaskFiles]:
                     one = Found(inner, found.size, found.version)
                     own["/".join(parts[:depth])].append(one)
                 break
+    each = identified({benchmarks / folder: held for folder, held in own.items()})
+    own = dict(zip(own, each, strict=True))
     texts = _stated(benchmarks, own)
     tasks = []
     for folder, held in sorted(own.items()):
@@ -257,10 +266,8 @@ def _stated(benchmarks: Place, own: Mapping[str, Sequence[Found]]) -> dict[str, 
     found: dict[str, set[str]] = {}
     with benchmarks.copied(wanted) as copy:
         for one in wanted:
-            path = copy / one.path
-            if path.is_file():
-                text = path.read_bytes().decode("utf-8", "replace")
-                found[one.path.rpartition("/")[0]] = stated_names(text)
+            text = read_text(copy / one.path, copy).value or ""
+            found[one.path.rpartition("/")[0]] = stated_names(text)
     return found
 
 

@@ -286,9 +286,15 @@ def size(value: Any) -> int:
     """Return about how many bytes the texts of a value take, for :class:`Spooled`."""
     if isinstance(value, str):
         return len(value)
-    if isinstance(value, dict):
-        return sum(map(size, value.values()))
-    return sum(map(size, value)) if isinstance(value, list) else 0
+    if not isinstance(value, dict | list):
+        return 0
+    total = 0
+    for part in value.values() if isinstance(value, dict) else value:
+        if isinstance(part, str):
+            total += len(part)
+        elif isinstance(part, dict | list):
+            total += size(part)
+    return total
 
 
 def is_summary(text: str) -> bool:
