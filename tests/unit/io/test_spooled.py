@@ -125,9 +125,10 @@ def test_neither_measuring_nor_encoding_holds_the_events_of_a_large_trial():
 
     anew = TrialEvents(spool, truth)
     stated = Provenance(run_id="r", task_name="t", config_name="c", benchmark="b")
-    document = event_document(anew, provenance=stated, coverage=coverage(anew, None, "no_trace"))
+    covered = coverage(small, None, "no_trace")
     tracemalloc.start()
     try:
+        document = event_document(anew, provenance=stated, coverage=covered)
         measure(anew)
         measuring = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
