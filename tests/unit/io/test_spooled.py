@@ -136,5 +136,5 @@ def test_neither_measuring_nor_encoding_holds_the_events_of_a_large_trial():
         encoding = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert measuring < n * len(each) / 4
+    assert measuring < n * len(each) / 2
     assert n * len(each) < len(data) < encoding < 1.5 * len(data)
