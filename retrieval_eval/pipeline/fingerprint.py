@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
 from retrieval_eval.io.files import entries, files_below, is_inside, names_in, opened, probe
 from retrieval_eval.metrics.catalog import METRICS
+from retrieval_eval.registry import entry_points
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import (
     FORMATS,

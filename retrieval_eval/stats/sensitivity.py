@@ -273,8 +273,8 @@ def _bootstrap(
         if own
     ]
     parts: list[list[list[Floats]]] = [[[] for _ in own] for own in pairs]
-    for drawn in drawn_counts(strata.n_clusters, n_resamples, seed):
-        weights = drawn.astype(np.float64)
+    n_rows = max(64, BATCH_CELLS // strata.n_clusters)
+    for weights in drawn_counts(strata.n_clusters, n_resamples, seed, n_rows):
         made = iter(sums)
         for columns, own, found in zip(rests, pairs, parts, strict=True):
             if not own:

@@ -9,6 +9,7 @@ from retrieval_eval.events.document import coverage, event_document
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.io import spooled
 from retrieval_eval.io.artefacts import encoded
+from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model.common import Provenance
@@ -22,6 +23,7 @@ from retrieval_eval.records import (
     ToolResult,
 )
 from retrieval_eval.traces import read_trace
+from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 
 
@@ -138,3 +140,19 @@ def test_neither_measuring_nor_encoding_holds_the_events_of_a_large_trial():
         tracemalloc.stop()
     assert measuring < n * len(each) / 2
     assert n * len(each) < len(data) < encoding < 1.5 * len(data)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, entry in FORMATS.items() if isinstance(entry, LineFormat))
+)
+def test_lines_of_every_format_are_read_without_keeping_their_calls(monkeypatch, name):
+    def read():
+        values = (Line(n, value) for n, value in enumerate(FORMATS[name].example, start=1))
+        return FORMATS[name].read(values, "x.jsonl")
+
+    plain = read()
+    monkeypatch.setattr(spooled, "ROOM", 0)
+    large = read()
+    assert isinstance(plain.items, tuple)
+    assert isinstance(large.items, Spooled)
+    assert replace(large, items=tuple(large.items)) == plain
