@@ -13,6 +13,7 @@ from retrieval_eval.events.roots import find_layout
 from retrieval_eval.ground_truth import expanded
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
+from retrieval_eval.paths import Names
 from retrieval_eval.records import (
     Event,
     FileRef,
@@ -116,12 +117,13 @@ def extract_events(
     remote = dict.fromkeys(
         t.repository for read in reads for t, _ in read.raw_targets() if t.repository
     )
-    layout = find_layout(reads, trace.cwd, ground_truth)
-    workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
+    names = Names()
+    layout = find_layout(reads, trace.cwd, ground_truth, names)
+    workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout, paths=names)
     if ground_truth.patterns:
         ground_truth = expanded(ground_truth, _seen(reads, workspace))
-        layout = find_layout(reads, trace.cwd, ground_truth)
-        workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
+        layout = find_layout(reads, trace.cwd, ground_truth, names)
+        workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout, paths=names)
     start = agent_started_at if agent_started_at is not None else trace.started_at
     builder = _Builder(workspace, _folders(reads, workspace), start)
     for read in reads:

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 from retrieval_eval.events.calls import ReadCall
 from retrieval_eval.paths import (
     WORKSPACE_ROOTS,
+    Names,
     checked_out,
     is_elsewhere,
     local_path,
@@ -276,14 +277,12 @@ class _Seen:
     visited: dict[str, None] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout(()))
-    local: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
 
     def absolute(self, raw: str, cwd: str | None = None) -> str | None:
-        """Return the path of a local file or folder, as :func:`local_path` does, read once."""
-        written = raw, None if raw[:1] == "/" else cwd
-        if written not in self.local:
-            self.local[written] = local_path(raw, cwd=cwd)
-        return self.local[written]
+        """Return the path of a local file or folder, as :func:`local_path` does."""
+        path, repository = self.names.of(raw, cwd) or ("", None)
+        return path if repository is None and path[:1] == "/" else None
 
     def folder(self, raw: str | None) -> str | None:
         path = self.absolute(raw) if raw else None
@@ -296,8 +295,8 @@ class _Seen:
         return None if cwd or "::" in raw or "://" in raw else identity(f"{START}/{raw}")
 
 
-def _observed(reads: Sequence[ReadCall], cwd: str | None) -> _Seen:
-    seen = _Seen()
+def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen:
+    seen = _Seen(names=names)
     # Each once, retrieved and written, in the order in which they first occur.
     raws = dict.fromkeys(
         (target.path, folder, target.access != "written")
@@ -325,7 +324,9 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None) -> _Seen:
     return seen
 
 
-def find_layout(reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth) -> Layout:
+def find_layout(
+    reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth, names: Names | None = None
+) -> Layout:
     """Return where the checkouts of a trial lie.
 
     Parameters
@@ -336,6 +337,8 @@ def find_layout(reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth) 
         The folder the session states to have begun in.
     truth
         The ground truth: its repositories are the known ones.
+    names
+        The ways to write files that were read already.
 
     Returns
     -------
@@ -345,7 +348,7 @@ def find_layout(reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth) 
         nothing shows that a folder above it is the checkout, and where no path would then be two
         files of the ground truth.
     """
-    return _Finder(_observed(reads, cwd), cwd, truth).layout()
+    return _Finder(_observed(reads, cwd, names or Names()), cwd, truth).layout()
 
 
 @dataclass(slots=True)
