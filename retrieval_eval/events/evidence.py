@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import Ranking, accesses, enters
+from retrieval_eval.events.retrieved import NARROW, Ranking, accesses, enters
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.records import Doubt, Event, FileRef, Target, Trace
 from retrieval_eval.traces.reading import HISTORY_COMPACTED, NEWEST_UNREAD
@@ -224,12 +224,13 @@ def outer_rankings(
     if gap == "anywhere":
         worst.open(_others())
         best.open(relevant)
-    is_open = gap is not None
+    is_open, has_others = gap is not None, gap == "anywhere"
+    own, is_narrow = trial.own_output, view in NARROW
     for event in trial.events:
         for target in (*event.targets, *event.possible):
-            if target.access == "written" or target.file.key in trial.own_output:
+            if target.access == "written" or target.file.key in own:
                 continue
-            if not enters(view, event, target):
+            if is_narrow and not enters(view, event, target):
                 continue
             if target.doubt is None:
                 worst.add(target.file, target.access)
@@ -239,9 +240,12 @@ def outer_rankings(
                 (best if target.file.key in relevant else worst).add(target.file, target.access)
         if event.open_doubt is not None and enters(view, event, _ANY):
             is_open = True
-            worst.open(_others())
-    if gap == "end":
+            if not has_others:
+                worst.open(_others())
+            has_others = True
+    if gap == "end" and not has_others:
         worst.open(_others())
+    if gap == "end":
         best.open(relevant)
     return (worst.files(), best.files()) if is_open else None
 

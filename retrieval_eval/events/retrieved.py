@@ -18,6 +18,10 @@ def accesses(trial: TrialEvents) -> Iterable[tuple[Event, Target]]:
     return trial.accesses
 
 
+NARROW: Final = frozenset({"opened", "structured"})
+"""The views under which some accesses do not count."""
+
+
 def enters(view: str, event: Event, target: Target) -> bool:
     """Return whether an access counts as retrieved under a view."""
     if view == "opened":
@@ -42,8 +46,9 @@ def ranking(trial: TrialEvents, view: str) -> tuple[FileRef, ...]:
         raise ValueError(f"no such view: {view!r}")
     if view not in trial.rankings:
         found = Ranking(view)
+        is_narrow = view in NARROW
         for event, target in trial.accesses:
-            if enters(view, event, target):
+            if not is_narrow or enters(view, event, target):
                 found.add(target.file, target.access)
         trial.rankings[view] = found.files()
     return trial.rankings[view]

@@ -181,8 +181,8 @@ def test_each_way_to_write_a_path_is_read_once(monkeypatch):
         read.append(raw)
         return named(raw, **more)
 
-    monkeypatch.setattr(paths, "named", reading)
     workspace = Workspace(truth("src/a.py"))
+    monkeypatch.setattr(paths, "named", reading)
     for _ in range(3):
         assert workspace.resolve("a.py", cwd="/workspace/src") == FileRef("src/a.py")
         assert workspace.place("src/a.py")[0].file == FileRef("src/a.py")
