@@ -273,10 +273,10 @@ class _Builder:
         open_ones: Sequence[RawTarget] = (),
     ) -> None:
         call, use = read.call, read.use
-        touched = tuple(self._targets(raw_targets, None if command else read.cwd))
-        touched += tuple(self._targets(open_ones, None))
-        targets = tuple(target for target in touched if target.doubt is None)
-        positions = (self._workspace.position(target.file) for target in targets)
+        touched = [*self._targets(raw_targets, None if command else read.cwd)]
+        touched += self._targets(open_ones, None)
+        targets = tuple([target for target in touched if target.doubt is None])
+        positions = [self._workspace.position(target.file) for target in targets]
         self.events.append(
             Event(
                 step_index=len(self.events),
@@ -286,11 +286,11 @@ class _Builder:
                 tool_category=command.category if command else use.category,
                 is_mcp=use.is_mcp,
                 targets=targets,
-                possible=tuple(target for target in touched if target.doubt is not None),
+                possible=tuple([target for target in touched if target.doubt is not None]),
                 open_doubt=next(
                     (t.doubt for t in (*raw_targets, *open_ones) if t.is_pattern), None
                 ),
-                matched=tuple(dict.fromkeys(p for p in positions if p is not None)),
+                matched=tuple(dict.fromkeys([p for p in positions if p is not None])),
                 timestamp=call.timestamp,
                 elapsed_seconds=elapsed,
                 cumulative_tokens=call.cumulative_tokens,

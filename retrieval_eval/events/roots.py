@@ -91,6 +91,7 @@ _SHARED: Final = re.compile(
 )
 """Folders that hold checkouts and are none."""
 _HOME: Final = re.compile(r"/root(?=/|$)|/(?:home|Users)/[^/]+(?=/|$)")
+_MAY_HOLD_HOME: Final = re.compile(r"root|home|Users|%")
 _LETTER: Final = re.compile(r"/[A-Za-z](?=/)")
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]|/(?:mnt|cygdrive)/[A-Za-z]/")
 _WORKTREE: Final = re.compile(r"(/.{0,1000}?)/\.(?:claude/worktrees|worktrees)/[^/]+(?=/)")
@@ -308,7 +309,7 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen
     places = [p for r in reads if r.shell is not None for p in r.shell.places]
     texts = {*worked, *(raw for raw, _, _ in raws), *(p.folder for p in places)}
     texts |= {folder for _, folder, _ in raws}
-    known = [seen.absolute(text) for text in texts if text]
+    known = [seen.absolute(text) for text in texts if text and _MAY_HOLD_HOME.search(text)]
     homes = {m[0] for path in known if path and (m := _HOME.match(path))}
     has_drives = any(text is not None and _DRIVE.match(text) for text in texts)
     home = next(iter(homes)) if len(homes) == 1 else None
@@ -440,9 +441,9 @@ class _Finder:
     def _files(self, path: str) -> Iterator[tuple[FileRef, ...]]:
         """Yield the files of the ground truth that a path is by the roots so far."""
         for root in self._roots if self._expected.may_hold(path) else ():
-            rest = root.rest(path)
-            if rest is None:
+            if not path.startswith(root.prefix):
                 continue
+            rest = path[len(root.prefix) :]
             found = self._expected.at(rest)
             own = root.repository or self._sole
             found = tuple(f for f in found if f.key[0] in (None, own))
