@@ -78,7 +78,7 @@ def remote(**options):
 
 def body(document):
     plain = to_builtins(document)
-    for name in ("generated_at", "input_fingerprint", "trials"):
+    for name in ("generated_at", "input_fingerprint", "body_sha256", "trials"):
         plain.pop(name, None)
     return plain
 
@@ -213,13 +213,13 @@ def test_batches_are_cut_by_trials_and_one_configuration_each(study, memory, mon
 
 
 class Weighing(ThreadPoolExecutor):
-    """Notes how many bytes the results of each function have."""
+    """Notes how many bytes the results of each function have, and gives copies of them."""
 
     def submit(self, function, /, *args):
         def weighed(*args):
-            result = function(*args)
-            self.weights.setdefault(function.__name__, []).append(len(pickle.dumps(result)))
-            return result
+            result = pickle.dumps(function(*args))
+            self.weights.setdefault(function.__name__, []).append(len(result))
+            return pickle.loads(result)
 
         return super().submit(weighed, *args)
 
@@ -229,14 +229,15 @@ def test_what_the_client_receives_does_not_grow_with_the_trials(study, memory, m
         write_trial(study / "runs/r", "mcp", f"task-{number:02d}", ["src/a.py"], reward=0.5)
     upload(study, memory)
     monkeypatch.setattr(batches, "_MOST_CELLS", 3 * 40)
-    here = body(local(study).runs[0].summary)
+    (here,) = local(study).runs
     heaviest = []
     for n_in_batch in (2, 40):
         monkeypatch.setattr(manifest, "BATCH_TRIALS", n_in_batch)
         with Weighing(1) as executor:
             executor.weights = {}
             (run,) = remote(executor=executor).runs
-        assert body(run.summary) == here
+        assert body(run.summary) == body(here.summary)
+        assert body(run.impact) == body(here.impact)
         heaviest.append({name: max(sizes) for name, sizes in executor.weights.items()})
         assert len(executor.weights["reduced"]) == 1 + 6, "three of 18 columns at a time"
     small, large = heaviest
