@@ -87,6 +87,7 @@ from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
 from retrieval_eval.report.sets import read_sets
 from retrieval_eval.schema import faults, kind_of
+from retrieval_eval.search.claims.agreement import read_human_labels
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
 from retrieval_eval.search.claims.shapes import NoVerdictError
@@ -442,9 +443,15 @@ def _change_parquet(data: bytes, dice: random.Random) -> bytes:
         about[key] = _change_bytes(about[key], dice)
     else:
         columns[str(dice.choice(_SIMPLE))[:100]] = columns.pop(name)
+    arrays = {}
+    for key, values in columns.items():
+        kind = table.schema.field(key if key in table.column_names else name).type
+        try:
+            arrays[key] = arrow.array(values, kind)
+        except Exception:  # noqa: BLE001  the value is of another kind, which is the change
+            arrays[key] = arrow.array(values)
     made = io.BytesIO()
-    changed_table = arrow.table(columns).replace_schema_metadata(about)
-    parquet.write_table(changed_table, made)
+    parquet.write_table(arrow.table(arrays).replace_schema_metadata(about), made)
     return made.getvalue()
 
 
@@ -873,6 +880,9 @@ def _searches() -> Iterator[Target]:
         name = _short(Path(source), f"short.{source}")
         read = partial(load_search_run, Path(name))
         yield Target(f"search run, {what}", [name], _called(read))
+    texts = read_corpus(Path("corpus.jsonl"))
+    label = {"claim": "It holds.", "block": texts.documents[0].id, "supported": True}
+    _lines("labels.jsonl", [label, {**label, "block": "a text", "supported": False}])
     for name, file, reader in (
         ("noise", _short(Path("noise.json"), "short.noise.json"), read_noise),
         ("thresholds", "guard.toml", read_thresholds),
@@ -881,6 +891,7 @@ def _searches() -> Iterator[Target]:
         ("pinned queries", "pinned.txt", read_pinned),
         ("published numbers", "claims.md", read_published),
         ("drafts", "drafts.jsonl", read_drafts),
+        ("labels of people", "labels.jsonl", partial(read_human_labels, corpus=texts)),
     ):
         yield Target(name, [file], _called(partial(reader, Path(file))))
 
