@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError, SchemaError
-from retrieval_eval.io.artefacts import encoded, record_in
+from retrieval_eval.io.artefacts import decoded, encoded, record_in
 from retrieval_eval.io.layout import Discovery, discover, trial_at
 from retrieval_eval.io.remote import Found, Place, is_plain, unholdable
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
@@ -359,9 +359,10 @@ def evaluate_batches(
         totals.summary(run.name, over_tasks, entries, distinct, k_values), input_fingerprint=digest
     )
     (folder / SUMMARY_FILE).write(encoded(summary, indent=1))
-    (impact,) = run_on(engine, _impact, [(shards, seed)], split=_unsplit, lost=_refused)
-    impact = with_fields(impact, input_fingerprint=digest)
-    (folder / IMPACT_FILE).write(encoded(impact, indent=1))
+    work = (shards, seed, digest)
+    (document,) = run_on(engine, _impact, [work], split=_unsplit, lost=_refused)
+    (folder / IMPACT_FILE).write(document)
+    impact = decoded(document, ImpactAnalysis, IMPACT_FILE)
     shown = tuple(dict.fromkeys([*notes, *damaged]))[:_MOST_NOTES]
     return RunOfBatches(run.name, folder, summary, impact, shards, n_fresh, shown)
 
@@ -440,10 +441,11 @@ def _over_tasks(
     }
 
 
-def _impact(work: tuple[tuple[Shard, ...], int]) -> ImpactAnalysis:
-    """Return the impact document: the one work that needs the numbers of all trials."""
-    shards, seed = work
-    return impact_analysis(trials_in(shards), seed=seed)
+def _impact(work: tuple[tuple[Shard, ...], int, str]) -> bytes:
+    """Return the impact document as written: the one work that needs the numbers of all trials."""
+    shards, seed, digest = work
+    impact = impact_analysis(trials_in(shards), seed=seed)
+    return encoded(with_fields(impact, input_fingerprint=digest), indent=1)
 
 
 def _unsplit(_: object) -> list[Any]:

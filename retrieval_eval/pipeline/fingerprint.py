@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -88,8 +88,13 @@ def is_trial_input(path: str) -> bool:
     """
     first, _, rest = path.partition("/")
     if not rest:
-        return first in _TRIAL_FILES or first.endswith(_TRACE_SUFFIXES) or is_file_name(first)
+        return _is_trial_file(first)
     return first in _rooms() or rest == "result.json"
+
+
+@lru_cache(maxsize=1024)
+def _is_trial_file(name: str) -> bool:
+    return name in _TRIAL_FILES or name.endswith(_TRACE_SUFFIXES) or is_file_name(name)
 
 
 @cache
@@ -105,8 +110,7 @@ def is_task_input(path: str) -> bool:
 
 def _trial_files(folder: Path) -> Iterator[Path]:
     for path in entries(folder):
-        is_trace = path.suffix in _TRACE_SUFFIXES or is_file_name(path.name)
-        if path.name in _TRIAL_FILES or is_trace:
+        if _is_trial_file(path.name):
             yield path
     # A trace may lie in the trial's own folder too.
     names = names_in(folder)

@@ -345,7 +345,7 @@ def tasks_bytes(tasks: Iterable[TaskFiles]) -> bytes:
 def read_tasks(place: Place) -> dict[Path, TaskFiles]:
     """Return the tasks of :func:`tasks_bytes` by their folder."""
     found: dict[str, tuple[Task, list[Found]]] = {}
-    columns = read_table(place, tuple(_TASKS))
+    columns = read_table(place, _TASKS)
     for suite, name, folder, stated, *own in zip(*columns.values(), strict=True):
         task = Task(name, suite, Path(folder), tuple(stated))
         found.setdefault(folder, (task, []))[1].append(Found(*own))

@@ -13,14 +13,19 @@ import pytest
 
 import retrieval_eval as rev
 from retrieval_eval.cli.main import run as run_command
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RetrievalEvalError
+from retrieval_eval.errors import (
+    BadInputError,
+    NothingToEvaluateError,
+    RetrievalEvalError,
+    SchemaError,
+)
 from retrieval_eval.io.locks import alone
 from retrieval_eval.io.parquet import read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import batches, manifest
 from retrieval_eval.pipeline.naming import SUMMARY_FILE
-from retrieval_eval.pipeline.tables import SCHEMA, shards_in, trials_in
+from retrieval_eval.pipeline.tables import SCHEMA, Shard, kept_in, shards_in, trials_in
 from retrieval_eval.report.columns import FRAMES
 from tests.runs import write_task, write_trial
 
@@ -78,7 +83,7 @@ def remote(**options):
 
 def body(document):
     plain = to_builtins(document)
-    for name in ("generated_at", "input_fingerprint", "trials"):
+    for name in ("generated_at", "input_fingerprint", "body_sha256", "trials"):
         plain.pop(name, None)
     return plain
 
@@ -153,7 +158,7 @@ def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
     there = remote().runs[0]
     names = ["task_name", "file_recall", "body_digest", "tools"]
     for one, other in zip(found, there.shards, strict=True):
-        assert read_table(one.place, names) == read_table(other.place, names)
+        assert read_table(one.place, SCHEMA, names) == read_table(other.place, SCHEMA, names)
 
 
 def test_tasks_of_another_evaluation_are_not_taken_for_those_of_this_one(study, memory):
@@ -213,13 +218,13 @@ def test_batches_are_cut_by_trials_and_one_configuration_each(study, memory, mon
 
 
 class Weighing(ThreadPoolExecutor):
-    """Notes how many bytes the results of each function have."""
+    """Notes how many bytes the results of each function have, and gives copies of them."""
 
     def submit(self, function, /, *args):
         def weighed(*args):
-            result = function(*args)
-            self.weights.setdefault(function.__name__, []).append(len(pickle.dumps(result)))
-            return result
+            result = pickle.dumps(function(*args))
+            self.weights.setdefault(function.__name__, []).append(len(result))
+            return pickle.loads(result)
 
         return super().submit(weighed, *args)
 
@@ -229,14 +234,15 @@ def test_what_the_client_receives_does_not_grow_with_the_trials(study, memory, m
         write_trial(study / "runs/r", "mcp", f"task-{number:02d}", ["src/a.py"], reward=0.5)
     upload(study, memory)
     monkeypatch.setattr(batches, "_MOST_CELLS", 3 * 40)
-    here = body(local(study).runs[0].summary)
+    (here,) = local(study).runs
     heaviest = []
     for n_in_batch in (2, 40):
         monkeypatch.setattr(manifest, "BATCH_TRIALS", n_in_batch)
         with Weighing(1) as executor:
             executor.weights = {}
             (run,) = remote(executor=executor).runs
-        assert body(run.summary) == here
+        assert body(run.summary) == body(here.summary)
+        assert body(run.impact) == body(here.impact)
         heaviest.append({name: max(sizes) for name, sizes in executor.weights.items()})
         assert len(executor.weights["reduced"]) == 1 + 6, "three of 18 columns at a time"
     small, large = heaviest
@@ -486,3 +492,22 @@ def test_a_place_is_the_same_behind_a_url_and_on_disk(tmp_path, memory):
         (place / "c").remove()
         (place / "c").remove()
         assert [(place / "a/b").exists(), (place / "c").exists()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda t: t.drop_columns(["tools"]), "no column tools of kind uses"),
+        (lambda t: t.set_column(t.column_names.index("tools"), "tools", t["events"]), "tools"),
+        (lambda t: t.append_column("task_name", t["task_name"]), "is no whole Parquet file"),
+        (lambda t: t.replace_schema_metadata({"retrieval_eval.kept": b"\xff{"}), "shard.parquet"),
+    ],
+)
+def test_a_table_of_other_columns_is_refused_by_its_name(study, tmp_path, change, why):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rev.evaluate(["r"], runs_root=study / "runs", output_dir=study / "out", tables=True)
+    shard, *_ = shards_in(Place(study / "out/tables"), "r")
+    parquet.write_table(change(parquet.read_table(shard.place.local)), tmp_path / "shard.parquet")
+    damaged = Shard("r", shard.config, Place(tmp_path / "shard.parquet"))
+    with pytest.raises((BadInputError, SchemaError), match=why):
+        list(trials_in([damaged] if kept_in(damaged.place) else []))

@@ -62,7 +62,7 @@ def cluster(folder, storage):
 
 def body(document):
     plain = to_builtins(document)
-    for name in ("generated_at", "input_fingerprint", "trials"):
+    for name in ("generated_at", "input_fingerprint", "body_sha256", "trials"):
         plain.pop(name, None)
     return plain
 
