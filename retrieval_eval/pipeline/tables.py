@@ -256,7 +256,7 @@ def write_documents(folder: Path, shards: Sequence[Shard]) -> tuple[list[TrialEn
     written: list[Path] = []
     notes: list[str] = []
     for shard in shards:
-        columns = read_table(shard.place, ("events", "metrics", "input_fingerprint"))
+        columns = read_table(shard.place, SCHEMA, ("events", "metrics", "input_fingerprint"))
         for metrics, events, text, digest in zip(metrics_in(shard), *columns.values(), strict=True):
             trial = next(following)
             stem = stems[trial]
