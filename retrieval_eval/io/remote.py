@@ -153,11 +153,11 @@ class Place:
         folders, files = [], []
         for entry in found:
             path = _below(entry["name"], root)
-            if not path or "/" in path:
+            if "/" in path or (not path and entry["name"] != f"{root}/"):
                 continue
             if entry["type"] == "directory":
                 folders.append(path)
-            else:
+            elif path:
                 files.append(self._found(path, entry))
         return sorted(folders), sorted(files, key=lambda f: f.path)
 

@@ -306,11 +306,11 @@ def evaluate_batches(
     """
     setting = _setting(run, folder, tables, benchmarks, k_values)
     totals = Totals()
-    notes: list[str] = []
     done: dict[str, list[tuple[int, Shard]]] = {}
     n_fresh = 0
     with manifest_of(run) as manifest:
         excluded = list(manifest.excluded)
+        notes = list(manifest.notes)
         wanted = {batch.fingerprint for batch in _batches(setting, manifest)}
         there = {shard.name: shard for shard in shards_in(tables, run.name)}
         digest = combined([*sorted(wanted), str(seed)])
@@ -319,8 +319,8 @@ def evaluate_batches(
             if kept is not None:
                 shards = tuple(there.values())
                 # Documents of trials may have been deleted or damaged since.
-                made = [] if folder.local is None else write_documents(folder.local, shards)[1]
-                shown = tuple(made[:_MOST_NOTES])
+                notes += [] if folder.local is None else write_documents(folder.local, shards)[1]
+                shown = tuple(notes[:_MOST_NOTES])
                 return RunOfBatches(run.name, folder, *kept, shards, notes=shown)
 
         def waits() -> None:

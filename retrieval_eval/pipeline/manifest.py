@@ -50,6 +50,7 @@ from retrieval_eval.pipeline.fingerprint import (
     size_of_trial,
 )
 from retrieval_eval.records import Exclusion, TrialRef
+from retrieval_eval.values import counted
 
 BATCH_BYTES: Final = 64 << 20
 BATCH_TRIALS: Final = 256
@@ -83,9 +84,12 @@ class Unit:
 # --- listing a run ---
 
 
-def units_by_config(run: Place) -> Iterator[tuple[str, list[Unit]]]:
-    """Yield each configuration of a run with its units in a fixed order; listings go parallel."""
-    prefixes, loose = _prefixes(run)
+def units_by_config(run: Place, lost: list[str]) -> Iterator[tuple[str, list[Unit]]]:
+    """Yield each configuration of a run with its units in a fixed order; listings go parallel.
+
+    Keys that no local folder can hold are added to ``lost``, unless they are within a unit.
+    """
+    prefixes, loose = _prefixes(run, lost)
     groups: dict[str | None, list[str]] = defaultdict(list)
     for prefix in prefixes:
         groups[config_of(prefix.split("/"))].append(prefix)
@@ -96,7 +100,7 @@ def units_by_config(run: Place) -> Iterator[tuple[str, list[Unit]]]:
         for prefix in groups[config]:
             files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in next(listings)]
         found: dict[str, list[Unit]] = defaultdict(list)
-        for unit in _units(run, files):
+        for unit in _units(run, files, lost):
             found[config_of(unit.folder.split("/")[:-1]) or UNKNOWN_CONFIG].append(unit)
         for name in sorted(found):
             yield name, sorted(found[name], key=_order)
@@ -123,10 +127,10 @@ def _order(unit: Unit) -> tuple[str, str, str]:
     return batch, levels[-1], unit.folder
 
 
-def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
+def _prefixes(run: Place, lost: list[str]) -> tuple[list[str], dict[str | None, list[Found]]]:
     """Return folders that together hold a run, and the files above them by configuration."""
     loose: dict[str | None, list[Found]] = defaultdict(list)
-    prefixes = _visible(run.children()[0])
+    prefixes = _visible("", run.children()[0], lost)
     for _ in range(_DEEPEST_EXPANDED - 1):
         if len(prefixes) >= _ENOUGH:
             break
@@ -134,11 +138,11 @@ def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
         for prefix in prefixes:
             folders, files = (run / prefix).children()
             is_unit = "agent" in folders or any(f.path == "result.json" for f in files)
-            inside = _visible(folders)
+            inside = _visible(f"{prefix}/", folders, [])
             if looks_like_trial(prefix.rsplit("/", 1)[-1]) or is_unit or len(inside) > _MOST_INSIDE:
                 deeper.append(prefix)
                 continue
-            deeper += [f"{prefix}/{name}" for name in inside]
+            deeper += [f"{prefix}/{name}" for name in _visible(f"{prefix}/", folders, lost)]
             own = [Found(f"{prefix}/{f.path}", f.size, f.version) for f in files]
             loose[config_of(prefix.split("/"))] += own
         if deeper == prefixes:
@@ -147,11 +151,13 @@ def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
     return prefixes, loose
 
 
-def _visible(folders: Iterable[str]) -> list[str]:
-    return [f for f in folders if f != OWN_FOLDER and not f.startswith(".") and is_plain(f)]
+def _visible(above: str, folders: Iterable[str], lost: list[str]) -> list[str]:
+    shown = [name for name in folders if name != OWN_FOLDER and not name.startswith(".")]
+    lost += [f"{above}{name}/" for name in shown if not is_plain(name)]
+    return [name for name in shown if is_plain(name)]
 
 
-def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
+def _units(run: Place, files: Sequence[Found], lost: list[str]) -> list[Unit]:
     """Return the outermost folders that may be trials, with their files."""
     plain = [found for found in files if is_plain(found.path)]
     candidates = _candidates(plain)
@@ -177,8 +183,11 @@ def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
     for found in files:
         unit = next((above for above in _above(found.path) if above in own), None)
         inner = "" if unit is None else found.path[len(unit) + 1 :]
-        # A key with a slash at its end only marks a folder.
-        if unit is not None and _is_input(inner) and not inner.endswith("/"):
+        if found.path.endswith("/"):  # which only marks a folder
+            continue
+        if unit is None:
+            lost += [] if is_plain(found.path) else [found.path]
+        elif _is_input(inner):
             own[unit].append(Found(inner, found.size, found.version))
     return [
         Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
@@ -384,6 +393,7 @@ class Manifest:
         self.n_units = 0
         self.excluded: tuple[Exclusion, ...] = ()
         """What was left out of a local run; of others, workers tell."""
+        self.notes: list[str] = []
 
     def write(self, groups: Iterable[tuple[str, tuple[Unit, ...]]]) -> None:
         """Write the batches of a run, in its order."""
@@ -404,11 +414,16 @@ def manifest_of(run: Place) -> Iterator[Manifest]:
     """List a run once, into a temporary file; one configuration is in memory at a time."""
     with TemporaryFile() as file:
         manifest = Manifest(file)
+        lost: list[str] = []
         if run.local is None:
-            found = units_by_config(run)
+            found = units_by_config(run, lost)
         else:
             discovery = discover(run.local, run.name)
             manifest.excluded = discovery.excluded
             found = _local_units(run.local, discovery.trials)
         manifest.write((config, group) for config, units in found for group in batches(units))
+        if lost:
+            n = counted(len(lost), "key")
+            example = f"such as {lost[0]!r}"
+            manifest.notes = [f"{run}: {n} that no local folder can hold left out, {example}"]
         yield manifest

@@ -259,11 +259,16 @@ def test_documents_of_an_executor_are_those_of_one_process(study):
     ]
 
 
-def test_keys_that_no_folder_can_hold_are_left_out(study, memory):
+@pytest.mark.usefixtures("flat")
+def test_keys_that_no_folder_can_hold_are_left_out_with_a_note(study, memory):
     trial = "/b/runs/r/mcp/2026-01-05__10-00-00/task-00__aaaaaaa"
-    for key in (f"{trial}/../../../evil.txt", "/b/runs/r/mcp//double/result.json"):
+    for key in (f"{trial}/../../../evil.txt", f"/b/runs/r/mcp/{'n' * 256}/result.json"):
         memory.store[key] = memory.store[f"{trial}/result.json"]
-    assert body(remote().runs[0].summary) == body(local(study).runs[0].summary)
+    (run,), (again,) = remote().runs, remote().runs
+    assert body(run.summary) == body(local(study).runs[0].summary)
+    assert run.notes == again.notes
+    (note,) = run.notes
+    assert "1 key that no local folder can hold left out, such as 'mcp/nnn" in note
 
 
 @pytest.mark.parametrize("name", ["star*", "a [b]", "what#", "per%20cent", "a::b", "ü?"])
