@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from urllib.parse import unquote
 
 from retrieval_eval.records import FileRef
@@ -76,6 +77,10 @@ def repository_name(raw: str) -> str | None:
     >>> repository_name("git@github.com:acme/widgets.git")
     'widgets'
     """
+    return _short_name(raw) if len(raw) <= _LONGEST_NAME else _name_in(raw)
+
+
+def _name_in(raw: str) -> str | None:
     text = raw.replace("\\", "").strip(" ^$")
     if ":" in text:
         text = _SCHEME.sub("", text)
@@ -86,6 +91,9 @@ def repository_name(raw: str) -> str | None:
     name = address.rsplit("/", 1)[-1].removesuffix(".git").strip()
     short = name.split("--", 1)[0] or name
     return short or None
+
+
+_short_name = lru_cache(maxsize=1024)(_name_in)
 
 
 def checkout_names(folder: str) -> tuple[str, ...]:

@@ -138,16 +138,20 @@ class Workspace:
         return self._known(raw, cwd, repository)[1]
 
     def _known(self, raw: str, cwd: str | None, repository: str | None) -> _Resolved:
-        written = raw, cwd, repository
-        if written not in self._known_as:
+        written = raw, None if raw[:1] == "/" else cwd, repository
+        known = self._known_as.get(written)
+        if known is None:
             ref = file_ref(raw, cwd=cwd, repository=repository, roots=())
-            self._known_as[written] = self._identified(ref) if ref is not None else (None, ())
-        return self._known_as[written]
+            known = self._identified(ref) if ref is not None else (None, ())
+            self._known_as[written] = known
+        return known
 
     def _identified(self, ref: FileRef) -> _Resolved:
-        if ref not in self._resolved:
-            self._resolved[ref] = self._remote(ref) if ref.repository else self._local(ref.path)
-        return self._resolved[ref]
+        known = self._resolved.get(ref)
+        if known is None:
+            known = self._remote(ref) if ref.repository else self._local(ref.path)
+            self._resolved[ref] = known
+        return known
 
     def _remote(self, ref: FileRef) -> _Resolved:
         position = self._find(ref)
@@ -158,10 +162,10 @@ class Workspace:
 
     def _local(self, path: str) -> _Resolved:
         path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
-        around = self._layout.around(path)
-        may_be_expected = identity(path).rpartition("/")[2] in self._last
-        if not may_be_expected:
-            other, placement = self._other(path, [(root, rest) for root, rest in around if rest])
+        same = identity(path)
+        around = self._layout.around(path, same)
+        if same.rpartition("/")[2] not in self._last:
+            other, placement = self._other(path, same, [found for found in around if found[1]])
             return other, (Placed(other, placement),) if other is not None else ()
         is_barred = self._layout.is_elsewhere(path)
         for root, rest in around:
@@ -171,20 +175,19 @@ class Workspace:
                 file = self._files[position]
                 self._note(file, self._canonical(ref))
                 return file, (Placed(file, root.placement),)
-        if (position := self._index.get((None, identity(path)))) is not None:
+        if (position := self._index.get((None, same))) is not None:
             return self._files[position], (Placed(self._files[position], "stated"),)
-        inside = [(root, rest) for root, rest in around if rest]
-        other, placement = self._other(path, inside)
-        possible = () if other is None or is_barred else self._possible(path, inside)
+        inside = [found for found in around if found[1]]
+        other, placement = self._other(path, same, inside)
+        possible = () if other is None or is_barred else self._possible(same, inside)
         if possible:
             return other, tuple(Placed(file, doubt="unplaced_path") for file in possible)
         return other, (Placed(other, placement),) if other is not None else ()
 
     def _other(
-        self, path: str, around: Sequence[tuple[Root, str]]
+        self, path: str, same: str, around: Sequence[tuple[Root, str]]
     ) -> tuple[FileRef | None, Placement | None]:
         """Return the identity of a path that is no file of the ground truth, None for a folder."""
-        same = identity(path)
         if same in self._tops:
             return None, None
         if not around:
@@ -204,11 +207,11 @@ class Workspace:
         if any(root.is_checkout or root.repository for root, _ in around):
             return ()
         found: dict[FileRef, None] = {}
-        for folder, files in self._expected.ends(identity(path)):
+        for folder, files in self._expected.ends(path):
             name = self._repository_of(folder.rpartition("/")[2])
             if not self._layout.is_elsewhere(f"{folder}/"):
                 found.update((f, None) for f in files if name in (None, f.key[0] or self._primary))
-        folder, _, name = identity(path).rpartition("/")
+        folder, _, name = path.rpartition("/")
         own = self._repository_of(folder.rpartition("/")[2])
         found.update((f, None) for f in self._expected.at(name) if own and own == f.key[0])
         if not around:
@@ -250,7 +253,7 @@ class Workspace:
 
     def _is_covered(self, path: str, file: FileRef) -> bool:
         """Return whether a local pattern may mean a file below one of the roots."""
-        around = dict(self._layout.around(path))
+        around = dict(self._layout.around(path, identity(path)))
         for root in self._layout.roots:
             inside = _within(root, around.get(root, ""))
             if inside is not None and self._fits(inside, file):

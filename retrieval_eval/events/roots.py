@@ -149,9 +149,11 @@ class Layout:
         is_other = bool(self.elsewhere) and is_inside(identity(path), self.elsewhere)
         return is_other or is_elsewhere(path, has_drives=self.has_drives)
 
-    def around(self, path: str) -> list[tuple[Root, str]]:
-        """Return the roots that a path lies below, in order, each with the rest of the path."""
-        same = identity(path)
+    def around(self, path: str, same: str) -> list[tuple[Root, str]]:
+        """Return the roots that a path lies below, in order, each with the rest of the path.
+
+        ``same`` is its identity.
+        """
         found = [root for root in self.roots if same.startswith(root.prefix)]
         if path.isascii():
             return [(root, path[len(root.prefix) :]) for root in found]

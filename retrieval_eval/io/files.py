@@ -53,8 +53,8 @@ class Line(Struct, frozen=True, gc=False):
 
 
 _MOST_HELD: Final = 32 << 20
-_DEVICES: Final = ("/dev", "/dev/fd")
 """Bytes of files that are kept within one :func:`reading_once`; what is larger is read again."""
+_DEVICES: Final = ("/dev", "/dev/fd")
 
 
 class _Held:
@@ -91,9 +91,9 @@ _HELD: ContextVar[_Held | None] = ContextVar("held", default=None)
 def reading_once(*folders: Path) -> Iterator[None]:
     """List each folder and read each file below some folders once while the block runs.
 
-    All that reads there sees the same listing and the same bytes, even where a file changes
-    meanwhile. Files that are large together are read again each time. A block within a block over
-    the same folders shares what the outer one has read.
+    All that reads there sees the same listing and, of files that have 32 MB together, the same
+    bytes, even where one changes meanwhile. What is larger is read again each time. A block within
+    a block over the same folders shares what the outer one has read.
     """
     held = _HELD.get()
     if held is not None and all(map(held.covers, folders)):

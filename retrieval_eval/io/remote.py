@@ -6,15 +6,17 @@ never from a URL, so that no artefact can hold them.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
@@ -22,12 +24,20 @@ from retrieval_eval.io.files import entries, files_below, is_inside, probe, repl
 from retrieval_eval.io.locks import private_folder
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_PLAIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(?:(?!::)[^?#@\0])*")
+_PLAIN: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://(?!/)(?:(?!::|/\.{1,2}(?:/|$))[^?#@\0-\x1f\x7f-\x9f])+"
+)
+_LOCAL: Final = re.compile(r"(?:file|local)://(.*)", re.IGNORECASE | re.DOTALL)
+_WHOLE: Final = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"})
+"""Protocols that show a file when all of it is there, and the former one until then."""
 _N_LISTING: Final = 16
 _AT_ONCE: Final = 32 << 20
 """Bytes of small files that are fetched together; a larger file is written as it arrives."""
 
 _LONGEST_NAME: Final = 255
+_LONGEST_PATH: Final = 3000
+_SECRET: Final = re.compile(r"(?<=://)[^/\s@]*@|\?[^\s\"']*")
+"""What a message of a library may hold of an endpoint: who asks, and with what signature."""
 
 
 def is_url(location: object) -> bool:
@@ -46,7 +56,7 @@ class Found:
     """A file of a listing: its path below the listed folder, its size, and its version.
 
     The version is the storage's own digest of the content where it has one, else the time of the
-    last change.
+    last change; empty where it has neither, and in a local folder until :meth:`Place.identified`.
     """
 
     path: str
@@ -69,16 +79,20 @@ class Place:
     """
 
     def __init__(self, location: str | Path) -> None:
-        if str(location).startswith("file://"):
-            location = str(location).removeprefix("file://")
-        self._local = None if is_url(location) else Path(location).absolute()
-        self._text = str(location).rstrip("/") if self._local is None else str(self._local)
-        if self._local is None and not _PLAIN.fullmatch(self._text):
-            scheme = self._text.partition("://")[0]
+        if is_url(location) and (match := _LOCAL.fullmatch(str(location))):
+            location = _local_path(match[1])
+        if not is_url(location):
+            # As names of runs are resolved: `..` is taken out of the text.
+            self._local: Path | None = Path(os.path.abspath(location))  # noqa: PTH100
+            self._text = str(self._local)
+            return
+        scheme, _, rest = str(location).partition("://")
+        self._local, self._text = None, f"{scheme.lower()}://{rest.rstrip('/')}"
+        if not _PLAIN.fullmatch(self._text):
             raise BadInputError(
-                f"a {scheme} URL is of the form scheme://bucket/folder, without user, password, "
-                "query or fragment: credentials and endpoints belong into fsspec's own "
-                "configuration or environment"
+                f"a {scheme.lower()} URL is of the form scheme://bucket/folder, without user, "
+                "password, query or fragment, and without . or .. in it: credentials and endpoints "
+                "belong into fsspec's own configuration or environment"
             )
 
     def __str__(self) -> str:
@@ -135,7 +149,7 @@ class Place:
             inside = [p for p in entries(self._local) if is_inside(p, self._local)]
             names = [p.name for p in inside if probe(p.is_dir) and not p.is_symlink()]
             return names, [_local_file(p, self._local) for p in inside if probe(p.is_file)]
-        with self._reading("listed"):
+        with _done(self, "listed"):
             system, root = self._opened()
             try:
                 found = system.ls(root, detail=True)
@@ -157,7 +171,7 @@ class Place:
         if self._local is not None:
             inside = [p for p in files_below(self._local) if is_inside(p, self._local)]
             return [_local_file(p, self._local) for p in inside if probe(p.is_file)]
-        with self._reading("listed"):
+        with _done(self, "listed"):
             system, root = self._opened()
             try:
                 found = system.find(root, detail=True)
@@ -171,13 +185,13 @@ class Place:
         """Return whether there is such a file, or a folder that holds something."""
         if self._local is not None:
             return probe(self._local.exists)
-        with self._reading("looked up"):
+        with _done(self, "looked up"):
             system, root = self._opened()
             return bool(system.exists(root))
 
     def read(self) -> bytes:
         """Return the content of this file; raises ``FileNotFoundError`` where there is none."""
-        with self._reading("read"):
+        with _done(self, "read"):
             if self._local is not None:
                 return self._local.read_bytes()
             system, root = self._opened()
@@ -185,16 +199,22 @@ class Place:
 
     def write(self, data: bytes) -> None:
         """Write this file whole or not at all; readers see the former content until it is done."""
-        with self._reading("written"):
+        with _done(self, "written"):
             if self._local is not None:
                 replace_bytes(self._local, data)
                 return
+            if (scheme := self._text.partition("://")[0]) not in _WHOLE:
+                raise BadInputError(
+                    f"{self}: cannot be written to, as half a file may be left over {scheme}:// "
+                    "when a writer is killed; name an output on S3, Google or Azure storage, or a "
+                    "local folder"
+                )
             system, root = self._opened()
             system.pipe_file(root, data)
 
     def remove(self) -> None:
         """Delete this file; one that is gone already is no error."""
-        with self._reading("removed"):
+        with _done(self, "removed"):
             if self._local is not None:
                 self._local.unlink(missing_ok=True)
                 return
@@ -206,21 +226,11 @@ class Place:
 
     def open_file(self) -> Any:
         """Open this file for reading by parts; the caller closes it."""
-        with self._reading("read"):
+        with _done(self, "read"):
             if self._local is not None:
                 return self._local.open("rb")
             system, root = self._opened()
             return system.open(root, "rb", cache_type="readahead")
-
-    @contextmanager
-    def _reading(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except (BadInputError, FileNotFoundError):
-            raise
-        except Exception as error:
-            cause = f"{type(error).__name__}: {str(error)[:200]}"
-            raise BadInputError(f"{self}: cannot be {what} ({cause})") from error
 
     @contextmanager
     def copied(
@@ -228,19 +238,21 @@ class Place:
     ) -> Iterator[Path]:
         """Give a private temporary folder with a copy of some files below this one.
 
-        A file that is gone, or that no local folder can hold, is missing there. ``folders`` are
-        there in any case, and of the files in ``empty`` only the name is.
+        A file that is gone, or that no local folder can hold (`unholdable`), is missing there.
+        ``folders`` are there in any case, and of the files in ``empty`` only the name is.
         """
         with private_folder() as root:
             for name in filter(is_plain, folders):
                 (root / name).mkdir(parents=True, exist_ok=True)
-            for name in filter(is_plain, empty):
+            names = list(empty)
+            left_out = unholdable([*names, *(found.path for found in paths)])
+            for name in (n for n in names if n not in left_out):
                 _put(root / name, b"")
             small: list[Found] = []
             room = _AT_ONCE
-            for found in (f for f in paths if is_plain(f.path)):
+            for found in (f for f in paths if f.path not in left_out):
                 if found.size > _AT_ONCE:
-                    self._stream(found.path, root)
+                    self._stream(found, root)
                     continue
                 if found.size > room:
                     self._fetch(small, root)
@@ -255,36 +267,71 @@ class Place:
             return
         if self._local is not None:
             for found in files:
-                with suppress(FileNotFoundError):
-                    _put(into / found.path, (self._local / found.path).read_bytes())
+                self._stream(found, into)
             return
-        with self._reading("read"):
+        with _done(self, "read"):
             system, root = self._opened()
             # Unlike others this call takes every name as it is, also one with a star in it.
             names = [f"{root}/{found.path}" for found in files]
-            contents = system.cat_ranges(names, None, None, on_error="return")
-            for found, data in zip(files, contents, strict=True):
-                if isinstance(data, FileNotFoundError):
-                    continue
+            # With a start no request for the size goes first; an empty file has no first byte.
+            starts = [0 if found.size else None for found in files]
+            contents = system.cat_ranges(names, starts, None, on_error="return")
+        for found, data in zip(files, contents, strict=True):
+            if isinstance(data, FileNotFoundError):
+                continue
+            with _done(self / found.path, "read"):
                 if isinstance(data, BaseException):
                     raise data
                 _put(into / found.path, data)
 
-    def _stream(self, path: str, into: Path) -> None:
-        target = into / path
-        with self._reading("read"):
-            target.parent.mkdir(parents=True, exist_ok=True)
+    def _stream(self, found: Found, into: Path) -> None:
+        target = into / found.path
+        if found.version.startswith(_UNREADABLE):
+            # Its reader states that it cannot be read, as where it lies.
+            _put(target, b"", mode=0)
+            return
+        place = self / found.path
+        with _done(place, "read"):
             try:
-                with (self / path).open_file() as source, target.open("wb") as copy:
-                    shutil.copyfileobj(source, copy, 1 << 20)
+                source = place.open_file()
             except FileNotFoundError:
-                target.unlink(missing_ok=True)
+                return
+            with source, _created(target) as copy:
+                shutil.copyfileobj(source, copy, 1 << 20)
+
+    def identified(self, found: Found) -> Found:
+        """Return a file of this folder with a version that another content does not have.
+
+        In a local folder that is the digest of the content, for the time of the last change can be
+        set. Raises ``BadInputError`` where the storage has no versions.
+        """
+        if self._local is not None:
+            return Found(found.path, found.size, _digest(self._local / found.path))
+        if not found.version:
+            raise BadInputError(
+                f"{self / found.path}: the storage has neither a digest nor the time of the last "
+                "change of it, so a change would not be noticed; evaluate a copy of the run"
+            )
+        return found
 
 
 def listed(places: Sequence[Place]) -> Iterator[list[Found]]:
     """Yield the files below each of some folders, in their order; several are listed at a time."""
     with ThreadPoolExecutor(_N_LISTING) as threads:
         yield from threads.map(Place.files, places)
+
+
+def identified(held: Mapping[Place, Sequence[Found]]) -> Iterator[list[Found]]:
+    """Yield the files of each folder as :meth:`Place.identified` gives them, in their order."""
+
+    def each(place: Place) -> list[Found]:
+        return [place.identified(found) for found in held[place]]
+
+    if all(place.local is None for place in held):
+        yield from map(each, held)
+        return
+    with ThreadPoolExecutor(_N_LISTING) as threads:
+        yield from threads.map(each, held)
 
 
 def is_plain(path: str) -> bool:
@@ -295,19 +342,81 @@ def is_plain(path: str) -> bool:
     >>> is_plain("a/b.json"), is_plain("../b"), is_plain("/etc/x"), is_plain("a//b")
     (True, False, False, False)
     """
-    return "\0" not in path and all(
-        part not in ("", ".", "..") and len(part.encode("utf-8", "replace")) <= _LONGEST_NAME
-        for part in path.split("/")
+    if "\0" in path or (os.name == "nt" and re.search(r"[\\:]", path)):
+        return False
+    try:
+        parts = os.fsencode(path).split(b"/")
+    except UnicodeEncodeError:
+        return False
+    return len(path) <= _LONGEST_PATH and all(
+        part not in (b"", b".", b"..") and len(part) <= _LONGEST_NAME for part in parts
     )
 
 
-def _put(path: Path, data: bytes) -> None:
-    """Write a file of a private copy; where a file and a folder have one name the first stays."""
+def unholdable(paths: Iterable[str]) -> set[str]:
+    """Return the keys of a storage that one local folder cannot hold together.
+
+    These are the ones that are not plain, and files with the name of a folder of others.
+
+    Examples
+    --------
+    >>> sorted(unholdable(["agent", "agent/trace.txt", "agent//x", "b"]))
+    ['agent', 'agent//x']
+    """
+    paths = set(paths)
+    plain = set(filter(is_plain, paths))
+    folders = {path[:at] for path in plain for at, sign in enumerate(path) if sign == "/"}
+    return (paths - plain) | (plain & folders)
+
+
+def _local_path(rest: str) -> Path:
+    """Return the path that follows ``file://``; it is taken as it is, without percent-decoding."""
+    path = rest.removeprefix("localhost") if rest.lower().startswith("localhost/") else rest
+    if not path.startswith("/") or "\0" in path:
+        raise BadInputError(
+            "a file URL is of the form file:///folder, with three slashes and no host; for a "
+            "folder of another machine name the path at which it is mounted here"
+        )
+    return Path(path)
+
+
+_UNREADABLE: Final = "unreadable "
+
+
+def _digest(path: Path) -> str:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except (FileExistsError, IsADirectoryError, NotADirectoryError):
-        return
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        return f"{_UNREADABLE}{error.errno}"
+
+
+def _created(path: Path) -> BinaryIO:
+    """Open a new file of a private copy; raises where there is one of this name already."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("xb")
+
+
+def _put(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    with _created(path) as copy:
+        copy.write(data)
+    if mode is not None:
+        path.chmod(mode)
+
+
+@contextmanager
+def _done(place: Place, what: str) -> Iterator[None]:
+    """Make one sentence of any error of a storage; what cannot be read may just be missing."""
+    try:
+        yield
+    except BadInputError:
+        raise
+    except Exception as error:
+        if what == "read" and isinstance(error, FileNotFoundError):
+            raise
+        text = " ".join(_SECRET.sub("", str(error)).split())
+        cause = f"{type(error).__name__}: {text[:200]}"
+        raise BadInputError(f"{place}: cannot be {what} ({cause})") from error
 
 
 def _below(name: str, root: str) -> str:
@@ -320,8 +429,8 @@ def _local_file(path: Path, root: Path) -> Found:
     try:
         status = path.stat()
     except OSError:
-        return Found(path.relative_to(root).as_posix(), 0, "unreadable")
-    return Found(path.relative_to(root).as_posix(), status.st_size, str(status.st_mtime_ns))
+        return Found(path.relative_to(root).as_posix(), 0, "")
+    return Found(path.relative_to(root).as_posix(), status.st_size, "")
 
 
 def _found(path: str, entry: dict[str, Any]) -> Found:

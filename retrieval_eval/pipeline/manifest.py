@@ -7,14 +7,19 @@ is looked into here.
 
 from __future__ import annotations
 
+import gzip
+import pickle
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryFile
+from typing import IO, Final
 
+from retrieval_eval.io.files import read_text
 from retrieval_eval.io.layout import (
     OWN_FOLDER,
     TIMESTAMP,
@@ -23,8 +28,8 @@ from retrieval_eval.io.layout import (
     looks_like_trial,
     trial_at,
 )
-from retrieval_eval.io.parquet import Schema, grouped_bytes, read_groups, table_bytes
-from retrieval_eval.io.remote import Found, Place, is_plain, listed
+from retrieval_eval.io.parquet import Schema, read_table, table_bytes
+from retrieval_eval.io.remote import Found, Place, identified, is_plain, listed
 from retrieval_eval.io.tasks import DEEPEST, TASK_CONTENT, Task, stated_names
 from retrieval_eval.pipeline.fingerprint import combined, is_task_input, is_trial_input
 
@@ -112,8 +117,8 @@ def _visible(folders: Iterable[str]) -> list[str]:
 
 def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
     """Return the outermost folders that may be trials, with their files."""
-    files = [found for found in files if is_plain(found.path)]
-    candidates = _candidates(files)
+    plain = [found for found in files if is_plain(found.path)]
+    candidates = _candidates(plain)
     ordered = sorted(candidates)
     accepted: set[str] = set()
     for place, folder in enumerate(ordered):
@@ -129,19 +134,24 @@ def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
         elif looks_like_trial(name):
             is_unit = is_recorded
         else:
-            is_unit = is_recorded and _is_trial(run, folder, files)
+            is_unit = is_recorded and _is_trial(run, folder, plain)
         if is_unit:
             accepted.add(folder)
     own: dict[str, list[Found]] = {folder: [] for folder in accepted}
     for found in files:
         unit = next((above for above in _above(found.path) if above in own), None)
         inner = "" if unit is None else found.path[len(unit) + 1 :]
-        if unit is not None and _is_input(inner):
+        # A key with a slash at its end only marks a folder.
+        if unit is not None and _is_input(inner) and not inner.endswith("/"):
             own[unit].append(Found(inner, found.size, found.version))
-    return [
-        Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
-        for folder, held in sorted(own.items())
-    ]
+    each = identified({run / folder: held for folder, held in own.items()})
+    return sorted(
+        (
+            Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
+            for folder, held in zip(own, each, strict=True)
+        ),
+        key=lambda unit: unit.folder,
+    )
 
 
 def _candidates(files: Iterable[Found]) -> dict[str, bool]:
@@ -188,6 +198,7 @@ def _is_trial(run: Place, folder: str, files: Iterable[Found]) -> bool:
     decisive = re.compile(r"agent/[^/]+|agent/sessions/.*|[^/]+/result\.json", re.DOTALL)
     names = [path for path in inner if decisive.fullmatch(path)]
     result = [f for f in files if f.path == f"{start}result.json"]
+    (result,) = identified({run: result})
     with run.copied(result, empty=[f"{start}{name}" for name in names]) as copy:
         return trial_at(copy / folder, copy) is not None
 
@@ -233,6 +244,8 @@ def find_tasks(benchmarks: Place) -> list[TaskFiles]:
                     one = Found(inner, found.size, found.version)
                     own["/".join(parts[:depth])].append(one)
                 break
+    each = identified({benchmarks / folder: held for folder, held in own.items()})
+    own = dict(zip(own, each, strict=True))
     texts = _stated(benchmarks, own)
     tasks = []
     for folder, held in sorted(own.items()):
@@ -253,10 +266,8 @@ def _stated(benchmarks: Place, own: Mapping[str, Sequence[Found]]) -> dict[str, 
     found: dict[str, set[str]] = {}
     with benchmarks.copied(wanted) as copy:
         for one in wanted:
-            path = copy / one.path
-            if path.is_file():
-                text = path.read_bytes().decode("utf-8", "replace")
-                found[one.path.rpartition("/")[0]] = stated_names(text)
+            text = read_text(copy / one.path, copy).value or ""
+            found[one.path.rpartition("/")[0]] = stated_names(text)
     return found
 
 
@@ -278,13 +289,13 @@ def tasks_bytes(tasks: Iterable[TaskFiles]) -> bytes:
     return table_bytes(_TASKS, rows)
 
 
-def read_tasks(data: bytes) -> dict[Path, TaskFiles]:
+def read_tasks(place: Place) -> dict[Path, TaskFiles]:
     """Return the tasks of :func:`tasks_bytes` by their folder."""
     found: dict[str, tuple[Task, list[Found]]] = {}
-    for columns in read_groups(data):
-        for suite, name, folder, stated, *own in zip(*columns.values(), strict=True):
-            task = Task(name, suite, Path(folder), tuple(stated))
-            found.setdefault(folder, (task, []))[1].append(Found(*own))
+    columns = read_table(place, tuple(_TASKS))
+    for suite, name, folder, stated, *own in zip(*columns.values(), strict=True):
+        task = Task(name, suite, Path(folder), tuple(stated))
+        found.setdefault(folder, (task, []))[1].append(Found(*own))
     return {Path(f): TaskFiles(task, tuple(files)) for f, (task, files) in found.items()}
 
 
@@ -298,14 +309,6 @@ def tasks_digest(tasks: Iterable[TaskFiles]) -> str:
 
 
 # --- batches ---
-
-_ROWS: Final[Schema] = {
-    "config": "text",
-    "folder": "text",
-    "path": "text",
-    "size": "integer",
-    "version": "text",
-}
 
 
 def batches(units: Sequence[Unit]) -> Iterator[tuple[Unit, ...]]:
@@ -329,41 +332,33 @@ def batches(units: Sequence[Unit]) -> Iterator[tuple[Unit, ...]]:
         yield tuple(group)
 
 
-def manifest_bytes(run: Place) -> bytes:
-    """Return the manifest of a run: a Parquet file with a row group for each batch."""
-    return grouped_bytes(
-        _ROWS,
-        (
-            _rows(config, group)
-            for config, units in units_by_config(run)
-            for group in batches(units)
-        ),
-    )
+class Manifest:
+    """The batches of a run, in a file: configuration, place of the first unit, and the units."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.n_units = 0
+
+    def write(self, groups: Iterable[tuple[str, tuple[Unit, ...]]]) -> None:
+        """Write the batches of a run, in its order."""
+        with gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=1) as packed:
+            for config, group in groups:
+                pickle.dump((config, self.n_units, group), packed)
+                self.n_units += len(group)
+
+    def __iter__(self) -> Iterator[tuple[str, int, tuple[Unit, ...]]]:
+        self._file.seek(0)
+        with gzip.GzipFile(fileobj=self._file) as packed, suppress(EOFError):
+            while True:
+                yield pickle.load(packed)  # noqa: S301  no other process can open the file
 
 
-def read_manifest(data: bytes) -> Iterator[tuple[str, tuple[Unit, ...]]]:
-    """Yield the configuration and the units of every batch of a manifest, one batch at a time."""
-    for columns in read_groups(data):
-        files: dict[str, list[Found]] = {}
-        for _, folder, *own in zip(*columns.values(), strict=True):
-            held = files.setdefault(folder, [])
-            if own[0] is not None:
-                held.append(Found(*own))
-        units = tuple(Unit(folder, tuple(held)) for folder, held in files.items())
-        yield columns["config"][0], units
-
-
-def _rows(config: str, units: Iterable[Unit]) -> list[dict[str, Any]]:
-    """Return a row for each file; a unit without files that are read has one without a path."""
-    nothing = Found("", 0, "")
-    return [
-        {
-            "config": config,
-            "folder": unit.folder,
-            "path": found.path or None,
-            "size": found.size,
-            "version": found.version,
-        }
-        for unit in units
-        for found in unit.files or (nothing,)
-    ]
+@contextmanager
+def manifest_of(run: Place) -> Iterator[Manifest]:
+    """List a run once, into a temporary file; one configuration is in memory at a time."""
+    with TemporaryFile() as file:
+        manifest = Manifest(file)
+        manifest.write(
+            (config, group) for config, units in units_by_config(run) for group in batches(units)
+        )
+        yield manifest

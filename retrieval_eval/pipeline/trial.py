@@ -137,8 +137,10 @@ def evaluate_trial(job: Job, tasks: Tasks | None = None) -> TrialResult:
     """Return the event and metric documents of a trial; nothing is written.
 
     Nothing about a trial stops the batch: what goes wrong unexpectedly makes the trial degraded,
-    and its documents say so. The digest is that of the very bytes that are measured. ``tasks``
-    keeps what was read of the task of the trial before.
+    and its documents say so. The digest is that of the very bytes that are measured, up to 32 MB
+    of files; a larger file is read again, so one that grows meanwhile has another digest, and the
+    trial is evaluated again the next time. ``tasks`` keeps what was read of the task of the trial
+    before.
     """
     folders = (job.trial.path, job.trial.task_dir)
     with reading_once(*(folder for folder in folders if folder is not None)):

@@ -149,7 +149,7 @@ class CallLog:
         self.n_calls += 1
         if call.result is None:
             self._open[place] = call
-        self._items.append(call, _size(call.arguments) + _size_of(call.result))
+        self._items.append(call, size(call.arguments) + _size_of(call.result))
 
     def has(self, call_id: str) -> bool:
         """Return whether a call with this id was added."""
@@ -279,16 +279,22 @@ class _Queues:
 
 
 def _size_of(result: ToolResult | None) -> int:
-    return 0 if result is None else len(result.text) + _size(result.structured)
+    return 0 if result is None else len(result.text) + size(result.structured)
 
 
-def _size(value: Any) -> int:
-    """Return about how many bytes the texts of a value take."""
+def size(value: Any) -> int:
+    """Return about how many bytes the texts of a value take, for :class:`Spooled`."""
     if isinstance(value, str):
         return len(value)
-    if isinstance(value, dict):
-        return sum(map(_size, value.values()))
-    return sum(map(_size, value)) if isinstance(value, list) else 0
+    if not isinstance(value, dict | list):
+        return 0
+    total = 0
+    for part in value.values() if isinstance(value, dict) else value:
+        if isinstance(part, str):
+            total += len(part)
+        elif isinstance(part, dict | list):
+            total += size(part)
+    return total
 
 
 def is_summary(text: str) -> bool:

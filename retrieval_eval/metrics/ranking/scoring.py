@@ -33,6 +33,10 @@ class Scorer:
     measures: tuple[Measure, ...]
     _shared: dict[object, Any] = field(default_factory=dict)
 
+    def of(self, hits: Hits) -> Scorer:
+        """Return the same for other ranks of the same documents."""
+        return Scorer(hits, self.query, self.grades, self.measures)
+
     def score(self, measure: Measure, undefined: float = 0.0) -> Floats:
         """Return one number a query, ``undefined`` where the measure is not computable."""
         with np.errstate(invalid="ignore", divide="ignore"):

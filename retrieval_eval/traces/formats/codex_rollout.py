@@ -10,7 +10,7 @@ and until autumn 2025 ``exec --json`` printed these events.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +18,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
+from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects.codex import answer, seen_part, session_of
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openai_calls import Place, log_item, output_text
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading
+from retrieval_eval.traces.reading import CallLog, Complaints, Reading, size
 from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, Usage, is_misstated, openai_usage
 from retrieval_eval.traces.untrusted import clean, count_of, dict_of, list_of, status_of, text_of
 
@@ -38,6 +39,10 @@ _OUTPUTS_LOOKED_AT = 3
 _MOST_WAITING = 200
 _TEXTS = ("formatted_output", "aggregated_output", "stdout", "stderr")
 """Where an event holds the output of a command: as the agent saw it, or else as it was printed."""
+
+
+_Waiting = tuple[Mapping[str, Any], Place]
+"""An item and where it is."""
 
 
 class _Seen(Struct):
@@ -61,7 +66,7 @@ class _State:
     finished_at: float | None = None
     total: Usage | None = None
     n_requests: int = 0
-    waiting: list[tuple[Mapping[str, Any], Place]] = field(default_factory=list)
+    waiting: Spooled[_Waiting] = field(default_factory=lambda: Spooled(_Waiting))
     names: dict[str, str] = field(default_factory=dict)
     commands: set[str] = field(default_factory=set)
     ended: dict[str, bool] = field(default_factory=dict)
@@ -148,7 +153,7 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         _take_event(state, payload, place)
     elif kind == "response_item":
         state.has_agent = state.has_agent or payload.get("role") not in ("user", "developer")
-        state.waiting.append((payload, place))
+        state.waiting.append((payload, place), size(payload))
         _note_name(state, payload)
 
 
@@ -165,7 +170,7 @@ def _thread(state: _State) -> str:
 
 def _flush(state: _State) -> None:
     """Log the items that came since the last count of tokens, which counts them."""
-    waiting, state.waiting = state.waiting, []
+    waiting, state.waiting = state.waiting, Spooled(_Waiting)
     for item, place in waiting:
         _log(state, item, place)
 
@@ -371,42 +376,60 @@ def _look_for(state: _State, output: str) -> None:
 # What can be said of calls only when all lines are known.
 
 
-def _finished(state: _State) -> tuple[Item, ...]:
-    items = [_ended(state, item) for item in state.log.items()]
+def _finished(state: _State) -> Sequence[Item]:
+    items = state.log.items()
+    return like(items, Item, _answered(state, items, _polls(state, items)))
+
+
+def _polls(state: _State, items: Sequence[Item]) -> dict[int, list[int]]:
+    """Return the places of the calls that fetched later output, by that of the command's call."""
     running: dict[str, int] = {}
-    more: dict[int, list[ToolResult]] = {}
+    polls: dict[int, list[int]] = {}
     for place, item in enumerate(items):
         if not isinstance(item, ToolCall) or item.result is None:
             continue
-        result = answer(item)
-        polled = running.get(str(item.arguments.get("session_id")))
-        session = session_of(item.result.text)
-        if polled is not None and item.name == "write_stdin" and not item.arguments.get("chars"):
-            more.setdefault(polled, []).append(result)
-            result = replace(result, text="", doubt=None)
-        elif session is not None and item.name != "write_stdin":
-            running[session] = place
-        items[place] = replace(item, result=result)
-    for place, parts in more.items():
-        items[place] = _continued(items[place], parts)
-    return tuple(items)
+        is_poll = item.name == "write_stdin" and not item.arguments.get("chars")
+        polled = running.get(str(item.arguments.get("session_id"))) if is_poll else None
+        if polled is not None:
+            polls.setdefault(polled, []).append(place)
+        elif item.name != "write_stdin" and item.call_id not in state.explained:
+            session = session_of(item.result.text)
+            if session is not None:
+                running[session] = place
+    return polls
 
 
-def _continued(item: Item, parts: list[ToolResult]) -> Item:
-    """Return a command's call with what was printed later, when its output was fetched."""
-    if not isinstance(item, ToolCall) or item.result is None:
-        return item
-    texts = [item.result.text.removesuffix("\n"), *(part.text for part in parts)]
+def _answered(
+    state: _State, items: Sequence[Item], polls: Mapping[int, Sequence[int]]
+) -> Iterator[Item]:
+    """Yield every item, calls with what the agent saw of their results."""
+    fetched = {place for places in polls.values() for place in places}
+    for place, item in enumerate(items):
+        result = _result(state, item)
+        if not isinstance(item, ToolCall) or result is None:
+            yield item
+        elif place in fetched:
+            yield replace(item, result=replace(result, text="", doubt=None))
+        else:
+            parts = [_result(state, items[later]) for later in polls.get(place, ())]
+            yield replace(item, result=_continued(result, [p for p in parts if p is not None]))
+
+
+def _continued(result: ToolResult, parts: Sequence[ToolResult]) -> ToolResult:
+    """Return a command's result with what was printed later, when its output was fetched."""
+    if not parts:
+        return result
+    texts = [result.text.removesuffix("\n"), *(part.text for part in parts)]
     text = "\n".join(filter(None, texts))
-    is_error = item.result.is_error or any(part.is_error for part in parts)
+    is_error = result.is_error or any(part.is_error for part in parts)
     doubt = None if text.strip() else parts[-1].doubt
-    return replace(item, result=replace(item.result, text=text, is_error=is_error, doubt=doubt))
+    return replace(result, text=text, is_error=is_error, doubt=doubt)
 
 
-def _ended(state: _State, item: Item) -> Item:
-    """Return a call with what the events state about it."""
+def _result(state: _State, item: Item) -> ToolResult | None:
+    """Return what the agent saw of a call's result, with what the events state about it."""
     if not isinstance(item, ToolCall) or item.result is None:
-        return item
+        return None
     result = item.result
     if item.call_id in state.explained:
         # The calls that the script made are calls of their own.
@@ -415,7 +438,7 @@ def _ended(state: _State, item: Item) -> Item:
         result = replace(result, doubt=None)
     if state.ended.get(item.call_id):
         result = replace(result, is_error=True)
-    return replace(item, result=result)
+    return answer(replace(item, result=result))
 
 
 def _is_rollout_line(line: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
+from retrieval_eval.io.spooled import like
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects.copilot_cli import HARNESS, answer, started_shell
@@ -57,11 +58,12 @@ def read_copilot(lines: Iterable[Line], name: str) -> Reading:
     state = _State(name, CallLog(complaints))
     for entry, where in complaints.objects(lines):
         _take(state, entry, where)
+    items = state.log.items()
     session = text_of(state.start.get("sessionId"))
     is_cut = state.end is None and not state.is_flat
     return Reading(
         format=FORMAT,
-        items=tuple(_named(state, item) for item in state.log.items()),
+        items=like(items, Item, (_named(state, item) for item in items)),
         session_ids=frozenset({session} if session else ()),
         harness=HARNESS,
         harness_version=text_of(state.start.get("copilotVersion")),

@@ -13,11 +13,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.records import ToolCall
 from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
 from retrieval_eval.traces.dialects.cursor import result_of
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.traces.reading import Complaints, Reading, Unreadable, arguments_of
+from retrieval_eval.traces.reading import Complaints, Reading, Unreadable, arguments_of, size
 from retrieval_eval.traces.tokens import Gap, Item
 from retrieval_eval.traces.truncated import (
     TRIMMED,
@@ -35,7 +36,7 @@ FORMAT = "cursor-jsonl"
 class _State:
     name: str
     complaints: Complaints
-    items: list[Item] = field(default_factory=list)
+    items: Spooled[Item] = field(default_factory=lambda: Spooled(Item))
     places: dict[str, int] = field(default_factory=dict)
     flags: dict[str, None] = field(default_factory=dict)
     init: Mapping[str, Any] = field(default_factory=dict)
@@ -80,7 +81,7 @@ def _reading(state: _State) -> Reading:
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
     return Reading(
         format=FORMAT,
-        items=tuple(state.items),
+        items=state.items.done(),
         session_ids=frozenset({session} if session else ()),
         harness="cursor",
         model=text_of(state.init.get("model")),
@@ -148,15 +149,16 @@ def _log(state: _State, call: ToolCall) -> None:
     known = None if place is None else state.items[place]
     if not isinstance(known, ToolCall) or place is None:
         state.places[call.call_id] = len(state.items)
-        state.items.append(call)
+        state.items.append(call, size(call.arguments))
     elif known.name == call.name and known.result is None and call.result is not None:
         is_whole = len(known.arguments) >= len(call.arguments)
         arguments = known.arguments if is_whole else call.arguments
-        state.items[place] = replace(known, result=call.result, arguments=arguments)
+        whole = replace(known, result=call.result, arguments=arguments)
+        state.items.put(place, whole, size(call.result.text))
     elif (known.name, known.arguments) != (call.name, call.arguments):
         state.flags["repeated_call_id"] = None
         state.places[call.call_id] = len(state.items)
-        state.items.append(call)
+        state.items.append(call, size(call.arguments))
 
 
 def _tool(tool_call: Any) -> tuple[str | None, Mapping[str, Any]]:

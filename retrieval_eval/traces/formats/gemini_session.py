@@ -15,11 +15,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects.gemini_cli import answer
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, Unreadable, arguments_of
+from retrieval_eval.traces.reading import (
+    CallLog,
+    Complaints,
+    Reading,
+    Unreadable,
+    arguments_of,
+    size,
+)
 from retrieval_eval.traces.served import states_exit_status
 from retrieval_eval.traces.tokens import Usage, is_misstated
 from retrieval_eval.traces.untrusted import (
@@ -38,13 +46,18 @@ _AGENTS = {"gemini": "gemini-cli", "qwen": "qwen-code"}
 _ENDED = frozenset({"success", "error", "cancelled"})
 _COUNTS = ("input", "output", "thoughts", "tool", "total")
 
+_Message = tuple[dict[str, Any], str]
+"""A message and where it is."""
+
 
 @dataclass(slots=True)
 class _State:
     name: str
     complaints: Complaints
     meta: dict[str, Any] = field(default_factory=dict)
-    messages: dict[str, tuple[Mapping[str, Any], str]] = field(default_factory=dict)
+    kept: Spooled[_Message] = field(default_factory=lambda: Spooled(_Message))
+    messages: dict[str, int] = field(default_factory=dict)
+    """Where the message with an id is among those that were kept."""
     summaries: set[str] = field(default_factory=set)
     is_rewound: bool = False
 
@@ -104,7 +117,9 @@ def _keep(state: _State, message: Any, where: str, *, is_new: bool) -> str | Non
     message_id = text_of(message.get("id")) or where
     known = state.messages.get(message_id)
     if known is None or is_new:
-        state.messages[message_id] = (message, where if known is None else known[1])
+        state.messages[message_id] = len(state.kept)
+        first = where if known is None else state.kept[known][1]
+        state.kept.append((message, first), size(message))
     return message_id if known is None else None
 
 
@@ -113,33 +128,34 @@ def _reading(state: _State) -> Reading:
     is_subagent = meta.get("kind") == "subagent"
     session = text_of(meta.get("sessionId"))
     log = CallLog(state.complaints)
-    agents = [
-        message for message, _ in state.messages.values() if text_of(message.get("type")) in _AGENTS
-    ]
-    times = [unix_seconds(message.get("timestamp")) for message in agents]
-    for message_id, (message, where) in state.messages.items():
+    harness = model = None
+    times: list[float | None] = []
+    for message_id, place in state.messages.items():
+        message, where = state.kept[place]
         if message_id in state.summaries:
             log.note_summary()
-        if text_of(message.get("type")) in _AGENTS:
+        kind = text_of(message.get("type"))
+        if kind in _AGENTS:
+            harness = harness or _AGENTS[kind]
+            model = model or text_of(message.get("model"))
+            times.append(unix_seconds(message.get("timestamp")))
             _log_usage(log, message, message_id, where, is_subagent=is_subagent)
             for call in list_of(message.get("toolCalls")):
                 _log_call(log, message, call, where, session if is_subagent else None)
-    kinds = (text_of(message.get("type")) for message in agents)
-    models = (text_of(message.get("model")) for message in agents)
     folders = list_of(meta.get("directories"))
     rewound = (REWOUND,) if state.is_rewound else ()
     return Reading(
         format=FORMAT,
         items=log.items(),
         session_ids=frozenset({session} if session else ()),
-        harness=next((_AGENTS[kind] for kind in kinds if kind), "gemini-cli"),
-        model=None if is_subagent else next(filter(None, models), None),
+        harness=harness or "gemini-cli",
+        model=None if is_subagent else model,
         started_at=earliest(*times, log.first_time),
         finished_at=latest(*times, unix_seconds(meta.get("lastUpdated"))),
         cwd=text_of(clean(folders[0])) if len(folders) == 1 else None,
         flags=(*rewound, *log.flags, *state.complaints.flags()),
         problems=state.complaints.sentences(),
-        has_agent=bool(agents),
+        has_agent=bool(times),
         is_native=True,
     )
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.records import ToolResult
 from retrieval_eval.traces.clock import earliest, from_milliseconds, latest, unix_seconds
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
@@ -25,6 +26,7 @@ from retrieval_eval.traces.reading import (
     Unreadable,
     chosen,
     is_summary,
+    size,
 )
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.tokens import Usage, anthropic_usage
@@ -68,16 +70,21 @@ class _State:
 
 def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
     """Return the reading of lines that are messages, or objects that hold some."""
-    kept = list(lines)
-    groups: dict[str, list[Line]] = {}
-    for line in kept:
+    kept: Spooled[Line] = Spooled(Line)
+    groups: dict[str, list[int]] = {}
+    for line in lines:
         key = _conversation(line.value)
         if key is not None:
-            groups.setdefault(key, []).append(line)
+            groups.setdefault(key, []).append(len(kept))
+        kept.append(line, size(line.value))
     if len(groups) > 1:
         # Lines that hold whole conversations: those that begin alike are one, which grew.
-        named = {f"line {group[0].number}": group for group in groups.values()}
-        return chosen(name, tuple(named), lambda chosen_name: _read(named[chosen_name], name))
+        named = {f"line {kept[group[0]].number}": group for group in groups.values()}
+
+        def read(which: str) -> Reading | Unreadable:
+            return _read((kept[place] for place in named[which]), name)
+
+        return chosen(name, tuple(named), read)
     return _read(kept, name)
 
 
@@ -86,7 +93,7 @@ def read_message_document(document: Mapping[str, Any], name: str) -> Reading | U
     return _read([Line(1, document)], name, is_document=True)
 
 
-def _read(lines: list[Line], name: str, *, is_document: bool = False) -> Reading | Unreadable:
+def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Reading | Unreadable:
     complaints = Complaints(name)
     state = _State(CallLog(complaints))
     for line in lines:

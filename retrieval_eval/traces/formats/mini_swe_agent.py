@@ -17,6 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, from_seconds, latest, unix_seconds
 from retrieval_eval.traces.dialects.mini_swe_agent import HARNESS, answer
@@ -42,7 +43,7 @@ class _State:
     name: str
     complaints: Complaints
     cwd: str | None
-    items: list[Item] = field(default_factory=list)
+    items: Spooled[Item] = field(default_factory=lambda: Spooled(Item))
     waiting: deque[int] = field(default_factory=deque)
     places: dict[str, int] = field(default_factory=dict)
     flags: dict[str, None] = field(default_factory=dict)
@@ -56,6 +57,15 @@ def read_mini_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unr
     messages = document.get("messages")
     if not isinstance(messages, list):
         return Unreadable(f"{name}: a mini-swe-agent trajectory without a list of messages")
+    return _reading(document, messages, name)
+
+
+def read_mini_swe_agent_messages(lines: Iterable[Line], name: str) -> Reading:
+    """Return the reading of a trajectory that is only its messages."""
+    return _reading({}, (line.value for line in lines), name)
+
+
+def _reading(document: Mapping[str, Any], messages: Iterable[Any], name: str) -> Reading:
     info = dict_of(document.get("info"))
     config = dict_of(info.get("config"))
     cwd = text_of(clean(dict_of(config.get("environment")).get("cwd")))
@@ -69,7 +79,7 @@ def read_mini_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unr
             state.items.append(Gap())
     return Reading(
         format=f"{FORMAT}-{_version(document)}",
-        items=tuple(state.items),
+        items=state.items.done(),
         harness=HARNESS,
         harness_version=text_of(info.get("mini_version")),
         model=text_of(clean(dict_of(config.get("model")).get("model_name"))),
@@ -175,8 +185,9 @@ def _commands(message: Mapping[str, Any], extra: Mapping[str, Any]) -> list[tupl
 def _answer(state: _State, place: int, content: Any) -> None:
     call = state.items[place]
     if isinstance(call, ToolCall) and call.result is None:
-        call = replace(call, result=ToolResult(blocks_text(content)))
-        state.items[place] = replace(call, result=answer(call))
+        text = blocks_text(content)
+        call = replace(call, result=ToolResult(text))
+        state.items.put(place, replace(call, result=answer(call)), len(text))
     if place in state.waiting:
         state.waiting.remove(place)
 
@@ -188,12 +199,6 @@ def _is_mini_swe_agent(document: Mapping[str, Any]) -> bool:
     return isinstance(document.get("messages"), list) and "mini_version" in dict_of(
         document.get("info")
     )
-
-
-def read_mini_swe_agent_messages(lines: Iterable[Line], name: str) -> Reading | Unreadable:
-    """Return the reading of a trajectory that is only its messages."""
-    messages = [line.value for line in lines]
-    return read_mini_swe_agent({"messages": messages}, name)
 
 
 def _is_message(line: Mapping[str, Any]) -> bool:

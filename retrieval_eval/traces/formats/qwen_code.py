@@ -15,13 +15,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import ToolCall
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects.gemini_cli import answer
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.claude_stream import read_claude_stream
 from retrieval_eval.traces.formats.gemini_session import REWOUND, response_result
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of
+from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of, size
 from retrieval_eval.traces.tokens import Item, Usage, is_misstated
 from retrieval_eval.traces.untrusted import count_of, dict_of, list_of, text_of
 
@@ -30,6 +31,9 @@ STREAM = "qwen-code-stream-json"
 HARNESS = "qwen-code"
 _COMPRESSED = "chat_compression"
 _COUNTS = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
+
+_Entry = tuple[dict[str, Any], str]
+"""A line and where it is."""
 
 
 @dataclass(slots=True)
@@ -48,15 +52,18 @@ def read_qwen_session(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session file."""
     complaints = Complaints(name)
     state = _State(CallLog(complaints))
-    entries = list(complaints.objects(lines))
-    left_behind = _left_behind([entry for entry, _ in entries])
+    entries: Spooled[_Entry] = Spooled(_Entry)
+    for entry, where in complaints.objects(lines):
+        entries.append((entry, where), size(entry))
+    left_behind = _left_behind(entries)
     for entry, where in entries:
         if (text_of(entry.get("uuid")) or "") not in left_behind:
             _take(state, entry, where)
     rewound = (REWOUND,) if left_behind else ()
+    items = state.log.items()
     return Reading(
         format=SESSION,
-        items=tuple(_answered(item) for item in state.log.items()),
+        items=like(items, Item, map(_answered, items)),
         session_ids=frozenset(state.session_ids),
         harness=HARNESS,
         harness_version=state.version,
@@ -71,14 +78,14 @@ def read_qwen_session(lines: Iterable[Line], name: str) -> Reading:
     )
 
 
-def _left_behind(entries: list[Mapping[str, Any]]) -> set[str]:
+def _left_behind(entries: Iterable[_Entry]) -> set[str]:
     """Return the lines of the main thread that the last of them does not follow from.
 
     A line whose predecessor is not in the file hides where its thread came from; then none is.
     """
     parents: dict[str, Any] = {}
     last: str | None = None
-    for entry in entries:
+    for entry, _ in entries:
         line = text_of(entry.get("uuid"))
         if line is not None and not _agent(entry):
             parents[line] = entry.get("parentUuid")
@@ -204,7 +211,7 @@ def read_qwen_stream(lines: Iterable[Line], name: str) -> Reading:
         format=STREAM,
         harness=HARNESS,
         harness_version=next(iter(versions), None),
-        items=tuple(_answered(item) for item in reading.items),
+        items=like(reading.items, Item, map(_answered, reading.items)),
     )
 
 

@@ -82,7 +82,7 @@ class Interpreter:
 
     def run(self, script: Sequence, context: Context) -> None:
         """Run the pipelines of ``script`` in order."""
-        is_doubtful = False
+        start = 0
         is_conditional = context.is_conditional
         n_uncertain = self._before_success(script, context)
         for i, item in enumerate(script.items):
@@ -92,16 +92,19 @@ class Interpreter:
             if item.operator == "||":
                 is_conditional = True
             elif item.operator == "&&":
-                is_conditional = is_conditional or (is_doubtful and i < n_uncertain)
+                is_conditional = is_conditional or (
+                    i < n_uncertain and any(map(self._can_fail, self.steps[start:]))
+                )
             else:
                 is_conditional = context.is_conditional
             start = len(self.steps)
-            inner = replace(context, is_conditional=is_conditional)
+            inner = context
+            if is_conditional != context.is_conditional:
+                inner = replace(context, is_conditional=is_conditional)
             if item.is_background:
                 self._behind(item, inner)
             else:
                 self._item(item, inner)
-            is_doubtful = any(self._can_fail(step) for step in self.steps[start:])
 
     def _behind(self, item: Item, context: Context) -> None:
         """Run a pipeline that the shell does not wait for, in an environment of its own."""
@@ -128,9 +131,6 @@ class Interpreter:
         """Record a step unless the limit is reached."""
         if len(self.steps) <= MAX_STEPS:
             self.steps.append(step)
-
-    def _add(self, step: Step, context: Context) -> None:
-        self.add(replace(step, is_background=context.is_background))
 
     def _can_fail(self, step: Step) -> bool:
         if not step.stages:
@@ -194,7 +194,7 @@ class Interpreter:
         for redirect in redirects:
             if redirect.operator in ("<", "<<", "<<<"):
                 stdin = redirect
-            elif redirect.operator in (">", ">>", ">|", "&>", "&>>"):
+            elif redirect.operator in _WRITES:
                 target = self.word(redirect)
                 if redirect.descriptor == "2":
                     context = replace(context, hides_errors=True)
@@ -268,9 +268,15 @@ class Interpreter:
             stages = (*stages[:-1], replace(stages[-1], is_shown=False))
         for stage in stages:
             for arg in stage.args:
-                self._embedded(arg)
+                if arg.captured:
+                    self._embedded(arg)
         is_conditional = context.is_conditional or bool(context.downstream)
-        self._add(Step((*stages, *context.downstream), is_conditional=is_conditional), context)
+        step = Step(
+            (*stages, *context.downstream),
+            is_conditional=is_conditional,
+            is_background=context.is_background,
+        )
+        self.add(step)
 
     def substitute(self, script: Sequence) -> tuple[Part, tuple[Step, ...]]:
         """Return the text of ``$(script)`` when it is certain, and the steps behind it."""
@@ -537,18 +543,18 @@ def run_builtin(
     shell: Interpreter, stage: Invocation, more: tuple[Invocation, ...], context: Context
 ) -> bool:
     """Carry out a built-in or a nested script; False when ``stage`` is an ordinary command."""
-    inner = replace(context, downstream=(*more, *context.downstream))
     script = _script(stage)
     if script is not None:
         inner = replace(
-            inner,
+            context,
+            downstream=(*more, *context.downstream),
             hides_errors=context.hides_errors or stage.hides_errors,
             is_shown=context.is_shown and stage.is_shown,
         )
         shell.run_text(script, inner, _environment_of(shell, stage))
         return True
     if stage.program in shell.environment.functions:
-        _call(shell, stage, inner)
+        _call(shell, stage, replace(context, downstream=(*more, *context.downstream)))
         return True
     if more:
         return False
@@ -680,13 +686,11 @@ def read_command(shell: Interpreter, node: Command, context: Context) -> Invocat
         shell.environment.cwd,
         hides_errors=context.hides_errors,
         is_shown=context.is_shown,
-        writes=tuple(
-            shell.word(r)
-            for r in node.redirects
-            if r.operator in (">", ">>", ">|", "&>", "&>>") and r.descriptor != "2"
-        ),
-        is_appending=any(r.operator in (">>", "&>>") for r in node.redirects),
     )
+    if node.redirects:
+        writes = [r for r in node.redirects if r.operator in _WRITES and r.descriptor != "2"]
+        is_appending = any(r.operator in (">>", "&>>") for r in node.redirects)
+        stage = replace(stage, writes=tuple(map(shell.word, writes)), is_appending=is_appending)
     if stdin is not None and stdin.body is not None:
         body = expand_word(stdin.body, shell.environment, shell.substitute)
         stage = replace(stage, script=body.raw)
@@ -695,6 +699,7 @@ def read_command(shell: Interpreter, node: Command, context: Context) -> Invocat
     return unwrap(stage)
 
 
+_WRITES: Final = words("> >> >| &> &>>")
 _SHOWN_DEVICES: Final = frozenset(["/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1"])
 
 
@@ -703,7 +708,7 @@ def _inline(shell: Interpreter, node: Command, context: Context) -> tuple[Contex
     for redirect in node.redirects:
         if redirect.operator in ("<", "<<", "<<<"):
             stdin = redirect
-        elif redirect.operator in (">", ">>", ">|", "&>", "&>>"):
+        elif redirect.operator in _WRITES:
             if redirect.descriptor == "2" or redirect.operator[0] == "&":
                 context = replace(context, hides_errors=True)
             if redirect.descriptor != "2" and shell.word(redirect).text not in _SHOWN_DEVICES:

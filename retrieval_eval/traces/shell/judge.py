@@ -155,8 +155,7 @@ def _may_complain(plan: Plan, evidence: Evidence, output: Output) -> bool:
     That is a line that begins with its own name; and where a call failed and no line is known to
     say why, a few lines with the words of such messages.
     """
-    lines = [line for line in evidence.lines if line.strip()]
-    opening = lines[0]
+    opening = next(filter(str.strip, evidence.lines))
     if opening.startswith((f"{plan.program}: ", _TRACEBACK)):
         return plan.program not in READERS or evidence.has_failed
     if plan.program == "git" and opening.startswith("fatal: "):
@@ -166,6 +165,7 @@ def _may_complain(plan: Plan, evidence: Evidence, output: Output) -> bool:
     is_explained = not evidence.has_failed or bool(output.errors)
     if is_explained or plan.access == "listed":
         return False
+    lines = [line for line in evidence.lines if line.strip()]
     is_short = len(lines) <= _LONGEST_COMPLAINT
     return is_short and any(_COMPLAINT.search(line[:500]) for line in lines)
 
@@ -324,7 +324,7 @@ class Evidence(Struct, frozen=True, gc=False):
     @property
     def is_empty(self) -> bool:
         """Whether nothing was printed."""
-        return not any(line.strip() for line in self.lines)
+        return not any(map(str.strip, self.lines))
 
 
 def shared_evidence(
@@ -341,17 +341,19 @@ def shared_evidence(
     """
     printers: dict[int, list[Plans]] = defaultdict(list)
     lines_of: dict[int, list[str]] = {}
-    counts: dict[int, list[tuple[Step, _Count]]] = defaultdict(list)
+    counted: dict[int, list[tuple[Step, Plans]]] = defaultdict(list)
     uncounted: set[int] = set()
     for step, planned, segment in zip(steps, plans, segments, strict=True):
         if id(segment) not in lines_of:
-            kept = [line for line in segment.lines if line.rstrip() not in segment.noise]
+            kept = segment.lines
+            if segment.noise:
+                kept = [line for line in kept if line.rstrip() not in segment.noise]
             lines_of[id(segment)] = kept[: MAX_COMPARISONS // max(len(segment.members), 1)]
         if step.reason is not None or step.is_background or segment.noise or segment.is_cut:
             uncounted.add(id(segment))
         if planned is not None and planned.prints and not _has_failed(planned, output):
             printers[id(segment)].append(planned)
-            counts[id(segment)].append((step, _count(step, planned, output)))
+            counted[id(segment)].append((step, planned))
     shared = {key: group for key, group in printers.items() if len(group) > 1}
     kinds = {key: Counter(map(_kind, group)) for key, group in shared.items()}
     one_file = {key: _show_one_file(group) for key, group in shared.items()}
@@ -359,10 +361,11 @@ def shared_evidence(
     crowded = {key: _is_crowded(group, lines_of[key], output) for key, group in printers.items()}
     own: dict[int, list[str]] = {}
     surplus: dict[int, bool] = {}
-    for key, found_counts in counts.items():
-        if len(found_counts) > 1 and key not in uncounted and not output.is_shortened:
-            own |= _own_lines(found_counts, lines_of[key])
-            surplus |= _surplus(found_counts, len(lines_of[key]))
+    for key, together in counted.items():
+        if len(together) > 1 and key not in uncounted and not output.is_shortened:
+            counts = [(step, _count(step, planned, output)) for step, planned in together]
+            own |= _own_lines(counts, lines_of[key])
+            surplus |= _surplus(counts, len(lines_of[key]))
     is_lone = sum(bool(step.stages) for step in steps) == 1
     found = []
     for step, planned, segment in zip(steps, plans, segments, strict=True):

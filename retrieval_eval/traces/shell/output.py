@@ -93,8 +93,10 @@ def is_error_line(line: str, *, has_failed: bool = False) -> bool:
     """
     if len(line) > _MAX_ERROR_LINE or line[:1] in " \t#":
         return False
-    if ": " not in line:
-        return _NOT_REACHED.match(line) is not None
+    head, colon, _ = line.partition(": ")
+    if not colon or " " in head:
+        is_of_bat = has_failed and head == "[bat error]"
+        return is_of_bat or _NOT_REACHED.match(line) is not None
     if _IN_ANY_LANGUAGE.match(line) and not line.endswith("binary file matches"):
         return True
     if has_failed and _OF_A_PROGRAM.match(line):
@@ -107,7 +109,7 @@ def is_error_line(line: str, *, has_failed: bool = False) -> bool:
 _IN_ANY_LANGUAGE = re.compile(r"(?:cat|tac|nl|head|tail|sed|wc|ls|find|[ef]?grep): \S.*: \S")
 _OF_THE_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh: (?:-c: |eval: )?(?:line )?\d+: \S")
 _OF_A_PROGRAM = re.compile(
-    r"(?:fatal|[Ee]rror): \S|\[bat error\]: |(?:/\S*/)?(?:[gmn]?awk|jq|yq|bat|batcat|cat|tac|nl"
+    r"(?:fatal|[Ee]rror): \S|(?:/\S*/)?(?:[gmn]?awk|jq|yq|bat|batcat|cat|tac|nl"
     r"|less|more|head|tail|sed|cut|sort|uniq|tr|diff|comm|od|xxd|[efz]?grep|rg|ag|fd|find|ls|tree|wc|stat"
     r"|file|git|gh|sudo|env|timeout|xargs|(?:ba|z|da|k)?sh|ssh|tar|unzip|zcat|base64|column"
     r"|strings): \S"
@@ -273,6 +275,8 @@ def _place(steps: list[Step], output: Output) -> dict[int, int]:
         key = _key(marker)
         if key is not None:
             groups[key].append(i)
+    if not groups:
+        return {}
     positions = _positions(groups, output.lines)
     chosen: dict[int, int] = {}
     for key, members in groups.items():

@@ -145,12 +145,12 @@ def _printed(steps: Sequence[Step], output: Output) -> Iterator[Place]:
         if len(step.stages) != 1 or not step.stages[0].is_shown:
             continue
         stage = step.stages[0]
-        texts = stage.texts()
+        asked = stage.texts()[-2:] if stage.program == "git" else []
         if stage.program == "pwd":
             printing.append(("start" if stage.cwd == "" else "visited", number))
-        elif stage.program == "git" and texts[-2:] == ["rev-parse", "--show-toplevel"]:
+        elif asked == ["rev-parse", "--show-toplevel"]:
             printing.append(("top", number))
-        elif stage.program == "git" and texts[-2:] == ["worktree", "list"]:
+        elif asked == ["worktree", "list"]:
             lines = [m for line in output.lines if (m := _WORKTREE_LINE.match(line))]
             yield from (Place("worktree", line[1], lines[0][1]) for line in lines[1:])
             yield from (Place("top", line[1]) for line in lines[:1])

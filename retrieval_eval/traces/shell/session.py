@@ -131,12 +131,13 @@ class ShellSession:
         elif _WINDOWS.match(self._environment.cwd or "") is not None:
             command = _with_slashes(command)
         printed = read_output(shown, has_failed=is_error)
-        printed = replace(
-            printed,
-            is_missing=output is None,
-            is_shortened=is_truncated,
-            is_background=printed.is_background or doubt == "background",
-        )
+        if output is None or is_truncated or doubt == "background":
+            printed = replace(
+                printed,
+                is_missing=output is None,
+                is_shortened=is_truncated,
+                is_background=printed.is_background or doubt == "background",
+            )
         if printed.is_refused:
             return ShellAnalysis()
         interpreter = Interpreter(self._environment, printed, not is_error and not printed.errors)
@@ -148,11 +149,12 @@ class ShellSession:
             self._environment.cwd = start
         if printed.reset_cwd is not None:
             self._environment.cwd = printed.reset_cwd
-        return replace(self._weighed(interpreter.steps, printed, is_error, doubt), places=seen)
+        events, opaque = self._weighed(interpreter.steps, printed, is_error, doubt)
+        return ShellAnalysis(tuple(events), tuple(opaque), seen)
 
     def _weighed(
         self, steps: list[Step], output: Output, is_error: bool, doubt: Doubt | None
-    ) -> ShellAnalysis:
+    ) -> tuple[list[ShellEvent], list[str]]:
         plans = [plan_pipeline(step.stages) if step.stages else None for step in steps]
         events: list[ShellEvent] = []
         opaque: list[str] = []
@@ -181,7 +183,7 @@ class ShellSession:
             self._note_logs(step, planned)
             if not output.is_missing:
                 self._note_copies(step, planned, evidence, output)
-        return ShellAnalysis(tuple(events), tuple(opaque))
+        return events, opaque
 
     def _from_top(self, plan: Plan, targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
         """Return the files of a diff where a checkout begins that need not be this folder.
@@ -301,10 +303,13 @@ def _with_slashes(command: str) -> str:
 def _record(
     plan: Plan, verdict: Verdict, events: list[ShellEvent], opaque: list[str], known: set[str]
 ) -> None:
-    targets = tuple(t if _is_placed(plan, t) else anywhere(t) for t in verdict.targets)
     if verdict.reason is not None:
         opaque.append(verdict.reason)
-    if any(t.doubt is None and not _is_placed(plan, t) for t in verdict.targets):
+    targets = verdict.targets
+    lost = [t for t in targets if not _is_placed(plan, t)]
+    if lost:
+        targets = tuple(anywhere(t) if t in lost else t for t in targets)
+    if any(t.doubt is None for t in lost):
         opaque.append(f"{plan.program}: a relative path in a folder that is not known")
     if targets:
         events.append(ShellEvent(plan.program, plan.category, tuple(dict.fromkeys(targets))))

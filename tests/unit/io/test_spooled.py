@@ -8,10 +8,12 @@ from retrieval_eval.events.document import coverage, event_document
 from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.io import spooled
 from retrieval_eval.io.artefacts import encoded
+from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import Provenance
 from retrieval_eval.records import FileRef, GroundTruth, ToolCall, ToolResult
 from retrieval_eval.traces import read_trace
+from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 
 
@@ -93,3 +95,19 @@ def test_a_large_trace_gives_the_same_events_from_a_file(tmp_path, monkeypatch, 
     document = event_document(again, provenance=stated, coverage=coverage(again, large, None))
     assert isinstance(document.events, Spooled)
     assert encoded(document) == encoded(replace(document, events=tuple(document.events)))
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, entry in FORMATS.items() if isinstance(entry, LineFormat))
+)
+def test_lines_of_every_format_are_read_without_keeping_their_calls(monkeypatch, name):
+    def read():
+        values = (Line(n, value) for n, value in enumerate(FORMATS[name].example, start=1))
+        return FORMATS[name].read(values, "x.jsonl")
+
+    plain = read()
+    monkeypatch.setattr(spooled, "ROOM", 0)
+    large = read()
+    assert isinstance(plain.items, tuple)
+    assert isinstance(large.items, Spooled)
+    assert replace(large, items=tuple(large.items)) == plain

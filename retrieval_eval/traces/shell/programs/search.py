@@ -97,6 +97,9 @@ def _evidence(plan: Plan, options: Options, is_recursive: bool) -> Plan:
     return replace(style, evidence="numbers")
 
 
+_LITERAL: Final = re.compile(r"[\w \-/:=,;<>\"'@#%&!~]*")
+
+
 def required_words(patterns: list[Arg], options: Options) -> tuple[str, ...]:
     """Return texts of which every matching line contains one; empty when that is unknown."""
     is_fixed = options.has("F", "fixed-strings")
@@ -114,6 +117,8 @@ def required_words(patterns: list[Arg], options: Options) -> tuple[str, ...]:
 
 def _longest_literal(part: str) -> str:
     """Return the longest literal stretch of a pattern."""
+    if _LITERAL.fullmatch(part):
+        return part
     if re.search(r"[()\[\]{}]", part):
         return ""
     plain = re.sub(r".\\?[*?+]|\\[^.\-/\"' ]|[.^$]", "\0", re.sub(r"\\([.\-/])", "\1", part))
