@@ -284,11 +284,14 @@ def _size_of(result: ToolResult | None) -> int:
 
 def size(value: Any) -> int:
     """Return about how many bytes the texts of a value take, for :class:`Spooled`."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(size, value.values()))
-    return sum(map(size, value)) if isinstance(value, list) else 0
+    found, rest = 0, [value]
+    while rest:  # a value may be nested as deep as Python can go
+        item = rest.pop()
+        if isinstance(item, str):
+            found += len(item)
+        elif isinstance(item, dict | list):
+            rest += item.values() if isinstance(item, dict) else item
+    return found
 
 
 def is_summary(text: str) -> bool:
