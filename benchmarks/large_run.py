@@ -30,6 +30,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 CONFIGS = ("baseline-local", "mcp-remote")
 SUITES = ("made_fix", "made_feature", "made_review")
 START = "2026-01-05T10:00:00Z"
@@ -120,16 +122,23 @@ def analyse(root: Path, part: str) -> None:
     print(f"{time.process_time() - start:.1f}", end="")
 
 
-def analyse_tables(root: Path, *, is_whole: bool) -> None:
-    """Read the numbers of all trials from tables, and make the impact document of them."""
+def analyse_tables(root: Path, step: str) -> None:
+    """Read the numbers of all trials from tables, and make a document of them."""
     from retrieval_eval import study
     from retrieval_eval.io.remote import Place
-    from retrieval_eval.pipeline.tables import shards_in, trials_in
+    from retrieval_eval.metrics.catalog import summarised
+    from retrieval_eval.pipeline.tables import shards_in, task_numbers, trials_in
 
+    shards = shards_in(Place(root / "tables"), "large")
     start = time.process_time()
-    trials = list(trials_in(shards_in(Place(root / "tables"), "large")))
-    if is_whole:
-        study.impact_analysis(trials, seed=1)
+    if step == "tables, summary":
+        for config in CONFIGS:
+            own = [shard for shard in shards if shard.config == config]
+            task_numbers(own, summarised()).summary(())
+    elif step == "tables, impact":
+        study.impact_analysis(trials_in(shards), seed=1)
+    else:
+        list(trials_in(shards))
     print(f"{time.process_time() - start:.1f}", end="")
 
 
@@ -264,7 +273,7 @@ def main() -> None:
         elif given.step == "parts":
             time_parts(given.root, given.jobs)
         elif given.step.startswith("tables"):
-            analyse_tables(given.root, is_whole=given.step == "tables, analysis")
+            analyse_tables(given.root, given.step)
         else:
             analyse(given.root, given.step)
         # The peak in resource usage would be that of the process which started this one.
@@ -279,7 +288,7 @@ def main() -> None:
             return
         steps = ("evaluate", "analysis", "comparison", "associations")
         if given.rows:
-            steps = ("tables", "tables, analysis")
+            steps = ("tables, summary", "tables", "tables, impact")
             write_rows(root, given.rows)
             given.tasks = given.rows // len(CONFIGS)
         else:
