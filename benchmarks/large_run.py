@@ -171,7 +171,7 @@ def write_copies(root: Path, n_copies: int) -> int:
     from retrieval_eval.demo import write_demo
 
     write_demo(root)
-    trials = sorted(path.parent for path in (root / "runs/demo").rglob("result.json"))
+    trials = sorted(path.parent for path in (root / "runs/demo").rglob("agent"))
     for trial in trials:
         for number in range(1, n_copies):
             shutil.copytree(trial, trial.with_name(f"{trial.name[:-7]}{number:07d}"))
