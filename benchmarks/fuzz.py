@@ -87,6 +87,7 @@ from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
 from retrieval_eval.report.sets import read_sets
 from retrieval_eval.schema import faults, kind_of
+from retrieval_eval.search.claims.agreement import read_human_labels
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
 from retrieval_eval.search.claims.shapes import NoVerdictError
@@ -434,17 +435,23 @@ def _change_parquet(data: bytes, dice: random.Random) -> bytes:
     if roll < 0.4 and old and isinstance(old[0], str) and _is_json(old[0].encode()):
         columns[name] = [_change_json(old[0].encode(), dice).decode("utf-8", "replace"), *old[1:]]
     elif roll < 0.7:
-        columns[name] = [_hostile(dice)] * len(old)
+        columns[name] = [dice.choice(_SIMPLE)] * len(old)
     elif roll < 0.8:
         del columns[name]
     elif roll < 0.9:
         key = dice.choice(list(about))
         about[key] = _change_bytes(about[key], dice)
     else:
-        columns[str(_hostile(dice))[:100]] = columns.pop(name)
+        columns[str(dice.choice(_SIMPLE))[:100]] = columns.pop(name)
+    arrays = {}
+    for key, values in columns.items():
+        kind = table.schema.field(key if key in table.column_names else name).type
+        try:
+            arrays[key] = arrow.array(values, kind)
+        except Exception:  # noqa: BLE001  the value is of another kind, which is the change
+            arrays[key] = arrow.array(values)
     made = io.BytesIO()
-    changed_table = arrow.table(columns).replace_schema_metadata(about)
-    parquet.write_table(changed_table, made)
+    parquet.write_table(arrow.table(arrays).replace_schema_metadata(about), made)
     return made.getvalue()
 
 
@@ -570,6 +577,27 @@ def _measured(file: Path, _: object) -> None:
     rev.measure(rev.extract_events(rev.read_trace(file), truth))
 
 
+def _shortened(value: Any) -> Any:
+    """Return a document with two of many alike members, which are read by the same code."""
+    if isinstance(value, list):
+        return [_shortened(item) for item in value[:2]]
+    if not isinstance(value, dict):
+        return value
+    names = list(value)
+    kinds = {tuple(item) if isinstance(item, dict) else None for item in value.values()}
+    if len(kinds) == 1 and kinds != {None}:
+        names = names[:2]
+    return {name: _shortened(value[name]) for name in names}
+
+
+def _short(path: Path, name: str) -> str:
+    """Write a document with fewer members as ``name``, and return that."""
+    document = json.loads(path.read_bytes())
+    document.pop(DIGEST, None)
+    Path(name).write_bytes(json_bytes(sealed(_shortened(document))))
+    return name
+
+
 def _trials() -> Iterator[Target]:
     tasks = sorted(Path("demo/benchmarks").glob("*/*"))
     for file in (
@@ -610,7 +638,8 @@ def _trials() -> Iterator[Target]:
         for name in own
     }  # fmt: skip
     for kind in dict.fromkeys(kinds.values()):
-        name = next(name for name in own if kinds[name] is kind)
+        example = next(name for name in own if kinds[name] is kind)
+        name = _short(Path(example), f"short.{Path(example).name}")
         read = partial(_document, Path(name), kind)
         yield Target(f"document: {kind.__name__}", [name], read)
         checked = partial(_validated, Path(name))
@@ -847,17 +876,22 @@ def _searches() -> Iterator[Target]:
     _lines("two-drafts.jsonl", [row for row in _rows("drafts.jsonl") if row["id"] in wanted])
     line = judged.replace(GOLD, "--gold two.jsonl").replace("drafts.jsonl", "two-drafts.jsonl")
     do(f"{line.replace('b.json', 'x.json')} z.json")
-    for name, what in (("y.json", "with a baseline"), ("z.json", "with claims")):
+    for source, what in (("y.json", "with a baseline"), ("z.json", "with claims")):
+        name = _short(Path(source), f"short.{source}")
         read = partial(load_search_run, Path(name))
         yield Target(f"search run, {what}", [name], _called(read))
+    texts = read_corpus(Path("corpus.jsonl"))
+    label = {"claim": "It holds.", "block": texts.documents[0].id, "supported": True}
+    _lines("labels.jsonl", [label, {**label, "block": "a text", "supported": False}])
     for name, file, reader in (
-        ("noise", "noise.json", read_noise),
+        ("noise", _short(Path("noise.json"), "short.noise.json"), read_noise),
         ("thresholds", "guard.toml", read_thresholds),
         ("justifications", "why.toml", read_justifications),
         ("approvals", "approvals.json", read_approvals),
         ("pinned queries", "pinned.txt", read_pinned),
         ("published numbers", "claims.md", read_published),
         ("drafts", "drafts.jsonl", read_drafts),
+        ("labels of people", "labels.jsonl", partial(read_human_labels, corpus=texts)),
     ):
         yield Target(name, [file], _called(partial(reader, Path(file))))
 

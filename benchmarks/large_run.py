@@ -3,6 +3,7 @@
     python benchmarks/large_run.py [--tasks 6000] [--repositories 1500] [--jobs 1]
     python benchmarks/large_run.py --compare-jobs [--copies 6]
     python benchmarks/large_run.py --rows 24000
+    python benchmarks/large_run.py --shapes
 
 Every task is run once under either configuration; a trial is a transcript of a few reads (some
 2 kB) with a cost, a time and a reward. What is measured is the work around the trials, so the
@@ -14,6 +15,10 @@ impact document of a run behind a URL, and the document is made.
 With ``--compare-jobs`` the trials of the demonstration, copied some times, are evaluated by one
 process and by two, three times in turns. Each part of the work is timed, in the process that
 evaluates and in those that it starts.
+
+With ``--shapes`` the analysis alone is measured over generated documents of very few trials, and of
+very many configurations: the first in a new process, which imports what it computes with, and again
+in the same process.
 """
 
 from __future__ import annotations
@@ -245,6 +250,32 @@ def compare_jobs(root: Path, n_copies: int, rounds: int = 3) -> None:
         print(f"\n{PARTS[part]}: {wall:.2f} times as fast, {one / two:.2f} by processor seconds")
 
 
+SHAPES = {
+    "1 trial": (1, 1),
+    "5 trials of one configuration": (5, 1),
+    "2 trials of one task": (1, 2),
+    "6 trials of 3 tasks": (3, 2),
+    "20 trials of 10 tasks": (10, 2),
+    "11,811 trials of 381 configurations": (31, 381),
+}
+"""How many tasks and configurations there are."""
+
+
+def analyse_shape() -> None:
+    """Print the milliseconds of the analysis of documents that are read, and of another one."""
+    from retrieval_eval import study
+
+    documents = json.load(sys.stdin)
+    times = []
+    for _ in range(1 if len(documents) > 1000 else 4):
+        start = time.process_time()
+        study.impact_analysis(documents, seed=1)
+        times.append(1e3 * (time.process_time() - start))
+    loaded = [name for name in ("numpy", "scipy") if name in sys.modules]
+    again = f"{min(times[1:]):.1f}" if times[1:] else ""
+    print(f"{times[0]:.0f} | {again} | {', '.join(loaded) or 'none'}", end="")
+
+
 def measured(root: Path, step: str, jobs: int) -> str:
     start = time.perf_counter()
     command = [sys.executable, __file__, "--root", str(root), "--step", step, "--jobs", str(jobs)]
@@ -264,11 +295,27 @@ def main() -> None:
     parser.add_argument("--compare-jobs", action="store_true", help="one process and two")
     parser.add_argument("--copies", type=int, default=6, help="of each trial of the demonstration")
     parser.add_argument("--rows", type=int, help="read tables of so many made trials")
+    parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--root", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--step", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.shapes and not given.step:
+        from associations import trials
+
+        print("| trials | first, ms | again, ms | loaded |")
+        print("|---|---:|---:|---|")
+        for name, (n_tasks, n_configs) in SHAPES.items():
+            command = [sys.executable, __file__, "--shapes", "--step", name]
+            given_to = json.dumps(trials(n_tasks, n_configs, 1))
+            done = subprocess.run(
+                command, check=True, capture_output=True, text=True, input=given_to
+            )
+            print(f"| {name} | {done.stdout.rsplit('|', 2)[0]} |", flush=True)
+        return
     if given.step:
-        if given.step == "evaluate":
+        if given.shapes:
+            analyse_shape()
+        elif given.step == "evaluate":
             evaluate_all(given.root, given.jobs)
         elif given.step == "parts":
             time_parts(given.root, given.jobs)

@@ -25,8 +25,8 @@ from retrieval_eval.events.roots import (
     stated_roots,
 )
 from retrieval_eval.paths import (
+    Names,
     checked_out,
-    file_ref,
     in_checkout,
     repository_name,
 )
@@ -63,6 +63,8 @@ class Workspace:
         Raw names of the repositories that remote tools of this trial named.
     layout
         Where the checkouts of the trial lie; else what is stated of it.
+    paths
+        The ways to write files that were read already.
 
     Attributes
     ----------
@@ -77,7 +79,9 @@ class Workspace:
         cwd: str | None = None,
         remote_repositories: Iterable[str] = (),
         layout: Layout | None = None,
+        paths: Names | None = None,
     ) -> None:
+        self._paths = paths or Names()
         self._layout = layout or Layout(stated_roots(cwd, ground_truth))
         self._tops = {root.folder for root in self._layout.roots}
         self._expected = Expected(ground_truth.files)
@@ -104,8 +108,7 @@ class Workspace:
                 self._bare[None if repository == self._primary else repository, name] = position
         self._files = ground_truth.files
         self._last = {key[1].rpartition("/")[2] for key in self._index}
-        self._known_as: dict[tuple[str, str | None, str | None], _Resolved] = {}
-        self._resolved: dict[FileRef, _Resolved] = {}
+        self._resolved: dict[tuple[str, str | None], _Resolved] = {}
         self._repositories: dict[str, str | None] = {}
         self._spelling: dict[Identity, str] = {f.key: f.path for f in ground_truth.files}
         self.collisions: list[str] = []
@@ -138,19 +141,13 @@ class Workspace:
         return self._known(raw, cwd, repository)[1]
 
     def _known(self, raw: str, cwd: str | None, repository: str | None) -> _Resolved:
-        written = raw, None if raw[:1] == "/" else cwd, repository
-        known = self._known_as.get(written)
+        found = self._paths.of(raw, cwd, repository)
+        if found is None:
+            return None, ()
+        known = self._resolved.get(found)
         if known is None:
-            ref = file_ref(raw, cwd=cwd, repository=repository, roots=())
-            known = self._identified(ref) if ref is not None else (None, ())
-            self._known_as[written] = known
-        return known
-
-    def _identified(self, ref: FileRef) -> _Resolved:
-        known = self._resolved.get(ref)
-        if known is None:
-            known = self._remote(ref) if ref.repository else self._local(ref.path)
-            self._resolved[ref] = known
+            known = self._remote(FileRef(*found)) if found[1] else self._local(found[0])
+            self._resolved[found] = known
         return known
 
     def _remote(self, ref: FileRef) -> _Resolved:
@@ -235,12 +232,12 @@ class Workspace:
         """
         if repository is None and not pattern.strip("*/"):
             return self._files
-        ref = file_ref(pattern, cwd=cwd, repository=repository, roots=())
-        if ref is None:
+        path, name = self._paths.of(pattern, cwd, repository) or ("", None)
+        if not path:
             return ()
-        if ref.repository is not None:
-            return tuple(file for file in self._files if self._fits(ref, file))
-        path = self._layout.spelled(ref.path) if ref.path[0] == "/" else f"{START}/{ref.path}"
+        if name is not None:
+            return tuple(file for file in self._files if self._fits(FileRef(path, name), file))
+        path = self._layout.spelled(path) if path[0] == "/" else f"{START}/{path}"
         head, star, _ = identity(path).partition("*")
         if self._layout.is_elsewhere(head):
             return ()
@@ -279,8 +276,9 @@ class Workspace:
             repository, path = self._checkout(path)
             if repository is None:
                 return ref
-        sole = repository.lower() == self._sole
-        return FileRef(path, None if sole else repository)
+        if repository.lower() == self._sole:
+            return FileRef(path)
+        return ref if repository == ref.repository else FileRef(path, repository)
 
     def _is_folder(self, path: str) -> bool:
         """Return whether a path is the folder of a checkout itself."""
@@ -368,4 +366,7 @@ def _within(root: Root, rest: str) -> FileRef | None:
     """Return a path below a root as a file of its repository, or None when it is no file there."""
     if not rest:
         return None
-    return FileRef(rest, root.repository) if root.repository else in_checkout(rest)
+    if root.repository:
+        return FileRef(rest, root.repository)
+    found = in_checkout(rest)
+    return FileRef(*found) if found is not None else None

@@ -38,16 +38,19 @@ def table_bytes(schema: Schema, rows: Sequence[Mapping[str, Any]], **about: byte
     return target.getvalue()
 
 
-def read_table(place: Place, columns: Sequence[str]) -> dict[str, list[Any]]:
-    """Return columns of a Parquet file as plain objects.
+def read_table(place: Place, schema: Schema, columns: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Return columns of a Parquet file as plain objects, by default all of a schema.
 
-    Raises ``BadInputError`` when the file is damaged, or lacks one of the columns.
+    Raises ``BadInputError`` when the file is damaged, or lacks one of the columns, of its kind.
     """
+    names = list(columns or schema)
     with _Opened(place) as file:
-        found: dict[str, list[Any]] = file.read(columns=list(columns)).to_pydict()
-    if missing := [name for name in columns if name not in found]:
-        raise BadInputError(f"{place}: has no column {', '.join(missing[:3])}")
-    return found
+        types, there = _types(_arrow()), file.schema_arrow
+        for name in names:
+            if name not in there.names or there.field(name).type != types[schema[name]]:
+                raise ValueError(f"it has no column {name} of kind {schema[name]}")
+        found: dict[str, list[Any]] = file.read(columns=names).to_pydict()
+        return found
 
 
 def read_about(place: Place, name: str) -> bytes | None:

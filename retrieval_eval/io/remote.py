@@ -6,11 +6,10 @@ never from a URL, so that no artefact can hold them.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any, BinaryIO, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import entries, files_below, is_inside, probe, replace_bytes
+from retrieval_eval.io.files import files_below, is_inside, probe, replace_bytes
 from retrieval_eval.io.locks import private_folder
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -56,7 +55,7 @@ class Found:
     """A file of a listing: its path below the listed folder, its size, and its version.
 
     The version is the storage's own digest of the content where it has one, else the time of the
-    last change; empty where it has neither, and in a local folder until :meth:`Place.identified`.
+    last change. In a local folder it is empty: there the content itself is looked at.
     """
 
     path: str
@@ -144,11 +143,7 @@ class Place:
         return system, f"{root}{slash}{rest}"
 
     def children(self) -> tuple[list[str], list[Found]]:
-        """Return the names of the folders and the files directly in this one, sorted."""
-        if self._local is not None:
-            inside = [p for p in entries(self._local) if is_inside(p, self._local)]
-            names = [p.name for p in inside if probe(p.is_dir) and not p.is_symlink()]
-            return names, [_local_file(p, self._local) for p in inside if probe(p.is_file)]
+        """Return the names of the folders and the files directly behind this URL, sorted."""
         with _done(self, "listed"):
             system, root = self._opened()
             try:
@@ -158,12 +153,12 @@ class Place:
         folders, files = [], []
         for entry in found:
             path = _below(entry["name"], root)
-            if not path or "/" in path:
+            if "/" in path or (not path and entry["name"] != f"{root}/"):
                 continue
             if entry["type"] == "directory":
                 folders.append(path)
-            else:
-                files.append(_found(path, entry))
+            elif path:
+                files.append(self._found(path, entry))
         return sorted(folders), sorted(files, key=lambda f: f.path)
 
     def files(self) -> list[Found]:
@@ -178,8 +173,22 @@ class Place:
             except (FileNotFoundError, NotADirectoryError):
                 return []
         named = ((_below(name, root), entry) for name, entry in found.items())
-        files = [_found(path, entry) for path, entry in named if path and entry["type"] == "file"]
+        files = [
+            self._found(path, entry) for path, entry in named if path and entry["type"] == "file"
+        ]
         return sorted(files, key=lambda f: f.path)
+
+    def _found(self, path: str, entry: dict[str, Any]) -> Found:
+        version = entry.get("ETag") or entry.get("etag") or entry.get("md5Hash")
+        if not version:
+            moments = (entry.get(name) for name in ("mtime", "LastModified", "updated", "created"))
+            version = next((str(moment) for moment in moments if moment), "")
+        if not version:
+            raise BadInputError(
+                f"{self / path}: the storage has neither a digest nor the time of the last change "
+                "of it, so a change would not be noticed; evaluate a copy of the run"
+            )
+        return Found(path, int(entry.get("size") or 0), str(version).strip('"'))
 
     def exists(self) -> bool:
         """Return whether there is such a file, or a folder that holds something."""
@@ -236,7 +245,7 @@ class Place:
     def copied(
         self, paths: Sequence[Found], *, folders: Iterable[str] = (), empty: Iterable[str] = ()
     ) -> Iterator[Path]:
-        """Give a private temporary folder with a copy of some files below this one.
+        """Give a private temporary folder with a copy of some files behind this URL.
 
         A file that is gone, or that no local folder can hold (`unholdable`), is missing there.
         ``folders`` are there in any case, and of the files in ``empty`` only the name is.
@@ -252,7 +261,7 @@ class Place:
             room = _AT_ONCE
             for found in (f for f in paths if f.path not in left_out):
                 if found.size > _AT_ONCE:
-                    self._stream(found, root)
+                    self._stream(found.path, root)
                     continue
                 if found.size > room:
                     self._fetch(small, root)
@@ -264,10 +273,6 @@ class Place:
 
     def _fetch(self, files: Sequence[Found], into: Path) -> None:
         if not files:
-            return
-        if self._local is not None:
-            for found in files:
-                self._stream(found, into)
             return
         with _done(self, "read"):
             system, root = self._opened()
@@ -284,54 +289,21 @@ class Place:
                     raise data
                 _put(into / found.path, data)
 
-    def _stream(self, found: Found, into: Path) -> None:
-        target = into / found.path
-        if found.version.startswith(_UNREADABLE):
-            # Its reader states that it cannot be read, as where it lies.
-            _put(target, b"", mode=0)
-            return
-        place = self / found.path
+    def _stream(self, path: str, into: Path) -> None:
+        place = self / path
         with _done(place, "read"):
             try:
                 source = place.open_file()
             except FileNotFoundError:
                 return
-            with source, _created(target) as copy:
+            with source, _created(into / path) as copy:
                 shutil.copyfileobj(source, copy, 1 << 20)
-
-    def identified(self, found: Found) -> Found:
-        """Return a file of this folder with a version that another content does not have.
-
-        In a local folder that is the digest of the content, for the time of the last change can be
-        set. Raises ``BadInputError`` where the storage has no versions.
-        """
-        if self._local is not None:
-            return Found(found.path, found.size, _digest(self._local / found.path))
-        if not found.version:
-            raise BadInputError(
-                f"{self / found.path}: the storage has neither a digest nor the time of the last "
-                "change of it, so a change would not be noticed; evaluate a copy of the run"
-            )
-        return found
 
 
 def listed(places: Sequence[Place]) -> Iterator[list[Found]]:
     """Yield the files below each of some folders, in their order; several are listed at a time."""
     with ThreadPoolExecutor(_N_LISTING) as threads:
         yield from threads.map(Place.files, places)
-
-
-def identified(held: Mapping[Place, Sequence[Found]]) -> Iterator[list[Found]]:
-    """Yield the files of each folder as :meth:`Place.identified` gives them, in their order."""
-
-    def each(place: Place) -> list[Found]:
-        return [place.identified(found) for found in held[place]]
-
-    if all(place.local is None for place in held):
-        yield from map(each, held)
-        return
-    with ThreadPoolExecutor(_N_LISTING) as threads:
-        yield from threads.map(each, held)
 
 
 def is_plain(path: str) -> bool:
@@ -380,28 +352,15 @@ def _local_path(rest: str) -> Path:
     return Path(path)
 
 
-_UNREADABLE: Final = "unreadable "
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        return f"{_UNREADABLE}{error.errno}"
-
-
 def _created(path: Path) -> BinaryIO:
     """Open a new file of a private copy; raises where there is one of this name already."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("xb")
 
 
-def _put(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def _put(path: Path, data: bytes) -> None:
     with _created(path) as copy:
         copy.write(data)
-    if mode is not None:
-        path.chmod(mode)
 
 
 @contextmanager
@@ -427,18 +386,10 @@ def _below(name: str, root: str) -> str:
 
 def _local_file(path: Path, root: Path) -> Found:
     try:
-        status = path.stat()
+        size = path.stat().st_size
     except OSError:
-        return Found(path.relative_to(root).as_posix(), 0, "")
-    return Found(path.relative_to(root).as_posix(), status.st_size, "")
-
-
-def _found(path: str, entry: dict[str, Any]) -> Found:
-    version = entry.get("ETag") or entry.get("etag") or entry.get("md5Hash")
-    if not version:
-        moments = (entry.get(name) for name in ("mtime", "LastModified", "updated", "created"))
-        version = next((str(moment) for moment in moments if moment is not None), "")
-    return Found(path, int(entry.get("size") or 0), str(version).strip('"'))
+        size = 0
+    return Found(path.relative_to(root).as_posix(), size, "")
 
 
 def _fsspec() -> Any:

@@ -20,7 +20,7 @@ from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import decoded, encoded, record_in
-from retrieval_eval.io.layout import discover
+from retrieval_eval.io.layout import Discovery, discover, trial_at
 from retrieval_eval.io.remote import Found, Place, is_plain, unholdable
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import BY_NAME, summarised
@@ -162,20 +162,23 @@ def evaluate_batch(batch: Batch) -> Receipt:
 
 @contextmanager
 def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exclusion, ...]]]:
-    """Give the trials of a batch as jobs on a temporary copy of their files and tasks.
+    """Give the trials of a batch as jobs, on a temporary copy of what is behind a URL.
 
     Beside each is the reason why it is given up, or an empty text.
     """
     own = batch.setting
-    files = [
-        Found(f"{unit.folder}/{found.path}", found.size, found.version)
-        for unit in batch.units
-        for found in unit.files
-    ]
     with ExitStack() as stack:
-        folders = [unit.folder for unit in batch.units]
-        run = stack.enter_context(own.run.copied(files, folders=folders))
-        found = discover(run, own.run_id)
+        if own.run.local is not None:
+            run, found = own.run.local, _trials_of(own.run.local, batch)
+        else:
+            files = [
+                Found(f"{unit.folder}/{found.path}", found.size, found.version)
+                for unit in batch.units
+                for found in unit.files
+            ]
+            folders = [unit.folder for unit in batch.units]
+            run = stack.enter_context(own.run.copied(files, folders=folders))
+            found = discover(run, own.run_id)
         if own.benchmarks is None or own.tasks is None:
             index = TaskIndex.with_names(t.task_name for t in found.trials)
             tasks: dict[Path, TaskFiles] = {}
@@ -183,8 +186,8 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exc
             index, tasks = _tasks(str(own.tasks), own.tasks_digest)
         trials, problems = resolve_trials(found.trials, index)
         wanted = {trial.task_dir for trial in trials if trial.task_dir is not None}
-        copy = Path()
-        if own.benchmarks is not None:
+        copy = own.benchmarks.local if own.benchmarks is not None else None
+        if own.benchmarks is not None and copy is None:
             needed = [
                 Found(f"{folder}/{one.path}", one.size, one.version)
                 for folder in sorted(wanted)
@@ -192,9 +195,10 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exc
             ]
             copy = stack.enter_context(own.benchmarks.copied(needed))
         jobs = []
-        lacking = {unit.folder: lack for unit in batch.units if (lack := _lack_of(unit))}
+        copied = () if own.run.local is not None else batch.units
+        lacking = {unit.folder: lack for unit in copied if (lack := _lack_of(unit))}
         for trial in trials:
-            if trial.task_dir is not None:
+            if trial.task_dir is not None and copy is not None:
                 trial = with_fields(trial, task_dir=copy / trial.task_dir)
             problem = problems.get(trial.path)
             inner = trial.path.relative_to(run)
@@ -203,6 +207,20 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exc
             job = Job(trial, None, trial.trial_name, own.k_values, problem)
             jobs.append((job, batch.gives_up or lack))
         yield jobs, found.excluded
+
+
+def _trials_of(run: Path, batch: Batch) -> Discovery:
+    """Return the trials of a batch in a local folder, which the client has found there."""
+    trials = []
+    for unit in batch.units:
+        trial = trial_at(run / unit.folder, run)
+        if trial is None:
+            raise BadInputError(
+                f"{run / unit.folder}: there is no trial now, or this worker does not see the "
+                "folder; evaluate again"
+            )
+        trials.append(trial)
+    return Discovery(tuple(trials), ())
 
 
 def _lack_of(unit: Unit) -> str:
@@ -288,11 +306,11 @@ def evaluate_batches(
     """
     setting = _setting(run, folder, tables, benchmarks, k_values)
     totals = Totals()
-    excluded: list[Exclusion] = []
-    notes: list[str] = []
     done: dict[str, list[tuple[int, Shard]]] = {}
     n_fresh = 0
     with manifest_of(run) as manifest:
+        excluded = list(manifest.excluded)
+        notes = list(manifest.notes)
         wanted = {batch.fingerprint for batch in _batches(setting, manifest)}
         there = {shard.name: shard for shard in shards_in(tables, run.name)}
         digest = combined([*sorted(wanted), str(seed)])
@@ -301,8 +319,8 @@ def evaluate_batches(
             if kept is not None:
                 shards = tuple(there.values())
                 # Documents of trials may have been deleted or damaged since.
-                made = [] if folder.local is None else write_documents(folder.local, shards)[1]
-                shown = tuple(made[:_MOST_NOTES])
+                notes += [] if folder.local is None else write_documents(folder.local, shards)[1]
+                shown = tuple(notes[:_MOST_NOTES])
                 return RunOfBatches(run.name, folder, *kept, shards, notes=shown)
 
         def waits() -> None:

@@ -87,6 +87,7 @@ from retrieval_eval.pipeline.trial import (
     Job,
     Tasks,
     TrialResult,
+    collecting_rarely,
     evaluate_trial,
     give_up,
     measure_saved,
@@ -303,6 +304,7 @@ def evaluate(
     _refuse_links(targets, work)
     each = [(job, target) for target, batch in zip(targets, work, strict=True) for job in batch]
     with ExitStack() as stack:
+        stack.enter_context(collecting_rarely())
         # In one order, so that two evaluations of several runs cannot wait for each other.
         for target in sorted(targets)[:_MOST_LOCKED]:
             stack.enter_context(_alone_in(target))
@@ -516,6 +518,8 @@ def _places(runs: Sequence[str | Path], runs_root: Path | str | None) -> list[Pl
     for run in runs:
         if is_url(run):
             place = Place(run)
+            if place.local is not None:
+                place = Place(resolve_runs([str(place.local)], None)[0])
         elif is_url(runs_root):
             root = Place(runs_root or "")
             places = [root / str(run), *(root / f"{group}/{run}" for group in GROUPS)]
@@ -717,7 +721,8 @@ def _on_executor(
 def evaluate_part(part: _Part) -> list[tuple[int, TrialResult]]:
     """Evaluate some trials; nothing is written."""
     tasks = Tasks()
-    return [(position, evaluate_trial(job, tasks)) for position, job in part]
+    with collecting_rarely():
+        return [(position, evaluate_trial(job, tasks)) for position, job in part]
 
 
 def _lost_part(part: _Part, end: str) -> list[tuple[int, TrialResult]]:

@@ -12,9 +12,11 @@ import pickle
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final
@@ -25,13 +27,30 @@ from retrieval_eval.io.layout import (
     TIMESTAMP,
     UNKNOWN_CONFIG,
     config_of,
+    discover,
     looks_like_trial,
     trial_at,
 )
 from retrieval_eval.io.parquet import Schema, read_table, table_bytes
-from retrieval_eval.io.remote import Found, Place, identified, is_plain, listed
-from retrieval_eval.io.tasks import DEEPEST, TASK_CONTENT, Task, stated_names
-from retrieval_eval.pipeline.fingerprint import combined, is_task_input, is_trial_input
+from retrieval_eval.io.remote import Found, Place, is_plain, listed
+from retrieval_eval.io.tasks import (
+    DEEPEST,
+    TASK_CONTENT,
+    Task,
+    TaskIndex,
+    names_stated_by,
+    stated_names,
+)
+from retrieval_eval.pipeline.fingerprint import (
+    combined,
+    digest_of_task,
+    digest_of_trial,
+    is_task_input,
+    is_trial_input,
+    size_of_trial,
+)
+from retrieval_eval.records import Exclusion, TrialRef
+from retrieval_eval.values import counted
 
 BATCH_BYTES: Final = 64 << 20
 BATCH_TRIALS: Final = 256
@@ -44,6 +63,9 @@ _MOST_INSIDE: Final = 64
 """A folder with more folders in it is listed as one, page by page."""
 
 _DEEPEST_EXPANDED: Final = 3
+
+_N_READING: Final = 8
+"""Trials and tasks of a local folder that are read at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +84,12 @@ class Unit:
 # --- listing a run ---
 
 
-def units_by_config(run: Place) -> Iterator[tuple[str, list[Unit]]]:
-    """Yield each configuration of a run with its units in a fixed order; listings go parallel."""
-    prefixes, loose = _prefixes(run)
+def units_by_config(run: Place, lost: list[str]) -> Iterator[tuple[str, list[Unit]]]:
+    """Yield each configuration of a run with its units in a fixed order; listings go parallel.
+
+    Keys that no local folder can hold are added to ``lost``, unless they are within a unit.
+    """
+    prefixes, loose = _prefixes(run, lost)
     groups: dict[str | None, list[str]] = defaultdict(list)
     for prefix in prefixes:
         groups[config_of(prefix.split("/"))].append(prefix)
@@ -75,10 +100,25 @@ def units_by_config(run: Place) -> Iterator[tuple[str, list[Unit]]]:
         for prefix in groups[config]:
             files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in next(listings)]
         found: dict[str, list[Unit]] = defaultdict(list)
-        for unit in _units(run, files):
+        for unit in _units(run, files, lost):
             found[config_of(unit.folder.split("/")[:-1]) or UNKNOWN_CONFIG].append(unit)
         for name in sorted(found):
             yield name, sorted(found[name], key=_order)
+
+
+def _local_units(run: Path, trials: Iterable[TrialRef]) -> Iterator[tuple[str, list[Unit]]]:
+    """Yield the trials of a local run as units, each with one digest over all that is read of it.
+
+    The time of the last change would not do: it can be set.
+    """
+
+    def whole(trial: TrialRef) -> Unit:
+        folder = trial.path.relative_to(run).as_posix()
+        return Unit(folder, (Found("", size_of_trial(trial.path), digest_of_trial(trial.path)),))
+
+    with ThreadPoolExecutor(_N_READING) as threads:
+        for config, own in groupby(trials, key=lambda trial: trial.config_name):
+            yield config, list(threads.map(whole, own))
 
 
 def _order(unit: Unit) -> tuple[str, str, str]:
@@ -87,10 +127,10 @@ def _order(unit: Unit) -> tuple[str, str, str]:
     return batch, levels[-1], unit.folder
 
 
-def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
+def _prefixes(run: Place, lost: list[str]) -> tuple[list[str], dict[str | None, list[Found]]]:
     """Return folders that together hold a run, and the files above them by configuration."""
     loose: dict[str | None, list[Found]] = defaultdict(list)
-    prefixes = _visible(run.children()[0])
+    prefixes = _visible("", run.children()[0], lost)
     for _ in range(_DEEPEST_EXPANDED - 1):
         if len(prefixes) >= _ENOUGH:
             break
@@ -98,11 +138,11 @@ def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
         for prefix in prefixes:
             folders, files = (run / prefix).children()
             is_unit = "agent" in folders or any(f.path == "result.json" for f in files)
-            inside = _visible(folders)
+            inside = _visible(f"{prefix}/", folders, [])
             if looks_like_trial(prefix.rsplit("/", 1)[-1]) or is_unit or len(inside) > _MOST_INSIDE:
                 deeper.append(prefix)
                 continue
-            deeper += [f"{prefix}/{name}" for name in inside]
+            deeper += [f"{prefix}/{name}" for name in _visible(f"{prefix}/", folders, lost)]
             own = [Found(f"{prefix}/{f.path}", f.size, f.version) for f in files]
             loose[config_of(prefix.split("/"))] += own
         if deeper == prefixes:
@@ -111,11 +151,13 @@ def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
     return prefixes, loose
 
 
-def _visible(folders: Iterable[str]) -> list[str]:
-    return [f for f in folders if f != OWN_FOLDER and not f.startswith(".") and is_plain(f)]
+def _visible(above: str, folders: Iterable[str], lost: list[str]) -> list[str]:
+    shown = [name for name in folders if name != OWN_FOLDER and not name.startswith(".")]
+    lost += [f"{above}{name}/" for name in shown if not is_plain(name)]
+    return [name for name in shown if is_plain(name)]
 
 
-def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
+def _units(run: Place, files: Sequence[Found], lost: list[str]) -> list[Unit]:
     """Return the outermost folders that may be trials, with their files."""
     plain = [found for found in files if is_plain(found.path)]
     candidates = _candidates(plain)
@@ -141,17 +183,16 @@ def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
     for found in files:
         unit = next((above for above in _above(found.path) if above in own), None)
         inner = "" if unit is None else found.path[len(unit) + 1 :]
-        # A key with a slash at its end only marks a folder.
-        if unit is not None and _is_input(inner) and not inner.endswith("/"):
+        if found.path.endswith("/"):  # which only marks a folder
+            continue
+        if unit is None:
+            lost += [] if is_plain(found.path) else [found.path]
+        elif _is_input(inner):
             own[unit].append(Found(inner, found.size, found.version))
-    each = identified({run / folder: held for folder, held in own.items()})
-    return sorted(
-        (
-            Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
-            for folder, held in zip(own, each, strict=True)
-        ),
-        key=lambda unit: unit.folder,
-    )
+    return [
+        Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
+        for folder, held in sorted(own.items())
+    ]
 
 
 def _candidates(files: Iterable[Found]) -> dict[str, bool]:
@@ -198,7 +239,6 @@ def _is_trial(run: Place, folder: str, files: Iterable[Found]) -> bool:
     decisive = re.compile(r"agent/[^/]+|agent/sessions/.*|[^/]+/result\.json", re.DOTALL)
     names = [path for path in inner if decisive.fullmatch(path)]
     result = [f for f in files if f.path == f"{start}result.json"]
-    (result,) = identified({run: result})
     with run.copied(result, empty=[f"{start}{name}" for name in names]) as copy:
         return trial_at(copy / folder, copy) is not None
 
@@ -227,6 +267,8 @@ _TASKS: Final[Schema] = {
 
 def find_tasks(benchmarks: Place) -> list[TaskFiles]:
     """Return the tasks below a benchmarks root, by the rules of `retrieval_eval.io.tasks`."""
+    if benchmarks.local is not None:
+        return _local_tasks(benchmarks.local)
     folders, loose = benchmarks.children()
     visible = [f for f in folders if not f.startswith(".") and is_plain(f)]
     files = list(loose)
@@ -244,8 +286,6 @@ def find_tasks(benchmarks: Place) -> list[TaskFiles]:
                     one = Found(inner, found.size, found.version)
                     own["/".join(parts[:depth])].append(one)
                 break
-    each = identified({benchmarks / folder: held for folder, held in own.items()})
-    own = dict(zip(own, each, strict=True))
     texts = _stated(benchmarks, own)
     tasks = []
     for folder, held in sorted(own.items()):
@@ -254,6 +294,19 @@ def find_tasks(benchmarks: Place) -> list[TaskFiles]:
         task = Task(name, suite, Path(folder), tuple(sorted(texts.get(folder, ()))))
         tasks.append(TaskFiles(task, tuple(sorted(held, key=lambda f: f.path))))
     return tasks
+
+
+def _local_tasks(benchmarks: Path) -> list[TaskFiles]:
+    """Return the tasks in a local folder, each with one digest over all that is read of it."""
+
+    def whole(task: Task) -> TaskFiles:
+        folder = task.path or benchmarks
+        stated = tuple(sorted(names_stated_by(task)))
+        named = Task(task.name, task.suite, folder.relative_to(benchmarks), stated)
+        return TaskFiles(named, (Found("", 0, digest_of_task(folder)),))
+
+    with ThreadPoolExecutor(_N_READING) as threads:
+        return list(threads.map(whole, TaskIndex(benchmarks).tasks))
 
 
 def _stated(benchmarks: Place, own: Mapping[str, Sequence[Found]]) -> dict[str, set[str]]:
@@ -292,7 +345,7 @@ def tasks_bytes(tasks: Iterable[TaskFiles]) -> bytes:
 def read_tasks(place: Place) -> dict[Path, TaskFiles]:
     """Return the tasks of :func:`tasks_bytes` by their folder."""
     found: dict[str, tuple[Task, list[Found]]] = {}
-    columns = read_table(place, tuple(_TASKS))
+    columns = read_table(place, _TASKS)
     for suite, name, folder, stated, *own in zip(*columns.values(), strict=True):
         task = Task(name, suite, Path(folder), tuple(stated))
         found.setdefault(folder, (task, []))[1].append(Found(*own))
@@ -338,6 +391,9 @@ class Manifest:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.n_units = 0
+        self.excluded: tuple[Exclusion, ...] = ()
+        """What was left out of a local run; of others, workers tell."""
+        self.notes: list[str] = []
 
     def write(self, groups: Iterable[tuple[str, tuple[Unit, ...]]]) -> None:
         """Write the batches of a run, in its order."""
@@ -358,7 +414,16 @@ def manifest_of(run: Place) -> Iterator[Manifest]:
     """List a run once, into a temporary file; one configuration is in memory at a time."""
     with TemporaryFile() as file:
         manifest = Manifest(file)
-        manifest.write(
-            (config, group) for config, units in units_by_config(run) for group in batches(units)
-        )
+        lost: list[str] = []
+        if run.local is None:
+            found = units_by_config(run, lost)
+        else:
+            discovery = discover(run.local, run.name)
+            manifest.excluded = discovery.excluded
+            found = _local_units(run.local, discovery.trials)
+        manifest.write((config, group) for config, units in found for group in batches(units))
+        if lost:
+            n = counted(len(lost), "key")
+            example = f"such as {lost[0]!r}"
+            manifest.notes = [f"{run}: {n} that no local folder can hold left out, {example}"]
         yield manifest

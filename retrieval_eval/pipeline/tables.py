@@ -174,7 +174,7 @@ def shard_bytes(
 
 def kept_in(place: Place) -> Kept:
     """Return what a shard keeps beside its rows."""
-    text = (read_about(place, "kept") or b"").decode()
+    text = (read_about(place, "kept") or b"").decode("utf-8", "replace")
     return from_builtins(decode(text)[0], Kept, str(place))
 
 
@@ -190,7 +190,7 @@ def events_in(shard: Shard) -> list[EventDocument]:
 
 
 def _documents_in(shard: Shard, column: str, struct: type[AnyRecord]) -> Iterator[AnyRecord]:
-    for row, text in enumerate(read_table(shard.place, [column])[column]):
+    for row, text in enumerate(read_table(shard.place, SCHEMA, [column])[column]):
         yield record_in(str(text or "").encode(), struct, f"{shard.place}: row {row + 1}")
 
 
@@ -200,12 +200,12 @@ def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
     Only the columns of numbers and names are read; the documents are not.
     """
     for shard in shards:
-        columns: dict[str, list[Any]] = read_table(shard.place, _NUMBERS)
+        columns: dict[str, list[Any]] = read_table(shard.place, SCHEMA, _NUMBERS)
         n = len(columns["task_name"])
         columns["run_id"], columns["config_name"] = [shard.run_id] * n, [shard.config] * n
         for name in ("tools", "mcp_servers"):
             columns[name] = [
-                [(use["name"], use["calls"], use["answered"]) for use in row or ()]
+                [(use["name"], use["calls"], use["answered"]) for use in row or () if use]
                 for row in columns[name]
             ]
         yield from from_columns(columns)
@@ -222,7 +222,7 @@ def task_numbers(shards: Iterable[Shard], metrics: Sequence[Metric]) -> TaskNumb
     with ThreadPoolExecutor(_N_READING) as threads:
         following = iter(shards)
         while some := tuple(islice(following, _N_READING)):
-            for columns in threads.map(lambda shard: read_table(shard.place, wanted), some):
+            for columns in threads.map(lambda shard: read_table(shard.place, SCHEMA, wanted), some):
                 values = [zip(columns[n], columns[f"{n}_reason"], strict=True) for n in names]
                 tasks = zip(columns["benchmark"], columns["task_name"], strict=True)
                 for task, *own in zip(tasks, *values, strict=True):
@@ -247,7 +247,7 @@ def write_documents(folder: Path, shards: Sequence[Shard]) -> tuple[list[TrialEn
         TrialRef(shard.run_id, shard.config, batch, trial or "", Path(shard.name, str(row)), task)
         for shard in shards
         for row, (task, trial, batch) in enumerate(
-            zip(*read_table(shard.place, names).values(), strict=True)
+            zip(*read_table(shard.place, SCHEMA, names).values(), strict=True)
         )
     ]
     stems = artefact_stems(trials)
@@ -256,7 +256,7 @@ def write_documents(folder: Path, shards: Sequence[Shard]) -> tuple[list[TrialEn
     written: list[Path] = []
     notes: list[str] = []
     for shard in shards:
-        columns = read_table(shard.place, ("events", "metrics", "input_fingerprint"))
+        columns = read_table(shard.place, SCHEMA, ("events", "metrics", "input_fingerprint"))
         for metrics, events, text, digest in zip(metrics_in(shard), *columns.values(), strict=True):
             trial = next(following)
             stem = stems[trial]

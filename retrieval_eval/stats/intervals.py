@@ -10,9 +10,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.plain import BOOTSTRAP_T, MIN_VALUES, Interval, clopper_pearson
+from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.stats.resampling import Floats, as_floats, mirrored_quantiles, resample
+from retrieval_eval.values import Interval
 
 MIN_MOVED: Final = 3
 """Below this many units that are not 0 no interval is given: their spread is not known.

@@ -8,21 +8,24 @@ import pickle
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 import retrieval_eval as rev
 from retrieval_eval.cli.main import run as run_command
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RetrievalEvalError
-from retrieval_eval.io import remote as remote_files
+from retrieval_eval.errors import (
+    BadInputError,
+    NothingToEvaluateError,
+    RetrievalEvalError,
+    SchemaError,
+)
 from retrieval_eval.io.locks import alone
 from retrieval_eval.io.parquet import read_table, table_bytes
-from retrieval_eval.io.remote import Found, Place
+from retrieval_eval.io.remote import Place
 from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import batches, manifest
 from retrieval_eval.pipeline.naming import SUMMARY_FILE
-from retrieval_eval.pipeline.tables import SCHEMA, shards_in, trials_in
+from retrieval_eval.pipeline.tables import SCHEMA, Shard, kept_in, shards_in, trials_in
 from retrieval_eval.report.columns import FRAMES
 from tests.runs import write_task, write_trial
 
@@ -155,7 +158,7 @@ def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
     there = remote().runs[0]
     names = ["task_name", "file_recall", "body_digest", "tools"]
     for one, other in zip(found, there.shards, strict=True):
-        assert read_table(one.place, names) == read_table(other.place, names)
+        assert read_table(one.place, SCHEMA, names) == read_table(other.place, SCHEMA, names)
 
 
 def test_tasks_of_another_evaluation_are_not_taken_for_those_of_this_one(study, memory):
@@ -256,11 +259,16 @@ def test_documents_of_an_executor_are_those_of_one_process(study):
     ]
 
 
-def test_keys_that_no_folder_can_hold_are_left_out(study, memory):
+@pytest.mark.usefixtures("flat")
+def test_keys_that_no_folder_can_hold_are_left_out_with_a_note(study, memory):
     trial = "/b/runs/r/mcp/2026-01-05__10-00-00/task-00__aaaaaaa"
-    for key in (f"{trial}/../../../evil.txt", "/b/runs/r/mcp//double/result.json"):
+    for key in (f"{trial}/../../../evil.txt", f"/b/runs/r/mcp/{'n' * 256}/result.json"):
         memory.store[key] = memory.store[f"{trial}/result.json"]
-    assert body(remote().runs[0].summary) == body(local(study).runs[0].summary)
+    (run,), (again,) = remote().runs, remote().runs
+    assert body(run.summary) == body(local(study).runs[0].summary)
+    assert run.notes == again.notes
+    (note,) = run.notes
+    assert "1 key that no local folder can hold left out, such as 'mcp/nnn" in note
 
 
 @pytest.mark.parametrize("name", ["star*", "a [b]", "what#", "per%20cent", "a::b", "ü?"])
@@ -360,7 +368,12 @@ def test_a_changed_file_of_the_same_size_and_time_is_noticed_on_disk(study, on_d
 
 
 def test_a_storage_without_versions_is_refused(study, memory, monkeypatch):
-    monkeypatch.setattr(remote_files, "_found", lambda path, entry: Found(path, entry["size"], ""))
+    whole = type(memory).find
+
+    def bare(self, *arguments, **options):
+        return {k: v | {"created": None} for k, v in whole(self, *arguments, **options).items()}
+
+    monkeypatch.setattr(type(memory), "find", bare)
     with pytest.raises(BadInputError, match="a change would not be noticed"):
         remote()
 
@@ -437,10 +450,19 @@ def test_a_trial_whose_trace_no_folder_can_hold_is_degraded_with_the_reason(stud
     assert (run.summary.counts.evaluated, run.summary.counts.degraded) == (2 * N_TASKS - 1, 1)
 
 
-def test_a_trace_with_a_name_that_is_no_utf8_is_read_as_by_a_local_run(study, on_disk):
-    (trace,) = (study / "runs/r/mcp").rglob("task-00*/agent/*")
-    trace.rename(os.fsdecode(os.fsencode(trace.parent) + b"/claude-code\xff.txt"))
-    assert body(on_disk().summary)["configs"] == body(local(study).runs[0].summary)["configs"]
+def test_links_and_odd_names_in_a_folder_mean_what_they_mean_to_a_local_run(study, on_disk):
+    run, outside = study / "runs/r", study / "outside"
+    outside.mkdir()
+    (run / "linked").symlink_to(run / "mcp")
+    first, second, third, _ = sorted(run.glob("mcp/*/task-*"))
+    (first / "agent").rename(first / "kept")
+    (first / "agent").symlink_to(first / "kept")
+    for path in (second / "agent/claude-code.txt", study / "benchmarks/suite_a/task-03/tests"):
+        path.rename(outside / path.name)
+        path.symlink_to(outside / path.name)
+    name = os.fsdecode(b"claude-code\xff.txt")
+    (third / "agent/claude-code.txt").rename(third / "agent" / name)
+    assert body(on_disk().summary) == body(local(study).runs[0].summary)
 
 
 @pytest.mark.parametrize("url", ["file://host/run", "local://run", "file://", "file://~/run"])
@@ -467,10 +489,25 @@ def test_a_place_is_the_same_behind_a_url_and_on_disk(tmp_path, memory):
         (place / "a/b").write(b"1")
         (place / "c").write(b"22")
         assert [(f.path, f.size) for f in place.files()] == [("a/b", 1), ("c", 2)]
-        assert [place.children()[0], [f.path for f in place.children()[1]]] == [["a"], ["c"]]
-        with place.copied(place.files()) as copy:
-            assert (copy / "a/b").read_bytes() == b"1"
-            assert (Path(copy) / "c").read_bytes() == b"22"
         (place / "c").remove()
         (place / "c").remove()
         assert [(place / "a/b").exists(), (place / "c").exists()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda t: t.drop_columns(["tools"]), "no column tools of kind uses"),
+        (lambda t: t.set_column(t.column_names.index("tools"), "tools", t["events"]), "tools"),
+        (lambda t: t.append_column("task_name", t["task_name"]), "is no whole Parquet file"),
+        (lambda t: t.replace_schema_metadata({"retrieval_eval.kept": b"\xff{"}), "shard.parquet"),
+    ],
+)
+def test_a_table_of_other_columns_is_refused_by_its_name(study, tmp_path, change, why):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rev.evaluate(["r"], runs_root=study / "runs", output_dir=study / "out", tables=True)
+    shard, *_ = shards_in(Place(study / "out/tables"), "r")
+    parquet.write_table(change(parquet.read_table(shard.place.local)), tmp_path / "shard.parquet")
+    damaged = Shard("r", shard.config, Place(tmp_path / "shard.parquet"))
+    with pytest.raises((BadInputError, SchemaError), match=why):
+        list(trials_in([damaged] if kept_in(damaged.place) else []))
