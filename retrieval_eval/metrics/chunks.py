@@ -127,6 +127,8 @@ def functions(trial: TrialEvents) -> tuple[int, int]:
 
 def chunks_hit(trial: TrialEvents) -> int:
     """Return how many expected chunks lie in a file that was accessed."""
+    if not trial.ground_truth.chunks:
+        return 0
     accessed = {target.file.key for _, target in accesses(trial)}
     return sum(chunk.file.key in accessed for chunk in trial.ground_truth.chunks)
 
@@ -191,7 +193,7 @@ def line_overlap(trial: TrialEvents) -> LineOverlap:
     counted as unknown. A line that several chunks expect counts once. Precision needs the number
     of all lines read, so it is not computable once a whole file of unknown length was read.
     """
-    seen = _lines_seen(trial)
+    seen = _lines_seen(trial) if trial.ground_truth.chunks else {}
     known = [c for c in trial.ground_truth.chunks if not _is_unknown(seen.get(c.file.key))]
     unknown = len(trial.ground_truth.chunks) - len(known)
     if not known:
