@@ -18,8 +18,8 @@ from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import bootstrap_spearman, spearman
 from retrieval_eval.stats.kaplan_meier import time_to_event
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
-from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.values import Interval
 
 Row = list[str]
 
@@ -90,7 +90,9 @@ def association_row(name: str, n: int, studies: int) -> Row:
             continue
         r = min(max(found.r.value, -1 + 1e-9), 1 - 1e-9)
         half = 1.959964 * math.sqrt((1 + r * r / 2) / (n - 3))
-        drawn = bootstrap_spearman(x, y, group(clusters, n), seed=study, n_resamples=N_RESAMPLES)
+        (drawn,) = bootstrap_spearman(
+            {"x": x, "y": y}, [("x", "y")], group(clusters, n), seed=study, n_resamples=N_RESAMPLES
+        )
         hits[0].append(hit)
         hits[1].append(between(*np.tanh([math.atanh(r) - half, math.atanh(r) + half]), truth))
         hits[2].append(between(*np.quantile(drawn, [0.025, 0.975]), truth))

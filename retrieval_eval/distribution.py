@@ -32,12 +32,16 @@ def install_hint(extra: str) -> str:
 
 
 def refuse_conflict() -> None:
-    """Raise ``ImportError`` where other distributions provide this package too.
+    """Raise ``ImportError`` where other distributions lie in the same folder as this package.
 
-    The command reports it itself, without a traceback and with its own exit code.
+    Only there do files of several lie among each other; the record of every distribution of a large
+    environment takes milliseconds to read, which a package imported from a checkout need not wait
+    for. The command looks everywhere, and reports it itself, without a traceback and with its own
+    exit code.
     """
-    problem = conflict()
-    if problem is not None and not _is_command():
+    home = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
+    problem = None if _is_command() else conflict([home])
+    if problem is not None:
         raise ImportError(problem)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.events.calls import PER_TARGET, CallReducer, ReadCall, count
 from retrieval_eval.events.match import Identity, Workspace
@@ -26,6 +26,9 @@ from retrieval_eval.records import (
     Trace,
 )
 from retrieval_eval.traces.shell import ShellEvent
+
+if TYPE_CHECKING:
+    from retrieval_eval.events.retrieved import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,8 @@ class TrialEvents:
         return found if isinstance(self.events, Spooled) else tuple(found)
 
     @cached_property
-    def rankings(self) -> dict[str, tuple[FileRef, ...]]:
-        """The rankings of the accessed files that have been computed, by view."""
+    def rankings(self) -> dict[str, Ranking]:
+        """The rankings of the accessed files by view, once they have been computed."""
         return {}
 
 

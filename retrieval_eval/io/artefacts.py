@@ -7,7 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO
+from itertools import islice
+from math import isfinite
 from pathlib import Path
+from struct import Struct
 from typing import Any, Final, Generic
 
 import msgspec
@@ -69,8 +73,26 @@ def is_whole(document: Mapping[str, Any]) -> bool | None:
 def encoded(document: Record | Mapping[str, Any], *, indent: int | None = None) -> bytes:
     """Return a document of this package with its digest, as its file holds it.
 
-    The members are encoded once: the digest is that of the very bytes that are written, without
+    Everything is encoded once: the digest is that of the very bytes that are written, without
     time stamp and layout.
+    """
+    whole, digest = BytesIO(), sha256()
+    for piece, is_of_body in _pieces(document):
+        whole.write(piece)
+        if is_of_body:
+            digest.update(piece)
+    digest.update(b"}\n")
+    gap = b", " if whole.tell() > 1 else b""
+    whole.write(gap + canonical({DIGEST: digest.hexdigest()})[1:] + b"\n")
+    # Not a copy: a large document is in memory once.
+    data = whole.getvalue()
+    return data if indent is None else msgspec.json.format(data, indent=indent) + b"\n"
+
+
+def _pieces(document: Record | Mapping[str, Any]) -> Iterator[tuple[bytes | memoryview, bool]]:
+    """Yield the text of a document up to its digest, each piece with whether that covers it.
+
+    A list that lies in a file is encoded row by row.
     """
     rows: dict[str, Spooled[Record]] = {}
     if not isinstance(document, Record):
@@ -78,38 +100,43 @@ def encoded(document: Record | Mapping[str, Any], *, indent: int | None = None) 
     else:
         values = {name: getattr(document, name) for name in document.__struct_fields__}
         rows = {name: value for name, value in values.items() if isinstance(value, Spooled)}
+        if not rows and (direct := _direct(document)):
+            yield from direct
+            return
         plain = to_builtins(replace(document, **dict.fromkeys(rows, ())) if rows else document)
-    names = list(plain)
-    at = names.index(_MOMENT) if _MOMENT in plain else len(names)
-    before, moment, after = (
-        _members({name: plain[name] for name in part if name != DIGEST}, rows)
-        for part in (names[:at], names[at : at + 1], names[at + 1 :])
-    )
-    digest = sha256()
-    for piece in _pieces(before, after):
-        digest.update(piece)
-    whole = b"".join(_pieces(before, moment, after, _members({DIGEST: digest.hexdigest()})))
-    return whole if indent is None else msgspec.json.format(whole, indent=indent) + b"\n"
-
-
-def _members(
-    part: Mapping[str, Any], rows: Mapping[str, Spooled[Record]] | None = None
-) -> bytes | bytearray:
-    """Return some members of a document without its braces; long lists row by row."""
-    if not rows or rows.keys().isdisjoint(part):
-        return canonical(part)[1:-1]
-    text = bytearray()
-    for name, value in part.items():
-        text += b", " if text else b""
-        text += canonical(name) + b": "
-        if name not in rows:
-            text += canonical(value)
+    yield b"{", True
+    has_member = has_body = False
+    for name, value in plain.items():
+        if name == DIGEST:
             continue
-        text += b"["
+        is_of_body = name != _MOMENT
+        if has_member:
+            yield b", ", is_of_body and has_body
+        has_member, has_body = True, has_body or is_of_body
+        if name not in rows:
+            yield canonical({name: value})[1:-1], is_of_body
+            continue
+        yield canonical(name) + b": [", True
         for place, row in enumerate(rows[name]):
-            text += (b", " if place else b"") + canonical(msgspec.to_builtins(row))
-        text += b"]"
-    return text
+            yield (b", " if place else b"") + canonical(row), True
+        yield b"]", True
+
+
+def _direct(document: Record) -> list[tuple[bytes | memoryview, bool]] | None:
+    """Return the pieces of a record that is written as it is and has its time stamp second.
+
+    Such a record is encoded whole, without plain objects in between.
+    """
+    first, second = document.__struct_fields__[:2]
+    is_as_it_is = type(document).in_document is Record.in_document
+    if second != _MOMENT or not is_as_it_is or getattr(document, DIGEST) is not None:
+        return None
+    head, moment = (canonical({name: getattr(document, name)})[:-1] for name in (first, second))
+    start = head + b", " + moment[1:]
+    text = canonical(document)
+    if not text.startswith(start):
+        return None
+    return [(head, True), (b", " + moment[1:], False), (memoryview(text)[len(start) : -1], True)]
 
 
 _PACK: Final = msgspec.msgpack.Encoder()
@@ -120,10 +147,13 @@ _UNUSUAL: Final = re.compile(
 """A packed float that is not 0 nor between 1e-4 and 1e16, or other bytes that look like one."""
 _NOT_FINITE: Final = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
 _EXPONENT: Final = re.compile(rb"e[-+]?\d{1,3}(?![^,\]}])")
+_FLOAT: Final = Struct(">xd")
+_FEW: Final = 16
+"""So many floats are looked up in a text one by one; where there are more, it is searched once."""
 
 
 def canonical(value: Any) -> bytes:
-    """Return what :func:`json_bytes` does, without the line end, faster for plain objects.
+    """Return what :func:`json_bytes` does, without the line end, faster and of records too.
 
     The fast encoder writes large and small floats in another way, and ``null`` for what is not
     finite; a document that may hold such a number is left to the standard library.
@@ -135,27 +165,27 @@ def canonical(value: Any) -> bytes:
     """
     try:
         packed, text = _PACK.encode(value), _ENCODE.encode(value)
-        is_unlike = _UNUSUAL.search(packed) is not None and (
-            b"0.0000" in text
-            or _EXPONENT.search(text) is not None
-            or _NOT_FINITE.search(packed) is not None
-        )
-        if not is_unlike:
+        if _UNUSUAL.search(packed) is None or not _is_written_unlike(packed, text):
             return msgspec.json.format(text, indent=0)
     except (msgspec.MsgspecError, OverflowError, ValueError, TypeError, RecursionError):
         pass
-    return json_bytes(value)[:-1]
+    plain = msgspec.to_builtins(value, enc_hook=list) if isinstance(value, Record) else value
+    return json_bytes(plain)[:-1]
 
 
-def _pieces(*members: bytes | bytearray) -> Iterator[bytes | bytearray]:
-    opening = b"{"
-    for member in members:
-        if not member:
-            continue
-        yield opening
-        yield member
-        opening = b", "
-    yield b"{}\n" if opening == b"{" else b"}\n"
+def _is_written_unlike(packed: bytes, text: bytes) -> bool:
+    """Return whether the fast encoder may write a float of a value in another way.
+
+    Most bytes that look like an unusual float are in the middle of another number or text: read as
+    a float they have seventeen digits, which the text of the value does not hold.
+    """
+    found = [match.start() for match in islice(_UNUSUAL.finditer(packed), _FEW + 1)]
+    if len(found) > _FEW:
+        is_unlike = b"0.0000" in text or _EXPONENT.search(text) is not None
+        return is_unlike or _NOT_FINITE.search(packed) is not None
+    whole = [at for at in found if at + _FLOAT.size <= len(packed)]
+    numbers = [number for at in whole for number in _FLOAT.unpack_from(packed, at)]
+    return any(not isfinite(number) or _ENCODE.encode(number) in text for number in numbers)
 
 
 def _is_as_written(data: bytes) -> bool:

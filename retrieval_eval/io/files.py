@@ -53,8 +53,8 @@ class Line(Struct, frozen=True, gc=False):
 
 
 _MOST_HELD: Final = 32 << 20
-_DEVICES: Final = ("/dev", "/dev/fd")
 """Bytes of files that are kept within one :func:`reading_once`; what is larger is read again."""
+_DEVICES: Final = ("/dev", "/dev/fd")
 
 
 class _Held:
@@ -91,9 +91,9 @@ _HELD: ContextVar[_Held | None] = ContextVar("held", default=None)
 def reading_once(*folders: Path) -> Iterator[None]:
     """List each folder and read each file below some folders once while the block runs.
 
-    All that reads there sees the same listing and the same bytes, even where a file changes
-    meanwhile. Files that are large together are read again each time. A block within a block over
-    the same folders shares what the outer one has read.
+    All that reads there sees the same listing and, of files that have 32 MB together, the same
+    bytes, even where one changes meanwhile. What is larger is read again each time. A block within
+    a block over the same folders shares what the outer one has read.
     """
     held = _HELD.get()
     if held is not None and all(map(held.covers, folders)):
@@ -481,9 +481,12 @@ def staged(
     writers in the folder are deleted when this process first writes there. Raises ``OSError``.
     """
     mode = rights_of(path) if mode is None else mode
-    path.parent.mkdir(parents=True, exist_ok=True)
     _tidy(path.parent.absolute())
-    handle, temporary = new_temporary(path.parent)
+    try:
+        handle, temporary = new_temporary(path.parent)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = new_temporary(path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
@@ -496,7 +499,9 @@ def staged(
         if os.name != "posix":  # where an open file cannot be moved
             yield temporary
     finally:
-        temporary.unlink(missing_ok=True)
+        # Most often it has been moved, and an attempt that fails costs more than a look.
+        if os.path.lexists(temporary):
+            temporary.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=4096)

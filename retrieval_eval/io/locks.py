@@ -7,6 +7,7 @@ number of a process would not show that, for numbers are used again.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -31,6 +32,14 @@ _OUR_FOLDERS: Final = re.compile(r"retrieval-eval-[a-z0-9_]{8}\.private")
 """Folders that a person would not name so: such a folder without a lock is deleted."""
 
 _SECONDS_BETWEEN: Final = 0.02
+
+_ONLY_READ: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+"""What a folder answers in which this user may write nothing, and so needs no lock."""
+
+_NO_LOCKS: Final = frozenset(
+    {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.EBADF}
+)
+"""What a file system answers that knows no locks, or none on this kind of file."""
 
 
 def new_temporary(folder: Path) -> tuple[int, Path]:
@@ -58,8 +67,9 @@ def remove_leftovers(folder: Path) -> None:
 def alone(path: Path, work: str, *, patience: float = 0.0) -> Iterator[None]:
     """Let no second process do the same to ``path`` while the block runs.
 
-    Where no lock can be made, such as in a folder that may only be read, the block runs without
-    one: what it then writes fails by itself, and what it need not write does not.
+    In a folder that may only be read the block runs without a lock, for no process of this user
+    can write there: what the block writes fails by itself, and what it need not write does not.
+    So it does on a file system that knows no locks.
 
     Parameters
     ----------
@@ -73,18 +83,24 @@ def alone(path: Path, work: str, *, patience: float = 0.0) -> Iterator[None]:
     Raises
     ------
     BadInputError
-        When the other process is still at it then.
+        When the other process is still at it then, or a lock cannot be made for another reason,
+        such as a full disk, too many open files or a link in its place.
     """
     name = path.parent / f"{_PREFIX}{sha256(os.fsencode(path.name)).hexdigest()[:16]}.lock"
     missing = [place for place in path.parents if not os.path.lexists(place)]
     handle = None
-    with suppress(OSError):
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = _held(name, monotonic() + patience)
         if handle is None:
             raise BadInputError(
                 f"{path}: another process {work} now; start again when it has ended"
             )
+    except OSError as error:
+        if error.errno not in _ONLY_READ:
+            raise BadInputError(
+                f"{path}: cannot be kept from other processes ({error.strerror or error})"
+            ) from error
     try:
         yield
     finally:
@@ -122,7 +138,11 @@ def _held(name: Path, end: float) -> int | None:
     """Return the descriptor of a lock file that is held, or None when another holds it."""
     while True:
         handle = os.open(name, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        is_taken = _take(handle)
+        try:
+            is_taken = _take(handle)
+        except OSError:
+            os.close(handle)
+            raise
         # Its holder may have deleted the file after it was opened here.
         if is_taken is None or (is_taken and _is_named(handle, str(name))):
             return handle
@@ -143,8 +163,10 @@ def _take(handle: int, *, is_new: bool = False) -> bool | None:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if is_new else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
-    except OSError:
-        return None
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return None
+        raise
     return True
 
 
@@ -153,8 +175,12 @@ def _is_kept(handle: int, name: str) -> bool:
 
     Between its creation and its lock it looks like one.
     """
-    if _take(handle, is_new=True) is None or _is_named(handle, name):
-        return True
+    try:
+        if _take(handle, is_new=True) is None or _is_named(handle, name):
+            return True
+    except OSError:
+        os.close(handle)
+        raise
     os.close(handle)
     return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import BytesIO
 from typing import Any, Final, Literal
@@ -24,46 +24,33 @@ def table_bytes(schema: Schema, rows: Sequence[Mapping[str, Any]], **about: byte
 
     ``about`` is kept in the file beside the schema.
     """
-    return grouped_bytes(schema, [rows], **about)
-
-
-def grouped_bytes(
-    schema: Schema, groups: Iterable[Sequence[Mapping[str, Any]]], **about: bytes
-) -> bytes:
-    """Return a Parquet file with a row group for each group of rows."""
     arrow, parquet = _arrow(), import_module("pyarrow.parquet")
     types = _types(arrow)
     fields = [arrow.field(name, types[kind]) for name, kind in schema.items()]
     whole = arrow.schema(fields, {f"retrieval_eval.{k}": v for k, v in about.items()})
+    columns = [
+        arrow.array([_cell(row.get(name), kind) for row in rows], types[kind])
+        for name, kind in schema.items()
+    ]
     target = BytesIO()
-    with parquet.ParquetWriter(target, whole, compression="zstd") as writer:
-        for rows in groups:
-            columns = [
-                arrow.array([_cell(row.get(name), kind) for row in rows], types[kind])
-                for name, kind in schema.items()
-            ]
-            writer.write_table(arrow.Table.from_arrays(columns, schema=whole))
+    table = arrow.Table.from_arrays(columns, schema=whole)
+    parquet.write_table(table, target, compression="zstd")
     return target.getvalue()
 
 
-def read_groups(data: bytes) -> Iterator[dict[str, list[Any]]]:
-    """Yield the columns of each row group of a Parquet file, one at a time."""
-    _arrow()
-    file = import_module("pyarrow.parquet").ParquetFile(BytesIO(data))
-    for number in range(file.num_row_groups):
-        yield file.read_row_group(number).to_pydict()
+def read_table(place: Place, schema: Schema, columns: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Return columns of a Parquet file as plain objects, by default all of a schema.
 
-
-def read_table(place: Place, columns: Sequence[str]) -> dict[str, list[Any]]:
-    """Return columns of a Parquet file as plain objects.
-
-    Raises ``BadInputError`` when the file is damaged, or lacks one of the columns.
+    Raises ``BadInputError`` when the file is damaged, or lacks one of the columns, of its kind.
     """
+    names = list(columns or schema)
     with _Opened(place) as file:
-        found: dict[str, list[Any]] = file.read(columns=list(columns)).to_pydict()
-    if missing := [name for name in columns if name not in found]:
-        raise BadInputError(f"{place}: has no column {', '.join(missing[:3])}")
-    return found
+        types, there = _types(_arrow()), file.schema_arrow
+        for name in names:
+            if name not in there.names or there.field(name).type != types[schema[name]]:
+                raise ValueError(f"it has no column {name} of kind {schema[name]}")
+        found: dict[str, list[Any]] = file.read(columns=names).to_pydict()
+        return found
 
 
 def read_about(place: Place, name: str) -> bytes | None:
@@ -82,7 +69,12 @@ class _Opened:
         _arrow()
 
     def __enter__(self) -> Any:
-        self._stream = self._place.open_file()
+        try:
+            self._stream = self._place.open_file()
+        except FileNotFoundError:
+            raise BadInputError(
+                f"{self._place}: was removed meanwhile; evaluate the run again"
+            ) from None
         try:
             return import_module("pyarrow.parquet").ParquetFile(self._stream)
         except Exception as error:  # noqa: BLE001  the file may be damaged in any way

@@ -8,48 +8,48 @@ that is begun twice is written once.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NoReturn
 
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import decoded, encoded, record_in
-from retrieval_eval.io.layout import discover
-from retrieval_eval.io.remote import Found, Place
+from retrieval_eval.io.layout import Discovery, discover, trial_at
+from retrieval_eval.io.remote import Found, Place, is_plain, unholdable
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
-from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.metrics.catalog import BY_NAME, summarised
 from retrieval_eval.model import AnyRecord
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.executors import Engine, halves, run_on
+from retrieval_eval.pipeline.executors import WAITS, Engine, halves, run_on
 from retrieval_eval.pipeline.fingerprint import code_fingerprint, combined
 from retrieval_eval.pipeline.manifest import (
+    Manifest,
     TaskFiles,
     Unit,
     find_tasks,
-    manifest_bytes,
-    read_manifest,
+    manifest_of,
     read_tasks,
     tasks_bytes,
     tasks_digest,
 )
 from retrieval_eval.pipeline.naming import IMPACT_FILE, SUMMARY_FILE
-from retrieval_eval.pipeline.summary import PartialSummary
+from retrieval_eval.pipeline.summary import OverTasks, Totals
 from retrieval_eval.pipeline.tables import (
     TABLES,
+    Kept,
     Shard,
     kept_in,
-    metrics_in,
     shard_at,
     shard_bytes,
     shards_in,
+    task_numbers,
     trials_in,
     write_documents,
 )
@@ -58,10 +58,9 @@ from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.study import impact_analysis
 
-MANIFEST_FILE: Final = "manifest.parquet"
 TASKS_FILE: Final = "tasks.parquet"
-_MOST_TRIALS: Final = 1 << 20
-"""Positions that each batch has for its trials, so that those of all are in one order."""
+_MOST_CELLS: Final = 1 << 22
+"""Numbers that one reducer holds: trials of a configuration times metrics, of which it has one."""
 
 _MOST_NOTES: Final = 20
 
@@ -82,11 +81,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The locators of some trials of one configuration; ``number`` is its place in the run."""
+    """The locators of some trials of one configuration; ``start`` is the place of the first."""
 
     setting: Setting
     config: str
-    number: int
+    start: int
     units: tuple[Unit, ...]
     gives_up: str = ""
 
@@ -112,36 +111,22 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a worker returns of a batch.
+    """What a worker returns of a batch; its size does not depend on the number of trials.
 
     Parameters
     ----------
-    number, name
-        Which batch, and the name of its shard.
-    n_trials, n_bytes
-        Its trials, and the bytes of their files; none where the shard was there already.
-    digest
-        Digest of the inputs and the metrics of its trials, in their order.
-    seconds
-        Time of the worker.
+    start, shard
+        Which batch, and where its table is.
     is_fresh
         Whether it was computed now.
-    partial
-        The summary of its trials, which merges with those of other batches.
-    excluded, notes
-        As in the summary of a run.
+    kept
+        What the shard keeps beside its rows.
     """
 
-    number: int
-    name: str
-    n_trials: int
-    n_bytes: int
-    digest: str
-    seconds: float
+    start: int
+    shard: Shard
     is_fresh: bool
-    partial: PartialSummary
-    excluded: tuple[Exclusion, ...] = ()
-    notes: tuple[str, ...] = ()
+    kept: Kept
 
 
 def evaluate_batch(batch: Batch) -> Receipt:
@@ -158,54 +143,42 @@ def evaluate_batch(batch: Batch) -> Receipt:
             "a worker runs another version of this package, or other metrics; install the same "
             "on all of them"
         )
-    began = time.monotonic()
     shard = batch.shard
     is_fresh = not shard.place.exists()
     if is_fresh:
         with _local_copy(batch) as (jobs, excluded):
             tasks = Tasks()
             results = [
-                give_up(job, batch.gives_up) if batch.gives_up else evaluate_trial(job, tasks)
-                for job in jobs
+                give_up(job, reason) if reason else evaluate_trial(job, tasks)
+                for job, reason in jobs
             ]
         notes = [note for result in results for note in result.notes]
         data, kept = shard_bytes(results, excluded, notes[:_MOST_NOTES])
         shard.place.write(data)
-        trials: Iterable[TrialMetrics] = (
-            decoded(result.metrics, TrialMetrics, result.stem) for result in results
-        )
     else:
-        kept, trials = kept_in(shard), metrics_in(shard)
-    partial = PartialSummary()
-    for position, trial in enumerate(trials):
-        partial.add(batch.number * _MOST_TRIALS + position, trial)
-    return Receipt(
-        batch.number,
-        shard.name,
-        partial.n_trials,
-        sum(unit.size for unit in batch.units) if is_fresh else 0,
-        kept.digest,
-        time.monotonic() - began,
-        is_fresh,
-        partial,
-        tuple(Exclusion(Path(e[0]), batch.setting.run_id, *e[1:]) for e in kept.excluded),
-        kept.notes,
-    )
+        kept = kept_in(shard.place)
+    return Receipt(batch.start, shard, is_fresh, kept)
 
 
 @contextmanager
-def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]]]:
-    """Give the trials of a batch as jobs on a temporary copy of their files and tasks."""
+def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exclusion, ...]]]:
+    """Give the trials of a batch as jobs, on a temporary copy of what is behind a URL.
+
+    Beside each is the reason why it is given up, or an empty text.
+    """
     own = batch.setting
-    files = [
-        Found(f"{unit.folder}/{found.path}", found.size, found.version)
-        for unit in batch.units
-        for found in unit.files
-    ]
     with ExitStack() as stack:
-        folders = [unit.folder for unit in batch.units]
-        run = stack.enter_context(own.run.copied(files, folders=folders))
-        found = discover(run, own.run_id)
+        if own.run.local is not None:
+            run, found = own.run.local, _trials_of(own.run.local, batch)
+        else:
+            files = [
+                Found(f"{unit.folder}/{found.path}", found.size, found.version)
+                for unit in batch.units
+                for found in unit.files
+            ]
+            folders = [unit.folder for unit in batch.units]
+            run = stack.enter_context(own.run.copied(files, folders=folders))
+            found = discover(run, own.run_id)
         if own.benchmarks is None or own.tasks is None:
             index = TaskIndex.with_names(t.task_name for t in found.trials)
             tasks: dict[Path, TaskFiles] = {}
@@ -213,8 +186,8 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]
             index, tasks = _tasks(str(own.tasks), own.tasks_digest)
         trials, problems = resolve_trials(found.trials, index)
         wanted = {trial.task_dir for trial in trials if trial.task_dir is not None}
-        copy = Path()
-        if own.benchmarks is not None:
+        copy = own.benchmarks.local if own.benchmarks is not None else None
+        if own.benchmarks is not None and copy is None:
             needed = [
                 Found(f"{folder}/{one.path}", one.size, one.version)
                 for folder in sorted(wanted)
@@ -222,18 +195,48 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]
             ]
             copy = stack.enter_context(own.benchmarks.copied(needed))
         jobs = []
+        copied = () if own.run.local is not None else batch.units
+        lacking = {unit.folder: lack for unit in copied if (lack := _lack_of(unit))}
         for trial in trials:
-            if trial.task_dir is not None:
+            if trial.task_dir is not None and copy is not None:
                 trial = with_fields(trial, task_dir=copy / trial.task_dir)
             problem = problems.get(trial.path)
-            jobs.append(Job(trial, None, trial.trial_name, own.k_values, problem))
+            inner = trial.path.relative_to(run)
+            within = (folder.as_posix() for folder in (inner, *inner.parents))
+            lack = next((lacking[folder] for folder in within if folder in lacking), "")
+            job = Job(trial, None, trial.trial_name, own.k_values, problem)
+            jobs.append((job, batch.gives_up or lack))
         yield jobs, found.excluded
+
+
+def _trials_of(run: Path, batch: Batch) -> Discovery:
+    """Return the trials of a batch in a local folder, which the client has found there."""
+    trials = []
+    for unit in batch.units:
+        trial = trial_at(run / unit.folder, run)
+        if trial is None:
+            raise BadInputError(
+                f"{run / unit.folder}: there is no trial now, or this worker does not see the "
+                "folder; evaluate again"
+            )
+        trials.append(trial)
+    return Discovery(tuple(trials), ())
+
+
+def _lack_of(unit: Unit) -> str:
+    """Return why the copy of a trial lacks a file, or an empty text where it has all of them."""
+    left_out = unholdable(found.path for found in unit.files)
+    # An empty object with the name of a folder marks that folder.
+    lost = [f.path for f in unit.files if f.path in left_out and (f.size or not is_plain(f.path))]
+    if not lost:
+        return ""
+    return f"the storage holds {lost[0]!r}, which no local folder can hold beside the other files"
 
 
 @lru_cache(maxsize=4)
 def _tasks(location: str, digest: str) -> tuple[TaskIndex, dict[Path, TaskFiles]]:
     """Return the tasks of a run; a process that gets many batches reads them once."""
-    tasks = read_tasks(Place(location).read())
+    tasks = read_tasks(Place(location))
     if tasks_digest(tasks.values()) != digest:
         raise BadInputError(f"{location}: was written by another evaluation; evaluate again")
     return TaskIndex.of(one.task for one in tasks.values()), tasks
@@ -261,7 +264,10 @@ def evaluated_before(folder: Place) -> RunOfBatches | None:
         summary = read_document(folder, SUMMARY_FILE, RunSummary)
     except FileNotFoundError:
         return None
-    impact = read_document(folder, IMPACT_FILE, ImpactAnalysis)
+    try:
+        impact = read_document(folder, IMPACT_FILE, ImpactAnalysis)
+    except FileNotFoundError:
+        raise BadInputError(f"{folder}: there is no {IMPACT_FILE}; evaluate again") from None
     # Tables lie in the folder itself, or beside those of other runs.
     for tables in (folder / TABLES, folder.parent.parent / TABLES):
         if shards := shards_in(tables, summary.run_id):
@@ -298,72 +304,159 @@ def evaluate_batches(
     RunOfBatches or None
         None where there is no trial.
     """
-    setting = Setting(run, run.name, tables, k_values, code_fingerprint())
-    if benchmarks is not None:
-        tasks = find_tasks(benchmarks)
-        place = folder / TASKS_FILE
-        place.write(tasks_bytes(tasks))
-        digest = tasks_digest(tasks)
-        setting = dataclass_replace(
-            setting, benchmarks=benchmarks, tasks=place, tasks_digest=digest
-        )
-    manifest = manifest_bytes(run)
-    (folder / MANIFEST_FILE).write(manifest)
-    wanted = [batch.fingerprint for batch in _batches(setting, manifest)]
-    there = {shard.name: shard for shard in shards_in(tables, run.name)}
-    digest = combined([*wanted, str(seed)])
-    if wanted and there.keys() == set(wanted):
-        kept = _kept_documents(folder, digest)
-        if kept is not None:
-            return RunOfBatches(run.name, folder, *kept, tuple(there.values()))
-    n_all = sum(len(units) for _, units in read_manifest(manifest))
-    partial = PartialSummary()
-    excluded: list[Exclusion] = []
-    notes: list[str] = []
-    names: set[str] = set()
-    n_fresh = n_done = 0
-    for receipt in run_on(
-        engine, evaluate_batch, _batches(setting, manifest), split=_split, lost=_lost
-    ):
-        partial.merge(receipt.partial)
-        excluded += receipt.excluded
-        notes += receipt.notes
-        names.add(receipt.name)
-        n_fresh += receipt.n_trials if receipt.is_fresh else 0
-        n_done += receipt.n_trials
-        if progress is not None:
-            progress(n_done, n_all, receipt.name[:12])
+    setting = _setting(run, folder, tables, benchmarks, k_values)
+    totals = Totals()
+    done: dict[str, list[tuple[int, Shard]]] = {}
+    n_fresh = 0
+    with manifest_of(run) as manifest:
+        excluded = list(manifest.excluded)
+        notes = list(manifest.notes)
+        wanted = {batch.fingerprint for batch in _batches(setting, manifest)}
+        there = {shard.name: shard for shard in shards_in(tables, run.name)}
+        digest = combined([*sorted(wanted), str(seed)])
+        if wanted and there.keys() == wanted:
+            kept = _kept_documents(folder, digest)
+            if kept is not None:
+                shards = tuple(there.values())
+                # Documents of trials may have been deleted or damaged since.
+                notes += [] if folder.local is None else write_documents(folder.local, shards)[1]
+                shown = tuple(notes[:_MOST_NOTES])
+                return RunOfBatches(run.name, folder, *kept, shards, notes=shown)
+
+        def waits() -> None:
+            if progress is not None:
+                progress(totals.n_trials, manifest.n_units, WAITS)
+
+        for receipt in run_on(
+            engine,
+            evaluate_batch,
+            _batches(setting, manifest),
+            split=_split,
+            lost=_lost,
+            waits=waits,
+        ):
+            own, shard = receipt.kept, receipt.shard
+            totals.merge(own.totals)
+            excluded += (Exclusion(Path(e[0]), run.name, *e[1:]) for e in own.excluded)
+            notes += own.notes
+            done.setdefault(shard.config, []).append((receipt.start, shard))
+            n_fresh += own.totals.n_trials if receipt.is_fresh else 0
+            if progress is not None:
+                progress(totals.n_trials, manifest.n_units, shard.name[:12])
+    names = {shard.name for shards in done.values() for _, shard in shards}
     for shard in shards_in(tables, run.name):
         if shard.name not in names:
             shard.place.remove()
-    if not partial.n_trials:
+    if not totals.n_trials:
         return None
-    distinct = sorted(set(excluded), key=lambda e: (e.detail, e.reason))
     # A run with trials that were given up is tried again, as no manifest has this digest.
-    digest = digest if names == set(wanted) else combined([digest, "failed"])
+    digest = digest if names == wanted else combined([digest, "failed"])
     shards = tuple(shards_in(tables, run.name))
-    entries = () if folder.local is None else write_documents(folder.local, shards)
+    entries, damaged = ([], []) if folder.local is None else write_documents(folder.local, shards)
+    over_tasks = _over_tasks(engine, totals, done)
+    distinct = sorted(set(excluded), key=lambda e: (e.detail, e.reason))
     summary = with_fields(
-        partial.summary(run.name, entries, distinct, k_values), input_fingerprint=digest
+        totals.summary(run.name, over_tasks, entries, distinct, k_values), input_fingerprint=digest
     )
     (folder / SUMMARY_FILE).write(encoded(summary, indent=1))
-    impact = with_fields(impact_analysis(trials_in(shards), seed=seed), input_fingerprint=digest)
-    (folder / IMPACT_FILE).write(encoded(impact, indent=1))
-    shown = tuple(dict.fromkeys(notes))[:_MOST_NOTES]
+    work = (shards, seed, digest)
+    (document,) = run_on(engine, _impact, [work], split=_unsplit, lost=_refused)
+    (folder / IMPACT_FILE).write(document)
+    impact = decoded(document, ImpactAnalysis, IMPACT_FILE)
+    shown = tuple(dict.fromkeys([*notes, *damaged]))[:_MOST_NOTES]
     return RunOfBatches(run.name, folder, summary, impact, shards, n_fresh, shown)
 
 
-def _batches(setting: Setting, manifest: bytes) -> Iterator[Batch]:
-    for number, (config, units) in enumerate(read_manifest(manifest)):
-        yield Batch(setting, config, number, units)
+def _setting(
+    run: Place, folder: Place, tables: Place, benchmarks: Place | None, k_values: tuple[int, ...]
+) -> Setting:
+    setting = Setting(run, run.name, tables, k_values, code_fingerprint())
+    if benchmarks is None:
+        return setting
+    tasks = find_tasks(benchmarks)
+    place = folder / TASKS_FILE
+    place.write(tasks_bytes(tasks))
+    digest = tasks_digest(tasks)
+    return dataclass_replace(setting, benchmarks=benchmarks, tasks=place, tasks_digest=digest)
+
+
+def _batches(setting: Setting, manifest: Manifest) -> Iterator[Batch]:
+    for config, start, units in manifest:
+        yield Batch(setting, config, start, units)
 
 
 def _split(batch: Batch) -> list[Batch]:
-    return [dataclass_replace(batch, units=units) for units in halves(batch.units)]
+    parts, start = [], batch.start
+    for units in halves(batch.units):
+        parts.append(dataclass_replace(batch, units=units, start=start))
+        start += len(units)
+    return parts
 
 
 def _lost(batch: Batch, end: str) -> Receipt:
     return evaluate_batch(dataclass_replace(batch, gives_up=end))
+
+
+# --- summary and impact, from the tables ---
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Some columns of all shards of a configuration, in the order of the run."""
+
+    config: str
+    shards: tuple[Shard, ...]
+    metrics: tuple[str, ...]
+    unscaled: frozenset[str]
+
+
+def reduced(part: Reduction) -> tuple[str, OverTasks]:
+    """Return the means and medians of a configuration over its tasks."""
+    numbers = task_numbers(part.shards, [BY_NAME[name] for name in part.metrics])
+    return part.config, numbers.summary(part.unscaled)
+
+
+def _over_tasks(
+    engine: Engine, totals: Totals, done: Mapping[str, Sequence[tuple[int, Shard]]]
+) -> dict[str, OverTasks]:
+    """Return the means and medians of every configuration; workers read the numbers."""
+    names = [metric.name for metric in summarised()]
+    unscaled = frozenset(totals.unscaled)
+    parts = []
+    for config, shards in done.items():
+        if config not in totals.configs:
+            continue
+        ordered = tuple(shard for _, shard in sorted(shards, key=lambda each: each[0]))
+        width = max(_MOST_CELLS // totals.configs[config].counts["trials"], 1)
+        for start in range(0, len(names), width):
+            some = tuple(names[start : start + width])
+            parts.append(Reduction(config, ordered, some, unscaled))
+    found: dict[str, OverTasks] = {}
+    for config, own in run_on(engine, reduced, parts, split=_unsplit, lost=_refused):
+        metrics = found[config].metrics | own.metrics if config in found else own.metrics
+        found[config] = OverTasks(own.n_tasks, metrics)
+    return {
+        config: OverTasks(own.n_tasks, {name: own.metrics[name] for name in names})
+        for config, own in found.items()
+    }
+
+
+def _impact(work: tuple[tuple[Shard, ...], int, str]) -> bytes:
+    """Return the impact document as written: the one work that needs the numbers of all trials."""
+    shards, seed, digest = work
+    impact = impact_analysis(trials_in(shards), seed=seed)
+    return encoded(with_fields(impact, input_fingerprint=digest), indent=1)
+
+
+def _unsplit(_: object) -> list[Any]:
+    return []
+
+
+def _refused(_: object, end: str) -> NoReturn:
+    raise BadInputError(
+        f"the numbers of all trials could not be summed up: {end}, perhaps for lack of memory; "
+        "what was evaluated is kept"
+    )
 
 
 def _kept_documents(folder: Place, digest: str) -> tuple[RunSummary, ImpactAnalysis] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -15,11 +15,13 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import islice
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.pipeline.workers import process_pool
+from retrieval_eval.pipeline.workers import Processes, WorkerEndedError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -30,9 +32,16 @@ _PER_WORKER: Final = 2
 _UNKNOWN_WIDTH: Final = 64
 """Futures in flight on an executor that does not tell how many workers it has."""
 
+_SECONDS_BETWEEN_LOOKS: Final = 2.0
+_MOST_SECONDS_WITHOUT: Final = 300.0
+"""How long work waits for a first or a new worker: a cluster may have to start a machine."""
+
+WAITS: Final = "no worker; waits for one"
+"""What a progress line shows meanwhile."""
+
 
 class Engine:
-    """An executor, how many futures it shall hold, and how to start it anew.
+    """An executor, and how many futures it shall hold.
 
     Parameters
     ----------
@@ -40,20 +49,13 @@ class Engine:
         What runs the work.
     n_workers
         Returns how many workers there are now; they may come and go.
-    start
-        Makes the executor again after the death of a worker has broken it; None where only its
-        owner can.
     """
 
     def __init__(
-        self,
-        executor: Executor,
-        n_workers: Callable[[], int | None] = lambda: None,
-        start: Callable[[], Executor] | None = None,
+        self, executor: Executor, n_workers: Callable[[], int | None] = lambda: None
     ) -> None:
         self.executor = executor
         self._n_workers = n_workers
-        self._start = start
 
     @property
     def width(self) -> int:
@@ -61,16 +63,38 @@ class Engine:
         known = self._n_workers()
         return _UNKNOWN_WIDTH if known is None else max(known, 1) * _PER_WORKER
 
-    def revive(self) -> None:
-        """Start the executor again; raises ``BadInputError`` where only its owner can."""
-        if self._start is None:
+    def done(self, futures: Collection[Future[R]], waits: Callable[[], None]) -> set[Future[R]]:
+        """Return the futures that are done, of which there is at least one.
+
+        ``waits`` is called again and again while there is no worker; after five minutes of that
+        ``BadInputError`` is raised.
+        """
+        since: float | None = None
+        while True:
+            done, _ = wait(futures, _SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+            if done:
+                return done
+            if self._n_workers() != 0:
+                since = None
+                continue
+            since = monotonic() if since is None else since
+            if monotonic() - since >= _MOST_SECONDS_WITHOUT:
+                raise BadInputError(
+                    f"there was no worker for {_MOST_SECONDS_WITHOUT:.0f} seconds; what was "
+                    "written is kept, so evaluate again when there are workers"
+                )
+            waits()
+
+    def submit(self, function: Callable[[T], R], item: T) -> Future[R]:
+        """Start work; raises ``BadInputError`` where the executor takes no more."""
+        try:
+            return self.executor.submit(function, item)
+        except BrokenExecutor:
             raise BadInputError(
                 "a worker died and the executor takes no more work; what was written is kept, so "
-                "evaluate again with a new executor, or name one, such as processes:4, that can "
-                "be started again"
-            )
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        self.executor = self._start()
+                "evaluate again with a new executor, or name one, such as processes:4, that goes "
+                "on with new workers"
+            ) from None
 
 
 @contextmanager
@@ -101,15 +125,11 @@ def engine_for(executor: Executor | str) -> Iterator[Engine]:
             f"{executor!r} names no executor; name processes:N, threads:N or dask://HOST:PORT"
         )
     n = int(rest)
-
-    def start() -> Executor:
-        return process_pool(n) if kind == "processes" else ThreadPoolExecutor(n)
-
-    engine = Engine(start(), lambda: n, start)
+    own = Processes(n) if kind == "processes" else ThreadPoolExecutor(n)
     try:
-        yield engine
+        yield Engine(own, lambda: n)
     finally:
-        engine.executor.shutdown(cancel_futures=True)
+        own.shutdown(cancel_futures=True)
 
 
 @contextmanager
@@ -126,9 +146,17 @@ def _dask(address: str) -> Iterator[Engine]:
         ) from None
     try:
         # The same batch may be sent again; Dask would take equal arguments for the same task.
-        yield Engine(client.get_executor(pure=False), lambda: sum(client.nthreads().values()))
+        yield Engine(client.get_executor(pure=False), lambda: _n_threads(client))
     finally:
         client.close()
+
+
+def _n_threads(client: Any) -> int:
+    """Return how many threads the workers of a cluster have; none where it does not answer."""
+    try:
+        return sum(client.nthreads().values())
+    except (OSError, TimeoutError):
+        return 0
 
 
 def run_on(
@@ -138,6 +166,7 @@ def run_on(
     *,
     split: Callable[[T], list[T]],
     lost: Callable[[T, str], R],
+    waits: Callable[[], None] = lambda: None,
 ) -> Iterator[R]:
     """Yield the result of every item, in the order in which they are done.
 
@@ -156,43 +185,38 @@ def run_on(
         Returns the parts of an item; nothing where there is no smaller one.
     lost
         Returns the result of an item that is given up, from the item and a sentence.
+    waits
+        Called again and again while there is no worker.
 
     Raises
     ------
     BadInputError
-        When workers die before they begin anything, or the executor gives up the work.
+        When workers die before they begin anything, none is there for five minutes, or the
+        executor gives up the work.
     Exception
         Whatever ``function`` raises.
     """
     waiting, suspects = iter(items), deque[T]()
     flight: dict[Future[R], T] = {}
+    has_answered = False
     try:
         while True:
-            for item in _taken(waiting, engine.width - len(flight)):
-                flight[_submitted(engine, function, item)] = item
+            for item in islice(waiting, max(engine.width - len(flight), 0)):
+                flight[engine.submit(function, item)] = item
             if not flight:
                 break
-            done, _ = wait(flight, return_when=FIRST_COMPLETED)
-            is_broken = False
-            for future in done:
+            for future in engine.done(flight, waits):
                 item = flight.pop(future)
                 end = _death(future)
                 if end is None:
+                    has_answered = True
                     yield future.result()
                     continue
                 suspects.append(item)
-                is_broken = is_broken or isinstance(future.exception(), BrokenExecutor)
-            if is_broken:
-                wait(flight)
-                for future, item in flight.items():
-                    if _death(future) is None:
-                        yield future.result()
-                    else:
-                        suspects.append(item)
-                flight = {}
-                engine.revive()
+                if not has_answered:
+                    _refuse_dead(engine, end, waits)
         while suspects:
-            yield from _alone(engine, function, suspects, split, lost)
+            yield from _alone(engine, function, suspects, split, lost, waits)
     finally:
         for future in flight:
             future.cancel()
@@ -204,56 +228,42 @@ def halves(items: tuple[T, ...]) -> list[tuple[T, ...]]:
     return [items[:middle], items[middle:]] if middle else []
 
 
-def _taken(waiting: Iterator[T], n: int) -> Iterator[T]:
-    for _ in range(n):
-        try:
-            yield next(waiting)
-        except StopIteration:
-            return
-
-
 def _alone(
     engine: Engine,
     function: Callable[[T], R],
     suspects: deque[T],
     split: Callable[[T], list[T]],
     lost: Callable[[T, str], R],
+    waits: Callable[[], None],
 ) -> Iterator[R]:
     """Try the first suspect with nothing else under way; put its parts back where that fails."""
     item = suspects.popleft()
-    future = _submitted(engine, function, item)
-    wait([future])
+    future = engine.submit(function, item)
+    engine.done([future], waits)
     end = _death(future)
     if end is None:
         yield future.result()
         return
-    if isinstance(future.exception(), BrokenExecutor):
-        engine.revive()
+    _refuse_dead(engine, end, waits)
     parts = split(item)
-    if parts:
-        suspects.extendleft(reversed(parts))
-        return
-    # Where workers cannot run at all, the item is not the cause.
-    alive = _submitted(engine, _answer, None)
-    wait([alive])
+    suspects.extendleft(reversed(parts))
+    if not parts:
+        yield lost(item, f"the process that measured it {end}, each time")
+
+
+def _refuse_dead(engine: Engine, end: str, waits: Callable[[], None]) -> None:
+    """Raise where workers cannot run at all, so that no item is the cause of their death."""
+    alive = engine.submit(_answer, None)
+    engine.done([alive], waits)
     if _death(alive) is not None:
         raise BadInputError(
-            f"workers die before they begin any work ({end}); in a program of your own call this "
-            "package below `if __name__ == '__main__':`"
+            f"a worker {end} before it began any work; in a program of your own call this package "
+            "below `if __name__ == '__main__':`"
         )
-    yield lost(item, end)
 
 
 def _answer(_: object) -> bool:
     return True
-
-
-def _submitted(engine: Engine, function: Callable[[Any], Any], item: object) -> Future[Any]:
-    try:
-        return engine.executor.submit(function, item)
-    except BrokenExecutor:
-        engine.revive()
-        return engine.executor.submit(function, item)
 
 
 def _death(future: Future[Any]) -> str | None:
@@ -270,9 +280,9 @@ def _death(future: Future[Any]) -> str | None:
         ) from None
     if error is None:
         return None
-    if isinstance(error, BrokenExecutor):
-        return "the process of the worker ended"
+    if isinstance(error, WorkerEndedError):
+        return str(error)
     # Dask is optional, so its class cannot be named here.
-    if type(error).__name__ == "KilledWorker":
-        return "the worker was killed each time"
+    if isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker":
+        return "was killed"
     raise error

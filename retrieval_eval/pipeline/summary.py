@@ -1,6 +1,8 @@
 """The run summary: counts that add up, and aggregates per configuration.
 
-Trials are reduced to columns of numbers as they come, in parts that merge; no document is kept.
+Counts of disjoint trials merge (`Totals`), and stay small however many trials there are. A mean or
+median over tasks needs the numbers themselves: those of one configuration, in columns that can be
+summarised apart from each other (`TaskNumbers`). No document is kept.
 """
 
 from __future__ import annotations
@@ -8,15 +10,18 @@ from __future__ import annotations
 import math
 import statistics
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Self
 
+from msgspec import field
 from msgspec.structs import asdict
 
 from retrieval_eval.metrics.catalog import BY_NAME, Metric, read_metric, summarised
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.metrics.taxonomy import LABELS
+from retrieval_eval.model import Record
 from retrieval_eval.model.summary import (
     ConfigSummary,
     ExcludedFolder,
@@ -31,7 +36,7 @@ from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import Exclusion
 from retrieval_eval.schema import SCHEMA_VERSION, now
 from retrieval_eval.study.trials import SCALES_DIFFER, off_scale
-from retrieval_eval.values import REASONS, Value
+from retrieval_eval.values import REASONS
 
 Task = tuple[str, str]
 
@@ -58,11 +63,20 @@ def run_summary(
     generated_at
         The document's time stamp; by default the present.
     """
-    part, entries = PartialSummary(), []
-    for position, (stem, trial) in enumerate(rows):
-        part.add(position, trial)
+    totals, entries = Totals(), []
+    numbers: dict[str, TaskNumbers] = {}
+    for stem, trial in rows:
+        totals.add(trial)
+        own = trial.provenance
+        held = numbers.setdefault(own.config_name, TaskNumbers(summarised()))
+        values = [read_metric(trial, metric) for metric in held.metrics]
+        held.add((own.benchmark, own.task_name), [(v.value, v.reason) for v in values])
         entries.append(trial_entry(stem, trial))
-    return part.summary(run_id, entries, excluded, k_values, generated_at=generated_at)
+    unscaled = totals.unscaled
+    over_tasks = {config: held.summary(unscaled) for config, held in numbers.items()}
+    return totals.summary(
+        run_id, over_tasks, entries, excluded, k_values, generated_at=generated_at
+    )
 
 
 def trial_entry(stem: str, trial: TrialMetrics) -> TrialEntry:
@@ -83,68 +97,140 @@ def trial_entry(stem: str, trial: TrialMetrics) -> TrialEntry:
     )
 
 
-class PartialSummary:
-    """The summary of some trials of a run; parts of disjoint trials merge in any order and shape.
+_NAMES: Final = ("harness", "harness_version", "model")
 
-    Merging is exact: counts are whole numbers, and of a mean or median over tasks the numbers
-    themselves are kept, eight bytes each, until the run is whole. A part can be pickled.
+
+class ConfigTotals(Record, frozen=True):
+    """What adds up over the trials of one configuration."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    taxonomy: dict[str, list[int]] = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)
+    ledger: dict[str, int] = field(default_factory=dict)
+    found_by: dict[str, int] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, trial: TrialMetrics) -> None:
+        """Add a trial."""
+        own, files = trial.provenance, trial.file_level_metrics
+        numbers = {
+            "trials": 1,
+            "computable": files.computable,
+            "never_hit": bool(files.never_hit),
+            "may_hit": files.never_hit is not None,
+            "ground_truth": files.n_ground_truth or 0,
+        }
+        _count(self.counts, numbers)
+        if trial.error_taxonomy.computable:
+            for label in LABELS:
+                rate = trial.error_taxonomy.rates[label]
+                _add(self.taxonomy, label, (rate.count or 0, rate.denominator or 0, 1))
+        if trial.event_summary:
+            _count(self.events, trial.event_summary.events_by_category)
+        if trial.ledger:
+            counts = asdict(trial.ledger).items()
+            _count(self.ledger, {name: n for name, n in counts if isinstance(n, int)})
+        _count(self.found_by, files.found_by)
+        for name in _NAMES:
+            self.names.setdefault(name, set()).update(filter(None, [getattr(own, name)]))
+
+    def merge(self, other: Self) -> None:
+        """Add the trials of another part."""
+        for name in ("counts", "events", "ledger", "found_by"):
+            _count(getattr(self, name), getattr(other, name))
+        for label, numbers in other.taxonomy.items():
+            _add(self.taxonomy, label, numbers)
+        for name, found in other.names.items():
+            self.names.setdefault(name, set()).update(found)
+
+    def summary(self, over_tasks: OverTasks) -> ConfigSummary:
+        """Return the summary of the configuration of which this holds all trials."""
+        count = Counter(self.counts)
+        names = {name: tuple(sorted(self.names.get(name, ()))) for name in _NAMES}
+        return ConfigSummary(
+            n_trials=count["trials"],
+            n_tasks=over_tasks.n_tasks,
+            n_computable=count["computable"],
+            metrics=over_tasks.metrics,
+            never_hit=NeverHit(count=count["never_hit"], denominator=count["may_hit"]),
+            error_taxonomy={label: self._pooled(label) for label in LABELS},
+            events_by_category=dict(sorted(self.events.items())),
+            ledger=dict(sorted(self.ledger.items())),
+            found_by=dict(sorted(self.found_by.items())),
+            n_ground_truth=count["ground_truth"],
+            harnesses=names["harness"],
+            harness_versions=names["harness_version"],
+            models=names["model"],
+        )
+
+    def _pooled(self, label: str) -> PooledErrorRate:
+        count, denominator, n_trials = self.taxonomy.get(label, (0, 0, 0))
+        return PooledErrorRate(
+            count=count,
+            denominator=denominator,
+            denominator_of=LABELS[label],
+            rate=count / denominator if denominator else None,
+            n_trials=n_trials,
+        )
+
+
+class Totals(Record, frozen=True):
+    """What adds up over some trials of a run; those of disjoint trials merge in any order.
 
     Examples
     --------
-    A worker makes the part of its trials; whoever has two parts makes them one:
+    A worker makes those of its trials; whoever has two makes them one:
 
-    >>> part, other = PartialSummary(), PartialSummary()
-    >>> part.merge(other)
-    >>> part.n_trials, part.summary("run", [], [], [10]).counts.trials_found
+    >>> totals, other = Totals(), Totals()
+    >>> totals.merge(other)
+    >>> totals.n_trials, totals.summary("run", {}, [], [], [10]).counts.trials_found
     (0, 0)
     """
 
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.configs: defaultdict[str, _Config] = defaultdict(_Config)
-        self.rewards: dict[str, list[int]] = {}
+    counts: dict[str, int] = field(default_factory=dict)
+    configs: dict[str, ConfigTotals] = field(default_factory=dict)
+    rewards: dict[str, list[int]] = field(default_factory=dict)
+    """How many rewards each suite has, and how many of them lie from 0 to 1."""
 
     @property
     def n_trials(self) -> int:
-        """How many trials are in this part."""
-        return self.counts["trials"]
+        """How many trials were added."""
+        return self.counts.get("trials", 0)
 
-    def add(self, position: int, trial: TrialMetrics) -> None:
-        """Add a trial.
+    @property
+    def unscaled(self) -> set[str]:
+        """The suites whose rewards are not from 0 to 1."""
+        return off_scale(self.rewards)
 
-        Parameters
-        ----------
-        position
-            Its place among all trials of the run, from 0: the first of a task's repeats gives the
-            reason of a number that none of them has.
-        trial
-            Its metrics, which are not kept.
-        """
+    def add(self, trial: TrialMetrics) -> None:
+        """Add a trial, by its metrics."""
         own = trial.provenance
-        _count(
-            self.counts,
-            trials=1,
-            degraded=bool(trial.coverage.degraded_reason),
-            without_trace=trial.coverage.trace_source is None,
-            without_ground_truth=not trial.coverage.has_ground_truth,
-            computable=trial.file_level_metrics.computable,
-            simulated=own.is_simulated is True,
-        )
-        reward = self.configs[own.config_name].add(position, trial)
-        if not math.isnan(reward):
-            _add(self.rewards.setdefault(own.benchmark, [0, 0]), (1, 0 <= reward <= 1))
+        numbers = {
+            "trials": 1,
+            "degraded": bool(trial.coverage.degraded_reason),
+            "without_trace": trial.coverage.trace_source is None,
+            "without_ground_truth": not trial.coverage.has_ground_truth,
+            "computable": trial.file_level_metrics.computable,
+            "simulated": own.is_simulated is True,
+        }
+        _count(self.counts, numbers)
+        self.configs.setdefault(own.config_name, ConfigTotals()).add(trial)
+        reward = read_metric(trial, BY_NAME["reward"]).value
+        if reward is not None:
+            _add(self.rewards, own.benchmark, (1, 0 <= reward <= 1))
 
-    def merge(self, other: PartialSummary) -> None:
+    def merge(self, other: Self) -> None:
         """Add the trials of another part, none of which is in this one."""
-        self.counts.update(other.counts)
+        _count(self.counts, other.counts)
         for config, own in other.configs.items():
-            self.configs[config].merge(own)
+            self.configs.setdefault(config, ConfigTotals()).merge(own)
         for suite, numbers in other.rewards.items():
-            _add(self.rewards.setdefault(suite, [0, 0]), numbers)
+            _add(self.rewards, suite, numbers)
 
     def summary(
         self,
         run_id: str,
+        over_tasks: Mapping[str, OverTasks],
         trials: Iterable[TrialEntry],
         excluded: Sequence[Exclusion],
         k_values: Sequence[int],
@@ -155,19 +241,22 @@ class PartialSummary:
 
         Parameters
         ----------
+        over_tasks
+            The means and medians of every configuration.
         trials
             The line of every trial, in order.
         run_id, excluded, k_values, generated_at
             As for `run_summary`.
         """
-        unscaled = off_scale(self.rewards)
         return RunSummary(
             schema_version=SCHEMA_VERSION,
             generated_at=generated_at or now(),
             run_id=run_id,
             parameters={"k_values": list(k_values)},
             counts=self._counts(len(excluded)),
-            configs={name: self.configs[name].summary(unscaled) for name in sorted(self.configs)},
+            configs={
+                name: self.configs[name].summary(over_tasks[name]) for name in sorted(self.configs)
+            },
             trials=tuple(trials),
             excluded=tuple(
                 ExcludedFolder(
@@ -182,7 +271,7 @@ class PartialSummary:
 
         ``simulated`` is only counted where a trial is.
         """
-        n = self.counts
+        n = Counter(self.counts)
         return TrialCounts(
             trials_found=n["trials"] + n_excluded,
             evaluated=n["trials"] - n["degraded"],
@@ -195,159 +284,102 @@ class PartialSummary:
         )
 
 
-def _count(totals: Counter[str], **numbers: int) -> None:
+def _count(totals: dict[str, int], numbers: Mapping[str, int]) -> None:
     for name, number in numbers.items():
-        totals[name] += number
+        totals[name] = totals.get(name, 0) + number
 
 
-def _add(totals: list[int], numbers: Iterable[int]) -> None:
-    totals[:] = [total + number for total, number in zip(totals, numbers, strict=True)]
+def _add(totals: dict[str, list[int]], name: str, numbers: Sequence[int]) -> None:
+    held = totals.get(name, [0] * len(numbers))
+    totals[name] = [total + number for total, number in zip(held, numbers, strict=True)]
 
+
+# --- means and medians over tasks ---
 
 _REASONS: Final = tuple(REASONS)
 """A column holds the position of a reason in these."""
 
 
-class _Column:
-    """One metric of every trial: its number, or NaN and the code of its reason."""
+@dataclass(frozen=True, slots=True)
+class OverTasks:
+    """Some metrics of one configuration over its tasks, and how many tasks there are."""
 
-    __slots__ = ("numbers", "reasons")
-
-    def __init__(self) -> None:
-        self.numbers = array("d")
-        self.reasons = array("B")
-
-    def add(self, value: Value) -> None:
-        self.numbers.append(math.nan if value.value is None else value.value)
-        self.reasons.append(0 if value.reason is None else _REASONS.index(value.reason))
-
-    def merge(self, other: _Column) -> None:
-        self.numbers.extend(other.numbers)
-        self.reasons.extend(other.reasons)
+    n_tasks: int
+    metrics: dict[str, MetricSummary]
 
 
-_NAMES: Final = ("harness", "harness_version", "model")
+class TaskNumbers:
+    """Some metrics of every trial of one configuration: nine bytes a number.
 
+    Parameters
+    ----------
+    metrics
+        Which ones.
+    """
 
-class _Config:
-    """What is summed and kept of the trials of one configuration."""
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.metrics = metrics
+        self._numbers = [array("d") for _ in metrics]
+        self._reasons = [array("B") for _ in metrics]
+        self._rows: dict[Task, list[int]] = {}
+        self._n = 0
 
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.taxonomy = {label: [0, 0, 0] for label in LABELS}
-        self.events: Counter[str] = Counter()
-        self.ledger: Counter[str] = Counter()
-        self.found_by: Counter[str] = Counter()
-        self.names: dict[str, set[str]] = {name: set() for name in _NAMES}
-        self.columns = {metric.name: _Column() for metric in summarised()}
-        self.positions = array("q")
-        self.tasks: dict[Task, int] = {}
-        self.task_of = array("q")
+    def add(self, task: Task, values: Iterable[tuple[float | None, str | None]]) -> None:
+        """Add a trial: its numbers, or why there is none; trials come in the order of the run.
 
-    def add(self, position: int, trial: TrialMetrics) -> float:
-        """Add a trial and return its reward, or NaN."""
-        own, files = trial.provenance, trial.file_level_metrics
-        _count(
-            self.counts,
-            trials=1,
-            computable=files.computable,
-            never_hit=bool(files.never_hit),
-            may_hit=files.never_hit is not None,
-            ground_truth=files.n_ground_truth or 0,
-        )
-        if trial.error_taxonomy.computable:
-            for label, totals in self.taxonomy.items():
-                rate = trial.error_taxonomy.rates[label]
-                _add(totals, (rate.count or 0, rate.denominator or 0, 1))
-        if trial.event_summary:
-            self.events.update(trial.event_summary.events_by_category)
-        if trial.ledger:
-            counts = asdict(trial.ledger).items()
-            self.ledger.update({name: n for name, n in counts if isinstance(n, int)})
-        self.found_by.update(files.found_by)
-        for name, found in self.names.items():
-            found.update(filter(None, [getattr(own, name)]))
-        self.positions.append(position)
-        self.task_of.append(self.tasks.setdefault((own.benchmark, own.task_name), len(self.tasks)))
-        for name, column in self.columns.items():
-            column.add(read_metric(trial, BY_NAME[name]))
-        return self.columns["reward"].numbers[-1]
+        The first of a task's repeats gives the reason of a number that none of them has.
+        """
+        self._rows.setdefault(task, []).append(self._n)
+        self._n += 1
+        columns = zip(self._numbers, self._reasons, values, strict=True)
+        for numbers, reasons, (value, reason) in columns:
+            numbers.append(math.nan if value is None else value)
+            reasons.append(0 if reason is None else _REASONS.index(reason))
 
-    def merge(self, other: _Config) -> None:
-        """Add the trials of another part."""
-        for name in ("counts", "events", "ledger", "found_by"):
-            getattr(self, name).update(getattr(other, name))
-        for label, numbers in other.taxonomy.items():
-            _add(self.taxonomy[label], numbers)
-        for name, found in other.names.items():
-            self.names[name] |= found
-        for name, column in other.columns.items():
-            self.columns[name].merge(column)
-        self.positions.extend(other.positions)
-        here = [self.tasks.setdefault(task, len(self.tasks)) for task in other.tasks]
-        self.task_of.extend(here[number] for number in other.task_of)
+    def summary(self, unscaled: Collection[str]) -> OverTasks:
+        """Return means and medians. Repeats are averaged first, so that ``n`` counts tasks.
 
-    def summary(self, unscaled: Collection[str]) -> ConfigSummary:
-        """Return the aggregates. Repeats are averaged first, so that ``n`` counts tasks."""
-        tasks = self._by_task()
-        return ConfigSummary(
-            n_trials=self.counts["trials"],
-            n_tasks=len(tasks),
-            n_computable=self.counts["computable"],
-            metrics={m.name: self._over_tasks(tasks, m, unscaled) for m in summarised()},
-            never_hit=NeverHit(count=self.counts["never_hit"], denominator=self.counts["may_hit"]),
-            error_taxonomy={
-                label: PooledErrorRate(
-                    count=count,
-                    denominator=denominator,
-                    denominator_of=LABELS[label],
-                    rate=count / denominator if denominator else None,
-                    n_trials=n_trials,
-                )
-                for label, (count, denominator, n_trials) in self.taxonomy.items()
-            },
-            events_by_category=dict(sorted(self.events.items())),
-            ledger=dict(sorted(self.ledger.items())),
-            found_by=dict(sorted(self.found_by.items())),
-            n_ground_truth=self.counts["ground_truth"],
-            harnesses=tuple(sorted(self.names["harness"])),
-            harness_versions=tuple(sorted(self.names["harness_version"])),
-            models=tuple(sorted(self.names["model"])),
-        )
+        Parameters
+        ----------
+        unscaled
+            The suites whose rewards are not from 0 to 1.
+        """
+        found = {
+            metric.name: self._over_tasks(metric, column, unscaled)
+            for column, metric in enumerate(self.metrics)
+        }
+        return OverTasks(len(self._rows), found)
 
-    def _by_task(self) -> dict[Task, list[int]]:
-        """Return where in the columns the trials of every task are, in the order of the run."""
-        rows: list[list[int]] = [[] for _ in self.tasks]
-        for row in sorted(range(len(self.positions)), key=self.positions.__getitem__):
-            rows[self.task_of[row]].append(row)
-        return {task: rows[self.tasks[task]] for task in sorted(self.tasks)}
-
-    def _over_tasks(
-        self, tasks: Mapping[Task, Sequence[int]], metric: Metric, unscaled: Collection[str]
-    ) -> MetricSummary:
-        column, is_reward = self.columns[metric.name], metric.name == "reward"
+    def _over_tasks(self, metric: Metric, column: int, unscaled: Collection[str]) -> MetricSummary:
+        numbers, is_reward = self._numbers[column], metric.name == "reward"
         means, suites = [], set()
         lost: Counter[str] = Counter()
-        for task, rows in tasks.items():
+        for task, rows in self._rows.items():
             # A reward off the scale of its suite is none.
             is_share = is_reward and task[0] not in unscaled
-            own = [column.numbers[row] for row in rows]
+            own = [numbers[row] for row in rows]
             known = [v for v in own if (0 <= v <= 1 if is_share else not math.isnan(v))]
             if known:
-                # Adding 0 makes -0 the 0 that a mean of several is.
-                means.append(known[0] + 0.0 if len(known) == 1 else statistics.mean(known))
+                means.append(_mean(known))
                 suites.add(task[0])
             else:
                 is_missing = math.isnan(own[0])
-                lost[_REASONS[column.reasons[rows[0]]] if is_missing else "reward_off_scale"] += 1
+                reason = _REASONS[self._reasons[column][rows[0]]]
+                lost[reason if is_missing else "reward_off_scale"] += 1
         if is_reward and len(suites) > 1 and not suites.isdisjoint(unscaled):
-            means, lost = [], Counter({SCALES_DIFFER: len(tasks)})
+            means, lost = [], Counter({SCALES_DIFFER: len(self._rows)})
         return MetricSummary(
-            mean=statistics.mean(means) if means else None,
+            mean=_mean(means) if means else None,
             median=statistics.median(means) if means else None,
             n=len(means),
-            n_not_computable=len(tasks) - len(means),
+            n_not_computable=len(self._rows) - len(means),
             reasons=dict(sorted(lost.items())),
             direction=metric.direction,
             unit=metric.unit,
         )
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the exact mean, rounded once, as `statistics.mean` does; quickly for one number."""
+    # Adding 0 makes -0 the 0 that a mean of several is.
+    return values[0] + 0.0 if len(values) == 1 else statistics.mean(values)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace as with_fields
 
@@ -133,12 +137,29 @@ class Tasks:
         return self._truth, digest
 
 
+_OBJECTS: Final = 50_000
+
+
+@contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """Look for cycles of objects less often: trials make very many objects, and hardly a cycle."""
+    first, *others = gc.get_threshold()
+    if first:  # else nothing looks for cycles
+        gc.set_threshold(max(first, _OBJECTS), *others)
+    try:
+        yield
+    finally:
+        gc.set_threshold(first, *others)
+
+
 def evaluate_trial(job: Job, tasks: Tasks | None = None) -> TrialResult:
     """Return the event and metric documents of a trial; nothing is written.
 
     Nothing about a trial stops the batch: what goes wrong unexpectedly makes the trial degraded,
-    and its documents say so. The digest is that of the very bytes that are measured. ``tasks``
-    keeps what was read of the task of the trial before.
+    and its documents say so. The digest is that of the very bytes that are measured, up to 32 MB
+    of files; a larger file is read again, so one that grows meanwhile has another digest, and the
+    trial is evaluated again the next time. ``tasks`` keeps what was read of the task of the trial
+    before.
     """
     folders = (job.trial.path, job.trial.task_dir)
     with reading_once(*(folder for folder in folders if folder is not None)):

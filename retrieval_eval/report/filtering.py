@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -19,6 +18,7 @@ from retrieval_eval.pipeline.comparison import relabelled
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.tables import StoredRun
+from retrieval_eval.report.conditions import NoColumnError, evaluated
 from retrieval_eval.report.documents import TrialFiles
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.study.stated import kept_design
@@ -150,61 +150,17 @@ def passing(frame: pd.DataFrame, where: Where, rows: Rows = TRIALS) -> list[int]
     return kept
 
 
-_LITERAL: Final = re.compile(r"""'(?:[^'\\`]|\\[^`])*'|"(?:[^"\\`]|\\[^`])*"|`[^`'"\\]*`""")
-_METHOD: Final = re.compile(r"\.\s*([^\W\d]\w*)")
-_PREFIX: Final = re.compile(r"\w\0")
-METHODS: Final = frozenset(
-    {
-        *("str", "contains", "startswith", "endswith", "lower", "upper", "strip", "len", "isin"),
-        *("isna", "isnull", "notna", "notnull", "fillna", "between", "eq", "ne", "lt"),
-        *("le", "gt", "ge", "abs", "round", "min", "max", "mean", "median"),
-        *("std", "sum", "count", "quantile", "rank"),
-    }
-)
-"""What a condition may call: pandas would call anything, and so run any program."""
-
-
-def _why_unsafe(query: str) -> str | None:
-    """Return what in a condition could do more than compare columns; None where nothing could.
-
-    Texts and names in backticks are taken out first. Where pandas might see their ends elsewhere,
-    as after a quotation mark in backticks, the condition is refused.
-
-    Examples
-    --------
-    >>> _why_unsafe("`ndcg@10` > 0.5 and config_name.str.contains('mcp.to_csv')")
-    >>> _why_unsafe("reward.to_csv('a.csv') == 1")
-    'to_csv is no method of a condition'
-    """
-    rest = _LITERAL.sub("\0", query)
-    for sign in ("'''", '"""'):
-        if sign in query:
-            return f"{sign} cannot be in a condition"
-    for sign in ("'", '"', "`", "#", "\\", "\n", "\r", "**", "__"):
-        if sign in rest:
-            return f"{sign!r} is out of place"
-    if _PREFIX.search(rest):
-        return "a letter stands before a text"
-    unknown = [name for name in _METHOD.findall(rest) if name not in METHODS]
-    return f"{unknown[0]} is no method of a condition" if unknown else None
-
-
 def _query(frame: pd.DataFrame, query: str, rows: Rows) -> Any:
-    if (problem := _why_unsafe(query)) is not None:
-        raise _unreadable(query, problem, rows)
     try:
-        return frame.eval(query, engine="python", local_dict={}, global_dict={})
-    except NameError as error:  # of pandas too
-        unknown = re.search(r"name '([^']*)' is not defined", str(error))
-        if unknown is not None and unknown[1].isidentifier():
-            close = difflib.get_close_matches(unknown[1], map(str, frame.columns), n=3)
-            closest = f"; the closest: {', '.join(close)}" if close else ""
-            raise BadInputError(
-                f"the condition {visible(query, 160)!r} cannot be read: {rows.frame} has no column "
-                f"{unknown[1]!r}{closest}"
-            ) from None
-        raise _unreadable(query, error, rows) from None
-    except Exception as error:  # noqa: BLE001  whatever pandas makes of it, the text is at fault
+        return evaluated(frame, query)
+    except NoColumnError as error:
+        close = difflib.get_close_matches(error.name, map(str, frame.columns), n=3)
+        closest = f"; the closest: {', '.join(close)}" if close else ""
+        raise BadInputError(
+            f"the condition {visible(query, 160)!r} cannot be read: {rows.frame} has no column "
+            f"{visible(error.name, 80)!r}{closest}"
+        ) from None
+    except Exception as error:  # noqa: BLE001  the text is at fault, also where pandas refuses it
         raise _unreadable(query, error, rows) from None
 
 

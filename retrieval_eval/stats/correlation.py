@@ -6,16 +6,16 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats import MIN_POINTS
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.ranks import average_ranks, dense_codes
 from retrieval_eval.stats.resampling import (
+    BATCH_CELLS,
     Floats,
     as_floats,
     batches,
@@ -23,7 +23,7 @@ from retrieval_eval.stats.resampling import (
     is_constant,
     mirrored_quantiles,
 )
-from retrieval_eval.values import Value
+from retrieval_eval.values import Interval, Value
 
 MIN_POINTS_FOR_INTERVAL: Final = 4
 MAX_PERMUTED_POINTS: Final = 30
@@ -35,7 +35,6 @@ MAX_EXACT_ARRANGEMENTS: Final = math.factorial(8)
 """Up to this many arrangements all are enumerated."""
 
 Places = NDArray[np.int64]
-Counts = NDArray[np.signedinteger[Any]]
 Pair = tuple[str, str]
 
 
@@ -405,56 +404,92 @@ def bootstrap_spearman(
 
     All pairs are over the same resamples, in which every column is ranked once. Resamples in
     which one side is constant have no r and are left out.
+
+    Sums are over doubled ranks that lie around the resample's size w, so that w³ is taken from
+    them. They are whole numbers, exact in any order up to some 100,000 units.
     """
-    g, n = grouping.n_clusters, len(grouping.codes)
     firsts, seconds = _sides(pairs)
-    ranked = {name: _Ranked(columns[name], grouping) for name in (*firsts, *seconds)}
-    most = 2 * g * int(grouping.sizes().max(initial=0))
-    kind = np.int32 if most < np.iinfo(np.int32).max else np.int64
-    parts: list[list[Floats]] = [[] for _ in pairs]
-    left = right = np.empty((0, 0, n))
-    for counts in drawn_counts(g, n_resamples, seed, n):
-        drawn: Counts = counts.astype(kind)
-        weights = np.take(drawn.astype(np.float64), grouping.codes, axis=1)
-        if left.shape[1] < len(weights):  # memory that is new each time is slow
-            left, right = (np.empty((len(side), *weights.shape)) for side in (firsts, seconds))
-        left, right = left[:, : len(weights)], right[:, : len(weights)]
-        squares: dict[str, Floats] = {}
-        for name, weighted in zip(firsts, left, strict=True):
-            ranks = ranked[name].centred(drawn)
-            np.multiply(ranks, weights, out=weighted)
-            squares[name] = np.einsum("ij,ij->i", weighted, ranks)
-        for name, ranks in zip(seconds, right, strict=True):
-            ranks[:] = ranked[name].centred(drawn)
-            squares[name] = np.einsum("ij,ij,ij->i", weights, ranks, ranks)
-        cross = left.transpose(1, 0, 2) @ right.transpose(1, 2, 0)
-        for part, (a, b) in zip(parts, pairs, strict=True):
-            scale = squares[a] * squares[b]
-            defined = scale > 0
-            product = cross[:, firsts.index(a), seconds.index(b)]
-            part.append(np.clip(product[defined] / np.sqrt(scale[defined]), -1.0, 1.0))
-    return [np.concatenate(part) if part else np.empty(0) for part in parts]
+    ranked = _Ranked([columns[name] for name in (*firsts, *seconds)], grouping)
+    cross = np.empty((n_resamples, len(firsts), len(seconds)))
+    squares = np.empty((n_resamples, len(firsts) + len(seconds)))
+    totals = np.empty(n_resamples)
+    weighted = np.empty((ranked.n_words, len(firsts), len(grouping.codes)))
+    sizes = grouping.sizes()
+    start = 0
+    for drawn in drawn_counts(grouping.n_clusters, n_resamples, seed, ranked.n_rows):
+        rows = slice(start, start + len(drawn))
+        totals[rows] = drawn @ sizes
+        for part, ranks in ranked.in_resamples(drawn):
+            weights = np.take(drawn[part], grouping.codes, axis=1)[:, np.newaxis]
+            left = np.multiply(ranks[:, : len(firsts)], weights, out=weighted[: len(ranks)])
+            right = ranks[:, len(firsts) :]
+            cross[rows][part] = left @ right.transpose(0, 2, 1)
+            np.square(ranks, out=ranks)
+            squares[rows][part] = (weights @ ranks.transpose(0, 2, 1))[:, 0]
+        start = rows.stop
+    cubes = (totals * totals * totals)[:, np.newaxis]
+    squares -= cubes
+    # Where not all values are one, this is at least w² - w.
+    varies = squares > (totals * totals / 4)[:, np.newaxis]
+    found = []
+    for i, j in ((firsts.index(a), seconds.index(b)) for a, b in pairs):
+        k = len(firsts) + j
+        defined = varies[:, i] & varies[:, k]
+        products = cross[defined, i, j] - cubes[defined, 0]
+        scale = np.sqrt(squares[defined, i] * squares[defined, k])
+        found.append(np.clip(products / scale, -1.0, 1.0))
+    return found
 
 
 class _Ranked:
-    """A column that is ranked in many resamples: only how often each unit is in them changes."""
+    """Columns that are ranked in many resamples: only how often each unit is in them changes.
 
-    def __init__(self, values: Floats, grouping: Grouping) -> None:
-        self.codes, counts = dense_codes(values)
-        self.clusters = grouping.codes[np.argsort(self.codes, kind="stable")]
-        self.ends = np.cumsum(counts).astype(np.int64) - 1
+    Counts of units are small whole numbers, so that several resamples are counted in one 64-bit
+    word, each in bits of its own: one addition, or one reading, is that of all of them.
+    """
 
-    def centred(self, drawn: Counts) -> Floats:
-        """Return twice the rank of every unit in resamples that hold its cluster ``drawn`` times.
+    def __init__(self, columns: Sequence[Floats], grouping: Grouping) -> None:
+        n = len(grouping.codes)
+        self.n_clusters = grouping.n_clusters
+        self.kind = np.min_scalar_type(2 * self.n_clusters * int(grouping.sizes().max(initial=1)))
+        self.n_parts = 8 // self.kind.itemsize
+        self.n_words = max(1, BATCH_CELLS // max(1, n * len(columns)))
+        self.n_rows = self.n_words * self.n_parts
+        shape = len(columns), n
+        self.clusters, self.below, self.upto = (np.empty(shape, dtype=np.intp) for _ in range(3))
+        for i, column in enumerate(columns):
+            codes, counts = dense_codes(column)
+            ends = np.cumsum(counts).astype(np.intp) + i * (n + 1)
+            self.clusters[i] = grouping.codes[np.argsort(codes, kind="stable")]
+            self.below[i], self.upto[i] = (ends - counts.astype(np.intp))[codes], ends[codes]
+        # Memory that is new each time is slow.
+        words = (np.empty((self.n_words, *shape), dtype=np.uint64) for _ in range(2))
+        self.words, self.doubled = words
+        self.reached = np.zeros((self.n_words, len(columns), n + 1), dtype=np.uint64)
+        self.ranks = np.empty((self.n_words, *shape))
 
-        The ranks lie around 0. They are whole numbers, so that everything summed from them is
-        exact, in any order, and r does not see that they are doubled.
+    def in_resamples(self, drawn: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Yield twice the ranks (less 1) of every unit, in some resamples after others.
+
+        ``drawn`` has how often every cluster is in each of at most ``n_rows`` resamples. What is
+        yielded says which of them are in the array, which holds them until the next is yielded.
         """
-        reached: Counts = np.take(drawn, self.clusters, axis=1)
-        np.cumsum(reached, axis=1, out=reached)
-        if len(self.ends) < len(self.codes):
-            reached = np.take(reached, self.ends, axis=1)
+        n_words = -(-len(drawn) // self.n_parts)
+        packed = np.zeros((n_words, self.n_clusters, self.n_parts), dtype=self.kind)
+        parts = [slice(i, None, self.n_parts) for i in range(min(self.n_parts, len(drawn)))]
+        for i, part in enumerate(parts):
+            packed[: len(drawn[part]), :, i] = drawn[part]
+        # The indices are in range; a mode that does not check them needs no copy of the output.
+        words, doubled = self.words[:n_words], self.doubled[:n_words]
+        np.take(packed.view(np.uint64)[..., 0], self.clusters, axis=1, out=words, mode="clip")
+        reached = self.reached[:n_words]
+        np.cumsum(words, axis=2, out=reached[..., 1:])
         # Units of one value share the places after those below it, up to those it reaches.
-        doubled: Counts = reached - reached[:, -1:]
-        doubled[:, 1:] += reached[:, :-1]
-        return np.take(doubled, self.codes, axis=1).astype(np.float64)
+        reached = reached.reshape(n_words, -1)
+        np.take(reached, self.below, axis=1, out=doubled, mode="clip")
+        doubled += np.take(reached, self.upto, axis=1, out=words, mode="clip")
+        unpacked = doubled.view(self.kind).reshape(*doubled.shape, self.n_parts)
+        for i, part in enumerate(parts):
+            ranks = self.ranks[: len(drawn[part])]
+            np.copyto(ranks, unpacked[: len(ranks), ..., i])
+            yield part, ranks

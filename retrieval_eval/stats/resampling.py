@@ -18,6 +18,8 @@ BATCH_CELLS = 1 << 15
 larger ones are slower, because they do not fit into the processor's own memory."""
 _ROUND_CELLS: Final = 1 << 17
 """Cells drawn in one round by generators whose numbers depend on the rounds."""
+_COUNTED_CELLS: Final = 1 << 13
+"""Cells counted at once: the counts of more are memory that the system hands out anew each time."""
 _MOST_KEPT = 1 << 24
 """Most positions that are kept for the next metric over as many units: 32 MB below 65,536 units."""
 
@@ -42,12 +44,9 @@ def batches(n_rows: int, n_columns: int, n_cells: int = _ROUND_CELLS) -> Iterato
         yield min(step, n_rows - start)
 
 
-def in_parts(matrix: NDArray[Kind], n_columns: int = 0) -> Iterator[NDArray[Kind]]:
-    """Yield some rows of a matrix after others, none with more cells than ``BATCH_CELLS``.
-
-    ``n_columns`` is how many cells the caller makes of a row, where those are more than it has.
-    """
-    step = max(1, BATCH_CELLS // max(1, n_columns, matrix.shape[1]))
+def in_parts(matrix: NDArray[Kind]) -> Iterator[NDArray[Kind]]:
+    """Yield some rows of a matrix after others, none with more cells than ``BATCH_CELLS``."""
+    step = max(1, BATCH_CELLS // max(1, matrix.shape[1]))
     for start in range(0, len(matrix), step):
         yield matrix[start : start + step]
 
@@ -74,17 +73,22 @@ def draws(n: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
         yield generator.integers(0, n, size=(rows, n), dtype=np.int64)
 
 
-def drawn_counts(
-    n: int, n_resamples: int, seed: int, n_columns: int = 0
-) -> Iterator[NDArray[np.int64]]:
+def drawn_counts(n: int, n_resamples: int, seed: int, n_rows: int) -> Iterator[Floats]:
     """Yield how often each of ``n`` positions is in each of the resamples of :func:`draws`.
 
-    ``n_columns`` is how many cells the caller makes of a resample, as for :func:`in_parts`.
+    A matrix holds ``n_rows`` resamples, the last one fewer; it is filled again for the next ones.
     """
-    for rows in draws(n, n_resamples, seed):
-        cells = rows + n * np.arange(len(rows))[:, np.newaxis]
-        counts = np.bincount(cells.ravel(), minlength=n * len(rows)).reshape(len(rows), n)
-        yield from in_parts(counts, n_columns)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    counts = np.empty((min(n_rows, n_resamples), n))
+    for kept in batches(n_resamples, 1, n_rows):
+        start = 0
+        for rows in batches(kept, n, _COUNTED_CELLS):
+            cells = generator.integers(0, n, size=(rows, n), dtype=np.int64)
+            cells += n * np.arange(rows)[:, np.newaxis]
+            found = np.bincount(cells.ravel(), minlength=n * rows)
+            counts[start : start + rows] = found.reshape(rows, n)
+            start += rows
+        yield counts[:kept]
 
 
 @lru_cache(maxsize=2)

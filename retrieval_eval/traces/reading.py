@@ -286,15 +286,17 @@ def size(value: Any) -> int:
     """Return about how many bytes the texts of a value take, for :class:`Spooled`."""
     if isinstance(value, str):
         return len(value)
-    if not isinstance(value, dict | list):
-        return 0
-    total = 0
-    for part in value.values() if isinstance(value, dict) else value:
-        if isinstance(part, str):
-            total += len(part)
-        elif isinstance(part, dict | list):
-            total += size(part)
-    return total
+    found, rest = 0, [value]
+    while rest:  # a value may be nested as deep as Python can go
+        item = rest.pop()
+        if not isinstance(item, dict | list):
+            continue
+        for part in item.values() if isinstance(item, dict) else item:
+            if isinstance(part, str):
+                found += len(part)
+            elif isinstance(part, dict | list):
+                rest.append(part)
+    return found
 
 
 def is_summary(text: str) -> bool:

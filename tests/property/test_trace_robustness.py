@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import tempfile
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieval_eval import extract_events, load_ground_truth, measure
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall
 from retrieval_eval.traces import NoTraceError, Trace, read_trace
@@ -267,3 +270,20 @@ def test_every_format_reads_its_example_with_any_values_in_it(entry, data):
         if isinstance(reading, Reading):
             assert_sound(reading)
             join_trace(None, reading)
+
+
+@pytest.mark.parametrize("entry", WRITTEN)
+def test_values_deeper_than_functions_can_call_each_other_are_survived(entry):
+    """JSON that is just not too deep for its decoder may be too deep for what follows."""
+    deep = "x"
+    for _ in range(3000):
+        deep = {"a": deep}
+    text, truth = json.dumps(entry.example), load_ground_truth(None)
+    is_document = isinstance(entry, DocumentFormat)
+    for *outer, last in [place for place in places(json.loads(text)) if place]:
+        document = json.loads(text)
+        reduce(getitem, outer, document)[last] = deep
+        lines = [] if is_document else [Line(n, line) for n, line in enumerate(document, start=1)]
+        reading = entry.read(document if is_document else lines, "f")
+        if isinstance(reading, Reading):
+            measure(extract_events(join_trace(None, reading), truth))

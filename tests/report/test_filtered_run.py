@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import time
 
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from retrieval_eval import associate, compare
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.layout import discover
 from retrieval_eval.report import Run, columns, load_run
+from retrieval_eval.report.conditions import evaluated
 from retrieval_eval.report.displays import answer_box, run_header
 from retrieval_eval.study.associations import OUTCOME_METRICS, RETRIEVAL_METRICS
 from retrieval_eval.study.compare import COMPARED
@@ -211,14 +213,53 @@ UNSAFE = (
     "reward . to_csv('harm') == 1",
     "reward.eq.__globals__['sys'].modules['os'].system('touch harm') == 0",
     "reward.ne.im_func('harm')",
-    "9**9**9 > reward",
-    # Whatever ends a text or a name elsewhere for pandas than for the check.
+    # Whatever ends a text or a name elsewhere for a reader of its own.
     f"benchmark == '`' or {TOUCH} or benchmark == '`'",
     f"`'` == 1 or {TOUCH} or `'` == 1",
     f"'''a' ''' == 'a' or {TOUCH}",
     f"benchmark == 'a\\' or {TOUCH} or benchmark == 'b\\'",
     f"reward > 0 # '\n or {TOUCH} #'",
     f"benchmark == f'{{{TOUCH}}}'",
+    # Whatever makes much of little.
+    "benchmark == 'x' * 20000 * 15000",
+    "benchmark == benchmark * 99999999",
+    "benchmark + benchmark == 'x'",
+    "benchmark.isin(['x'] * 999999999)",
+    "(reward > 0) * 'x' == 'x'",
+    "9**9**9 > reward",
+    "reward < 1 << 99999999999",
+    "benchmark == f'{1:999999999}'",
+    "benchmark == '%999999999d' % 1",
+    "benchmark == '%999999999s' % benchmark",
+    "benchmark == '{:999999999}'.format(1)",
+    "benchmark.str.repeat(99999999) == 'x'",
+    "benchmark.str.pad(999999999) == 'x'",
+    "benchmark.str.zfill(999999999) == 'x'",
+    "benchmark.str.replace('', 'x') == 'x'",
+    "benchmark.str.cat(benchmark) == 'x'",
+    "benchmark.fillna(benchmark.sum()) == 'x'",
+    "benchmark.fillna(benchmark.max()) == 'x'",
+    "reward.repeat(99999999) > 0",
+    "reward.round(-2147483647) > 0",
+    "reward.quantile([0.5, 0.5]) + reward.quantile([0.2, 0.5, 0.5]) > 0",
+    "reward.quantile(reward * 0) + reward.quantile(reward.rank(pct=True)) > 0",
+    "reward.fillna(0, inplace=True) == None",
+    "reward.fillna(**{'value': 0, 'inplace': True}) == None",
+    "reward.isin([x for x in range(999999999)])",
+    "reward.isin(range(999999999))",
+    "reward.apply(lambda x: 1) > 0",
+    "(x := reward) > 0",
+    "reward[[0] * 999999999] > 0",
+    "benchmark.str.contains('(d|d)+x')",
+    "benchmark.str.contains('d*d*d*d*d*x')",
+    "benchmark.str.contains(pat='(?:_|.)+$')",
+    "benchmark.str.contains('d?' 'd?' 'ddd')",
+    f"benchmark.str.contains('{'a|' * 101}')",
+    f"reward > {'9' * 5_000}",
+    f"reward > {'-' * 3_990}1",
+    f"reward > {'(' * 1_000}1{')' * 1_000}",
+    f"reward{'.abs()' * 600} > 0",
+    f"reward > 0{' and reward > 0' * 300}",
 )
 
 
@@ -231,8 +272,8 @@ UNSAFE = (
         ("reward", "True or False for every trial, not float64"),
         ("reward + ", r"the condition 'reward \+' cannot be read"),
         ("nope > 1", "run.trials has no column 'nope'"),
-        ("benchmark == @suite", "local variable 'suite' is not defined"),
-        ("reward = 1", "True or False for every trial, not a table"),
+        ("benchmark == @suite", "cannot be read"),
+        ("reward = 1", "cannot be read"),
         ("True", "True or False for every trial, not bool"),
         (lambda frame: frame[frame["reward"] > 0], "True or False for every trial, not a table"),
         (lambda frame: frame["reward"].dropna() > 0, "values for 49 trials"),
@@ -247,9 +288,36 @@ UNSAFE = (
 )
 def test_a_condition_that_makes_no_sense_is_named(demo_run, where, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    started = time.process_time()
     with pytest.raises(BadInputError, match=told):
         demo_run.filter(where)
     assert not list(tmp_path.iterdir())
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("condition", "wanted"),
+    [
+        ("a > 1 & b == 'x' | a == 1", [True, False, False]),
+        ("not a > 1 and ~(b == 'y')", [True, False, True]),
+        ("b == ['x', 'z']", [True, False, False]),
+        ("b not in ('x',) and a == a", [False, True, False]),
+        ("1 < a <= 2.5 and `c d` % 2 == 0", [False, True, False]),
+        ("`c d` * -2 + a / 1 <= -3 * 2", [False, True, False]),
+        ("a.fillna(0) >= a.mean() or a.isna()", [False, True, True]),
+        ("b.str.upper().str.startswith('Y', na=False)", [False, True, False]),
+        ("b.str.contains('^x|[z&|]', na=False)", [True, False, False]),
+        ("b.str.contains('(', regex=False, na=False) or b.str.len() == 1", [True, True, False]),
+        ("`c d`.between(4, 5, inclusive='left') or log10(`c d`) > 0.7", [False, True, True]),
+        ("`c d`.rank(pct=True).round(1) == 0.3", [True, False, False]),
+        ("a.isin([1, 2.0]) and `c d`.quantile(0.5) == 4", [True, True, False]),
+    ],
+)
+def test_a_condition_means_what_it_means_in_pandas(condition, wanted):
+    frame = pd.DataFrame({"a": [1.0, 2.0, None], "b": ["x", "y", None], "c d": [3, 4, 6]})
+    assert list(evaluated(frame, condition)) == wanted
+    if "`c d`" not in condition:  # which pandas cannot read before a method in all versions
+        assert list(frame.eval(condition, engine="python")) == wanted
 
 
 def test_load_run_takes_a_condition(demo_run, demo_tree, part):

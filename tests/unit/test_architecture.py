@@ -551,7 +551,7 @@ DOORS = (
     ),
     Door(
         "work in other processes",
-        "`pipeline.workers` survives a worker that dies, names its trial and goes on:",
+        "`pipeline.workers` notices each process that dies, also in the middle of an answer:",
         ("pipeline/workers.py",),
         names=frozenset({"concurrent.futures.ProcessPoolExecutor", "os.fork", "os.forkpty"}),
         imports=frozenset({"multiprocessing", "joblib", "loky", "concurrent.futures.process"}),
@@ -591,7 +591,6 @@ DOORS = (
         names=frozenset({"eval", "exec", "compile", "os.system", "os.popen", "pandas.eval"}),
         imports=frozenset({"pickle", "marshal"}),
         is_forbidden_call=_evaluates_text,
-        allowed={"report/filtering.py": "a condition, of which every name is checked before"},
     ),
 )
 EACH_DOOR = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.border.replace(" ", "-"))

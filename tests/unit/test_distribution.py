@@ -123,8 +123,10 @@ def both(tmp_path):
     return (tmp_path,)
 
 
-def test_the_import_is_refused_in_one_sentence(project, both):
-    done = run(project, "-c", "import retrieval_eval", sites=both)
+def test_the_import_is_refused_in_one_sentence(project, both, tmp_path):
+    (tmp_path / "retrieval_eval").rmdir()
+    (tmp_path / "retrieval_eval").symlink_to(project / "retrieval_eval")
+    done = run(tmp_path, "-P", "-c", "import retrieval_eval", sites=both)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: ")
@@ -144,6 +146,11 @@ def test_the_command_is_refused_in_one_sentence(project, both, tmp_path, words):
     (line,) = done.stderr.splitlines()
     assert line.startswith("retrieval-eval: ")
     assert "installed distributions provide the package retrieval_eval" in line
+
+
+def test_a_checkout_is_imported_whatever_is_installed_beside_it(project, both):
+    done = run(project, "-c", "import retrieval_eval", sites=both)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_checkout_on_the_path_beside_one_installed_wheel_is_fine(project, tmp_path):

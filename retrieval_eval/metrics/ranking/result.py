@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import Measure
@@ -24,8 +25,7 @@ _LIMB_BITS: Final = 30
 _LIMBS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class RankingResult:
+class RankingResult(msgspec.Struct, frozen=True):
     """Measures of many rankings under a named convention.
 
     ``query_ids`` are the evaluated queries in the order of the qrels, ``missing_queries`` the
@@ -40,7 +40,11 @@ class RankingResult:
     unjudged_queries: tuple[str, ...]
     scores: Mapping[str, Floats]
     """One number a query for each measure; NaN exactly where it is not computable."""
-    _scorer: Scorer | Callable[[], Scorer] = field(repr=False)
+    _scorer: Scorer | Callable[[], Scorer]
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(str, self.measures))
+        return f"<RankingResult of {len(self.query_ids)} queries ({self.convention}): {names}>"
 
     def arrays(self) -> Scorer:
         """Return the hits behind the numbers."""
@@ -135,11 +139,10 @@ class RankingResult:
         return {name: (lowest[name], highest[name]) for name in self.scores}
 
     def _extremes(self, *, is_best: bool) -> dict[str, Floats]:
-
         import numpy as np
 
         scorer = self.arrays()
-        scorer = replace(scorer, hits=scorer.hits.extreme(is_best=is_best), _shared={})
+        scorer = scorer.of(scorer.hits.extreme(is_best=is_best))
         return {
             str(measure): np.where(
                 np.isnan(self.scores[str(measure)]), np.nan, scorer.score(measure)

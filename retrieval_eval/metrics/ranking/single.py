@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeVar
 
+import msgspec
+
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.ranking.measures import (
-    Measure,
-    as_measures,
-)
+from retrieval_eval.metrics.ranking.measures import Measure, as_measures
 from retrieval_eval.values import MAX_GRADE, Value
 
 Id = TypeVar("Id", bound=Hashable)
@@ -22,8 +20,7 @@ PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
 """Measures that are a share of the retrieved documents: not computable without any."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """The judged documents of one ranking: ``found`` holds (rank, grade) by rank.
 
     ``grades`` are all judgements of the query in ascending order, found or not.
@@ -32,7 +29,7 @@ class Judged:
     n_retrieved: int
     found: tuple[tuple[int, int], ...]
     grades: tuple[int, ...]
-    _by_rel: dict[int, tuple[list[int], int]] = field(default_factory=dict, compare=False)
+    _by_rel: dict[int, tuple[list[int], int]] = {}
 
     def hits(self, measure: Measure) -> list[int]:
         """Return the ranks of relevant documents within the cut-off."""
@@ -104,8 +101,12 @@ def rank_metrics(
         else ()
     )
     judged = Judged(len(distinct), found, tuple(sorted(grades.values())))
-    named = _named(measures if isinstance(measures, str) else tuple(measures))
-    return {name: _value(measure, judged) for name, measure in named}
+    return of_judged(judged, measures if isinstance(measures, str) else tuple(measures))
+
+
+def of_judged(judged: Judged, measures: str | tuple[str | Measure, ...]) -> dict[str, Value]:
+    """Return what :func:`rank_metrics` does, of a ranking whose judged documents are known."""
+    return {name: _value(measure, judged) for name, measure in _named(measures)}
 
 
 @lru_cache(maxsize=64)

@@ -77,7 +77,7 @@ def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
     """Return the reading of an ATIF document, or why its version cannot be read."""
     version = _VERSION.fullmatch(text_of(document.get("schema_version")) or "")
     if version is None or int(version[1]) != 1:
-        stated = str(document.get("schema_version"))[:60]
+        stated = str(clean(document.get("schema_version")))[:60]
         return Unreadable(f"{name}: schema_version {stated} is not readable (expected ATIF-v1.x)")
     if not isinstance(document.get("steps"), list):
         return Unreadable(f"{name}: an ATIF trajectory without a list of steps")

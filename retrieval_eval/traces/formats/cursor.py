@@ -27,7 +27,7 @@ from retrieval_eval.traces.truncated import (
     preview_of,
     whole_or_rest,
 )
-from retrieval_eval.traces.untrusted import count_of, dict_of, text_of
+from retrieval_eval.traces.untrusted import clean, count_of, dict_of, text_of
 
 FORMAT = "cursor-jsonl"
 
@@ -75,7 +75,7 @@ def _reading(state: _State) -> Reading:
     if state.result is None:
         state.flags["no_result_event"] = None
     elif state.result.get("subtype") not in (None, "success"):
-        state.flags[f"result_{str(state.result['subtype'])[:60]}"] = None
+        state.flags[f"result_{str(clean(state.result['subtype']))[:60]}"] = None
     session = text_of(state.init.get("session_id"))
     usage = dict_of(dict_of(state.result).get("usage"))
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")

@@ -34,6 +34,7 @@ from retrieval_eval.traces.tokens import Usage
 from retrieval_eval.traces.untrusted import (
     amount_of,
     blocks_text,
+    clean,
     count_of,
     dict_of,
     list_of,
@@ -275,7 +276,7 @@ def _join(state: _State, call: ToolCall, text: str, error: Any, moment: float | 
 
 def _as_text(value: Any) -> Any:
     """Return the result of a tool as text or content; a number or truth value is its own text."""
-    return value if isinstance(value, (str, list)) or value is None else str(value)
+    return value if isinstance(value, (str, list)) or value is None else str(clean(value))
 
 
 def _resolved(state: _State, value: Any, depth: int = _DEEPEST) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -110,3 +111,33 @@ def test_without_locks_all_works_and_nothing_is_deleted(tmp_path, monkeypatch):
     with alone(tmp_path / "a", "writes it"), alone(tmp_path / "a", "writes it"), private_folder():
         files.write_bytes(tmp_path / "a", b"1")
     assert (tmp_path / "a").read_bytes() == b"1"
+
+
+def test_only_a_place_that_may_not_be_written_to_goes_without_a_lock(tmp_path, monkeypatch):
+    def refuse(code):
+        def opened(*_):
+            raise OSError(code, os.strerror(code))
+
+        return opened
+
+    for code in (errno.EROFS, errno.EACCES, errno.EPERM):
+        monkeypatch.setattr(locks.os, "open", refuse(code))
+        with alone(tmp_path / "a", "writes it"):
+            pass
+    for code in (errno.ELOOP, errno.EMFILE, errno.ENOSPC, errno.ENOENT, errno.EDQUOT):
+        monkeypatch.setattr(locks.os, "open", refuse(code))
+        with pytest.raises(BadInputError, match=r"a: cannot be kept from other processes \("):
+            alone(tmp_path / "a", "writes it").__enter__()
+    monkeypatch.undo()
+    monkeypatch.setattr(locks.fcntl, "flock", refuse(errno.EIO))
+    with pytest.raises(BadInputError, match="cannot be kept from other processes"):
+        alone(tmp_path / "a", "writes it").__enter__()
+
+
+def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
+    with alone(tmp_path / "a", "writes it"):
+        (lock,) = tmp_path.iterdir()
+    lock.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadInputError, match="cannot be kept from other processes"):
+        alone(tmp_path / "a", "writes it").__enter__()
+    assert not (tmp_path / "elsewhere").exists()

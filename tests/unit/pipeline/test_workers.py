@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import multiprocessing
 import os
@@ -16,29 +17,14 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.pipeline import evaluate, workers
-from retrieval_eval.pipeline import trial as trial_module
-from retrieval_eval.pipeline.workers import run_in_workers
+from retrieval_eval.pipeline.executors import engine_for, halves, run_on
 from retrieval_eval.schema import faults, kind_of
 from tests.runs import write_task, write_trial
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a signal that ends a process")
 
 PROJECT = Path(__file__).parents[3]
-N_ITEMS = 150
 PATIENCE = 60.0
-
-
-@pytest.fixture
-def _forked(monkeypatch):
-    """Start workers as copies of this process, so that they see what a test has patched."""
-    monkeypatch.setattr(workers, "_START_METHOD", "fork")
-
-
-def results(function, items=range(N_ITEMS), n_workers=2):
-    found = list(run_in_workers(function, list(items), n_workers, lambda item, end: (item, end)))
-    positions = [position for position, _ in found]
-    assert sorted(positions) == list(range(len(items))), "each item has one result"
-    return dict(found)
 
 
 def die():
@@ -46,101 +32,128 @@ def die():
     time.sleep(PATIENCE)
 
 
-def double(number):
-    return 2 * number
-
-
-def test_new_processes_give_the_same_results():
-    assert results(double) == {number: 2 * number for number in range(N_ITEMS)}
-    assert multiprocessing.active_children() == []
-
-
-@pytest.mark.usefixtures("_forked")
-@pytest.mark.parametrize("killers", [{0}, {31}, {32}, {149}, {7, 8, 9}, {3, 40, 70, 100, 149}])
-def test_only_the_items_that_kill_are_given_up(killers):
-    def work(number):
-        if number in killers:
-            die()
-        return double(number)
-
-    found = results(work)
-    lost = {number: (number, "was killed (signal 9), twice") for number in killers}
-    assert found == {number: 2 * number for number in range(N_ITEMS)} | lost
-    assert multiprocessing.active_children() == []
-
-
-@pytest.mark.usefixtures("_forked")
-def test_an_item_whose_process_is_killed_once_is_done_at_the_second_try(tmp_path):
-    def work(number):
-        if number % 50 == 3 and not (tmp_path / str(number)).exists():
-            (tmp_path / str(number)).touch()
-            die()
-        return double(number)
-
-    assert results(work) == {number: 2 * number for number in range(N_ITEMS)}
-    assert len(list(tmp_path.iterdir())) == 3
-
-
-@pytest.mark.usefixtures("_forked")
-def test_the_second_try_is_alone(tmp_path):
-    """An innocent item may die when the others take the memory, so they must be done by then."""
-
-    def work(number):
-        if number == 5:
-            (tmp_path / f"{len(list(tmp_path.iterdir()))}").write_text("try")
-            if len(list(tmp_path.iterdir())) == 1:
-                die()
-        return os.getpid()
-
-    done = list(run_in_workers(work, list(range(N_ITEMS)), 2, lambda item, end: end))
-    assert done[-1][0] == 5
-    assert done[-1][1] not in {process for _, process in done[:-1]}
-
-
-@pytest.mark.usefixtures("_forked")
-def test_a_process_that_leaves_is_named_by_its_exit_code():
-    def work(number):
-        if number == 2:
-            os._exit(7)
-        return number
-
-    assert results(work)[2] == (2, "ended (exit code 7), twice")
-
-
-def leave_at_two(number):
+def dies_once_and_leaves_at_two(part):
+    """Return the process; 1 kills it once, and 2 leaves the interpreter each time."""
+    folder, number = part
+    if number == 1 and not (folder / "killed").exists():
+        (folder / "killed").touch()
+        die()
     if number == 2:
         sys.exit(3)
-    return number
+    return [(number, os.getpid())]
 
 
-def test_a_process_that_leaves_by_itself_is_not_said_to_be_killed():
-    """Its pipe is closed some time before it has ended."""
-    assert results(leave_at_two, range(8), 1)[2] == (2, "ended (exit code 3), twice")
+def test_a_killed_part_is_tried_once_more_alone_and_one_that_leaves_is_not_said_to_be_killed(
+    tmp_path,
+):
+    """An innocent part may die when the others take the memory, so these must be done by then."""
+    with engine_for("processes:2") as engine:
+        parts = [(tmp_path, number) for number in (0, 1, 2, 3, 4)]
+        done = list(
+            run_on(
+                engine,
+                dies_once_and_leaves_at_two,
+                parts,
+                split=lambda _: [],
+                lost=lambda part, end: [(part[1], end)],
+            )
+        )
+    found = [x for part in done for x in part]
+    assert {number for number, _ in found[:3]} == {0, 3, 4}
+    assert {number for number, _ in found[3:]} == {1, 2}
+    assert dict(found)[2] == "the process that measured it ended (exit code 3), each time"
 
 
-@pytest.mark.usefixtures("_forked")
+def refuses_60(part):
+    if 60 in part:
+        raise BadInputError("the disk is full")
+    return list(part)
+
+
 def test_what_the_work_raises_is_raised_and_no_process_is_left():
-    def work(number):
-        if number == 60:
-            raise BadInputError("the disk is full")
-        return number
-
-    with pytest.raises(BadInputError, match="the disk is full") as found:
-        results(work)
-    assert "in a worker process" in "".join(found.value.__notes__)
+    parts = [(n,) for n in range(55, 65)]
+    with (
+        pytest.raises(BadInputError, match="the disk is full") as found,
+        engine_for("processes:1") as engine,
+    ):
+        list(run_on(engine, refuses_60, parts, split=halves, lost=lambda *_: []))
+    assert "in refuses_60" in "".join(found.value.__notes__)
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.usefixtures("_forked")
-def test_processes_that_cannot_begin_are_no_fault_of_an_item(monkeypatch):
-    monkeypatch.setattr(workers, "_serve", lambda function, pipe: os._exit(1))
-    with pytest.raises(BadInputError, match="before it began any work, 3 times in a row"):
-        results(double)
+def interrupted():
+    with engine_for("processes:1") as engine:
+        engine.submit(time.sleep, PATIENCE)
+        engine.submit(abs, 1)
+        while not multiprocessing.active_children():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_ends_the_processes_in_the_middle_of_their_work():
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert time.monotonic() - began < PATIENCE / 2
+    assert multiprocessing.active_children() == []
+
+
+GUARDLESS = """
+from retrieval_eval.pipeline.executors import engine_for, halves, run_on
+with engine_for("processes:1") as engine:
+    list(run_on(engine, len, [(1, 2)] * 20, split=halves, lost=len))
+"""
+
+
+def test_processes_that_cannot_begin_are_no_fault_of_an_item(tmp_path):
+    script = tmp_path / "guardless.py"
+    script.write_text(GUARDLESS)
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 1
+    assert "before it began any work; in a program of your own" in done.stderr.splitlines()[-1]
+
+
+PARENT = """
+import os, time
+from retrieval_eval.pipeline.workers import Processes
+if __name__ == "__main__":
+    pool = Processes(1)
+    print(pool.submit(os.getpid).result(), flush=True)
+    pool.submit(time.sleep, 60)
+    time.sleep(60)
+"""
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    command = [sys.executable, str(script)]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as made:
+        assert made.stdout is not None
+        worker = int(made.stdout.readline())
+        made.kill()
+    end = time.monotonic() + 30
+    while _is_running(worker) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not _is_running(worker)
+
+
+def _is_running(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 # What this means for an evaluation.
 
 N_TRIALS = 96
+GUILTY = "task-one__0000040"
 
 
 @pytest.fixture
@@ -160,29 +173,32 @@ def measure(tree: Path, **options):
     return found
 
 
-@pytest.mark.usefixtures("_forked")
-def test_a_trial_that_kills_its_worker_twice_is_degraded_and_the_batch_goes_on(tree, monkeypatch):
-    guilty = "task-one__0000040"
-    original = trial_module.read_trace
+evaluation = importlib.import_module("retrieval_eval.pipeline.evaluate")
+evaluate_part = evaluation.evaluate_part
 
-    def read_trace(path):
-        if path.name == guilty:
-            die()
-        return original(path)
 
-    monkeypatch.setattr(trial_module, "read_trace", read_trace)
+def dies_at_the_guilty(part):
+    """Evaluate trials; one of them ends the interpreter."""
+    if any(job.trial.trial_name == GUILTY for _, job in part):
+        die()
+    return evaluate_part(part)
+
+
+def test_a_trial_that_kills_its_process_is_degraded_and_the_run_goes_on(tree, monkeypatch):
+    monkeypatch.setattr(evaluation, "evaluate_part", dies_at_the_guilty)
+    monkeypatch.setattr(evaluation, "_PART", 3)
     found = measure(tree)
     assert found.summary.counts.evaluated == N_TRIALS - 1
     (row,) = [row for row in found.summary.trials if row.status == "degraded"]
-    assert row.trial_name == guilty
-    assert row.reason == "the process that measured it was killed (signal 9), twice"
+    assert row.trial_name == GUILTY
+    assert row.reason == "the process that measured it was killed (signal 9), each time"
     for path in found.folder.rglob("*.json"):
         document = json.loads(path.read_text())
         assert faults(document, kind_of(document)) == []
     monkeypatch.undo()
     again = measure(tree)
     assert again.summary.counts.degraded == 0
-    assert [d.job.trial.trial_name for d in again.trials if d.is_fresh] == [guilty]
+    assert [d.job.trial.trial_name for d in again.trials if d.is_fresh] == [GUILTY]
 
 
 def test_a_worker_that_is_killed_from_outside_costs_no_trial(tree):
@@ -197,37 +213,3 @@ def test_a_worker_that_is_killed_from_outside_costs_no_trial(tree):
     assert len(victims) == 2
     assert found.summary.counts.evaluated == N_TRIALS
     assert not re.search("killed", str(found.summary))
-
-
-POOL = """
-import os, sys, time
-from retrieval_eval.pipeline.workers import process_pool
-if __name__ == "__main__":
-    pool = process_pool(1)
-    print(pool.submit(os.getpid).result(), flush=True)
-    pool.submit(time.sleep, 60)
-    time.sleep(60)
-"""
-
-
-def test_a_pool_ends_with_the_process_that_made_it(tmp_path):
-    script = tmp_path / "pool.py"
-    script.write_text(POOL)
-    command = [sys.executable, str(script)]
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as made:
-        assert made.stdout is not None
-        worker = int(made.stdout.readline())
-        made.kill()
-    end = time.monotonic() + 30
-    while _is_running(worker) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not _is_running(worker)
-
-
-def _is_running(number: int) -> bool:
-    try:
-        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
