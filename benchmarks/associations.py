@@ -23,7 +23,6 @@ from scipy import stats
 from retrieval_eval.study import associate
 from retrieval_eval.study.associations import FAMILY
 
-CONFIGS = ("first", "second")
 SUITES = ("fix", "feature", "review")
 SEED = 1
 
@@ -35,12 +34,12 @@ def trials(n_tasks: int, n_configs: int, n_suites: int) -> list[dict[str, Any]]:
     made = []
     for number in range(n_tasks):
         ease = dice.random()
-        for config in CONFIGS[:n_configs]:
+        for config in range(n_configs):
             document: dict[str, Any] = {
                 "provenance": {
                     "benchmark": SUITES[number % n_suites],
                     "task_name": f"task-{number:05d}",
-                    "config_name": config,
+                    "config_name": f"config-{config:03}",
                 },
                 "coverage": {},
                 "ledger": {"calls_seen": 5},

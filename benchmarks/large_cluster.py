@@ -5,7 +5,7 @@
 The run is that of `large_run.py`. The storage is the server of moto, an S3-compatible one in
 memory, or a folder that all processes see (`file`). The scheduler and each worker are processes of
 their own, all on this machine, so that the seconds are those of one machine that does everything;
-processor seconds are told by process. The impact document is left out: `large_run.py` times it.
+processor seconds are given by process, with the requests that reach the storage.
 """
 
 from __future__ import annotations
@@ -82,53 +82,106 @@ class Clock:
         self.start()
 
 
-def measure(bucket: str, address: str) -> None:
+class Weights:
+    """Bytes of what workers return to the client, by the function that made it."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[int]] = {}
+
+    def watch(self, batches: Any) -> None:
+        own = batches.run_on
+
+        def weighed(engine: Any, function: Any, items: Any, **options: Any) -> Any:
+            for result in own(engine, function, items, **options):
+                self.rows.setdefault(function.__name__, []).append(len(pickle.dumps(result)))
+                yield result
+
+        batches.run_on = weighed
+
+
+class Meter:
+    """Processor seconds of other processes since the last call, and requests to the storage."""
+
+    def __init__(self, log: Path) -> None:
+        self.processes = {
+            "workers": children("dask_worker"),
+            "scheduler": children("dask_scheduler"),
+            "storage": children("moto.server"),
+        }
+        self._log = log
+        self._before = self._now()
+
+    def _now(self) -> dict[str, float]:
+        now = {what: sum(map(processor, own)) for what, own in self.processes.items()}
+        lines = self._log.read_text().splitlines() if self._log.exists() else []
+        for method in ("GET", "HEAD", "PUT"):
+            now[method] = sum(f"{method} /" in line for line in lines)
+        return now
+
+    def since(self) -> dict[str, float]:
+        """Return what was added since the last call."""
+        now = self._now()
+        added = {what: value - self._before[what] for what, value in now.items()}
+        self._before = now
+        return added
+
+
+def told(added: dict[str, float]) -> str:
+    seconds = ", ".join(
+        f"{what} {added[what]:.1f} s" for what in ("workers", "scheduler", "storage")
+    )
+    requests = ", ".join(f"{added[method]:,.0f} {method}" for method in ("GET", "HEAD", "PUT"))
+    return f"{seconds}; {requests}"
+
+
+def measure(bucket: str, address: str, log: Path) -> None:
     import retrieval_eval as rev
     from retrieval_eval.io.remote import Place
     from retrieval_eval.pipeline import batches
-    from retrieval_eval.pipeline.manifest import find_tasks, manifest_bytes, read_manifest
+    from retrieval_eval.pipeline.manifest import find_tasks, manifest_of
     from retrieval_eval.pipeline.tables import trials_in
-    from retrieval_eval.study import impact_analysis
 
-    sizes: list[int] = []
-    merge = batches.PartialSummary.merge
-
-    def weighed(self: Any, other: Any) -> None:
-        sizes.append(len(pickle.dumps(other)))
-        merge(self, other)
-
-    batches.PartialSummary.merge = weighed  # type: ignore[method-assign]
-    analysis = impact_analysis([], seed=0)
-    batches.impact_analysis = lambda _trials, **_: analysis  # type: ignore[assignment]
+    weights = Weights()
+    weights.watch(batches)
+    meter = Meter(log)
     clock = Clock()
-    print("| step | seconds | processor seconds of the client | |")
+    print("| step | seconds | processor seconds of the client | others |")
     print("|---|---:|---:|---|")
     tasks = find_tasks(Place(f"{bucket}/benchmarks"))
-    clock.tell("list the tasks", f"{len(tasks):,} tasks")
-    manifest = manifest_bytes(Place(f"{bucket}/runs/large"))
-    n = sum(1 for _ in read_manifest(manifest))
-    clock.tell("list the run", f"manifest of {len(manifest) / 1e6:.1f} MB, {n} batches")
+    clock.tell("list the tasks", f"{len(tasks):,} tasks; {told(meter.since())}")
+    with manifest_of(Place(f"{bucket}/runs/large")) as manifest:
+        groups = [units for _, _, units in manifest]
+    size = sum(unit.size for units in groups for unit in units)
+    size += sum(found.size for task in tasks for found in task.files)
+    clock.tell("list the run", f"{len(groups)} batches, {size / 1e6:.1f} MB; {told(meter.since())}")
+    del tasks, groups
     options: dict[str, Any] = {"output_dir": f"{bucket}/out", "executor": f"dask://{address}"}
     run = f"{bucket}/runs/large"
-    workers, (scheduler,) = children("dask_worker"), children("dask_scheduler")
-    storage = children("moto.server")
-    before = {process: processor(process) for process in (*workers, scheduler, *storage)}
-    (done,) = rev.evaluate([run], **options).runs
-    spent = {process: processor(process) - was for process, was in before.items()}
-    clock.tell("evaluate", f"{done.n_fresh:,} trials")
-    own = sum(spent[process] for process in workers)
-    print(f"| … workers | | {own:.1f} | {1e3 * own / done.n_fresh:.2f} ms a trial |")
-    print(f"| … scheduler | | {spent[scheduler]:.1f} | |")
-    print(f"| … storage | | {sum(spent[process] for process in storage):.1f} | |")
+    began = {what: processor(p) for what in meter.processes for p in meter.processes[what][:1]}
+
+    def progress(done: int, n: int, _: str) -> None:
+        if done < n:
+            return
+        added = meter.since()
+        clock.tell("evaluate: trials", told(added))
+        per_second = n / added["workers"]
+        print(f"| … workers | | | {1e3 / per_second:.2f} ms a trial, {per_second:.0f} a second |")
+
+    (done,) = rev.evaluate([run], progress=progress, **options).runs
+    clock.tell("evaluate: summary and impact", told(meter.since()))
     trials = list(trials_in(done.shards))
-    clock.tell("read the columns of all tables", f"{len(trials):,} trials")
-    rev.evaluate([run], **options)
-    clock.tell("evaluate again", "nothing has changed")
-    print(f"\nreceipts: {len(sizes)}, {sum(sizes) / len(trials):.0f} bytes a trial")
-    print(f"tables: {sum(f.size for f in Place(f'{bucket}/out/tables').files()) / 1e6:.1f} MB")
+    clock.tell("read the columns of all tables", f"{len(trials):,} trials; {told(meter.since())}")
+    del trials
     client = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    print(f"peak memory in MB: client {client:.0f}, scheduler {peak(scheduler):.0f}, ", end="")
-    print(f"workers {' and '.join(f'{peak(w):.0f}' for w in workers)}")
+    rev.evaluate([run], **options)
+    clock.tell("evaluate again", f"nothing has changed; {told(meter.since())}")
+    for name, sizes in weights.rows.items():
+        print(f"{name}: {len(sizes)} results of up to {max(sizes) / 1e3:.1f} kB")
+    tables = sum(f.size for f in Place(f"{bucket}/out/tables").files())
+    print(f"tables: {tables / 1e6:.1f} MB; processes began with {began} processor seconds")
+    print(f"peak memory in MB: client {client:.0f}, ", end="")
+    for what, own in meter.processes.items():
+        print(f"{what} {' and '.join(f'{peak(p):.0f}' for p in own)}", end="; ")
 
 
 def main() -> None:
@@ -149,7 +202,7 @@ def main() -> None:
             upload(folder)
         cluster = dask_cluster(folder, given.workers, environment)
         address, _ = stack.enter_context(cluster)
-        measure(bucket, address)
+        measure(bucket, address, folder / "storage.log")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,22 @@
 """Evaluate a generated run of many trials in two arms: seconds by step, and peak memory.
 
     python benchmarks/large_run.py [--tasks 6000] [--repositories 1500] [--jobs 1]
+    python benchmarks/large_run.py --compare-jobs [--copies 6]
+    python benchmarks/large_run.py --shapes
 
 Every task is run once under either configuration; a trial is a transcript of a few reads (some
 2 kB) with a cost, a time and a reward. What is measured is the work around the trials, so the
 traces are small. Each step is timed in a child process of its own, which also tells its memory.
+The steps of tables read the columns of numbers of all trials, as the worker does that makes the
+impact document of a run behind a URL.
+
+With ``--compare-jobs`` the trials of the demonstration, copied some times, are evaluated by one
+process and by two, three times in turns. Each part of the work is timed, in the process that
+evaluates and in those that it starts.
+
+With ``--shapes`` the analysis alone is measured over generated documents of very few trials, and of
+very many configurations: the first in a new process, which imports what it computes with, and again
+in the same process.
 """
 
 from __future__ import annotations
@@ -13,6 +25,7 @@ import argparse
 import json
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,17 +99,18 @@ def write(path: Path, document: dict[str, Any]) -> None:
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def evaluate_all(root: Path, jobs: int) -> None:
+def evaluate_all(root: Path, jobs: int, *, tables: bool) -> None:
     from retrieval_eval.pipeline import evaluate
 
-    evaluate(["large"], runs_root=root / "runs", benchmarks_root=root / "benchmarks", jobs=jobs)
+    folders = {"runs_root": root / "runs", "benchmarks_root": root / "benchmarks"}
+    evaluate(["large"], **folders, output_dir=root, tables=tables, jobs=jobs)
 
 
 def analyse(root: Path, part: str) -> None:
     """Run one part of the analysis over the metric documents in a folder."""
     from retrieval_eval import study
 
-    folder = root / "runs/large/retrieval_events"
+    folder = root / "large/retrieval_events"
     paths = sorted(folder.rglob("*.retrieval_metrics.json"))
     read = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     start = time.process_time()
@@ -107,6 +121,124 @@ def analyse(root: Path, part: str) -> None:
     elif part == "analysis":
         study.impact_analysis(read, seed=1)
     print(f"{time.process_time() - start:.1f}", end="")
+
+
+def analyse_tables(root: Path, *, is_whole: bool) -> None:
+    """Read the numbers of all trials from tables, and make the impact document of them."""
+    from retrieval_eval import study
+    from retrieval_eval.io.remote import Place
+    from retrieval_eval.pipeline.tables import shards_in, trials_in
+
+    start = time.process_time()
+    trials = list(trials_in(shards_in(Place(root / "tables"), "large")))
+    if is_whole:
+        study.impact_analysis(trials, seed=1)
+    print(f"{time.process_time() - start:.1f}", end="")
+
+
+def write_copies(root: Path, n_copies: int) -> int:
+    """Write the demonstration with each trial some times, as repeats; return the trials."""
+    from retrieval_eval.demo import write_demo
+
+    write_demo(root)
+    trials = sorted(path.parent for path in (root / "runs/demo").rglob("result.json"))
+    for trial in trials:
+        for number in range(1, n_copies):
+            shutil.copytree(trial, trial.with_name(f"{trial.name[:-7]}{number:07d}"))
+    return len(trials) * n_copies
+
+
+def time_parts(root: Path, jobs: int) -> None:
+    """Evaluate a run, and print for each part the seconds, and processor seconds by process."""
+    import retrieval_eval.pipeline  # noqa: F401  not a part of the work
+
+    module = sys.modules["retrieval_eval.pipeline.evaluate"]
+    found: dict[str, list[float]] = {}
+
+    def now() -> list[float]:
+        started = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return [time.perf_counter(), time.process_time(), started.ru_utime + started.ru_stime]
+
+    def timed(part: str, function: Any) -> Any:
+        def run(*args: Any, **options: Any) -> Any:
+            before = now()
+            result = function(*args, **options)
+            spent = [after - was for after, was in zip(now(), before, strict=True)]
+            found[part] = [a + b for a, b in zip(found.get(part, [0.0] * 3), spent, strict=True)]
+            return result
+
+        return run
+
+    for name in ("_discover", "_run_jobs", "_finish"):
+        setattr(module, name, timed(name, getattr(module, name)))
+    options = {"runs_root": root / "runs", "benchmarks_root": root / "benchmarks"}
+    output = root / "out"
+    timed("all", module.evaluate)(["demo"], **options, output_dir=output, jobs=jobs)
+    shutil.rmtree(output)
+    print(json.dumps(found))
+
+
+PARTS = {
+    "_discover": "find trials and tasks",
+    "_run_jobs": "trials",
+    "_finish": "summary and impact",
+    "all": "all",
+}
+
+
+def compare_jobs(root: Path, n_copies: int, rounds: int = 3) -> None:
+    """Print the parts of an evaluation by one process and by two, and what two would take."""
+    print(f"{write_copies(root, n_copies):,} trials\n")
+    kept: dict[int, dict[str, list[list[float]]]] = {1: {}, 2: {}}
+    for _ in range(rounds):
+        for jobs, parts in kept.items():
+            command = [sys.executable, __file__, "--root", str(root), "--step", "parts"]
+            command += ["--jobs", str(jobs)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            for part, numbers in json.loads(done.stdout.splitlines()[0]).items():
+                parts.setdefault(part, []).append(numbers)
+    print("| part | processes | seconds | processor seconds | of the processes it starts |")
+    print("|---|---:|---:|---:|---:|")
+    best = {}
+    for part, label in PARTS.items():
+        for jobs, parts in kept.items():
+            wall, own, started = (min(column) for column in zip(*parts[part], strict=True))
+            best[part, jobs] = wall, own, started
+            print(f"| {label} | {jobs} | {wall:.2f} | {own:.2f} | {started:.2f} |")
+    for part in ("_run_jobs", "all"):
+        wall = best[part, 1][0] / best[part, 2][0]
+        # Two processors: one for each process that is started, while the first one waits or writes.
+        one, (_, own, started) = best[part, 1][1], best[part, 2]
+        trials_own = best["_run_jobs", 2][1]
+        serial = own - trials_own
+        two = serial + max((started + trials_own) / 2, trials_own)
+        print(f"\n{PARTS[part]}: {wall:.2f} times as fast, {one / two:.2f} by processor seconds")
+
+
+SHAPES = {
+    "1 trial": (1, 1),
+    "5 trials of one configuration": (5, 1),
+    "2 trials of one task": (1, 2),
+    "6 trials of 3 tasks": (3, 2),
+    "20 trials of 10 tasks": (10, 2),
+    "11,811 trials of 381 configurations": (31, 381),
+}
+"""How many tasks and configurations there are."""
+
+
+def analyse_shape() -> None:
+    """Print the milliseconds of the analysis of documents that are read, and of another one."""
+    from retrieval_eval import study
+
+    documents = json.load(sys.stdin)
+    times = []
+    for _ in range(1 if len(documents) > 1000 else 4):
+        start = time.process_time()
+        study.impact_analysis(documents, seed=1)
+        times.append(1e3 * (time.process_time() - start))
+    loaded = [name for name in ("numpy", "scipy") if name in sys.modules]
+    again = f"{min(times[1:]):.1f}" if times[1:] else ""
+    print(f"{times[0]:.0f} | {again} | {', '.join(loaded) or 'none'}", end="")
 
 
 def measured(root: Path, step: str, jobs: int) -> str:
@@ -125,12 +257,34 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=6000)
     parser.add_argument("--repositories", type=int, default=1500)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--compare-jobs", action="store_true", help="one process and two")
+    parser.add_argument("--copies", type=int, default=6, help="of each trial of the demonstration")
+    parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--root", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--step", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.shapes and not given.step:
+        from associations import trials
+
+        print("| trials | first, ms | again, ms | loaded |")
+        print("|---|---:|---:|---|")
+        for name, (n_tasks, n_configs) in SHAPES.items():
+            command = [sys.executable, __file__, "--shapes", "--step", name]
+            given_to = json.dumps(trials(n_tasks, n_configs, 1))
+            done = subprocess.run(
+                command, check=True, capture_output=True, text=True, input=given_to
+            )
+            print(f"| {name} | {done.stdout.rsplit('|', 2)[0]} |", flush=True)
+        return
     if given.step:
-        if given.step == "evaluate":
-            evaluate_all(given.root, given.jobs)
+        if given.shapes:
+            analyse_shape()
+        elif given.step.startswith("evaluate"):
+            evaluate_all(given.root, given.jobs, tables="tables" in given.step)
+        elif given.step == "parts":
+            time_parts(given.root, given.jobs)
+        elif given.step.startswith("tables"):
+            analyse_tables(given.root, is_whole=given.step == "tables, analysis")
         else:
             analyse(given.root, given.step)
         used = resource.getrusage(resource.RUSAGE_SELF)
@@ -138,11 +292,17 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
+        if given.compare_jobs:
+            compare_jobs(root, given.copies)
+            return
         write_run(root, given.tasks, given.repositories)
         print(f"{2 * given.tasks:,} trials of {given.tasks:,} tasks\n")
         print("| step | seconds | processor seconds | of these in the step alone | peak MB |")
         print("|---|---|---|---|---|")
-        for step in ("evaluate", "analysis", "comparison", "associations"):
+        for step in (
+            "evaluate", "analysis", "comparison", "associations",
+            "evaluate again, with tables", "tables", "tables, analysis",
+        ):  # fmt: skip
             print(measured(root, step, given.jobs), flush=True)
 
 

@@ -18,8 +18,8 @@ from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import bootstrap_spearman, spearman
 from retrieval_eval.stats.kaplan_meier import time_to_event
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
-from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.values import Interval
 
 Row = list[str]
 

@@ -7,6 +7,10 @@
 The demo is measured, and the real runs where their folder is at hand.
 
     python benchmarks/ratios.py --only traces
+    python benchmarks/traces.py     # what a trial, a call and a megabyte take, and each step of it
+
+The second takes the least time of each real trial over the rounds, documents encoded and not
+written, and fits milliseconds to trials, calls and megabytes by least squares.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import math
 import os
 import shutil
 import sys
@@ -21,15 +26,19 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import msgspec
 from rounds import OURS, Row, Task, alternating, compared, processor_of
 
 from retrieval_eval.demo import write_demo
+from retrieval_eval.io.artefacts import encoded
+from retrieval_eval.io.files import reading_once
 from retrieval_eval.io.layout import discover
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.pipeline import evaluate
+from retrieval_eval.pipeline import trial as steps_of_a_trial
 from retrieval_eval.pipeline.naming import artefact_stems
 from retrieval_eval.pipeline.roots import default_benchmarks_root
 from retrieval_eval.pipeline.trial import Job, documents
@@ -155,3 +164,75 @@ def rows(*, is_quick: bool) -> Iterator[Row]:
         yield from measured(REAL, runs, rounds)
     else:
         print("the real runs are not at hand and left out", file=sys.stderr)
+
+
+STEPS = {
+    "read_trace": "the trace is read, calls joined with results",
+    "extract_events": "calls and shell commands interpreted, paths resolved, events",
+    "load_ground_truth": "ground truth",
+    "load_outcome": "outcome",
+    "measure": "metrics",
+    "event_document": "event document made",
+    "encoded": "both documents encoded",
+}
+"""The functions of a trial's evaluation and what they do."""
+
+
+def costs(rounds: int) -> None:
+    """Print what a trial, a call and a megabyte of the real runs take, and the steps of it."""
+    import numpy as np
+
+    official = REAL_RUNS.resolve() / "runs" / "official"
+    runs = sorted(path for path in official.iterdir() if path.is_dir())
+    jobs = jobs_of(runs, default_benchmarks_root(runs))
+    spent: dict[str, float] = {}
+
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            started = process_time()
+            try:
+                return function(*arguments, **options)
+            finally:
+                spent[name] = spent.get(name, 0.0) + process_time() - started
+
+        return call
+
+    def one(job: Job) -> None:
+        with reading_once(*filter(None, (job.trial.path, job.trial.task_dir))):
+            for document in documents(job):
+                timed("encoded", encoded)(document)
+
+    files = [trace_files(job) for job in jobs]
+    reading: list[float] = [math.inf] * len(jobs)
+    ours: list[float] = [math.inf] * len(jobs)
+    by_step: dict[str, float] = {}
+    plain = {name: getattr(steps_of_a_trial, name) for name in STEPS}
+    for name in STEPS:
+        setattr(steps_of_a_trial, name, timed(name, plain[name]))
+    for _ in range(rounds):
+        spent.clear()
+        for at, job in enumerate(jobs):
+            started = process_time()
+            decoded(files[at], json.loads)
+            between = process_time()
+            one(job)
+            reading[at] = min(reading[at], between - started)
+            ours[at] = min(ours[at], process_time() - between)
+        by_step = {name: min(spent[name], by_step.get(name, math.inf)) for name in spent}
+    for name in STEPS:
+        setattr(steps_of_a_trial, name, plain[name])
+    megabytes = np.array([sum(path.stat().st_size for path in own) / 1e6 for own in files])
+    calls = np.array([n_calls(job) for job in jobs])
+    design = np.column_stack([np.ones(len(jobs)), calls, megabytes])
+    per_trial, per_call, per_megabyte = np.linalg.lstsq(design, np.array(ours) * 1e3)[0]
+    loads = sum(reading) * 1e3
+    print(f"{len(jobs)} trials, {calls.sum():,} calls, {megabytes.sum():.1f} MB")
+    print(f"json.loads: {loads / megabytes.sum():.1f} ms a MB")
+    print(f"ours: {per_trial:.2f} ms a trial, {per_call:.3f} a call, {per_megabyte:.1f} a MB")
+    print(f"ours / json.loads: {sum(ours) * 1e3 / loads:.1f}")
+    for name, seconds in sorted(by_step.items(), key=lambda step: -step[1]):
+        print(f"  {seconds * 1e3 / loads:5.2f}  {STEPS[name]}")
+
+
+if __name__ == "__main__":
+    costs(rounds=9)

@@ -16,9 +16,9 @@ be complete. Nothing but the command's own output may have changed, and its proc
 Then the command runs again: it must end as if nothing had happened, with the files of an
 undisturbed run but for times, and without temporary files of any kind.
 
-Of an evaluation with two processes one worker is killed in place of the command, which must then
-end by itself with all documents. Results are printed as a Markdown table; the exit code is 1 if
-anything was not as it must be.
+Of an evaluation with two processes, or on a Dask cluster of two workers, one worker is killed in
+place of the command, which must then end by itself with all documents. Results are printed as a
+Markdown table; the exit code is 1 if anything was not as it must be.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -47,8 +47,11 @@ from xml.etree import ElementTree as ET
 
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # no threads to copy
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import retrieval_eval
 from retrieval_eval.cli.main import run
+from tests.cloud import dask_scheduler, dask_worker
 
 N_KILLS = 50
 PATIENCE = 15.0
@@ -76,24 +79,37 @@ class Command:
     outputs: tuple[str, ...]
     before: tuple[str, ...] = ()
     code: int = 0
-    kills_worker: bool = False
+    victim: str = ""
+    """What is killed: the command itself, or a ``worker`` of its own or of a ``dask`` cluster."""
 
     @property
     def inputs(self) -> str:
         """The folder of inputs that it begins with."""
         if self.words[0] in ("search", "gold"):
             return "search"
-        return "many" if self.kills_worker else "few"
+        return "many" if "--executor" in self.words else "few"
 
 
 RUN = ("runs/demo", "--benchmarks-root", "benchmarks", "--output-dir", "out")
+URLS = ("file://{work}/runs/demo", "--output-dir", "file://{work}/out")
+TWO = ("--tables", "--executor", "processes:2")
 COMMANDS = {
     "evaluate": Command(
         ("evaluate", *RUN, "--jobs", "1"), ("out",), ("evaluate", *RUN, "--k", "1,2")
     ),
+    "evaluate, two processes": Command(
+        ("evaluate", *RUN, *TWO), ("out",), ("evaluate", *RUN, "--k", "1,2", "--tables")
+    ),
     "evaluate, a worker": Command(
-        ("evaluate", *RUN, "--jobs", "2"), ("out",), ("evaluate", *RUN, "--k", "1,2"),
-        kills_worker=True,
+        ("evaluate", *RUN, *TWO), ("out",), ("evaluate", *RUN, "--k", "1,2", "--tables"),
+        victim="worker",
+    ),
+    "evaluate, URLs": Command(
+        ("evaluate", *URLS, *TWO[1:]), ("out",), ("evaluate", *URLS, "--k", "1,2")
+    ),
+    "evaluate, a Dask worker": Command(
+        ("evaluate", *URLS, "--executor", "dask://{dask}"), ("out",),
+        ("evaluate", *URLS, "--k", "1,2"), victim="dask",
     ),
     "report": Command(
         ("report", *RUN, "--jobs", "1", "--renderer", "embedded"),
@@ -185,7 +201,8 @@ def inside(at: int, cuts: bool, counted: Path, words: Sequence[str]) -> int:
 
 def preload() -> None:
     """Load what commands load, so that it is not loaded anew for each of them."""
-    for name in ("bm25s", "numpy", "pandas", "scipy.stats", "sqlalchemy", "tree_sitter_bash"):
+    names = ("bm25s", "distributed", "fsspec.implementations.local", "numpy", "pandas")
+    for name in (*names, "pyarrow.parquet", "scipy.stats", "sqlalchemy", "tree_sitter_bash"):
         importlib.import_module(name)
     for _, name, is_package in pkgutil.walk_packages(retrieval_eval.__path__, "retrieval_eval."):
         if not is_package and not name.endswith(("__main__", "pytest_plugin")):
@@ -213,6 +230,35 @@ class Kept:
         return self.n_timed + self.n_steps
 
 
+class Cluster:
+    """A Dask scheduler with two workers, which start when they are needed."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self._folder = folder
+        self._environment = environment
+        self._stack = ExitStack()
+        self._workers: deque[subprocess.Popen[bytes]] = deque()
+        self.address = ""
+
+    def start(self) -> None:
+        """Start all."""
+        if not self.address:
+            self.address = self._stack.enter_context(dask_scheduler(self._folder))
+            for _ in range(2):
+                self.add_worker()
+
+    def add_worker(self) -> None:
+        worker = dask_worker(self.address, self._folder, self._environment)
+        self._workers.append(self._stack.enter_context(worker))
+
+    def kill_worker(self) -> None:
+        """Kill the worker that has run longest."""
+        self._workers.popleft().kill()
+
+    def stop(self) -> None:
+        self._stack.close()
+
+
 class Bench:
     """A folder with inputs, from which every kill starts, and a home of its own."""
 
@@ -227,6 +273,7 @@ class Bench:
             "PYTHONPATH": str(project),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        self.cluster = Cluster(root, {**self.environment, "TMPDIR": str(self.temporary)})
 
     def prepare(self) -> None:
         """Write what commands begin with: runs of 12 and of 98 trials, a search collection."""
@@ -298,6 +345,7 @@ class Bench:
             os.chdir(folder)
             os.environ.update(self.environment, TMPDIR=str(self.temporary))
             tempfile.tempdir = None
+            words = [word.format(work=folder, dask=self.cluster.address) for word in words]
             said = os.open(self.root / "said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             for stream in (1, 2):
                 os.dup2(said, stream)
@@ -353,13 +401,25 @@ def timeless(data: bytes) -> bytes:
     return data
 
 
+def rows_of(data: bytes) -> bytes:
+    """Return the rows of a Parquet file as JSON; empty where it is damaged."""
+    import pyarrow.parquet
+
+    try:
+        rows = pyarrow.parquet.read_table(pyarrow.BufferReader(data)).to_pylist()
+    except pyarrow.ArrowException:
+        return b""
+    return b"\n".join(json.dumps(row).encode() for row in rows)
+
+
 def timeless_files(files: dict[str, bytes], names: Sequence[str]) -> dict[str, str]:
     """Return digests of output files by name, with times left out of names and contents."""
     found: dict[str, str] = {}
     for name in sorted(files):
         if any(name == place or name.startswith(f"{place}/") for place in names):
             key = _MOMENT.sub(b"-", name.encode()).decode()
-            found[key] = sha256(timeless(files[name])).hexdigest()
+            data = rows_of(files[name]) if name.endswith(".parquet") else files[name]
+            found[key] = sha256(timeless(data)).hexdigest()
     return found
 
 
@@ -369,6 +429,8 @@ def cut(name: str, data: bytes) -> str | None:
     from retrieval_eval.schema import faults, kind_of
 
     suffix = Path(name).suffix
+    if suffix == ".parquet":
+        return None if rows_of(data) else "no rows"
     try:
         text = data.decode("utf-8-sig")
         if suffix in (".json", ".ipynb"):
@@ -441,7 +503,7 @@ def measure(
             start = starts[number % len(starts)]
             _Trial(bench, COMMANDS[name], kept, start).by_time(dice.uniform(0, start.seconds))
         moments = [(start, at) for start in starts for at in range(1, start.n_steps + 1)]
-        if not COMMANDS[name].kills_worker:
+        if not COMMANDS[name].victim:
             for start, at in dice.sample(
                 moments, min(n_kills if n_steps is None else n_steps, len(moments))
             ):
@@ -520,9 +582,13 @@ class _Trial:
         process = self.bench.start(folder, self.command.words)
         time.sleep(moment)
         victims = [process]
-        if self.command.kills_worker:
+        if self.command.victim == "worker":
             victims = [p for p in processes_of(process) if _is_worker(p)][:1]
             self.kept.n_late += not victims
+        elif self.command.victim == "dask":
+            victims = []
+            self.kept.n_late += not list(processes_of(process))
+            self.bench.cluster.kill_worker()
         for victim in victims:
             with suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
@@ -594,9 +660,11 @@ class _Trial:
 
     def _check(self, folder: Path, before: dict[str, bytes], process: int, how: str) -> None:
         code = ended_with(process)
-        self.kept.n_late += code != -signal.SIGKILL and not self.command.kills_worker
-        if self.command.kills_worker and code != self.command.code:
+        self.kept.n_late += code != -signal.SIGKILL and not self.command.victim
+        if self.command.victim and code != self.command.code:
             self.kept.faults.append(f"{how}: ends with {code}: {self.bench.said()}")
+        if self.command.victim == "dask":
+            self.bench.cluster.add_worker()
         if not ended(process):
             self.kept.faults.append(f"{how}: processes were left")
         self._check_files(folder, before, how)
@@ -701,6 +769,8 @@ def main() -> None:
             bench.prepare()
         found: dict[str, Kept] = {}
         for name in options.only or COMMANDS:
+            if COMMANDS[name].victim == "dask":
+                bench.cluster.start()
             dice = random.Random(f"{options.seed} {name}")
             if options.what == "kills":
                 found[name] = measure(bench, name, options.kills, dice, options.steps)
@@ -711,6 +781,7 @@ def main() -> None:
             print(table({name: found[name]}, options.what), flush=True)
             for fault in found[name].faults:
                 print(f"  {name}: {fault}", flush=True)
+        bench.cluster.stop()
     if options.out:
         options.out.write_text(table(found, options.what))
     sys.exit(any(kept.faults for kept in found.values()))

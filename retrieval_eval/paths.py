@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from urllib.parse import unquote
 
 from retrieval_eval.records import FileRef
@@ -76,6 +77,10 @@ def repository_name(raw: str) -> str | None:
     >>> repository_name("git@github.com:acme/widgets.git")
     'widgets'
     """
+    return _short_name(raw) if len(raw) <= _LONGEST_NAME else _name_in(raw)
+
+
+def _name_in(raw: str) -> str | None:
     text = raw.replace("\\", "").strip(" ^$")
     if ":" in text:
         text = _SCHEME.sub("", text)
@@ -86,6 +91,9 @@ def repository_name(raw: str) -> str | None:
     name = address.rsplit("/", 1)[-1].removesuffix(".git").strip()
     short = name.split("--", 1)[0] or name
     return short or None
+
+
+_short_name = lru_cache(maxsize=1024)(_name_in)
 
 
 def checkout_names(folder: str) -> tuple[str, ...]:
@@ -155,9 +163,8 @@ def local_path(raw: str, *, cwd: str | None = None) -> str | None:
     >>> local_path(r"C:\dev\repo\a.py"), local_path("a.py", cwd="/private/tmp/x")
     ('/dev/repo/a.py', '/tmp/x/a.py')
     """
-    ref = file_ref(raw, cwd=cwd, roots=())
-    is_local = ref is not None and ref.repository is None and ref.path.startswith("/")
-    return ref.path if ref is not None and is_local else None
+    path, repository = named(raw, cwd=cwd) or ("", None)
+    return path if repository is None and path[:1] == "/" else None
 
 
 def diff_path(raw: str) -> str | None:
@@ -213,6 +220,18 @@ def file_ref(
     >>> str(file_ref("https://host/github.com/acme/widgets@1f3c/-/blob/src/a.py%3FL1-9"))
     'widgets::src/a.py'
     """
+    found = named(raw, cwd=cwd, repository=repository, roots=roots)
+    return FileRef(*found) if found is not None else None
+
+
+def named(
+    raw: str,
+    *,
+    cwd: str | None = None,
+    repository: str | None = None,
+    roots: tuple[str, ...] = (),
+) -> tuple[str, str | None] | None:
+    """Return path and repository as :func:`file_ref` does; no folder is a workspace by itself."""
     text = raw.strip()
     if not text or len(text) > _LONGEST_PATH or not (text.isprintable() or _is_clean(text)):
         return None
@@ -233,11 +252,34 @@ def file_ref(
     return _local(text, cwd, roots)
 
 
+class Names:
+    """Ways to write files in one trial, each read once.
+
+    Examples
+    --------
+    >>> names = Names()
+    >>> names.of("src/a.py", "/workspace"), names.of("widgets::src/a.py")
+    (('/workspace/src/a.py', None), ('src/a.py', 'widgets'))
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str | None, str | None], tuple[str, str | None] | None] = {}
+
+    def of(
+        self, raw: str, cwd: str | None = None, repository: str | None = None
+    ) -> tuple[str, str | None] | None:
+        """Return what :func:`named` does."""
+        written = raw, None if raw[:1] == "/" else cwd, repository
+        if written not in self._found:
+            self._found[written] = named(raw, cwd=cwd, repository=repository)
+        return self._found[written]
+
+
 def _is_clean(text: str) -> bool:
     return _CONTROL.search(text) is None
 
 
-def _local(text: str, cwd: str | None, roots: tuple[str, ...]) -> FileRef | None:
+def _local(text: str, cwd: str | None, roots: tuple[str, ...]) -> tuple[str, str | None] | None:
     if cwd and text[:1] != "/" and not _ABSOLUTE.match(text):
         text = f"{cwd}/{text}".replace("\\", "/")
     if ":" in text:
@@ -257,38 +299,38 @@ def _local(text: str, cwd: str | None, roots: tuple[str, ...]) -> FileRef | None
     if path in {"", "/", "."}:
         return None
     if path.startswith("~/"):
-        return FileRef(f"/{path}")
+        return f"/{path}", None
     if path.startswith("/"):
-        return FileRef(path)
+        return path, None
     return in_checkout(path)
 
 
-def in_checkout(path: str) -> FileRef | None:
+def in_checkout(path: str) -> tuple[str, str | None] | None:
     """Return a path in a workspace, where ``[org/]name--rev/rest`` lies in the repository ``name``.
 
-    None for the folder of a checkout itself.
+    With it the repository, or None. None for the folder of a checkout itself.
 
     Examples
     --------
-    >>> str(in_checkout("acme/widgets--1f3c/src/a.py")), str(in_checkout("src/a.py"))
-    ('widgets::src/a.py', 'src/a.py')
+    >>> in_checkout("acme/widgets--1f3c/src/a.py"), in_checkout("src/a.py")
+    (('src/a.py', 'widgets'), ('src/a.py', None))
     """
     if "--" not in path:
-        return FileRef(path)
+        return path, None
     parts = path.split("/")
     for position in range(min(2, len(parts))):
         if _CHECKOUT.match(parts[position]):
             rest = "/".join(parts[position + 1 :])
-            return FileRef(rest, repository_name(parts[position])) if rest else None
-    return FileRef(path)
+            return (rest, repository_name(parts[position])) if rest else None
+    return path, None
 
 
-def _in_repository(repository: str, path: str) -> FileRef | None:
+def _in_repository(repository: str, path: str) -> tuple[str, str | None] | None:
     path = _collapse(_LINE_SUFFIX.sub("", path))
-    return FileRef(path, repository_name(repository)) if path else None
+    return (path, repository_name(repository)) if path else None
 
 
-def _remote(text: str) -> FileRef | None:
+def _remote(text: str) -> tuple[str, str | None] | None:
     """Read the address of a file in a code search (``/-/blob/``) or on a code host."""
     address = unquote(unquote(_SCHEME.sub("", text)))
     address = _LINE_SUFFIX.sub("", address).split("#", 1)[0]

@@ -13,16 +13,29 @@ error that names it: a metric that is silently missing would be a wrong report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
-from importlib import import_module
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib import import_module, metadata
 from inspect import currentframe
 from typing import Generic, TypeVar
 
 from retrieval_eval.errors import BadInputError
 
 T = TypeVar("T")
+
+
+def entry_points(group: str) -> Iterable[metadata.EntryPoint]:
+    """Return what other distributions add to a group; all of them are read once, not by group."""
+    return _installed(tuple(sys.path)).get(group, ())
+
+
+@lru_cache(maxsize=1)
+def _installed(_path: tuple[str, ...]) -> dict[str, tuple[metadata.EntryPoint, ...]]:
+    found = metadata.entry_points()
+    ours = (group for group in found.groups if group.startswith("retrieval_eval."))
+    return {group: tuple(found.select(group=group)) for group in ours}
 
 
 class Registry(Generic[T]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final, SupportsFloat, SupportsIndex
 
 from msgspec import Struct
@@ -109,6 +110,31 @@ class Value(Struct, frozen=True):
             "computable": self.computable,
             "reason": self.reason,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided confidence interval and how it was made.
+
+    Both ends are missing together, but for the median of censored times, whose upper end may
+    lie beyond what was watched.
+    """
+
+    low: Value
+    high: Value
+    confidence: float
+    method: str
+
+    @classmethod
+    def of(cls, low: float, high: float, n: int, confidence: float, method: str) -> Interval:
+        """Return an interval resting on ``n`` independent units."""
+        return cls(Value.of(low, n), Value.of(high, n), confidence, method)
+
+    @classmethod
+    def missing(cls, reason: str, n: int, confidence: float, method: str) -> Interval:
+        """Return an interval that is not computable for ``reason``."""
+        end = Value.missing(reason, n)
+        return cls(end, end, confidence, method)
 
 
 def as_number(value: Any) -> float | None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -67,28 +67,38 @@ def object_storage(folder: Path) -> Iterator[dict[str, str]]:
         }
 
 
+_QUIET = ("--no-dashboard", "--host", "127.0.0.1")
+
+
+@contextmanager
+def dask_scheduler(folder: Path) -> Iterator[str]:
+    """Give the address of a scheduler."""
+    port = free_port()
+    command = ("-m", "distributed.cli.dask_scheduler", *_QUIET, "--port", str(port))
+    with started(*command, log=folder / "scheduler.log"):
+        wait_for(port)
+        yield f"127.0.0.1:{port}"
+
+
+@contextmanager
+def dask_worker(
+    address: str, folder: Path, environment: dict[str, str], name: str = "worker"
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Give a worker: one process of one thread."""
+    command = ("-m", "distributed.cli.dask_worker", f"tcp://{address}", *_QUIET, "--nthreads", "1")
+    own = ("--no-nanny", "--local-directory", str(folder))
+    with started(*command, *own, log=folder / f"{name}.log", **environment) as process:
+        yield process
+
+
 @contextmanager
 def dask_cluster(
     folder: Path, n_workers: int, environment: dict[str, str]
 ) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Give the address of a scheduler and its workers, each one process of one thread."""
-    port = free_port()
-    quiet = ("--no-dashboard", "--host", "127.0.0.1")
-    scheduler = ("-m", "distributed.cli.dask_scheduler", *quiet, "--port", str(port))
-    worker = ("-m", "distributed.cli.dask_worker", f"tcp://127.0.0.1:{port}", *quiet)
-    with started(*scheduler, log=folder / "scheduler.log"):
-        wait_for(port)
+    """Give the address of a scheduler, and its workers."""
+    with dask_scheduler(folder) as address, ExitStack() as stack:
         workers = [
-            started(
-                *(*worker, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder)),
-                log=folder / f"worker{number}.log",
-                **environment,
-            )
+            stack.enter_context(dask_worker(address, folder, environment, f"worker{number}"))
             for number in range(n_workers)
         ]
-        processes = [each.__enter__() for each in workers]
-        try:
-            yield f"127.0.0.1:{port}", processes
-        finally:
-            for each in workers:
-                each.__exit__(None, None, None)
+        yield address, workers

@@ -25,3 +25,11 @@ def lock(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     locked("iterdir", is_listing=True)
     for name in ("stat", "lstat", "open", "read_bytes"):
         locked(name)
+    scan = os.scandir
+
+    def scanned(place: str | Path = ".") -> object:
+        if folder in (Path(place), *Path(place).parents):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+        return scan(place)
+
+    monkeypatch.setattr(os, "scandir", scanned)

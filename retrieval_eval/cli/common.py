@@ -248,6 +248,8 @@ def progress_bar(unit: str) -> Iterator[Progress | None]:
         def report(done: int, total: int, name: str) -> None:
             bar.total = total
             bar.set_postfix_str(made_visible(name[:40]), refresh=False)
+            if done == bar.n:
+                bar.refresh()
             bar.update(done - bar.n)
 
         yield report

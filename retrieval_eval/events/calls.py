@@ -65,6 +65,12 @@ class ReadCall(Struct, frozen=True, gc=False):
             return "error"
         return "opaque" if self.is_opaque else "resolved"
 
+    @property
+    def n_targets(self) -> int:
+        """How many files the call touched, as often as it names them."""
+        commands = self.shell.events if self.shell is not None else ()
+        return len(self.use.targets) + sum([len(command.targets) for command in commands])
+
     def raw_targets(self) -> Iterator[tuple[RawTarget, str | None]]:
         """Yield every file the call touched with the folder its path is relative to."""
         for target in self.use.targets:
@@ -163,7 +169,7 @@ class CallReducer:
         reads: Spooled[ReadCall] = Spooled(ReadCall)
         for call in calls:
             read = self.take(call)
-            reads.append(read, PER_TARGET * sum(1 for _ in read.raw_targets()))
+            reads.append(read, PER_TARGET * read.n_targets)
         for index in self._saved.fetched:
             shell = reads[index].shell
             if shell is not None:

@@ -7,14 +7,13 @@ the true one lies: one without any of them that is relevant, and one with all of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import Ranking, accesses, enters
+from retrieval_eval.events.retrieved import VIEWS, Ranking, accesses, views_of
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.records import Doubt, Event, FileRef, Target, Trace
 from retrieval_eval.traces.reading import HISTORY_COMPACTED, NEWEST_UNREAD
@@ -135,10 +134,6 @@ CAUSES: Final[dict[Doubt, str]] = {
 """Why an access is only possible, in words."""
 
 
-OTHER_FILES: Final = 1000
-"""How many other files a call that cannot be resolved, or a gap, is taken to have shown at most."""
-
-
 def possible_accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
     """Yield every possible access in order: never written, never own output."""
     for event in trial.events:
@@ -206,51 +201,54 @@ def doubts(trial: TrialEvents) -> Doubts:
     )
 
 
-def outer_rankings(
-    trial: TrialEvents, view: str
-) -> tuple[tuple[FileRef, ...], tuple[FileRef, ...]] | None:
-    """Return the worst and the best ranking of retrieved files that the trace allows, or None.
+def outer_rankings(trial: TrialEvents) -> dict[str, tuple[Ranking, Ranking]]:
+    """Return the worst and the best ranking of retrieved files that the trace allows, by view.
 
-    None where nothing is open. In the worst one every possible access is to a file that is not
-    relevant, and a call that cannot be resolved, or a gap, showed 1,000 others; in the best one
-    every possible access to a relevant file happened, and no other. Missing steps may lie before
-    all others, unless the trace only lacks its end.
+    A view under which nothing is open is left out. In the worst ranking every possible access is to
+    a file that is not relevant, and a call that cannot be resolved, or a gap, showed 1,000 others;
+    in the best one every possible access to a relevant file happened, and no other. Missing steps
+    may lie before all others, unless the trace only lacks its end.
     """
     gap = gap_of(trial)
     if gap is None and not any(event.possible or event.open_doubt for event in trial.events):
-        return None
+        return {}
     relevant = {file.key: file for file in trial.ground_truth.files}
-    worst, best = Ranking(view), Ranking(view)
+    found = {view: (Ranking(view), Ranking(view)) for view in VIEWS}
+    open_views = set(VIEWS if gap is not None else ())
     if gap == "anywhere":
-        worst.open(_others())
-        best.open(relevant)
-    is_open = gap is not None
+        _open(found, relevant)
     for event in trial.events:
         for target in (*event.targets, *event.possible):
-            if target.access == "written" or target.file.key in trial.own_output:
+            file, access = target.file, target.access
+            if access == "written" or file.key in trial.own_output:
                 continue
-            if not enters(view, event, target):
-                continue
-            if target.doubt is None:
-                worst.add(target.file, target.access)
-                best.add(target.file, target.access)
-            else:
-                is_open = True
-                (best if target.file.key in relevant else worst).add(target.file, target.access)
-        if event.open_doubt is not None and enters(view, event, _ANY):
-            is_open = True
-            worst.open(_others())
+            views = views_of(event, target)
+            is_best = target.doubt is None or file.key in relevant
+            is_worst = target.doubt is None or not is_best
+            for view in views:
+                worst, best = found[view]
+                if is_worst:
+                    worst.add(file, access)
+                if is_best:
+                    best.add(file, access)
+            if target.doubt is not None:
+                open_views.update(views)
+        if event.open_doubt is not None:
+            for view in views_of(event, _ANY):
+                found[view][0].open_others()
+                open_views.add(view)
     if gap == "end":
-        worst.open(_others())
+        _open(found, relevant)
+    return {view: found[view] for view in VIEWS if view in open_views}
+
+
+def _open(
+    found: Mapping[str, tuple[Ranking, Ranking]], relevant: Mapping[Identity, FileRef]
+) -> None:
+    """Add others to the worst rankings, and the relevant files to the best."""
+    for worst, best in found.values():
+        worst.open_others()
         best.open(relevant)
-    return (worst.files(), best.files()) if is_open else None
 
 
 _ANY: Final = Target(FileRef("*"), "opened", doubt="opaque_call")
-
-
-@cache
-def _others() -> dict[Identity, FileRef]:
-    """Return the files that a call or a gap may have shown besides."""
-    files = [FileRef(f"\0other {number}") for number in range(OTHER_FILES)]
-    return {file.key: file for file in files}

@@ -25,8 +25,8 @@ from retrieval_eval.events.roots import (
     stated_roots,
 )
 from retrieval_eval.paths import (
+    Names,
     checked_out,
-    file_ref,
     in_checkout,
     repository_name,
 )
@@ -63,6 +63,8 @@ class Workspace:
         Raw names of the repositories that remote tools of this trial named.
     layout
         Where the checkouts of the trial lie; else what is stated of it.
+    paths
+        The ways to write files that were read already.
 
     Attributes
     ----------
@@ -77,7 +79,9 @@ class Workspace:
         cwd: str | None = None,
         remote_repositories: Iterable[str] = (),
         layout: Layout | None = None,
+        paths: Names | None = None,
     ) -> None:
+        self._paths = paths or Names()
         self._layout = layout or Layout(stated_roots(cwd, ground_truth))
         self._tops = {root.folder for root in self._layout.roots}
         self._expected = Expected(ground_truth.files)
@@ -104,8 +108,7 @@ class Workspace:
                 self._bare[None if repository == self._primary else repository, name] = position
         self._files = ground_truth.files
         self._last = {key[1].rpartition("/")[2] for key in self._index}
-        self._known_as: dict[tuple[str, str | None, str | None], _Resolved] = {}
-        self._resolved: dict[FileRef, _Resolved] = {}
+        self._resolved: dict[tuple[str, str | None], _Resolved] = {}
         self._repositories: dict[str, str | None] = {}
         self._spelling: dict[Identity, str] = {f.key: f.path for f in ground_truth.files}
         self.collisions: list[str] = []
@@ -138,16 +141,14 @@ class Workspace:
         return self._known(raw, cwd, repository)[1]
 
     def _known(self, raw: str, cwd: str | None, repository: str | None) -> _Resolved:
-        written = raw, cwd, repository
-        if written not in self._known_as:
-            ref = file_ref(raw, cwd=cwd, repository=repository, roots=())
-            self._known_as[written] = self._identified(ref) if ref is not None else (None, ())
-        return self._known_as[written]
-
-    def _identified(self, ref: FileRef) -> _Resolved:
-        if ref not in self._resolved:
-            self._resolved[ref] = self._remote(ref) if ref.repository else self._local(ref.path)
-        return self._resolved[ref]
+        found = self._paths.of(raw, cwd, repository)
+        if found is None:
+            return None, ()
+        known = self._resolved.get(found)
+        if known is None:
+            known = self._remote(FileRef(*found)) if found[1] else self._local(found[0])
+            self._resolved[found] = known
+        return known
 
     def _remote(self, ref: FileRef) -> _Resolved:
         position = self._find(ref)
@@ -158,10 +159,10 @@ class Workspace:
 
     def _local(self, path: str) -> _Resolved:
         path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
-        around = self._layout.around(path)
-        may_be_expected = identity(path).rpartition("/")[2] in self._last
-        if not may_be_expected:
-            other, placement = self._other(path, [(root, rest) for root, rest in around if rest])
+        same = identity(path)
+        around = self._layout.around(path, same)
+        if same.rpartition("/")[2] not in self._last:
+            other, placement = self._other(path, same, [found for found in around if found[1]])
             return other, (Placed(other, placement),) if other is not None else ()
         is_barred = self._layout.is_elsewhere(path)
         for root, rest in around:
@@ -171,20 +172,19 @@ class Workspace:
                 file = self._files[position]
                 self._note(file, self._canonical(ref))
                 return file, (Placed(file, root.placement),)
-        if (position := self._index.get((None, identity(path)))) is not None:
+        if (position := self._index.get((None, same))) is not None:
             return self._files[position], (Placed(self._files[position], "stated"),)
-        inside = [(root, rest) for root, rest in around if rest]
-        other, placement = self._other(path, inside)
-        possible = () if other is None or is_barred else self._possible(path, inside)
+        inside = [found for found in around if found[1]]
+        other, placement = self._other(path, same, inside)
+        possible = () if other is None or is_barred else self._possible(same, inside)
         if possible:
             return other, tuple(Placed(file, doubt="unplaced_path") for file in possible)
         return other, (Placed(other, placement),) if other is not None else ()
 
     def _other(
-        self, path: str, around: Sequence[tuple[Root, str]]
+        self, path: str, same: str, around: Sequence[tuple[Root, str]]
     ) -> tuple[FileRef | None, Placement | None]:
         """Return the identity of a path that is no file of the ground truth, None for a folder."""
-        same = identity(path)
         if same in self._tops:
             return None, None
         if not around:
@@ -204,11 +204,11 @@ class Workspace:
         if any(root.is_checkout or root.repository for root, _ in around):
             return ()
         found: dict[FileRef, None] = {}
-        for folder, files in self._expected.ends(identity(path)):
+        for folder, files in self._expected.ends(path):
             name = self._repository_of(folder.rpartition("/")[2])
             if not self._layout.is_elsewhere(f"{folder}/"):
                 found.update((f, None) for f in files if name in (None, f.key[0] or self._primary))
-        folder, _, name = identity(path).rpartition("/")
+        folder, _, name = path.rpartition("/")
         own = self._repository_of(folder.rpartition("/")[2])
         found.update((f, None) for f in self._expected.at(name) if own and own == f.key[0])
         if not around:
@@ -232,12 +232,12 @@ class Workspace:
         """
         if repository is None and not pattern.strip("*/"):
             return self._files
-        ref = file_ref(pattern, cwd=cwd, repository=repository, roots=())
-        if ref is None:
+        path, name = self._paths.of(pattern, cwd, repository) or ("", None)
+        if not path:
             return ()
-        if ref.repository is not None:
-            return tuple(file for file in self._files if self._fits(ref, file))
-        path = self._layout.spelled(ref.path) if ref.path[0] == "/" else f"{START}/{ref.path}"
+        if name is not None:
+            return tuple(file for file in self._files if self._fits(FileRef(path, name), file))
+        path = self._layout.spelled(path) if path[0] == "/" else f"{START}/{path}"
         head, star, _ = identity(path).partition("*")
         if self._layout.is_elsewhere(head):
             return ()
@@ -250,7 +250,7 @@ class Workspace:
 
     def _is_covered(self, path: str, file: FileRef) -> bool:
         """Return whether a local pattern may mean a file below one of the roots."""
-        around = dict(self._layout.around(path))
+        around = dict(self._layout.around(path, identity(path)))
         for root in self._layout.roots:
             inside = _within(root, around.get(root, ""))
             if inside is not None and self._fits(inside, file):
@@ -276,8 +276,9 @@ class Workspace:
             repository, path = self._checkout(path)
             if repository is None:
                 return ref
-        sole = repository.lower() == self._sole
-        return FileRef(path, None if sole else repository)
+        if repository.lower() == self._sole:
+            return FileRef(path)
+        return ref if repository == ref.repository else FileRef(path, repository)
 
     def _is_folder(self, path: str) -> bool:
         """Return whether a path is the folder of a checkout itself."""
@@ -365,4 +366,7 @@ def _within(root: Root, rest: str) -> FileRef | None:
     """Return a path below a root as a file of its repository, or None when it is no file there."""
     if not rest:
         return None
-    return FileRef(rest, root.repository) if root.repository else in_checkout(rest)
+    if root.repository:
+        return FileRef(rest, root.repository)
+    found = in_checkout(rest)
+    return FileRef(*found) if found is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.events.calls import PER_TARGET, CallReducer, ReadCall, count
 from retrieval_eval.events.match import Identity, Workspace
@@ -13,6 +13,7 @@ from retrieval_eval.events.roots import find_layout
 from retrieval_eval.ground_truth import expanded
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
+from retrieval_eval.paths import Names
 from retrieval_eval.records import (
     Event,
     FileRef,
@@ -25,6 +26,9 @@ from retrieval_eval.records import (
     Trace,
 )
 from retrieval_eval.traces.shell import ShellEvent
+
+if TYPE_CHECKING:
+    from retrieval_eval.events.retrieved import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,8 @@ class TrialEvents:
         return found if isinstance(self.events, Spooled) else tuple(found)
 
     @cached_property
-    def rankings(self) -> dict[str, tuple[FileRef, ...]]:
-        """The rankings of the accessed files that have been computed, by view."""
+    def rankings(self) -> dict[str, Ranking]:
+        """The rankings of the accessed files by view, once they have been computed."""
         return {}
 
 
@@ -116,12 +120,13 @@ def extract_events(
     remote = dict.fromkeys(
         t.repository for read in reads for t, _ in read.raw_targets() if t.repository
     )
-    layout = find_layout(reads, trace.cwd, ground_truth)
-    workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
+    names = Names()
+    layout = find_layout(reads, trace.cwd, ground_truth, names)
+    workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout, paths=names)
     if ground_truth.patterns:
         ground_truth = expanded(ground_truth, _seen(reads, workspace))
-        layout = find_layout(reads, trace.cwd, ground_truth)
-        workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
+        layout = find_layout(reads, trace.cwd, ground_truth, names)
+        workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout, paths=names)
     start = agent_started_at if agent_started_at is not None else trace.started_at
     builder = _Builder(workspace, _folders(reads, workspace), start)
     for read in reads:
@@ -271,10 +276,10 @@ class _Builder:
         open_ones: Sequence[RawTarget] = (),
     ) -> None:
         call, use = read.call, read.use
-        touched = tuple(self._targets(raw_targets, None if command else read.cwd))
-        touched += tuple(self._targets(open_ones, None))
-        targets = tuple(target for target in touched if target.doubt is None)
-        positions = (self._workspace.position(target.file) for target in targets)
+        touched = [*self._targets(raw_targets, None if command else read.cwd)]
+        touched += self._targets(open_ones, None)
+        targets = tuple([target for target in touched if target.doubt is None])
+        positions = [self._workspace.position(target.file) for target in targets]
         self.events.append(
             Event(
                 step_index=len(self.events),
@@ -284,11 +289,11 @@ class _Builder:
                 tool_category=command.category if command else use.category,
                 is_mcp=use.is_mcp,
                 targets=targets,
-                possible=tuple(target for target in touched if target.doubt is not None),
+                possible=tuple([target for target in touched if target.doubt is not None]),
                 open_doubt=next(
                     (t.doubt for t in (*raw_targets, *open_ones) if t.is_pattern), None
                 ),
-                matched=tuple(dict.fromkeys(p for p in positions if p is not None)),
+                matched=tuple(dict.fromkeys([p for p in positions if p is not None])),
                 timestamp=call.timestamp,
                 elapsed_seconds=elapsed,
                 cumulative_tokens=call.cumulative_tokens,

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 from retrieval_eval.events.calls import ReadCall
 from retrieval_eval.paths import (
     WORKSPACE_ROOTS,
+    Names,
     checked_out,
     is_elsewhere,
     local_path,
@@ -90,6 +91,7 @@ _SHARED: Final = re.compile(
 )
 """Folders that hold checkouts and are none."""
 _HOME: Final = re.compile(r"/root(?=/|$)|/(?:home|Users)/[^/]+(?=/|$)")
+_MAY_HOLD_HOME: Final = re.compile(r"root|home|Users|%")
 _LETTER: Final = re.compile(r"/[A-Za-z](?=/)")
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]|/(?:mnt|cygdrive)/[A-Za-z]/")
 _WORKTREE: Final = re.compile(r"(/.{0,1000}?)/\.(?:claude/worktrees|worktrees)/[^/]+(?=/)")
@@ -149,9 +151,11 @@ class Layout:
         is_other = bool(self.elsewhere) and is_inside(identity(path), self.elsewhere)
         return is_other or is_elsewhere(path, has_drives=self.has_drives)
 
-    def around(self, path: str) -> list[tuple[Root, str]]:
-        """Return the roots that a path lies below, in order, each with the rest of the path."""
-        same = identity(path)
+    def around(self, path: str, same: str) -> list[tuple[Root, str]]:
+        """Return the roots that a path lies below, in order, each with the rest of the path.
+
+        ``same`` is its identity.
+        """
         found = [root for root in self.roots if same.startswith(root.prefix)]
         if path.isascii():
             return [(root, path[len(root.prefix) :]) for root in found]
@@ -274,14 +278,12 @@ class _Seen:
     visited: dict[str, None] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout(()))
-    local: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
 
     def absolute(self, raw: str, cwd: str | None = None) -> str | None:
-        """Return the path of a local file or folder, as :func:`local_path` does, read once."""
-        written = raw, None if raw[:1] == "/" else cwd
-        if written not in self.local:
-            self.local[written] = local_path(raw, cwd=cwd)
-        return self.local[written]
+        """Return the path of a local file or folder, as :func:`local_path` does."""
+        path, repository = self.names.of(raw, cwd) or ("", None)
+        return path if repository is None and path[:1] == "/" else None
 
     def folder(self, raw: str | None) -> str | None:
         path = self.absolute(raw) if raw else None
@@ -294,8 +296,8 @@ class _Seen:
         return None if cwd or "::" in raw or "://" in raw else identity(f"{START}/{raw}")
 
 
-def _observed(reads: Sequence[ReadCall], cwd: str | None) -> _Seen:
-    seen = _Seen()
+def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen:
+    seen = _Seen(names=names)
     # Each once, retrieved and written, in the order in which they first occur.
     raws = dict.fromkeys(
         (target.path, folder, target.access != "written")
@@ -307,7 +309,7 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None) -> _Seen:
     places = [p for r in reads if r.shell is not None for p in r.shell.places]
     texts = {*worked, *(raw for raw, _, _ in raws), *(p.folder for p in places)}
     texts |= {folder for _, folder, _ in raws}
-    known = [seen.absolute(text) for text in texts if text]
+    known = [seen.absolute(text) for text in texts if text and _MAY_HOLD_HOME.search(text)]
     homes = {m[0] for path in known if path and (m := _HOME.match(path))}
     has_drives = any(text is not None and _DRIVE.match(text) for text in texts)
     home = next(iter(homes)) if len(homes) == 1 else None
@@ -323,7 +325,9 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None) -> _Seen:
     return seen
 
 
-def find_layout(reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth) -> Layout:
+def find_layout(
+    reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth, names: Names | None = None
+) -> Layout:
     """Return where the checkouts of a trial lie.
 
     Parameters
@@ -334,6 +338,8 @@ def find_layout(reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth) 
         The folder the session states to have begun in.
     truth
         The ground truth: its repositories are the known ones.
+    names
+        The ways to write files that were read already.
 
     Returns
     -------
@@ -343,7 +349,7 @@ def find_layout(reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth) 
         nothing shows that a folder above it is the checkout, and where no path would then be two
         files of the ground truth.
     """
-    return _Finder(_observed(reads, cwd), cwd, truth).layout()
+    return _Finder(_observed(reads, cwd, names or Names()), cwd, truth).layout()
 
 
 @dataclass(slots=True)
@@ -435,9 +441,9 @@ class _Finder:
     def _files(self, path: str) -> Iterator[tuple[FileRef, ...]]:
         """Yield the files of the ground truth that a path is by the roots so far."""
         for root in self._roots if self._expected.may_hold(path) else ():
-            rest = root.rest(path)
-            if rest is None:
+            if not path.startswith(root.prefix):
                 continue
+            rest = path[len(root.prefix) :]
             found = self._expected.at(rest)
             own = root.repository or self._sole
             found = tuple(f for f in found if f.key[0] in (None, own))

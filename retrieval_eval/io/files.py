@@ -481,9 +481,12 @@ def staged(
     writers in the folder are deleted when this process first writes there. Raises ``OSError``.
     """
     mode = rights_of(path) if mode is None else mode
-    path.parent.mkdir(parents=True, exist_ok=True)
     _tidy(path.parent.absolute())
-    handle, temporary = new_temporary(path.parent)
+    try:
+        handle, temporary = new_temporary(path.parent)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = new_temporary(path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
@@ -496,7 +499,9 @@ def staged(
         if os.name != "posix":  # where an open file cannot be moved
             yield temporary
     finally:
-        temporary.unlink(missing_ok=True)
+        # Most often it has been moved, and an attempt that fails costs more than a look.
+        if os.path.lexists(temporary):
+            temporary.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=4096)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -191,10 +192,11 @@ class _Walk:
 def _children(path: Path) -> tuple[list[Path], str | None]:
     """Return the folders to look into, or the reason why that is impossible."""
     try:
-        folders = [item for item in path.iterdir() if item.is_dir()]
+        with os.scandir(path) as found:
+            names = [entry.name for entry in found if entry.name[0] != "." and entry.is_dir()]
     except OSError:
         return [], "unreadable"
-    return [f for f in folders if f.name != OWN_FOLDER and not f.name.startswith(".")], None
+    return [path / name for name in names if name != OWN_FOLDER], None
 
 
 def _trial_ref(path: Path, levels: tuple[str, ...], run_id: str, folder: Folder) -> TrialRef:

@@ -69,7 +69,12 @@ class _Opened:
         _arrow()
 
     def __enter__(self) -> Any:
-        self._stream = self._place.open_file()
+        try:
+            self._stream = self._place.open_file()
+        except FileNotFoundError:
+            raise BadInputError(
+                f"{self._place}: was removed meanwhile; evaluate the run again"
+            ) from None
         try:
             return import_module("pyarrow.parquet").ParquetFile(self._stream)
         except Exception as error:  # noqa: BLE001  the file may be damaged in any way

@@ -6,28 +6,37 @@ never from a URL, so that no artefact can hold them.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import entries, files_below, is_inside, probe, replace_bytes
+from retrieval_eval.io.files import files_below, is_inside, probe, replace_bytes
 from retrieval_eval.io.locks import private_folder
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_PLAIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(?:(?!::)[^?#@\0])*")
+_PLAIN: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://(?!/)(?:(?!::|/\.{1,2}(?:/|$))[^?#@\0-\x1f\x7f-\x9f])+"
+)
+_LOCAL: Final = re.compile(r"(?:file|local)://(.*)", re.IGNORECASE | re.DOTALL)
+_WHOLE: Final = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"})
+"""Protocols that show a file when all of it is there, and the former one until then."""
 _N_LISTING: Final = 16
 _AT_ONCE: Final = 32 << 20
 """Bytes of small files that are fetched together; a larger file is written as it arrives."""
 
 _LONGEST_NAME: Final = 255
+_LONGEST_PATH: Final = 3000
+_SECRET: Final = re.compile(r"(?<=://)[^/\s@]*@|\?[^\s\"']*")
+"""What a message of a library may hold of an endpoint: who asks, and with what signature."""
 
 
 def is_url(location: object) -> bool:
@@ -46,7 +55,7 @@ class Found:
     """A file of a listing: its path below the listed folder, its size, and its version.
 
     The version is the storage's own digest of the content where it has one, else the time of the
-    last change.
+    last change. In a local folder it is empty: there the content itself is looked at.
     """
 
     path: str
@@ -69,16 +78,20 @@ class Place:
     """
 
     def __init__(self, location: str | Path) -> None:
-        if str(location).startswith("file://"):
-            location = str(location).removeprefix("file://")
-        self._local = None if is_url(location) else Path(location).absolute()
-        self._text = str(location).rstrip("/") if self._local is None else str(self._local)
-        if self._local is None and not _PLAIN.fullmatch(self._text):
-            scheme = self._text.partition("://")[0]
+        if is_url(location) and (match := _LOCAL.fullmatch(str(location))):
+            location = _local_path(match[1])
+        if not is_url(location):
+            # As names of runs are resolved: `..` is taken out of the text.
+            self._local: Path | None = Path(os.path.abspath(location))  # noqa: PTH100
+            self._text = str(self._local)
+            return
+        scheme, _, rest = str(location).partition("://")
+        self._local, self._text = None, f"{scheme.lower()}://{rest.rstrip('/')}"
+        if not _PLAIN.fullmatch(self._text):
             raise BadInputError(
-                f"a {scheme} URL is of the form scheme://bucket/folder, without user, password, "
-                "query or fragment: credentials and endpoints belong into fsspec's own "
-                "configuration or environment"
+                f"a {scheme.lower()} URL is of the form scheme://bucket/folder, without user, "
+                "password, query or fragment, and without . or .. in it: credentials and endpoints "
+                "belong into fsspec's own configuration or environment"
             )
 
     def __str__(self) -> str:
@@ -130,12 +143,8 @@ class Place:
         return system, f"{root}{slash}{rest}"
 
     def children(self) -> tuple[list[str], list[Found]]:
-        """Return the names of the folders and the files directly in this one, sorted."""
-        if self._local is not None:
-            inside = [p for p in entries(self._local) if is_inside(p, self._local)]
-            names = [p.name for p in inside if probe(p.is_dir) and not p.is_symlink()]
-            return names, [_local_file(p, self._local) for p in inside if probe(p.is_file)]
-        with self._reading("listed"):
+        """Return the names of the folders and the files directly behind this URL, sorted."""
+        with _done(self, "listed"):
             system, root = self._opened()
             try:
                 found = system.ls(root, detail=True)
@@ -144,12 +153,12 @@ class Place:
         folders, files = [], []
         for entry in found:
             path = _below(entry["name"], root)
-            if not path or "/" in path:
+            if "/" in path or (not path and entry["name"] != f"{root}/"):
                 continue
             if entry["type"] == "directory":
                 folders.append(path)
-            else:
-                files.append(_found(path, entry))
+            elif path:
+                files.append(self._found(path, entry))
         return sorted(folders), sorted(files, key=lambda f: f.path)
 
     def files(self) -> list[Found]:
@@ -157,27 +166,41 @@ class Place:
         if self._local is not None:
             inside = [p for p in files_below(self._local) if is_inside(p, self._local)]
             return [_local_file(p, self._local) for p in inside if probe(p.is_file)]
-        with self._reading("listed"):
+        with _done(self, "listed"):
             system, root = self._opened()
             try:
                 found = system.find(root, detail=True)
             except (FileNotFoundError, NotADirectoryError):
                 return []
         named = ((_below(name, root), entry) for name, entry in found.items())
-        files = [_found(path, entry) for path, entry in named if path and entry["type"] == "file"]
+        files = [
+            self._found(path, entry) for path, entry in named if path and entry["type"] == "file"
+        ]
         return sorted(files, key=lambda f: f.path)
+
+    def _found(self, path: str, entry: dict[str, Any]) -> Found:
+        version = entry.get("ETag") or entry.get("etag") or entry.get("md5Hash")
+        if not version:
+            moments = (entry.get(name) for name in ("mtime", "LastModified", "updated", "created"))
+            version = next((str(moment) for moment in moments if moment), "")
+        if not version:
+            raise BadInputError(
+                f"{self / path}: the storage has neither a digest nor the time of the last change "
+                "of it, so a change would not be noticed; evaluate a copy of the run"
+            )
+        return Found(path, int(entry.get("size") or 0), str(version).strip('"'))
 
     def exists(self) -> bool:
         """Return whether there is such a file, or a folder that holds something."""
         if self._local is not None:
             return probe(self._local.exists)
-        with self._reading("looked up"):
+        with _done(self, "looked up"):
             system, root = self._opened()
             return bool(system.exists(root))
 
     def read(self) -> bytes:
         """Return the content of this file; raises ``FileNotFoundError`` where there is none."""
-        with self._reading("read"):
+        with _done(self, "read"):
             if self._local is not None:
                 return self._local.read_bytes()
             system, root = self._opened()
@@ -185,16 +208,22 @@ class Place:
 
     def write(self, data: bytes) -> None:
         """Write this file whole or not at all; readers see the former content until it is done."""
-        with self._reading("written"):
+        with _done(self, "written"):
             if self._local is not None:
                 replace_bytes(self._local, data)
                 return
+            if (scheme := self._text.partition("://")[0]) not in _WHOLE:
+                raise BadInputError(
+                    f"{self}: cannot be written to, as half a file may be left over {scheme}:// "
+                    "when a writer is killed; name an output on S3, Google or Azure storage, or a "
+                    "local folder"
+                )
             system, root = self._opened()
             system.pipe_file(root, data)
 
     def remove(self) -> None:
         """Delete this file; one that is gone already is no error."""
-        with self._reading("removed"):
+        with _done(self, "removed"):
             if self._local is not None:
                 self._local.unlink(missing_ok=True)
                 return
@@ -206,39 +235,31 @@ class Place:
 
     def open_file(self) -> Any:
         """Open this file for reading by parts; the caller closes it."""
-        with self._reading("read"):
+        with _done(self, "read"):
             if self._local is not None:
                 return self._local.open("rb")
             system, root = self._opened()
             return system.open(root, "rb", cache_type="readahead")
 
     @contextmanager
-    def _reading(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except (BadInputError, FileNotFoundError):
-            raise
-        except Exception as error:
-            cause = f"{type(error).__name__}: {str(error)[:200]}"
-            raise BadInputError(f"{self}: cannot be {what} ({cause})") from error
-
-    @contextmanager
     def copied(
         self, paths: Sequence[Found], *, folders: Iterable[str] = (), empty: Iterable[str] = ()
     ) -> Iterator[Path]:
-        """Give a private temporary folder with a copy of some files below this one.
+        """Give a private temporary folder with a copy of some files behind this URL.
 
-        A file that is gone, or that no local folder can hold, is missing there. ``folders`` are
-        there in any case, and of the files in ``empty`` only the name is.
+        A file that is gone, or that no local folder can hold (`unholdable`), is missing there.
+        ``folders`` are there in any case, and of the files in ``empty`` only the name is.
         """
         with private_folder() as root:
             for name in filter(is_plain, folders):
                 (root / name).mkdir(parents=True, exist_ok=True)
-            for name in filter(is_plain, empty):
+            names = list(empty)
+            left_out = unholdable([*names, *(found.path for found in paths)])
+            for name in (n for n in names if n not in left_out):
                 _put(root / name, b"")
             small: list[Found] = []
             room = _AT_ONCE
-            for found in (f for f in paths if is_plain(f.path)):
+            for found in (f for f in paths if f.path not in left_out):
                 if found.size > _AT_ONCE:
                     self._stream(found.path, root)
                     continue
@@ -253,32 +274,30 @@ class Place:
     def _fetch(self, files: Sequence[Found], into: Path) -> None:
         if not files:
             return
-        if self._local is not None:
-            for found in files:
-                with suppress(FileNotFoundError):
-                    _put(into / found.path, (self._local / found.path).read_bytes())
-            return
-        with self._reading("read"):
+        with _done(self, "read"):
             system, root = self._opened()
             # Unlike others this call takes every name as it is, also one with a star in it.
             names = [f"{root}/{found.path}" for found in files]
-            contents = system.cat_ranges(names, None, None, on_error="return")
-            for found, data in zip(files, contents, strict=True):
-                if isinstance(data, FileNotFoundError):
-                    continue
+            # With a start no request for the size goes first; an empty file has no first byte.
+            starts = [0 if found.size else None for found in files]
+            contents = system.cat_ranges(names, starts, None, on_error="return")
+        for found, data in zip(files, contents, strict=True):
+            if isinstance(data, FileNotFoundError):
+                continue
+            with _done(self / found.path, "read"):
                 if isinstance(data, BaseException):
                     raise data
                 _put(into / found.path, data)
 
     def _stream(self, path: str, into: Path) -> None:
-        target = into / path
-        with self._reading("read"):
-            target.parent.mkdir(parents=True, exist_ok=True)
+        place = self / path
+        with _done(place, "read"):
             try:
-                with (self / path).open_file() as source, target.open("wb") as copy:
-                    shutil.copyfileobj(source, copy, 1 << 20)
+                source = place.open_file()
             except FileNotFoundError:
-                target.unlink(missing_ok=True)
+                return
+            with source, _created(into / path) as copy:
+                shutil.copyfileobj(source, copy, 1 << 20)
 
 
 def listed(places: Sequence[Place]) -> Iterator[list[Found]]:
@@ -295,19 +314,68 @@ def is_plain(path: str) -> bool:
     >>> is_plain("a/b.json"), is_plain("../b"), is_plain("/etc/x"), is_plain("a//b")
     (True, False, False, False)
     """
-    return "\0" not in path and all(
-        part not in ("", ".", "..") and len(part.encode("utf-8", "replace")) <= _LONGEST_NAME
-        for part in path.split("/")
+    if "\0" in path or (os.name == "nt" and re.search(r"[\\:]", path)):
+        return False
+    try:
+        parts = os.fsencode(path).split(b"/")
+    except UnicodeEncodeError:
+        return False
+    return len(path) <= _LONGEST_PATH and all(
+        part not in (b"", b".", b"..") and len(part) <= _LONGEST_NAME for part in parts
     )
 
 
+def unholdable(paths: Iterable[str]) -> set[str]:
+    """Return the keys of a storage that one local folder cannot hold together.
+
+    These are the ones that are not plain, and files with the name of a folder of others.
+
+    Examples
+    --------
+    >>> sorted(unholdable(["agent", "agent/trace.txt", "agent//x", "b"]))
+    ['agent', 'agent//x']
+    """
+    paths = set(paths)
+    plain = set(filter(is_plain, paths))
+    folders = {path[:at] for path in plain for at, sign in enumerate(path) if sign == "/"}
+    return (paths - plain) | (plain & folders)
+
+
+def _local_path(rest: str) -> Path:
+    """Return the path that follows ``file://``; it is taken as it is, without percent-decoding."""
+    path = rest.removeprefix("localhost") if rest.lower().startswith("localhost/") else rest
+    if not path.startswith("/") or "\0" in path:
+        raise BadInputError(
+            "a file URL is of the form file:///folder, with three slashes and no host; for a "
+            "folder of another machine name the path at which it is mounted here"
+        )
+    return Path(path)
+
+
+def _created(path: Path) -> BinaryIO:
+    """Open a new file of a private copy; raises where there is one of this name already."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("xb")
+
+
 def _put(path: Path, data: bytes) -> None:
-    """Write a file of a private copy; where a file and a folder have one name the first stays."""
+    with _created(path) as copy:
+        copy.write(data)
+
+
+@contextmanager
+def _done(place: Place, what: str) -> Iterator[None]:
+    """Make one sentence of any error of a storage; what cannot be read may just be missing."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except (FileExistsError, IsADirectoryError, NotADirectoryError):
-        return
+        yield
+    except BadInputError:
+        raise
+    except Exception as error:
+        if what == "read" and isinstance(error, FileNotFoundError):
+            raise
+        text = " ".join(_SECRET.sub("", str(error)).split())
+        cause = f"{type(error).__name__}: {text[:200]}"
+        raise BadInputError(f"{place}: cannot be {what} ({cause})") from error
 
 
 def _below(name: str, root: str) -> str:
@@ -318,18 +386,10 @@ def _below(name: str, root: str) -> str:
 
 def _local_file(path: Path, root: Path) -> Found:
     try:
-        status = path.stat()
+        size = path.stat().st_size
     except OSError:
-        return Found(path.relative_to(root).as_posix(), 0, "unreadable")
-    return Found(path.relative_to(root).as_posix(), status.st_size, str(status.st_mtime_ns))
-
-
-def _found(path: str, entry: dict[str, Any]) -> Found:
-    version = entry.get("ETag") or entry.get("etag") or entry.get("md5Hash")
-    if not version:
-        moments = (entry.get(name) for name in ("mtime", "LastModified", "updated", "created"))
-        version = next((str(moment) for moment in moments if moment is not None), "")
-    return Found(path, int(entry.get("size") or 0), str(version).strip('"'))
+        size = 0
+    return Found(path.relative_to(root).as_posix(), size, "")
 
 
 def _fsspec() -> Any:

@@ -78,6 +78,7 @@ class TaskIndex:
         self.tasks = tuple(sorted(tasks, key=lambda task: (task.suite, task.name)))
         self.suites = tuple(dict.fromkeys(task.suite for task in self.tasks))
         self._is_named = is_named
+        self._starts = [(f"{plain(suite)}-", suite) for suite in self.suites]
 
     @classmethod
     def with_names(cls, names: Iterable[str]) -> TaskIndex:
@@ -118,6 +119,12 @@ class TaskIndex:
                 return _choose(raw_task_name, found, suite_hint)
         return Resolution(None, f"no task is named {raw_task_name!r}, with or without decorations")
 
+    def suite_of(self, run_id: str) -> str | None:
+        """Return the longest suite name that a run id starts with."""
+        name = plain(run_id)
+        found = [suite for start, suite in self._starts if name.startswith(start)]
+        return max(found, key=len, default=None)
+
     def _forms(self, raw: str) -> Iterator[tuple[str, ...]]:
         """Yield the names to look for, the most certain first."""
         if self._is_named:
@@ -157,7 +164,7 @@ class TaskIndex:
         """The tasks under the id and name in their task.toml, read on first use."""
         aliases: dict[str, list[Task]] = {}
         for task in self.tasks:
-            for alias in sorted(_stated_names(task)):
+            for alias in sorted(names_stated_by(task)):
                 aliases.setdefault(alias.lower(), []).append(task)
         return aliases
 
@@ -173,7 +180,7 @@ def resolve_trials(
     resolved, reasons = [], {}
     for trial in trials:
         raw = trial.raw_task_name or trial.task_name
-        found = index.resolve(raw, suite_hint=trial.benchmark or _suite_of(trial.run_id, index))
+        found = index.resolve(raw, suite_hint=trial.benchmark or index.suite_of(trial.run_id))
         task = found.task
         if task is None:
             reasons[trial.path] = found.reason or ""
@@ -200,12 +207,6 @@ def _choose(raw: str, found: list[Task], suite_hint: str | None) -> Resolution:
 
 def _same_suite(suite: str, hint: str) -> bool:
     return plain(suite) == plain(hint)
-
-
-def _suite_of(run_id: str, index: TaskIndex) -> str | None:
-    """Return the longest suite name that a run id starts with."""
-    starts = [s for s in index.suites if plain(run_id).startswith(f"{plain(s)}-")]
-    return max(starts, key=len, default=None)
 
 
 def _find_tasks(root: Path) -> Iterator[Task]:
@@ -240,8 +241,8 @@ def _listed(folder: Path) -> frozenset[str]:
     return _TASK_NAMES if names is None else names
 
 
-def _stated_names(task: Task) -> set[str]:
-    """Return the id and name that a task.toml gives; titles with spaces are none."""
+def names_stated_by(task: Task) -> set[str]:
+    """Return the id and name that the task.toml of a task gives; titles with spaces are none."""
     if task.stated is not None:
         return set(task.stated)
     if task.path is None or not is_there(task.path / "task.toml"):

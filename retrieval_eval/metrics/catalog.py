@@ -8,19 +8,18 @@ distributions add theirs through the entry-point group ``retrieval_eval.metrics`
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.events.evidence import evidence, gap_of, possible_accesses
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import files_with, ranking
-from retrieval_eval.metrics.ranking import Measure, rank_metrics
-from retrieval_eval.metrics.ranking.measures import as_measures
+from retrieval_eval.events.retrieved import Ranking, files_with, ranked
+from retrieval_eval.metrics.ranking.single import Judged, of_judged
 from retrieval_eval.model import Record, value_at
 from retrieval_eval.model.meta import Better
 from retrieval_eval.records import FileRef
@@ -92,8 +91,8 @@ class FileView:
         The definition, one of `retrieval_eval.events.retrieved.VIEWS`.
     k_values
         The cut-offs for which `measure` will be called.
-    files
-        The retrieved files in order, where they are not those that the trace proves.
+    found
+        The retrieved files, where they are not those that the trace proves.
     """
 
     def __init__(
@@ -101,29 +100,62 @@ class FileView:
         trial: TrialEvents,
         name: str,
         k_values: Sequence[int],
-        files: Sequence[FileRef] | None = None,
+        found: Ranking | None = None,
     ) -> None:
         self.trial = trial
         self.name = name
-        self.files = ranking(trial, name) if files is None else files
-        self.ranked: tuple[Identity, ...] = tuple([f.key for f in self.files])
         self.relevant: frozenset[Identity] = frozenset(f.key for f in trial.ground_truth.files)
-        self.found: frozenset[Identity] = self.relevant.intersection(self.ranked)
-        self._k_values = tuple(k_values)
+        self._ranking = ranked(trial, name) if found is None else found
+        self._k_values = k_values
 
-    def renamed(self, name: str) -> FileView:
-        """Return the same ranking as that of another definition."""
-        other = copy(self)
-        other.name = name
-        return other
+    @property
+    def files(self) -> tuple[FileRef, ...]:
+        """The retrieved files in order."""
+        return self._ranking.files
+
+    @property
+    def ranked(self) -> tuple[Identity, ...]:
+        """Their identities."""
+        return self._ranking.keys
+
+    @cached_property
+    def found(self) -> frozenset[Identity]:
+        """The ground-truth files among them."""
+        keys = self.ranked
+        return frozenset([keys[rank - 1] for rank in self._hits])
 
     def measure(self, name: str) -> Value:
         """Return a ranking measure such as ``nDCG@10`` of the retrieved files."""
         return self._values[name]
 
     @cached_property
+    def _hits(self) -> tuple[int, ...]:
+        return self._ranking.hits(self.relevant)
+
+    @cached_property
     def _values(self) -> dict[str, Value]:
-        return rank_metrics(self.ranked, self.relevant, _measures(self._k_values))
+        hits, n, is_empty = self._hits, len(self.relevant), not self.ranked
+        values = dict(_of_hits(None, hits, n, is_empty))
+        for k in self._k_values:
+            values |= _of_hits(k, hits[: bisect_right(hits, k)], n, is_empty)
+        return values
+
+
+@lru_cache(maxsize=4096)
+def _of_hits(
+    k: int | None, hits: tuple[int, ...], n_relevant: int, is_empty: bool
+) -> Mapping[str, Value]:
+    """Return the measures that metrics of files use, at a cut-off or of a whole ranking.
+
+    They depend on nothing but the ranks of the hits (up to the cut-off), which are few and the same
+    in many rankings, and on whether anything was retrieved.
+    """
+    names = (
+        ("RR", "AP", "Recall") if k is None else (f"P@{k}", f"Recall@{k}", f"F1@{k}", f"nDCG@{k}")
+    )
+    n_retrieved = hits[-1] if hits else 0 if is_empty else 1
+    found = tuple([(rank, 1) for rank in hits])
+    return of_judged(Judged(n_retrieved, found, (1,) * n_relevant), names)
 
 
 _KINDS: Final[dict[str, Kind]] = {
@@ -351,37 +383,36 @@ def in_view(metric: Metric, view: str) -> Metric:
     return replace(metric, path=path)
 
 
-def values_of(block: Block, view: object, reason: str | None = None) -> dict[str, Value]:
-    """Return the computed metrics of a block without cut-offs, by name.
+class Computed(NamedTuple):
+    """A metric that is computed, with its cut-off: its field, and its name with the cut-off."""
 
-    With a ``reason`` why nothing of the trial is computable, each metric is missing for it.
-    """
-    return {
-        m.name: Value.missing(reason) if reason else _checked(m, m(view))
-        for m in METRICS.values()
-        if m.path[0] == block
-        and m.compute is not None
-        and not m.has_cutoff
-        and m.path == (block, m.name)
-    }
+    name: str
+    field: str
+    compute: Callable[..., Any]
+    k: int | None = None
 
-
-def values_at(view: FileView, k_values: Sequence[int]) -> dict[str, dict[int, Value]]:
-    """Return the metrics with a cut-off, by name and cut-off."""
-    return {
-        m.name: {k: _checked(m, m(view, k)) for k in k_values}
-        for m in METRICS.values()
-        if m.has_cutoff
-    }
-
-
-def _checked(metric: Metric, value: Any) -> Value:
-    if not isinstance(value, Value):
+    def of(self, view: FileView | TrialView) -> Value:
+        """Compute it."""
+        found = self.compute(view) if self.k is None else self.compute(view, self.k)
+        if isinstance(found, Value):
+            return found
         raise BadInputError(
-            f"the metric {metric.name!r} returned {type(value).__name__}; expected a Value, such "
+            f"the metric {self.field!r} returned {type(found).__name__}; expected a Value, such "
             "as Value.of(0.5, n=4) or Value.missing('nothing_retrieved')"
         )
-    return value
+
+
+def computed(block: Block, k_values: Sequence[int] = ()) -> list[Computed]:
+    """Return the computed metrics of a block, those with a cut-off last and at each of these."""
+    own = [
+        (m.name, m.compute, k_values if m.has_cutoff else None)
+        for m in METRICS.values()
+        if m.path == (block, m.name) and m.compute is not None
+    ]
+    return [
+        *(Computed(name, name, compute) for name, compute, at in own if at is None),
+        *(Computed(f"{name}@{k}", name, compute, k) for name, compute, at in own for k in at or ()),
+    ]
 
 
 def read_metric(document: Record | Mapping[str, Any], metric: Metric) -> Value:
@@ -419,10 +450,3 @@ def _reason_of_time(block: Any) -> Any:
     if value_at(block, ["never_hit"]):
         return "never_hit"
     return value_at(block, ["reasons", "file_recall"])
-
-
-@lru_cache(maxsize=64)
-def _measures(k_values: tuple[int, ...]) -> tuple[Measure, ...]:
-    """Return the measures of a ranking that metrics of files use."""
-    with_cutoff = (f"{measure}@{k}" for measure in ("P", "Recall", "F1", "nDCG") for k in k_values)
-    return as_measures((*with_cutoff, "RR", "AP", "Recall"))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from retrieval_eval.events.evidence import outer_rankings, unless_open
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import VIEWS, accesses, ranking
+from retrieval_eval.events.retrieved import VIEWS, accesses, ranked
 from retrieval_eval.metrics import chunks, files
 from retrieval_eval.metrics.catalog import (
     FILES,
     Block,
+    Computed,
     FileView,
     TrialView,
-    values_at,
-    values_of,
+    computed,
 )
 from retrieval_eval.metrics.document import (
     ChunkLevel,
@@ -26,7 +26,6 @@ from retrieval_eval.metrics.document import (
 from retrieval_eval.metrics.document import FileView as ViewMetrics
 from retrieval_eval.metrics.taxonomy import error_taxonomy
 from retrieval_eval.model.metrics import LineOverlap
-from retrieval_eval.records import FileRef
 from retrieval_eval.values import Value
 
 DEFAULT_K: Final = (1, 3, 5, 10)
@@ -88,8 +87,12 @@ def _file_level(
     reason = reason or (None if trial.ground_truth.files else trial.ground_truth.reason)
     if reason is not None:
         return FileLevel(computable=False, reason=reason)
-    known: list[FileView] = []
-    views = {view: _view_fields(trial, view, k_values, known) for view in VIEWS}
+    numbers, outer = computed(FILES, k_values), outer_rankings(trial)
+    views = {}
+    for name in VIEWS:
+        found = [ranked(trial, name), *outer.get(name, ())]
+        rankings = [FileView(trial, name, k_values, ranking) for ranking in found]
+        views[name] = _view_fields(rankings, numbers)
     bounds = views[VIEWS[0]]["bounds"]
     retrieved = [target.file.key for _, target in accesses(trial)]
     return FileLevel(
@@ -108,68 +111,34 @@ def _file_level(
     )
 
 
-def _ranked(
-    trial: TrialEvents,
-    name: str,
-    k_values: Sequence[int],
-    files: Sequence[FileRef],
-    known: list[FileView],
-) -> FileView:
-    """Return a ranking under a view; views with the same ranking share what is computed of it."""
-    for view in known:
-        if view.files == files:
-            return view.renamed(name)
-    known.append(FileView(trial, name, k_values, files))
-    return known[-1]
-
-
-def _view_fields(
-    trial: TrialEvents, name: str, k_values: Sequence[int], known: list[FileView]
-) -> dict[str, Any]:
+def _view_fields(views: Sequence[FileView], numbers: Sequence[Computed]) -> dict[str, Any]:
     """Return the metrics under a view as the trace proves them, with the bounds of open ones.
 
-    Where no relevant file is certain and one is possible, a metric that would be 0 is not
-    computable.
+    The first ranking is proven; where something is open, the worst and the best follow. Where no
+    relevant file is certain and one is possible, a metric that would be 0 is not computable.
     """
-    view = _ranked(trial, name, k_values, ranking(trial, name), known)
-    singles, at_k = values_of(FILES, view), values_at(view, k_values)
-    outer = outer_rankings(trial, name)
-    bounds: dict[str, tuple[float, float]] = {}
-    if outer is not None:
-        views = [_ranked(trial, name, k_values, files, known) for files in outer]
-        bounds = _bounds(_flat(singles, at_k), views, k_values)
-        if not view.found and views[1].found:
-            singles = {field: unless_open(value) for field, value in singles.items()}
-            at_k = {f: {k: unless_open(v) for k, v in by_k.items()} for f, by_k in at_k.items()}
+    proven = views[0]
+    stated, *others = ([number.of(view) for number in numbers] for view in views)
+    bounds = {}
+    for number, *found in zip(numbers, stated, *others, strict=True) if others else ():
+        known = {value.value for value in found} - {None}
+        if len(known) > 1:
+            bounds[number.name] = (min(known), max(known))
+    if others and not proven.found and views[2].found:
+        stated = [unless_open(value) for value in stated]
+    fields: dict[str, Any] = {}
+    for number, value in zip(numbers, stated, strict=True):
+        if number.k is None:
+            fields[number.field] = value.value
+        else:
+            fields.setdefault(number.field, {})[str(number.k)] = value.value
     return {
-        **{field: {str(k): v.value for k, v in by_k.items()} for field, by_k in at_k.items()},
-        **{field: value.value for field, value in singles.items()},
-        "n_retrieved": len(view.ranked),
-        "n_overlap": len(view.found),
-        "reasons": _reasons(_flat(singles, at_k)),
+        **fields,
+        "n_retrieved": len(proven.ranked),
+        "n_overlap": len(proven.found),
+        "reasons": _reasons(numbers, stated),
         "bounds": bounds,
     }
-
-
-def _flat(
-    singles: Mapping[str, Value], at_k: Mapping[str, Mapping[int, Value]]
-) -> dict[str, Value]:
-    by_name = {f"{field}@{k}": value for field, by_k in at_k.items() for k, value in by_k.items()}
-    return {**singles, **by_name}
-
-
-def _bounds(
-    stated: Mapping[str, Value], views: Sequence[FileView], k_values: Sequence[int]
-) -> dict[str, tuple[float, float]]:
-    """Return lowest and highest value of each metric that differs between the rankings."""
-    found = [stated, *(_flat(values_of(FILES, view), values_at(view, k_values)) for view in views)]
-    bounds = {}
-    for name in stated:
-        numbers = [v for values in found if (v := values[name].value) is not None]
-        low, high = min(numbers, default=0.0), max(numbers, default=0.0)
-        if low < high:
-            bounds[name] = (low, high)
-    return bounds
 
 
 def _chunk_level(view: TrialView, reason: str | None) -> ChunkLevel:
@@ -212,7 +181,8 @@ def _utilization(view: TrialView, reason: str | None) -> Utilization:
 
 
 def _metrics(block: Block, view: TrialView, reason: str | None) -> dict[str, Any]:
-    values = values_of(block, view, reason)
+    numbers = computed(block)
+    values = [Value.missing(reason) if reason else number.of(view) for number in numbers]
     if reason is None:
         is_open = {
             "chunk_recall": view.is_open,
@@ -220,12 +190,16 @@ def _metrics(block: Block, view: TrialView, reason: str | None) -> dict[str, Any
             "coverage_auc": view.is_open,
             "util_read_overlap_with_relevant_files": view.is_read_open,
         }
-        values |= {name: unless_open(values[name]) for name in values if is_open.get(name)}
+        values = [
+            unless_open(value) if is_open.get(number.name) else value
+            for number, value in zip(numbers, values, strict=True)
+        ]
     return {
-        **{name: value.value for name, value in values.items()},
-        "reasons": _reasons(values),
+        **{number.name: value.value for number, value in zip(numbers, values, strict=True)},
+        "reasons": _reasons(numbers, values),
     }
 
 
-def _reasons(values: Mapping[str, Value]) -> dict[str, str]:
-    return {name: value.reason for name, value in values.items() if value.reason}
+def _reasons(numbers: Sequence[Computed], values: Sequence[Value]) -> dict[str, str]:
+    pairs = zip(numbers, values, strict=True)
+    return {number.name: value.reason for number, value in pairs if value.reason}

@@ -137,6 +137,8 @@ def value_at(part: Any, path: Iterable[str]) -> Any:
     """
     for name in path:
         # What parts nearly always are comes first: a test for any mapping is slow.
+        if part is None:
+            return None
         if isinstance(part, Record):
             part = getattr(part, name, None)
         elif isinstance(part, (dict, Mapping)):

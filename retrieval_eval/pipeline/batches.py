@@ -19,15 +19,15 @@ from typing import Any, Final, NoReturn
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError, SchemaError
-from retrieval_eval.io.artefacts import encoded, record_in
-from retrieval_eval.io.layout import discover
-from retrieval_eval.io.remote import Found, Place
+from retrieval_eval.io.artefacts import decoded, encoded, record_in
+from retrieval_eval.io.layout import Discovery, discover, trial_at
+from retrieval_eval.io.remote import Found, Place, is_plain, unholdable
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import BY_NAME, summarised
 from retrieval_eval.model import AnyRecord
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.executors import Engine, halves, run_on
+from retrieval_eval.pipeline.executors import WAITS, Engine, halves, run_on
 from retrieval_eval.pipeline.fingerprint import code_fingerprint, combined
 from retrieval_eval.pipeline.manifest import (
     Manifest,
@@ -149,30 +149,36 @@ def evaluate_batch(batch: Batch) -> Receipt:
         with _local_copy(batch) as (jobs, excluded):
             tasks = Tasks()
             results = [
-                give_up(job, batch.gives_up) if batch.gives_up else evaluate_trial(job, tasks)
-                for job in jobs
+                give_up(job, reason) if reason else evaluate_trial(job, tasks)
+                for job, reason in jobs
             ]
         notes = [note for result in results for note in result.notes]
         data, kept = shard_bytes(results, excluded, notes[:_MOST_NOTES])
         shard.place.write(data)
     else:
-        kept = kept_in(shard)
+        kept = kept_in(shard.place)
     return Receipt(batch.start, shard, is_fresh, kept)
 
 
 @contextmanager
-def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]]]:
-    """Give the trials of a batch as jobs on a temporary copy of their files and tasks."""
+def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exclusion, ...]]]:
+    """Give the trials of a batch as jobs, on a temporary copy of what is behind a URL.
+
+    Beside each is the reason why it is given up, or an empty text.
+    """
     own = batch.setting
-    files = [
-        Found(f"{unit.folder}/{found.path}", found.size, found.version)
-        for unit in batch.units
-        for found in unit.files
-    ]
     with ExitStack() as stack:
-        folders = [unit.folder for unit in batch.units]
-        run = stack.enter_context(own.run.copied(files, folders=folders))
-        found = discover(run, own.run_id)
+        if own.run.local is not None:
+            run, found = own.run.local, _trials_of(own.run.local, batch)
+        else:
+            files = [
+                Found(f"{unit.folder}/{found.path}", found.size, found.version)
+                for unit in batch.units
+                for found in unit.files
+            ]
+            folders = [unit.folder for unit in batch.units]
+            run = stack.enter_context(own.run.copied(files, folders=folders))
+            found = discover(run, own.run_id)
         if own.benchmarks is None or own.tasks is None:
             index = TaskIndex.with_names(t.task_name for t in found.trials)
             tasks: dict[Path, TaskFiles] = {}
@@ -180,8 +186,8 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]
             index, tasks = _tasks(str(own.tasks), own.tasks_digest)
         trials, problems = resolve_trials(found.trials, index)
         wanted = {trial.task_dir for trial in trials if trial.task_dir is not None}
-        copy = Path()
-        if own.benchmarks is not None:
+        copy = own.benchmarks.local if own.benchmarks is not None else None
+        if own.benchmarks is not None and copy is None:
             needed = [
                 Found(f"{folder}/{one.path}", one.size, one.version)
                 for folder in sorted(wanted)
@@ -189,12 +195,42 @@ def _local_copy(batch: Batch) -> Iterator[tuple[list[Job], tuple[Exclusion, ...]
             ]
             copy = stack.enter_context(own.benchmarks.copied(needed))
         jobs = []
+        copied = () if own.run.local is not None else batch.units
+        lacking = {unit.folder: lack for unit in copied if (lack := _lack_of(unit))}
         for trial in trials:
-            if trial.task_dir is not None:
+            if trial.task_dir is not None and copy is not None:
                 trial = with_fields(trial, task_dir=copy / trial.task_dir)
             problem = problems.get(trial.path)
-            jobs.append(Job(trial, None, trial.trial_name, own.k_values, problem))
+            inner = trial.path.relative_to(run)
+            within = (folder.as_posix() for folder in (inner, *inner.parents))
+            lack = next((lacking[folder] for folder in within if folder in lacking), "")
+            job = Job(trial, None, trial.trial_name, own.k_values, problem)
+            jobs.append((job, batch.gives_up or lack))
         yield jobs, found.excluded
+
+
+def _trials_of(run: Path, batch: Batch) -> Discovery:
+    """Return the trials of a batch in a local folder, which the client has found there."""
+    trials = []
+    for unit in batch.units:
+        trial = trial_at(run / unit.folder, run)
+        if trial is None:
+            raise BadInputError(
+                f"{run / unit.folder}: there is no trial now, or this worker does not see the "
+                "folder; evaluate again"
+            )
+        trials.append(trial)
+    return Discovery(tuple(trials), ())
+
+
+def _lack_of(unit: Unit) -> str:
+    """Return why the copy of a trial lacks a file, or an empty text where it has all of them."""
+    left_out = unholdable(found.path for found in unit.files)
+    # An empty object with the name of a folder marks that folder.
+    lost = [f.path for f in unit.files if f.path in left_out and (f.size or not is_plain(f.path))]
+    if not lost:
+        return ""
+    return f"the storage holds {lost[0]!r}, which no local folder can hold beside the other files"
 
 
 @lru_cache(maxsize=4)
@@ -228,7 +264,10 @@ def evaluated_before(folder: Place) -> RunOfBatches | None:
         summary = read_document(folder, SUMMARY_FILE, RunSummary)
     except FileNotFoundError:
         return None
-    impact = read_document(folder, IMPACT_FILE, ImpactAnalysis)
+    try:
+        impact = read_document(folder, IMPACT_FILE, ImpactAnalysis)
+    except FileNotFoundError:
+        raise BadInputError(f"{folder}: there is no {IMPACT_FILE}; evaluate again") from None
     # Tables lie in the folder itself, or beside those of other runs.
     for tables in (folder / TABLES, folder.parent.parent / TABLES):
         if shards := shards_in(tables, summary.run_id):
@@ -267,20 +306,34 @@ def evaluate_batches(
     """
     setting = _setting(run, folder, tables, benchmarks, k_values)
     totals = Totals()
-    excluded: list[Exclusion] = []
-    notes: list[str] = []
     done: dict[str, list[tuple[int, Shard]]] = {}
     n_fresh = 0
     with manifest_of(run) as manifest:
+        excluded = list(manifest.excluded)
+        notes = list(manifest.notes)
         wanted = {batch.fingerprint for batch in _batches(setting, manifest)}
         there = {shard.name: shard for shard in shards_in(tables, run.name)}
         digest = combined([*sorted(wanted), str(seed)])
         if wanted and there.keys() == wanted:
             kept = _kept_documents(folder, digest)
             if kept is not None:
-                return RunOfBatches(run.name, folder, *kept, tuple(there.values()))
+                shards = tuple(there.values())
+                # Documents of trials may have been deleted or damaged since.
+                notes += [] if folder.local is None else write_documents(folder.local, shards)[1]
+                shown = tuple(notes[:_MOST_NOTES])
+                return RunOfBatches(run.name, folder, *kept, shards, notes=shown)
+
+        def waits() -> None:
+            if progress is not None:
+                progress(totals.n_trials, manifest.n_units, WAITS)
+
         for receipt in run_on(
-            engine, evaluate_batch, _batches(setting, manifest), split=_split, lost=_lost
+            engine,
+            evaluate_batch,
+            _batches(setting, manifest),
+            split=_split,
+            lost=_lost,
+            waits=waits,
         ):
             own, shard = receipt.kept, receipt.shard
             totals.merge(own.totals)
@@ -299,17 +352,18 @@ def evaluate_batches(
     # A run with trials that were given up is tried again, as no manifest has this digest.
     digest = digest if names == wanted else combined([digest, "failed"])
     shards = tuple(shards_in(tables, run.name))
-    entries = () if folder.local is None else write_documents(folder.local, shards)
+    entries, damaged = ([], []) if folder.local is None else write_documents(folder.local, shards)
     over_tasks = _over_tasks(engine, totals, done)
     distinct = sorted(set(excluded), key=lambda e: (e.detail, e.reason))
     summary = with_fields(
         totals.summary(run.name, over_tasks, entries, distinct, k_values), input_fingerprint=digest
     )
     (folder / SUMMARY_FILE).write(encoded(summary, indent=1))
-    (impact,) = run_on(engine, _impact, [(shards, seed)], split=_unsplit, lost=_refused)
-    impact = with_fields(impact, input_fingerprint=digest)
-    (folder / IMPACT_FILE).write(encoded(impact, indent=1))
-    shown = tuple(dict.fromkeys(notes))[:_MOST_NOTES]
+    work = (shards, seed, digest)
+    (document,) = run_on(engine, _impact, [work], split=_unsplit, lost=_refused)
+    (folder / IMPACT_FILE).write(document)
+    impact = decoded(document, ImpactAnalysis, IMPACT_FILE)
+    shown = tuple(dict.fromkeys([*notes, *damaged]))[:_MOST_NOTES]
     return RunOfBatches(run.name, folder, summary, impact, shards, n_fresh, shown)
 
 
@@ -387,10 +441,11 @@ def _over_tasks(
     }
 
 
-def _impact(work: tuple[tuple[Shard, ...], int]) -> ImpactAnalysis:
-    """Return the impact document: the one work that needs the numbers of all trials."""
-    shards, seed = work
-    return impact_analysis(trials_in(shards), seed=seed)
+def _impact(work: tuple[tuple[Shard, ...], int, str]) -> bytes:
+    """Return the impact document as written: the one work that needs the numbers of all trials."""
+    shards, seed, digest = work
+    impact = impact_analysis(trials_in(shards), seed=seed)
+    return encoded(with_fields(impact, input_fingerprint=digest), indent=1)
 
 
 def _unsplit(_: object) -> list[Any]:

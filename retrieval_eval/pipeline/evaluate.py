@@ -22,7 +22,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -55,7 +55,7 @@ from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.batches import evaluate_batches, evaluated_before
-from retrieval_eval.pipeline.executors import Engine, engine_for, halves, run_on
+from retrieval_eval.pipeline.executors import WAITS, Engine, engine_for, halves, run_on
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import (
     EVENTS_SUFFIX,
@@ -87,6 +87,7 @@ from retrieval_eval.pipeline.trial import (
     Job,
     Tasks,
     TrialResult,
+    collecting_rarely,
     evaluate_trial,
     give_up,
     measure_saved,
@@ -303,10 +304,10 @@ def evaluate(
     _refuse_links(targets, work)
     each = [(job, target) for target, batch in zip(targets, work, strict=True) for job in batch]
     with ExitStack() as stack:
+        stack.enter_context(collecting_rarely())
         # In one order, so that two evaluations of several runs cannot wait for each other.
         for target in sorted(targets)[:_MOST_LOCKED]:
-            summary = target / SUMMARY_FILE
-            stack.enter_context(alone(summary, "evaluates this run", patience=_PATIENCE))
+            stack.enter_context(_alone_in(target))
         output = stack.enter_context(_Output())
         each_done = iter(_run_jobs(each, jobs, output, progress, executor))
         done = [list(islice(each_done, len(batch))) for batch in work]
@@ -517,6 +518,8 @@ def _places(runs: Sequence[str | Path], runs_root: Path | str | None) -> list[Pl
     for run in runs:
         if is_url(run):
             place = Place(run)
+            if place.local is not None:
+                place = Place(resolve_runs([str(place.local)], None)[0])
         elif is_url(runs_root):
             root = Place(runs_root or "")
             places = [root / str(run), *(root / f"{group}/{run}" for group in GROUPS)]
@@ -570,22 +573,24 @@ def _evaluate_places(
         folder = output / ARTEFACTS
         tables = (folder if output_dir is None else Place(output_dir)) / TABLES
         _refuse_planted_links(folder.local, tables.local)
-        done = evaluated_before(run) or evaluate_batches(
-            run,
-            folder,
-            tables,
-            benchmarks=benchmarks,
-            k_values=cutoffs,
-            seed=seed,
-            engine=engine,
-            progress=progress,
-        )
-        if done is None:
-            raise NothingToEvaluateError(f"no trial found in {run}")
-        if folder.local is not None and done.folder == folder:
-            listed = done.summary.trials
-            wanted = [name for t in listed for name in (t.events_file, t.metrics_file) if name]
-            _remove_stale(folder.local, {folder.local / name for name in wanted})
+        if (done := evaluated_before(run)) is None:
+            with _alone_in(folder):
+                done = evaluate_batches(
+                    run,
+                    folder,
+                    tables,
+                    benchmarks=benchmarks,
+                    k_values=cutoffs,
+                    seed=seed,
+                    engine=engine,
+                    progress=progress,
+                )
+                if done is None:
+                    raise NothingToEvaluateError(f"no trial found in {run}")
+                if folder.local is not None:
+                    listed = done.summary.trials
+                    files = [name for t in listed for name in (t.events_file, t.metrics_file)]
+                    _remove_stale(folder.local, {folder.local / name for name in files if name})
         results.append(
             RunEvaluation(
                 done.run_id,
@@ -599,6 +604,14 @@ def _evaluate_places(
             )
         )
     return Evaluation(tuple(results), seed, benchmarks)
+
+
+def _alone_in(folder: Path | Place) -> AbstractContextManager[None]:
+    """Keep other evaluations from writing the documents of a run; a storage has no locks."""
+    local = folder if isinstance(folder, Path) else folder.local
+    if local is None:
+        return nullcontext()
+    return alone(local / SUMMARY_FILE, "evaluates this run", patience=_PATIENCE)
 
 
 def _targets(folders: Sequence[Path], output_dir: Path | None) -> list[Path]:
@@ -665,11 +678,16 @@ def _run_jobs(
     if executor is None and n_workers > 1:
         executor = f"processes:{n_workers}"
     found: Iterable[tuple[int, TrialResult]]
+    done: dict[int, Done] = {}
+
+    def waits() -> None:
+        if progress is not None:
+            progress(len(done), len(jobs), WAITS)
+
     if executor is not None:
-        found = _on_executor(jobs, executor)
+        found = _on_executor(jobs, executor, waits)
     else:
         found = enumerate(map(partial(evaluate_trial, tasks=Tasks()), jobs))
-    done: dict[int, Done] = {}
     for place, result in found:
         at = ordered[place]
         job, target = work[at]
@@ -689,19 +707,22 @@ _PART: Final = 32
 
 
 def _on_executor(
-    jobs: Sequence[Job], executor: Executor | str
+    jobs: Sequence[Job], executor: Executor | str, waits: Callable[[], None]
 ) -> Iterator[tuple[int, TrialResult]]:
     numbered = tuple(enumerate(jobs))
     parts = (numbered[start : start + _PART] for start in range(0, len(numbered), _PART))
     with engine_for(executor) as engine:
-        for found in run_on(engine, evaluate_part, parts, split=halves, lost=_lost_part):
+        for found in run_on(
+            engine, evaluate_part, parts, split=halves, lost=_lost_part, waits=waits
+        ):
             yield from found
 
 
 def evaluate_part(part: _Part) -> list[tuple[int, TrialResult]]:
     """Evaluate some trials; nothing is written."""
     tasks = Tasks()
-    return [(position, evaluate_trial(job, tasks)) for position, job in part]
+    with collecting_rarely():
+        return [(position, evaluate_trial(job, tasks)) for position, job in part]
 
 
 def _lost_part(part: _Part, end: str) -> list[tuple[int, TrialResult]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -16,6 +16,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 from retrieval_eval.distribution import install_hint
@@ -30,6 +31,13 @@ _PER_WORKER: Final = 2
 
 _UNKNOWN_WIDTH: Final = 64
 """Futures in flight on an executor that does not tell how many workers it has."""
+
+_SECONDS_BETWEEN_LOOKS: Final = 2.0
+_MOST_SECONDS_WITHOUT: Final = 300.0
+"""How long work waits for a first or a new worker: a cluster may have to start a machine."""
+
+WAITS: Final = "no worker; waits for one"
+"""What a progress line shows meanwhile."""
 
 
 class Engine:
@@ -54,6 +62,28 @@ class Engine:
         """How many futures may be in flight."""
         known = self._n_workers()
         return _UNKNOWN_WIDTH if known is None else max(known, 1) * _PER_WORKER
+
+    def done(self, futures: Collection[Future[R]], waits: Callable[[], None]) -> set[Future[R]]:
+        """Return the futures that are done, of which there is at least one.
+
+        ``waits`` is called again and again while there is no worker; after five minutes of that
+        ``BadInputError`` is raised.
+        """
+        since: float | None = None
+        while True:
+            done, _ = wait(futures, _SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+            if done:
+                return done
+            if self._n_workers() != 0:
+                since = None
+                continue
+            since = monotonic() if since is None else since
+            if monotonic() - since >= _MOST_SECONDS_WITHOUT:
+                raise BadInputError(
+                    f"there was no worker for {_MOST_SECONDS_WITHOUT:.0f} seconds; what was "
+                    "written is kept, so evaluate again when there are workers"
+                )
+            waits()
 
     def submit(self, function: Callable[[T], R], item: T) -> Future[R]:
         """Start work; raises ``BadInputError`` where the executor takes no more."""
@@ -116,9 +146,17 @@ def _dask(address: str) -> Iterator[Engine]:
         ) from None
     try:
         # The same batch may be sent again; Dask would take equal arguments for the same task.
-        yield Engine(client.get_executor(pure=False), lambda: sum(client.nthreads().values()))
+        yield Engine(client.get_executor(pure=False), lambda: _n_threads(client))
     finally:
         client.close()
+
+
+def _n_threads(client: Any) -> int:
+    """Return how many threads the workers of a cluster have; none where it does not answer."""
+    try:
+        return sum(client.nthreads().values())
+    except (OSError, TimeoutError):
+        return 0
 
 
 def run_on(
@@ -128,6 +166,7 @@ def run_on(
     *,
     split: Callable[[T], list[T]],
     lost: Callable[[T, str], R],
+    waits: Callable[[], None] = lambda: None,
 ) -> Iterator[R]:
     """Yield the result of every item, in the order in which they are done.
 
@@ -146,11 +185,14 @@ def run_on(
         Returns the parts of an item; nothing where there is no smaller one.
     lost
         Returns the result of an item that is given up, from the item and a sentence.
+    waits
+        Called again and again while there is no worker.
 
     Raises
     ------
     BadInputError
-        When workers die before they begin anything, or the executor gives up the work.
+        When workers die before they begin anything, none is there for five minutes, or the
+        executor gives up the work.
     Exception
         Whatever ``function`` raises.
     """
@@ -163,8 +205,7 @@ def run_on(
                 flight[engine.submit(function, item)] = item
             if not flight:
                 break
-            done, _ = wait(flight, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in engine.done(flight, waits):
                 item = flight.pop(future)
                 end = _death(future)
                 if end is None:
@@ -173,9 +214,9 @@ def run_on(
                     continue
                 suspects.append(item)
                 if not has_answered:
-                    _refuse_dead(engine, end)
+                    _refuse_dead(engine, end, waits)
         while suspects:
-            yield from _alone(engine, function, suspects, split, lost)
+            yield from _alone(engine, function, suspects, split, lost, waits)
     finally:
         for future in flight:
             future.cancel()
@@ -193,26 +234,27 @@ def _alone(
     suspects: deque[T],
     split: Callable[[T], list[T]],
     lost: Callable[[T, str], R],
+    waits: Callable[[], None],
 ) -> Iterator[R]:
     """Try the first suspect with nothing else under way; put its parts back where that fails."""
     item = suspects.popleft()
     future = engine.submit(function, item)
-    wait([future])
+    engine.done([future], waits)
     end = _death(future)
     if end is None:
         yield future.result()
         return
-    _refuse_dead(engine, end)
+    _refuse_dead(engine, end, waits)
     parts = split(item)
     suspects.extendleft(reversed(parts))
     if not parts:
         yield lost(item, f"the process that measured it {end}, each time")
 
 
-def _refuse_dead(engine: Engine, end: str) -> None:
+def _refuse_dead(engine: Engine, end: str, waits: Callable[[], None]) -> None:
     """Raise where workers cannot run at all, so that no item is the cause of their death."""
     alive = engine.submit(_answer, None)
-    wait([alive])
+    engine.done([alive], waits)
     if _death(alive) is not None:
         raise BadInputError(
             f"a worker {end} before it began any work; in a program of your own call this package "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.metadata import entry_points
+from contextlib import suppress
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from retrieval_eval.io.files import entries, files_below, is_inside, names_in, opened, probe
 from retrieval_eval.metrics.catalog import METRICS
+from retrieval_eval.registry import entry_points
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import (
     FORMATS,
@@ -37,6 +38,15 @@ def fingerprint(trial_digest: str, task_digest: str, settings: Iterable[str]) ->
 def digest_of_trial(folder: Path) -> str:
     """Return the SHA-256 over a trial's own files and traces."""
     return _digest(folder, _trial_files(folder))
+
+
+def size_of_trial(folder: Path) -> int:
+    """Return the bytes of the files of :func:`digest_of_trial`."""
+    size = 0
+    for path in _trial_files(folder):
+        with suppress(OSError):
+            size += path.stat().st_size
+    return size
 
 
 def digest_of_task(folder: Path | None) -> str:
@@ -78,8 +88,13 @@ def is_trial_input(path: str) -> bool:
     """
     first, _, rest = path.partition("/")
     if not rest:
-        return first in _TRIAL_FILES or first.endswith(_TRACE_SUFFIXES) or is_file_name(first)
+        return _is_trial_file(first)
     return first in _rooms() or rest == "result.json"
+
+
+@lru_cache(maxsize=1024)
+def _is_trial_file(name: str) -> bool:
+    return name in _TRIAL_FILES or name.endswith(_TRACE_SUFFIXES) or is_file_name(name)
 
 
 @cache
@@ -95,8 +110,7 @@ def is_task_input(path: str) -> bool:
 
 def _trial_files(folder: Path) -> Iterator[Path]:
     for path in entries(folder):
-        is_trace = path.suffix in _TRACE_SUFFIXES or is_file_name(path.name)
-        if path.name in _TRIAL_FILES or is_trace:
+        if _is_trial_file(path.name):
             yield path
     # A trace may lie in the trial's own folder too.
     names = names_in(folder)

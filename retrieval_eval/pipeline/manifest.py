@@ -12,25 +12,45 @@ import pickle
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final
 
+from retrieval_eval.io.files import read_text
 from retrieval_eval.io.layout import (
     OWN_FOLDER,
     TIMESTAMP,
     UNKNOWN_CONFIG,
     config_of,
+    discover,
     looks_like_trial,
     trial_at,
 )
 from retrieval_eval.io.parquet import Schema, read_table, table_bytes
 from retrieval_eval.io.remote import Found, Place, is_plain, listed
-from retrieval_eval.io.tasks import DEEPEST, TASK_CONTENT, Task, stated_names
-from retrieval_eval.pipeline.fingerprint import combined, is_task_input, is_trial_input
+from retrieval_eval.io.tasks import (
+    DEEPEST,
+    TASK_CONTENT,
+    Task,
+    TaskIndex,
+    names_stated_by,
+    stated_names,
+)
+from retrieval_eval.pipeline.fingerprint import (
+    combined,
+    digest_of_task,
+    digest_of_trial,
+    is_task_input,
+    is_trial_input,
+    size_of_trial,
+)
+from retrieval_eval.records import Exclusion, TrialRef
+from retrieval_eval.values import counted
 
 BATCH_BYTES: Final = 64 << 20
 BATCH_TRIALS: Final = 256
@@ -43,6 +63,9 @@ _MOST_INSIDE: Final = 64
 """A folder with more folders in it is listed as one, page by page."""
 
 _DEEPEST_EXPANDED: Final = 3
+
+_N_READING: Final = 8
+"""Trials and tasks of a local folder that are read at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +84,12 @@ class Unit:
 # --- listing a run ---
 
 
-def units_by_config(run: Place) -> Iterator[tuple[str, list[Unit]]]:
-    """Yield each configuration of a run with its units in a fixed order; listings go parallel."""
-    prefixes, loose = _prefixes(run)
+def units_by_config(run: Place, lost: list[str]) -> Iterator[tuple[str, list[Unit]]]:
+    """Yield each configuration of a run with its units in a fixed order; listings go parallel.
+
+    Keys that no local folder can hold are added to ``lost``, unless they are within a unit.
+    """
+    prefixes, loose = _prefixes(run, lost)
     groups: dict[str | None, list[str]] = defaultdict(list)
     for prefix in prefixes:
         groups[config_of(prefix.split("/"))].append(prefix)
@@ -74,10 +100,25 @@ def units_by_config(run: Place) -> Iterator[tuple[str, list[Unit]]]:
         for prefix in groups[config]:
             files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in next(listings)]
         found: dict[str, list[Unit]] = defaultdict(list)
-        for unit in _units(run, files):
+        for unit in _units(run, files, lost):
             found[config_of(unit.folder.split("/")[:-1]) or UNKNOWN_CONFIG].append(unit)
         for name in sorted(found):
             yield name, sorted(found[name], key=_order)
+
+
+def _local_units(run: Path, trials: Iterable[TrialRef]) -> Iterator[tuple[str, list[Unit]]]:
+    """Yield the trials of a local run as units, each with one digest over all that is read of it.
+
+    The time of the last change would not do: it can be set.
+    """
+
+    def whole(trial: TrialRef) -> Unit:
+        folder = trial.path.relative_to(run).as_posix()
+        return Unit(folder, (Found("", size_of_trial(trial.path), digest_of_trial(trial.path)),))
+
+    with ThreadPoolExecutor(_N_READING) as threads:
+        for config, own in groupby(trials, key=lambda trial: trial.config_name):
+            yield config, list(threads.map(whole, own))
 
 
 def _order(unit: Unit) -> tuple[str, str, str]:
@@ -86,10 +127,10 @@ def _order(unit: Unit) -> tuple[str, str, str]:
     return batch, levels[-1], unit.folder
 
 
-def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
+def _prefixes(run: Place, lost: list[str]) -> tuple[list[str], dict[str | None, list[Found]]]:
     """Return folders that together hold a run, and the files above them by configuration."""
     loose: dict[str | None, list[Found]] = defaultdict(list)
-    prefixes = _visible(run.children()[0])
+    prefixes = _visible("", run.children()[0], lost)
     for _ in range(_DEEPEST_EXPANDED - 1):
         if len(prefixes) >= _ENOUGH:
             break
@@ -97,11 +138,11 @@ def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
         for prefix in prefixes:
             folders, files = (run / prefix).children()
             is_unit = "agent" in folders or any(f.path == "result.json" for f in files)
-            inside = _visible(folders)
+            inside = _visible(f"{prefix}/", folders, [])
             if looks_like_trial(prefix.rsplit("/", 1)[-1]) or is_unit or len(inside) > _MOST_INSIDE:
                 deeper.append(prefix)
                 continue
-            deeper += [f"{prefix}/{name}" for name in inside]
+            deeper += [f"{prefix}/{name}" for name in _visible(f"{prefix}/", folders, lost)]
             own = [Found(f"{prefix}/{f.path}", f.size, f.version) for f in files]
             loose[config_of(prefix.split("/"))] += own
         if deeper == prefixes:
@@ -110,14 +151,16 @@ def _prefixes(run: Place) -> tuple[list[str], dict[str | None, list[Found]]]:
     return prefixes, loose
 
 
-def _visible(folders: Iterable[str]) -> list[str]:
-    return [f for f in folders if f != OWN_FOLDER and not f.startswith(".") and is_plain(f)]
+def _visible(above: str, folders: Iterable[str], lost: list[str]) -> list[str]:
+    shown = [name for name in folders if name != OWN_FOLDER and not name.startswith(".")]
+    lost += [f"{above}{name}/" for name in shown if not is_plain(name)]
+    return [name for name in shown if is_plain(name)]
 
 
-def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
+def _units(run: Place, files: Sequence[Found], lost: list[str]) -> list[Unit]:
     """Return the outermost folders that may be trials, with their files."""
-    files = [found for found in files if is_plain(found.path)]
-    candidates = _candidates(files)
+    plain = [found for found in files if is_plain(found.path)]
+    candidates = _candidates(plain)
     ordered = sorted(candidates)
     accepted: set[str] = set()
     for place, folder in enumerate(ordered):
@@ -133,14 +176,18 @@ def _units(run: Place, files: Sequence[Found]) -> list[Unit]:
         elif looks_like_trial(name):
             is_unit = is_recorded
         else:
-            is_unit = is_recorded and _is_trial(run, folder, files)
+            is_unit = is_recorded and _is_trial(run, folder, plain)
         if is_unit:
             accepted.add(folder)
     own: dict[str, list[Found]] = {folder: [] for folder in accepted}
     for found in files:
         unit = next((above for above in _above(found.path) if above in own), None)
         inner = "" if unit is None else found.path[len(unit) + 1 :]
-        if unit is not None and _is_input(inner):
+        if found.path.endswith("/"):  # which only marks a folder
+            continue
+        if unit is None:
+            lost += [] if is_plain(found.path) else [found.path]
+        elif _is_input(inner):
             own[unit].append(Found(inner, found.size, found.version))
     return [
         Unit(folder, tuple(sorted(held, key=lambda f: f.path)))
@@ -220,6 +267,8 @@ _TASKS: Final[Schema] = {
 
 def find_tasks(benchmarks: Place) -> list[TaskFiles]:
     """Return the tasks below a benchmarks root, by the rules of `retrieval_eval.io.tasks`."""
+    if benchmarks.local is not None:
+        return _local_tasks(benchmarks.local)
     folders, loose = benchmarks.children()
     visible = [f for f in folders if not f.startswith(".") and is_plain(f)]
     files = list(loose)
@@ -247,6 +296,19 @@ def find_tasks(benchmarks: Place) -> list[TaskFiles]:
     return tasks
 
 
+def _local_tasks(benchmarks: Path) -> list[TaskFiles]:
+    """Return the tasks in a local folder, each with one digest over all that is read of it."""
+
+    def whole(task: Task) -> TaskFiles:
+        folder = task.path or benchmarks
+        stated = tuple(sorted(names_stated_by(task)))
+        named = Task(task.name, task.suite, folder.relative_to(benchmarks), stated)
+        return TaskFiles(named, (Found("", 0, digest_of_task(folder)),))
+
+    with ThreadPoolExecutor(_N_READING) as threads:
+        return list(threads.map(whole, TaskIndex(benchmarks).tasks))
+
+
 def _stated(benchmarks: Place, own: Mapping[str, Sequence[Found]]) -> dict[str, set[str]]:
     wanted = [
         Found(f"{folder}/{f.path}", f.size, f.version)
@@ -257,10 +319,8 @@ def _stated(benchmarks: Place, own: Mapping[str, Sequence[Found]]) -> dict[str, 
     found: dict[str, set[str]] = {}
     with benchmarks.copied(wanted) as copy:
         for one in wanted:
-            path = copy / one.path
-            if path.is_file():
-                text = path.read_bytes().decode("utf-8", "replace")
-                found[one.path.rpartition("/")[0]] = stated_names(text)
+            text = read_text(copy / one.path, copy).value or ""
+            found[one.path.rpartition("/")[0]] = stated_names(text)
     return found
 
 
@@ -331,6 +391,9 @@ class Manifest:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.n_units = 0
+        self.excluded: tuple[Exclusion, ...] = ()
+        """What was left out of a local run; of others, workers tell."""
+        self.notes: list[str] = []
 
     def write(self, groups: Iterable[tuple[str, tuple[Unit, ...]]]) -> None:
         """Write the batches of a run, in its order."""
@@ -351,7 +414,16 @@ def manifest_of(run: Place) -> Iterator[Manifest]:
     """List a run once, into a temporary file; one configuration is in memory at a time."""
     with TemporaryFile() as file:
         manifest = Manifest(file)
-        manifest.write(
-            (config, group) for config, units in units_by_config(run) for group in batches(units)
-        )
+        lost: list[str] = []
+        if run.local is None:
+            found = units_by_config(run, lost)
+        else:
+            discovery = discover(run.local, run.name)
+            manifest.excluded = discovery.excluded
+            found = _local_units(run.local, discovery.trials)
+        manifest.write((config, group) for config, units in found for group in batches(units))
+        if lost:
+            n = counted(len(lost), "key")
+            example = f"such as {lost[0]!r}"
+            manifest.notes = [f"{run}: {n} that no local folder can hold left out, {example}"]
         yield manifest

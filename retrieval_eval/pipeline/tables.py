@@ -20,8 +20,16 @@ from urllib.parse import quote, unquote
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
-from retrieval_eval.io.artefacts import decoded, encoded, record_in
-from retrieval_eval.io.files import decode, is_inside, json_bytes, settle, write_bytes
+from retrieval_eval.io.artefacts import decoded, kept_record, record_in
+from retrieval_eval.io.files import (
+    decode,
+    is_inside,
+    json_bytes,
+    probe,
+    read_bytes,
+    settle,
+    write_bytes,
+)
 from retrieval_eval.io.parquet import Schema, read_about, read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.catalog import Metric, read_metric, summarised
@@ -41,6 +49,8 @@ _SUFFIX: Final = ".parquet"
 _SHARD: Final = re.compile(r"config_name=([^/]+)/[0-9a-f]{64}\.parquet")
 _IN_PATH: Final = ("run_id", "config_name")
 _LONGEST: Final = 200
+_SHORTENED: Final = re.compile(r"[\w.@+=-]{1,150}-[0-9a-f]{8}", re.ASCII)
+"""What a name may be shortened to, which is then in the file of the shard."""
 _N_READING: Final = 8
 """Shards that are read at a time: a storage takes longer to answer than to send."""
 
@@ -111,11 +121,19 @@ def shards_in(tables: Place, run_id: str) -> list[Shard]:
     folder = tables / f"run_id={partition_of(run_id)}"
     # Only what has the name of a shard: former ones are removed, other files are not touched.
     found = [
-        Shard(run_id, unquote(match[1]), folder / file.path)
+        Shard(run_id, _config_of(folder / file.path, match[1]), folder / file.path)
         for file in folder.files()
         if (match := _SHARD.fullmatch(file.path))
     ]
     return sorted(found, key=lambda shard: (shard.config, shard.name))
+
+
+@lru_cache(maxsize=1 << 12)
+def _config_of(place: Place, partition: str) -> str:
+    """Return the configuration of a shard; what is in it never changes under its name."""
+    if not _SHORTENED.fullmatch(partition):
+        return unquote(partition)
+    return next(iter(kept_in(place).totals.configs), unquote(partition))
 
 
 class Kept(Record, frozen=True):
@@ -154,10 +172,10 @@ def shard_bytes(
     return table_bytes(SCHEMA, rows, kept=json_bytes(to_builtins(kept))), kept
 
 
-def kept_in(shard: Shard) -> Kept:
+def kept_in(place: Place) -> Kept:
     """Return what a shard keeps beside its rows."""
-    text = (read_about(shard.place, "kept") or b"").decode("utf-8", "replace")
-    return from_builtins(decode(text)[0], Kept, str(shard.place))
+    text = (read_about(place, "kept") or b"").decode("utf-8", "replace")
+    return from_builtins(decode(text)[0], Kept, str(place))
 
 
 def metrics_in(shard: Shard) -> Iterator[TrialMetrics]:
@@ -212,10 +230,17 @@ def task_numbers(shards: Iterable[Shard], metrics: Sequence[Metric]) -> TaskNumb
     return numbers
 
 
-def write_documents(folder: Path, shards: Sequence[Shard]) -> list[TrialEntry]:
+def write_documents(folder: Path, shards: Sequence[Shard]) -> tuple[list[TrialEntry], list[str]]:
     """Write the two documents of every trial of some shards into a local folder.
 
-    Returns the line of every trial in the summary, in the order of a local evaluation.
+    What is there already, whole and of the same inputs, is kept.
+
+    Returns
+    -------
+    list of TrialEntry
+        The line of every trial in the summary, in the order of a local evaluation.
+    list of str
+        A sentence for each document that was damaged.
     """
     names = ("task_name", "trial_name", "batch_timestamp")
     trials = [
@@ -229,8 +254,10 @@ def write_documents(folder: Path, shards: Sequence[Shard]) -> list[TrialEntry]:
     following = iter(trials)
     entries = {}
     written: list[Path] = []
+    notes: list[str] = []
     for shard in shards:
-        for metrics, events in zip(metrics_in(shard), events_in(shard), strict=True):
+        columns = read_table(shard.place, SCHEMA, ("events", "metrics", "input_fingerprint"))
+        for metrics, events, text, digest in zip(metrics_in(shard), *columns.values(), strict=True):
             trial = next(following)
             stem = stems[trial]
             if not is_inside((folder / stem).parent, folder.parent):
@@ -238,17 +265,33 @@ def write_documents(folder: Path, shards: Sequence[Shard]) -> list[TrialEntry]:
                     f"{folder / stem} leads out of {folder.parent}: nothing is written through a "
                     "link; remove it, or name another place with --output-dir"
                 )
-            for suffix, document in ((EVENTS_SUFFIX, events), (METRICS_SUFFIX, metrics)):
-                written.append(folder / f"{stem}{suffix}")
-                write_bytes(written[-1], encoded(document), is_synced=False)
+            name = f"{shard.place}: {stem}"
+            for made, note in (
+                _written(folder, f"{stem}{EVENTS_SUFFIX}", events, digest, EventDocument, name),
+                _written(folder, f"{stem}{METRICS_SUFFIX}", text, digest, TrialMetrics, name),
+            ):
+                written += made
+                notes += note
             entries[trial] = trial_entry(stem, metrics)
     settle(written)
-    return [
-        entries[trial]
-        for trial in sorted(
-            trials, key=lambda t: (t.config_name, t.batch_timestamp or "", t.trial_name)
-        )
-    ]
+    ordered = sorted(trials, key=lambda t: (t.config_name, t.batch_timestamp or "", t.trial_name))
+    return [entries[trial] for trial in ordered], notes
+
+
+def _written(
+    folder: Path, file: str, text: str, digest: str, struct: type[AnyRecord], name: str
+) -> tuple[list[Path], list[str]]:
+    """Write a document unless it is there; return the path that was written, and a note if any."""
+    path, data = folder / file, str(text or "").encode()
+    if probe(path.is_file) and read_bytes(path, folder)[0] == data:
+        return [], []
+    kept = kept_record(path, folder, digest, struct)
+    notes = [kept.note] if kept.note else []
+    if kept.record is not None:
+        return [], notes
+    record_in(data, struct, name)
+    write_bytes(path, data, is_synced=False)
+    return [path], notes
 
 
 def write_tables(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace as with_fields
 
@@ -131,6 +135,21 @@ class Tasks:
                 digest = self._digest = digest_of_task(folder)
             self._truth = load_ground_truth(folder)
         return self._truth, digest
+
+
+_OBJECTS: Final = 50_000
+
+
+@contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """Look for cycles of objects less often: trials make very many objects, and hardly a cycle."""
+    first, *others = gc.get_threshold()
+    if first:  # else nothing looks for cycles
+        gc.set_threshold(max(first, _OBJECTS), *others)
+    try:
+        yield
+    finally:
+        gc.set_threshold(first, *others)
 
 
 def evaluate_trial(job: Job, tasks: Tasks | None = None) -> TrialResult:

@@ -25,8 +25,8 @@ from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.returned import says_rank_only
 from retrieval_eval.search.roc import METHOD, auc, auc_interval, roc_points
 from retrieval_eval.search.summary import number, span
-from retrieval_eval.stats.plain import Interval, wilson
-from retrieval_eval.values import REASONS, Value, counted, ratio
+from retrieval_eval.stats.proportions import wilson
+from retrieval_eval.values import REASONS, Interval, Value, counted, ratio
 
 MIN_TRUE_POSITIVE_RATE: Final = 0.80
 MAX_FALSE_REFUSAL_RATE: Final = 0.08

@@ -52,7 +52,7 @@ from retrieval_eval.search.noise import OLDEST, staleness
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.run_names import REPORTS, WITH_CLAIMS
-from retrieval_eval.stats.plain import wilson
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import counted
 
 REVIEWED: Final = "chair"

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.model.search_run import RocPoint
-from retrieval_eval.stats.plain import MIN_VALUES, Interval
+from retrieval_eval.stats import MIN_VALUES
 from retrieval_eval.stats.resampling import Floats
-from retrieval_eval.values import Value
+from retrieval_eval.values import Interval, Value
 
 METHOD: Final = "delong_newcombe"
 

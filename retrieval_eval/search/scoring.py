@@ -16,8 +16,7 @@ from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult
 from retrieval_eval.search.settings import CONVENTION, Settings, deepest_cutoff
 from retrieval_eval.stats.intervals import bootstrap_mean
-from retrieval_eval.stats.plain import Interval
-from retrieval_eval.values import Value
+from retrieval_eval.values import Interval, Value
 
 Qrels = Mapping[str, Mapping[str, int]]
 

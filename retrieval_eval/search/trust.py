@@ -23,7 +23,7 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.search.results import FAILURES
 from retrieval_eval.search.results import QueryResult as Answer
 from retrieval_eval.search.settings import HEADLINE
-from retrieval_eval.stats.plain import clopper_pearson
+from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.values import counted
 
 ASK_TWICE: Final = 20

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from retrieval_eval.stats.plain import BOOTSTRAP_T, MIN_VALUES, Interval, wilson
-from retrieval_eval.values import Value
+from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
+from retrieval_eval.stats.proportions import wilson
+from retrieval_eval.values import Interval, Value
 
 if TYPE_CHECKING:
     from retrieval_eval.stats.resampling import Floats

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from retrieval_eval.stats import MIN_POINTS
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.ranks import average_ranks, dense_codes
 from retrieval_eval.stats.resampling import (
     BATCH_CELLS,
@@ -24,7 +23,7 @@ from retrieval_eval.stats.resampling import (
     is_constant,
     mirrored_quantiles,
 )
-from retrieval_eval.values import Value
+from retrieval_eval.values import Interval, Value
 
 MIN_POINTS_FOR_INTERVAL: Final = 4
 MAX_PERMUTED_POINTS: Final = 30

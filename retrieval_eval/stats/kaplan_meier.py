@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from retrieval_eval.stats.plain import BOOTSTRAP_T, MIN_VALUES, Interval, normal_quantile, wilson
-from retrieval_eval.values import Value, ratio
+from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
+from retrieval_eval.stats.proportions import normal_quantile, wilson
+from retrieval_eval.values import Interval, Value, ratio
 
 if TYPE_CHECKING:
     from retrieval_eval.stats.resampling import Floats

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats.intervals import share_interval
-from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.resampling import Floats, as_floats
-from retrieval_eval.values import Value, ratio
+from retrieval_eval.values import Interval, Value, ratio
 
 SIGNED_RANK: Final = "signed_rank"
 MIN_MOVED: Final = 6

@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from retrieval_eval.stats import BOOTSTRAP_T
 from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.intervals import STUDENT_T, bootstrap_mean, standard_error, t_mean
-from retrieval_eval.stats.plain import BOOTSTRAP_T, Interval
 from retrieval_eval.stats.power import (
     INTERVAL_EXCESS,
     detectable_by_test_and_interval,
@@ -22,7 +22,7 @@ from retrieval_eval.stats.power import (
 from retrieval_eval.stats.ranks import average_ranks, without_rounding
 from retrieval_eval.stats.resampling import Floats, as_floats, is_constant
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, sign_flip_p
-from retrieval_eval.values import Value
+from retrieval_eval.values import Interval, Value
 
 MIN_PAIRS: Final = 3
 """Below this no statistic is given."""

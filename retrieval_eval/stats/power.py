@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, attainable_level
-from retrieval_eval.values import Value
+from retrieval_eval.values import Interval, Value
 
 INTERVAL_EXCESS: Final = 1.1
 """Excess over the t test, times n, that makes 80 % of normal studies leave out 0 and pass the test.

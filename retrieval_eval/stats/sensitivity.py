@@ -10,7 +10,6 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.resampling import (
     BATCH_CELLS,
@@ -19,7 +18,7 @@ from retrieval_eval.stats.resampling import (
     drawn_counts,
     mirrored_quantiles,
 )
-from retrieval_eval.values import Value
+from retrieval_eval.values import Interval, Value
 
 METHOD: Final = "percentile_or_fisher_z"
 MIN_STRATA: Final = 3

@@ -9,9 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from retrieval_eval.stats.plain import Interval
 from retrieval_eval.stats.resampling import Floats, as_floats
-from retrieval_eval.values import Value
+from retrieval_eval.values import Interval, Value
 
 BETTING: Final = "betting"
 MIXTURE_T: Final = "mixture_t"

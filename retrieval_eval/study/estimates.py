@@ -36,7 +36,7 @@ from retrieval_eval.values import signed
 
 if TYPE_CHECKING:
     from retrieval_eval.stats.paired import PairedComparison
-    from retrieval_eval.stats.plain import Interval
+    from retrieval_eval.values import Interval
 
 HEADLINES: Final[Mapping[Kind, Literal["mean_difference", "ratio", "restricted_mean"]]] = {
     "bounded": "mean_difference",

@@ -22,8 +22,8 @@ from retrieval_eval.values import REASONS, Value, as_number, counted, signed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.stats.plain import Interval
     from retrieval_eval.stats.pooling import Pooled as Summary
+    from retrieval_eval.values import Interval
 
 Scale = Literal["difference", "ratio"]
 
@@ -109,7 +109,7 @@ class Pooled:
         return _frame(rows)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        from retrieval_eval.stats.plain import Interval
+        from retrieval_eval.values import Interval
 
         for own, weight in zip(self.studies, self.summary.weights, strict=True):
             ends = own.ends
@@ -238,7 +238,7 @@ def pool(
         confidence=confidence,
     )
     if len(known) == 1 and (ends := known[0].ends_at(confidence)) is not None:
-        from retrieval_eval.stats.plain import Interval
+        from retrieval_eval.values import Interval
 
         own = summary.interval
         summary = replace(

@@ -205,7 +205,8 @@ def _transcript(
     readings: list[Reading] = []
     unreadable: list[Unreadable] = []
     others: list[Unreadable] = []
-    for path in [*_transcript_files(folder), *_session_files(folder)]:
+    sessions = _session_folders(folder)
+    for path in [*_transcript_files(folder), *_session_files(sessions)]:
         reading = _read_transcript(path, trial_dir)
         if isinstance(reading, Reading):
             readings.append(reading)
@@ -213,7 +214,7 @@ def _transcript(
             problems.append(reading.reason)
         else:
             (unreadable if path.name in _NAMED_TRANSCRIPTS else others).append(reading)
-    for events in _event_folders(folder):
+    for events in _event_folders(folder, sessions):
         reading = read_event_folder(events, trial_dir)
         if isinstance(reading, Reading):
             readings.append(reading)
@@ -234,12 +235,12 @@ def _transcript_files(folder: Path) -> list[Path]:
     return sorted(files, key=lambda path: rank.get(path.name, len(rank)))
 
 
-def _session_files(folder: Path) -> list[Path]:
-    """Return the session files below ``folder``; folders that are links are not entered.
+def _session_files(sessions: list[Path]) -> list[Path]:
+    """Return the files of sessions below some folders; folders that are links are not entered.
 
     A file that describes a session may have the name of the session's folder.
     """
-    found = (path for place in _session_folders(folder) for path in files_below(place))
+    found = (path for place in sessions for path in files_below(place))
     return [path for path in found if _is_session_file(path) and probe(path.is_file)]
 
 
@@ -253,10 +254,10 @@ def _is_session_file(path: Path) -> bool:
     return path.suffix == ".jsonl" or is_description or is_file_name(path.name)
 
 
-def _event_folders(folder: Path) -> list[Path]:
+def _event_folders(folder: Path, sessions: list[Path]) -> list[Path]:
     """Return the folders of single events in ``folder`` or its sessions, or ``folder`` itself."""
     names = event_folder_names()
-    files = (path for place in _session_folders(folder) for path in files_below(place))
+    files = (path for place in sessions for path in files_below(place))
     below = (path.parent for path in files if path.suffix == ".json")
     near = [folder, *(folder / name for name in sorted(names))]
     found = [path for path in (*near, *dict.fromkeys(below)) if path.name in names]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +11,6 @@ DEEPEST = 64
 
 _CERTAIN = 1 << 53
 """Whole numbers below this one are numbers of any kind."""
-
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def text_of(value: Any) -> str | None:
@@ -77,7 +74,9 @@ def clean(value: Any, depth: int = DEEPEST) -> Any:
             return None
         return {
             key if key.isascii() else _whole(key): entry
-            if entry is None or isinstance(entry, (int, float))
+            if entry is None
+            or isinstance(entry, (int, float))
+            or (isinstance(entry, str) and entry.isascii())
             else clean(entry, depth - 1)
             for key, entry in value.items()
         }
@@ -100,10 +99,13 @@ def blocks_text(content: Any) -> str:
         block if isinstance(block, str) else dict_of(block).get("text")
         for block in list_of(content)
     )
-    return "\n".join(_whole(text) for text in texts if isinstance(text, str))
+    found = "\n".join([text for text in texts if isinstance(text, str)])
+    return found if found.isascii() else _whole(found)
 
 
 def _whole(text: str) -> str:
-    if text.isascii() or _LONE_SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

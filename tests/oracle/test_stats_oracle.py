@@ -12,11 +12,11 @@ from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
 from retrieval_eval.stats.kaplan_meier import kaplan_meier
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
 from retrieval_eval.stats.paired import compare_paired, rank_biserial
-from retrieval_eval.stats.plain import wilson
 from retrieval_eval.stats.power import (
     detectable_by_test_and_interval,
     smallest_detectable_difference,
 )
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.sign_flips import sign_flip_p
 

@@ -14,7 +14,7 @@ from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.stats.kaplan_meier import kaplan_meier
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
 from retrieval_eval.stats.paired import compare_paired
-from retrieval_eval.stats.plain import wilson
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.ranks import average_ranks, dense_codes, places
 from retrieval_eval.stats.sign_flips import sign_flip_p
 from retrieval_eval.stats.time_to_event import pseudo_times

@@ -16,8 +16,9 @@ import pytest
 
 import retrieval_eval
 from retrieval_eval.cli.main import group
-from retrieval_eval.events.evidence import INCOMPLETE, OTHER_FILES
+from retrieval_eval.events.evidence import INCOMPLETE
 from retrieval_eval.events.exposure import N_LINES
+from retrieval_eval.events.retrieved import OTHER_FILES
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.metrics.ranking.measures import NAMES
 from retrieval_eval.model import DOCUMENTS, INPUTS

@@ -6,8 +6,9 @@ import itertools
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 
 import numpy as np
@@ -22,12 +23,9 @@ from retrieval_eval.metrics.ranking.table import (
     order_descending,
     order_within,
     packed,
-    padded,
-    sorted_within,
+    sorted_descending,
 )
 from retrieval_eval.values import as_number
-
-_PLACE_BITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +49,11 @@ class Hits:
         cls, query: Ints, grade: Ints, rank: Ints, first: Ints, n_tied: Ints, n_retrieved: Ints
     ) -> Hits:
         """Return hits given in any order."""
-        if (query[1:] < query[:-1]).any():
-            order = np.argsort(query, kind="stable")
-            query, grade, rank = query[order], grade[order], rank[order]
-            first, n_tied = first[order], n_tied[order]
-        # Rank and place in one number: sorting these is faster than sorting places by rank.
-        keys = sorted_within(np.bincount(query), (rank << _PLACE_BITS) + np.arange(len(rank)))
-        order = keys & ((1 << _PLACE_BITS) - 1)
-        return cls(query, grade[order], rank[order], first[order], n_tied[order], n_retrieved)
+        # Queries mostly lie together, which makes a stable sort fast.
+        n_bits = int(rank.max(initial=0)).bit_length()
+        order = np.argsort((query << n_bits) + rank, kind="stable")
+        query, grade, rank = query[order], grade[order], rank[order]
+        return cls(query, grade, rank, first[order], n_tied[order], n_retrieved)
 
     def extreme(self, *, is_best: bool) -> Hits:
         """Return the hits with ties resolved as well, or as badly, as they can be.
@@ -78,16 +73,19 @@ class Hits:
 
 
 Rankings = Mapping[str, Mapping[str, float]]
+Scores = Floats | NDArray[np.float32]
 
-_NOTHING: Final[Mapping[str, float]] = {}
+_NOTHING: Final[dict[str, float]] = {}
 _NO_SCORES: Final = itertools.repeat(math.nan)
 _NUMBERS: Final = frozenset({float, int, np.float64})
 _PACKED: Final = np.dtype([("code", np.uint8), ("number", ">f8")])
 _FLOAT: Final = 0xCB
 """The code before each float in MessagePack."""
 _BEYOND_FLOAT32: Final = 1e39
-_FEW: Final = 4
-"""So many hits of a tie are compared with each of its documents; for more, these are sorted."""
+_PAIR: Final = 2
+_DENSE: Final = 20
+"""Where one of so many documents is judged, lookups are many."""
+_MOST_SIZED: Final = 1366
 
 
 def hits_from_mapping(
@@ -108,31 +106,32 @@ def hits_from_mapping(
         When a score is no finite number; the message names query and document.
     """
     judged = list(judgements.by_query().values())
-    is_wanted = np.ones(len(judgements.grades), dtype=bool)
-    if lowest_grade is not None:
-        is_wanted = judgements.grades >= lowest_grade
-    starts = np.append(0, np.cumsum(judgements.sizes))
-    parts = [np.zeros((4, 0), dtype=np.int64)]
+    query_of, starts = judgements.query(), np.append(0, np.cumsum(judgements.sizes))
     n_retrieved = np.zeros(len(judged), dtype=np.int64)
+    parts = [np.zeros((4, 0), dtype=np.int64)]
     for first, last, chunk in _chunks_of(rankings, judgements.query_ids, judged):
         n_retrieved[first:last] = chunk.sizes
-        row = np.flatnonzero(is_wanted[starts[first] : starts[last]] & ~np.isnan(chunk.found))
-        query = np.repeat(np.arange(last - first), judgements.sizes[first:last])[row]
+        rows = slice(starts[first], starts[last])
+        is_hit = ~np.isnan(chunk.found)
+        if lowest_grade is not None:
+            is_hit &= judgements.grades[rows] >= lowest_grade
+        row = np.flatnonzero(is_hit)
+        query = query_of[rows][row] - first
         scores, score = chunk.scores, chunk.found[row]
         if is_float32:
             scores, score = _as_float32(scores), _as_float32(score)
-        begin, n_tied = _places(scores, chunk.sizes, query, score)
-        rank = begin + 1
-        tied = np.flatnonzero(n_tied > 1)
+        ties = _Ties.of(scores, chunk.sizes, query, score)
+        rank = ties.first + 1
+        tied = np.flatnonzero(ties.n_tied > 1)
         if len(tied):
-            docs = list(itertools.chain.from_iterable(judged[first:last]))
-            names = [docs[place] for place in row[tied].tolist()]
-            ties = query[tied], begin[tied], n_tied[tied]
-            rank[tied] += _n_before(names, *ties, replace(chunk, scores=scores))
-        parts.append(np.stack([row + starts[first], rank, begin + 1, n_tied]))
+            docs = itertools.chain.from_iterable(judged[first:last])
+            is_named = np.zeros(len(is_hit), dtype=bool)
+            is_named[row[tied]] = True
+            names = list(itertools.compress(docs, is_named.tolist()))
+            rank[tied] += _n_before(names, chunk.runs, ties, tied)
+        parts.append(np.stack([row + starts[first], rank, ties.first + 1, ties.n_tied]))
     row, rank, begin, n_tied = np.concatenate(parts, axis=1)
-    query, grade = judgements.query()[row], judgements.grades[row]
-    return Hits.ordered(query, grade, rank, begin, n_tied, n_retrieved)
+    return Hits.ordered(query_of[row], judgements.grades[row], rank, begin, n_tied, n_retrieved)
 
 
 def check_rankings(rankings: Rankings, queries: Sequence[str]) -> None:
@@ -159,7 +158,7 @@ class _Chunk:
 
 
 def _chunks_of(
-    rankings: Rankings, queries: Sequence[str], judged: Sequence[Iterable[str]]
+    rankings: Rankings, queries: Sequence[str], judged: Sequence[Collection[str]]
 ) -> Iterator[tuple[int, int, _Chunk]]:
     """Yield the rankings of ``queries`` from one place to another, empty ones for the missing.
 
@@ -174,6 +173,7 @@ def _chunks_of(
         for query, run in zip(queries, runs, strict=True):
             if not isinstance(run, Mapping):
                 raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
+        runs = list(map(dict, runs))
     sizes = np.fromiter(map(len, runs), dtype=np.int64, count=len(runs))
     for first, last in _chunks(np.append(0, np.cumsum(sizes))):
         part, of = runs[first:last], judged[first:last]
@@ -186,18 +186,25 @@ def _chunks_of(
         yield first, last, _Chunk(part, columns[0], sizes[first:last], columns[1])
 
 
-def _columns(runs: Sequence[Any], judged: Sequence[Iterable[str]]) -> tuple[Floats, Floats] | None:
+def _columns(
+    runs: Sequence[Any], judged: Sequence[Collection[str]]
+) -> tuple[Floats, Floats] | None:
     """Return the scores of all documents, and those of judged ones (NaN where one is not there).
 
     None where a document is no text or a score no finite number of a usual type.
     """
     values: list[Any] = []
     found: list[Any] = []
+    prepare: Callable[[dict[Any, Any]], object] = len
+    if not _sizes_with_text().issuperset(map(sys.getsizeof, runs)):
+        prepare = "".join
+    elif sum(map(len, judged)) * _DENSE > sum(map(len, runs)):
+        # A copy touches all that many lookups need, in order, and so faster than they would.
+        prepare = dict.copy
     try:
-        # All that is read of a ranking is read while it is in the processor's cache, ids first.
+        # All that is read of a ranking is read while it is in the processor's cache.
         for run, docs in zip(runs, judged, strict=True):
-            ids = [*run]
-            "".join(ids)
+            prepare(run)
             values += run.values()
             found += map(run.get, docs, _NO_SCORES)
     except TypeError:
@@ -206,6 +213,23 @@ def _columns(runs: Sequence[Any], judged: Sequence[Iterable[str]]) -> tuple[Floa
     if scores is None or of_judged is None or not np.isfinite(scores).all():
         return None
     return scores, of_judged
+
+
+@lru_cache(maxsize=1)
+def _sizes_with_text() -> frozenset[int]:
+    """Return which sizes in memory only dictionaries have whose keys are all of type ``str``.
+
+    CPython keeps two words for each of their entries, and three for those of others. That is seen
+    without looking at the ids, most of which are never looked up.
+    """
+    texts: dict[str, None] = {}
+    others: dict[int, None] = {}
+    with_text, without = set(), set()
+    for number in range(_MOST_SIZED):
+        texts[str(number)] = others[number] = None
+        with_text.add(sys.getsizeof(texts))
+        without.add(sys.getsizeof(others))
+    return frozenset(with_text - without)
 
 
 def _floats(values: list[Any]) -> Floats | None:
@@ -228,71 +252,92 @@ def _as_float32(scores: Floats) -> Floats:
     return np.clip(rounded, -_BEYOND_FLOAT32, _BEYOND_FLOAT32)
 
 
-def _places(scores: Floats, sizes: Ints, query: Ints, score: Floats) -> tuple[Ints, Ints]:
-    """Return how many scores of its query are above each ``score``, and how many equal it."""
-    n_above, n_tied = np.zeros_like(query), np.ones_like(query)
-    row_of, width_of = np.zeros_like(sizes), np.zeros_like(sizes)
-    for segments, matrix in padded(sizes, -scores, np.inf):
-        matrix.sort(axis=1)
-        n_rows, width = matrix.shape
-        row_of[segments], width_of[segments] = np.arange(n_rows), width
-        hits = np.flatnonzero(width_of[query] == width)
-        start, wanted, values = row_of[query[hits]] * width, -score[hits], matrix.ravel()
-        above = _bisect(np.less, values, start, wanted, width)
-        n_above[hits] = above - start
+@dataclass(frozen=True, slots=True)
+class _Ties:
+    """The equal scores that each hit is among: ``n_tied`` from place ``first`` (from 0) of a query.
+
+    ``scores`` are those of all documents of all queries, ``sizes`` of each; ``query`` is that of
+    each hit.
+    """
+
+    scores: Floats
+    sizes: Ints
+    query: Ints
+    first: Ints
+    n_tied: Ints
+    is_ordered: bool
+
+    @classmethod
+    def of(cls, scores: Floats, sizes: Ints, query: Ints, score: Floats) -> _Ties:
+        """Return the ties of hits with a ``score`` in the ranking of ``query``."""
+        starts = np.cumsum(sizes) - sizes
+        climbs = scores[1:] > scores[:-1]
+        # The first score of a query follows the last one of another.
+        climbs[starts[(starts > 0) & (starts < len(scores))] - 1] = False
+        is_ordered = not climbs.any()
+        falling = scores if is_ordered else sorted_descending(scores, sizes)
+        before, size = starts[query] - 1, sizes[query]
+        first = _count(np.greater, falling, before, size, score)
+        n_tied = np.ones_like(first)
         # Ties are rare where scores are real: most hits only look at their neighbour.
-        after = np.minimum(above + 1, start + width - 1)
-        tied = np.flatnonzero((after > above) & (values[after] == wanted))
-        start, wanted = start[tied], wanted[tied]
-        n_tied[hits[tied]] = _bisect(np.less_equal, values, start, wanted, width) - above[tied]
-    return n_above, n_tied
+        place = before + np.minimum(first + 2, size)
+        tied = np.flatnonzero((falling[place] == score) & (first + 1 < size))
+        if len(tied):
+            among = before[tied], size[tied], score[tied]
+            n_tied[tied] = _count(np.greater_equal, falling, *among) - first[tied]
+        return cls(scores, sizes, query, first, n_tied, is_ordered)
+
+    def members(self, hits: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the documents that some hits are tied with, themselves included.
+
+        Returns
+        -------
+        queries, places, starts
+            The queries of these hits, each once; the places of all their documents, query after
+            query, in a list of the documents of these queries, tied ones adjoining; and where in
+            ``places`` the tie of each hit begins.
+        """
+        queries, of = np.unique(self.query[hits], return_inverse=True)
+        sizes = self.sizes[queries]
+        starts = np.cumsum(sizes) - sizes
+        places = np.arange(int(sizes.sum()))
+        if not self.is_ordered:
+            own = np.zeros(len(self.sizes), dtype=bool)
+            own[queries] = True
+            places = order_descending(self.scores[np.repeat(own, self.sizes)], sizes)
+        return queries, places, starts[of] + self.first[hits]
 
 
-def _bisect(is_before: np.ufunc, values: Floats, start: Ints, wanted: Floats, width: int) -> Ints:
-    """Return the first place, from each ``start``, of a value that is not before the wanted one.
+def _count(is_counted: np.ufunc, falling: Scores, before: Ints, size: Ints, wanted: Scores) -> Ints:
+    """Return how many of ``size`` falling scores, after a place ``before`` them, are counted.
 
-    Each search looks at ``width`` sorted values, one less than a power of two.
+    Those counted come first. It is a search by halves for each wanted score.
     """
-    place, step = start.copy(), (width + 1) // 2
+    count = np.zeros_like(size)
+    step = 1 << int(size.max(initial=0)).bit_length() >> 1
     while step:
-        place += step * is_before(values[place + (step - 1)], wanted)
+        more = np.minimum(count + step, size)
+        count = np.where(is_counted(falling[before + more], wanted), more, count)
         step //= 2
-    return place
+    return count
 
 
-def _n_before(
-    names: Sequence[str], query: Ints, begin: Ints, n_tied: Ints, chunk: _Chunk
-) -> list[int]:
-    """Return how many documents of its tie come before each of ``names``.
-
-    The tie has ``n_tied`` documents from place ``begin`` on in the ranking of its query.
-    """
-    starts = np.cumsum(chunk.sizes) - chunk.sizes
-    is_start = np.zeros(len(chunk.scores) + 1, dtype=bool)
-    is_start[starts] = True
-    order = None
-    if (~is_start[1:-1] & (chunk.scores[1:] > chunk.scores[:-1])).any():
-        order = order_descending(chunk.scores, chunk.sizes) - np.repeat(starts, chunk.sizes)
-    tie = starts[query] + begin
-    is_crowded = np.bincount(tie)[tie] > _FEW
-    in_order: dict[int, list[str]] = {}
+def _n_before(names: Sequence[str], runs: Sequence[Any], ties: _Ties, tied: Ints) -> list[int]:
+    """Return how many documents of its tie come before each of the ``tied`` hits."""
+    queries, places, starts = ties.members(tied)
     docs: list[str] = []
-    counts, last = [], -1
-    columns = (query, begin, n_tied, is_crowded)
-    for name, at, first, n, is_sorted in zip(names, *(c.tolist() for c in columns), strict=True):
-        if at != last:
-            last, docs = at, [*chunk.runs[at]]
-            in_order.clear()
-            if order is not None:
-                places = order[starts[at] : starts[at] + len(docs)].tolist()
-                docs = [docs[place] for place in places]
-        # Document ids descend within a tie (trec_eval's rule).
-        if not is_sorted:
-            counts.append(sum(map(name.__lt__, docs[first : first + n])))
-            continue
-        if first not in in_order:
-            in_order[first] = sorted(docs[first : first + n])
-        counts.append(n - bisect_right(in_order[first], name))
+    for query in queries.tolist():
+        docs += runs[query].copy()
+    # Document ids descend within a tie (trec_eval's rule).
+    n_tied = ties.n_tied[tied]
+    pairs = zip(names, places[starts].tolist(), places[starts + 1].tolist(), strict=True)
+    counts = [(name < docs[one]) + (name < docs[other]) for name, one, other in pairs]
+    in_order: dict[int, list[str]] = {}
+    for hit in np.flatnonzero(n_tied > _PAIR).tolist():
+        start, n = int(starts[hit]), int(n_tied[hit])
+        if start not in in_order:
+            in_order[start] = sorted([docs[place] for place in places[start : start + n].tolist()])
+        counts[hit] = n - bisect_right(in_order[start], names[hit])
     return counts
 
 
@@ -316,9 +361,6 @@ def _numbers(query: str, scores: Any) -> Mapping[str, float]:
 def _number(score: Any) -> float | None:
     number = as_number(score)
     return number if number is not None and abs(number) <= sys.float_info.max else None
-
-
-Scores = Floats | NDArray[np.float32]
 
 
 def hits_from_table(

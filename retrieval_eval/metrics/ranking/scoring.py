@@ -6,17 +6,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.metrics.ranking.hits import Hits
 from retrieval_eval.metrics.ranking.ids import Ints
-from retrieval_eval.metrics.ranking.measures import Gain, Measure
-from retrieval_eval.metrics.ranking.table import Floats, sorted_within
+from retrieval_eval.metrics.ranking.measures import MAX_CUTOFF, Gain, Measure
+from retrieval_eval.metrics.ranking.table import Floats, padded
 
 T = TypeVar("T")
+
+_ALL: Final = MAX_CUTOFF + 1
+"""The depth of a measure without cut-off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +157,8 @@ class Scorer:
     def _reciprocal_rank(self, measure: Measure) -> Floats:
         query, rank = self._within(measure)
         values = np.zeros(len(self.hits.n_retrieved))
-        starts = np.flatnonzero(np.diff(query, prepend=-1))
-        values[query[starts]] = 1 / rank[starts]
+        first = _begins(query)
+        values[query[first]] = 1 / rank[first]
         return values
 
     def _average_precision(self, measure: Measure) -> Floats:
@@ -163,45 +166,49 @@ class Scorer:
         return self._total(query, (_place_in_run(query) + 1) / rank)
 
     def _ndcg(self, measure: Measure) -> Floats:
+        depths = self._once("depths", lambda: self._depths("nDCG"))
         best, found = self._once(
             ("gains", measure.gain),
-            lambda: [
-                self._gains(measure.gain, of) for of in (self._ideal(), self._relevant_hits(1))
-            ],
+            lambda: (self._best(measure.gain, depths), self._found(measure.gain, depths)),
         )
-        level = self._level(measure)
+        level = depths.index(measure.cutoff or _ALL)
         values: Floats = found[level] / best[level]
         return values
 
-    def _ideal(self) -> _Ranked:
-        """Return all grades above 0 in the best order."""
+    def _depths(self, name: str) -> list[int]:
+        """Return the cut-offs of one kind of measure, each once and in ascending order."""
+        return sorted({m.cutoff or _ALL for m in self.measures if m.name == name})
 
-        def compute() -> _Ranked:
-            is_gain = self.grades > 0
-            query = self.query[is_gain]
-            grade = -sorted_within(self._count(query), -self.grades[is_gain])
-            return _Ranked(query, _place_in_run(query) + 1, grade)
+    def _best(self, gain: Gain, depths: list[int]) -> Floats:
+        """Return the discounted gains of the best order within each depth: one row a depth."""
+        sizes = np.bincount(self.query, minlength=len(self.hits.n_retrieved))
+        grades = np.maximum(self.grades, 0).astype(np.int16)
+        best = np.zeros((len(depths), len(sizes)))
+        for segments, _, matrix in padded(sizes, -grades, 0):
+            matrix.sort(axis=1)
+            width = min(matrix.shape[1], depths[-1])
+            grade = -matrix[:, :width].astype(np.float64)
+            # One after the other by rank: other cut-offs must not change how a sum is rounded.
+            sums = np.cumsum(_gains(gain, grade) / _discounts(np.arange(1, width + 1)), axis=1)
+            for row, depth in zip(best, depths, strict=True):
+                row[segments] = sums[:, min(depth, width) - 1]
+        return best
 
-        return self._once("ideal", compute)
-
-    def _gains(self, gain: Gain, of: _Ranked) -> Floats:
-        """Return the discounted gains of each query within each cut-off: one row a cut-off."""
-        gains = (
-            of.grade / _discounts(of.rank)
-            if gain == "linear"
-            else ((np.exp2(of.grade) - 1) / _discounts(of.rank))
-        )
-        n_levels = len(self._cutoffs()) + 1
-        levels = self._levels(of.rank).astype(np.uint16)
+    def _found(self, gain: Gain, depths: list[int]) -> Floats:
+        """Return the discounted gains of each query within each depth: one row a depth."""
+        of = self._relevant_hits(1)
+        near = np.flatnonzero(of.rank <= depths[-1])
+        query, rank = of.query[near], of.rank[near]
+        gains = _gains(gain, of.grade[near].astype(np.float64)) / _discounts(rank)
         # Few different numbers of few bits: a stable sort is one pass.
-        order = np.argsort(levels, kind="stable")
-        ends = np.cumsum(np.bincount(levels, minlength=n_levels)).tolist()
+        levels = np.searchsorted(depths, np.arange(int(rank.max(initial=0)) + 1))[rank]
+        order = np.argsort(levels.astype(np.uint16), kind="stable")
+        ends = np.cumsum(np.bincount(levels, minlength=len(depths))).tolist()
         total = np.zeros(len(self.hits.n_retrieved))
         rows = []
         for start, end in pairwise([0, *ends]):
             part = order[start:end]
-            # One after the other by rank: other cut-offs must not change how a sum is rounded.
-            np.add.at(total, of.query[part], gains[part])
+            np.add.at(total, query[part], gains[part])
             rows.append(total.copy())
         return np.array(rows)
 
@@ -212,7 +219,7 @@ class Scorer:
         relevant = self.n_relevant(rel)
         misses = self._count(self.query[(self.grades >= 0) & (self.grades < rel)])
         running = np.cumsum(is_miss)
-        start = np.flatnonzero(np.diff(query, prepend=-1))
+        start = _begins(query)
         before = np.zeros(len(relevant))
         before[query[start]] = running[start] - is_miss[start]
         above = (running - before[query])[is_hit]
@@ -230,6 +237,10 @@ class _Ranked(NamedTuple):
     grade: Ints
 
 
+def _gains(gain: Gain, grade: Floats) -> Floats:
+    return grade if gain == "linear" else np.exp2(grade) - 1
+
+
 def _discounts(rank: Ints) -> Floats:
     """Return log2(rank + 1) as the standard library computes it, once a rank."""
     table = np.zeros(int(rank.max(initial=0)) + 1)
@@ -239,9 +250,13 @@ def _discounts(rank: Ints) -> Floats:
     return found
 
 
+def _begins(query: Ints) -> Ints:
+    """Return where runs of equal numbers begin."""
+    return np.append(0, np.flatnonzero(query[1:] != query[:-1]) + 1)[: len(query)]
+
+
 def _place_in_run(query: Ints) -> Ints:
     """Return 0, 1, 2, ... within each run of equal numbers."""
-    starts = np.flatnonzero(np.diff(query, prepend=-1))
-    sizes = np.diff(np.append(starts, len(query)))
-    places: Ints = np.arange(len(query)) - np.repeat(starts, sizes)
-    return places
+    begins = _begins(query)
+    places: Ints = np.arange(len(query))
+    return places - np.repeat(begins, np.diff(begins, append=len(query)))

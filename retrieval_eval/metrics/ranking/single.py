@@ -101,8 +101,12 @@ def rank_metrics(
         else ()
     )
     judged = Judged(len(distinct), found, tuple(sorted(grades.values())))
-    named = _named(measures if isinstance(measures, str) else tuple(measures))
-    return {name: _value(measure, judged) for name, measure in named}
+    return of_judged(judged, measures if isinstance(measures, str) else tuple(measures))
+
+
+def of_judged(judged: Judged, measures: str | tuple[str | Measure, ...]) -> dict[str, Value]:
+    """Return what :func:`rank_metrics` does, of a ranking whose judged documents are known."""
+    return {name: _value(measure, judged) for name, measure in _named(measures)}
 
 
 @lru_cache(maxsize=64)

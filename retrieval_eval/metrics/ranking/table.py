@@ -145,11 +145,16 @@ def packed(values: list[Any], row: np.dtype[Any]) -> NDArray[Any] | None:
     return np.ndarray(n, dtype=row, buffer=text, offset=header)
 
 
-def padded(sizes: Ints, values: NDArray[Any], fill: float) -> Iterator[tuple[Ints, NDArray[Any]]]:
-    """Yield (segments, matrix) for adjoining segments of similar size: a row each, then ``fill``.
+def padded(
+    sizes: Ints, values: NDArray[Any], fill: float
+) -> Iterator[tuple[Ints, NDArray[np.bool_], NDArray[Any]]]:
+    """Yield adjoining segments of similar size as the rows of a matrix, then ``fill``.
 
-    A row is as long as the number with as many binary digits, all of them one; empty segments are
-    left out.
+    Yields
+    ------
+    segments, is_in, matrix
+        Which segments, where the matrix holds values of them, and the matrix, which may be written
+        to; empty segments are left out.
     """
     n_bits = np.frexp(sizes)[1]
     for bits in np.flatnonzero(np.bincount(n_bits)).tolist():
@@ -159,23 +164,23 @@ def padded(sizes: Ints, values: NDArray[Any], fill: float) -> Iterator[tuple[Int
         own = values
         if len(segments) < len(sizes):
             own = values[np.repeat(n_bits == bits, sizes)]
-        matrix = np.full((len(segments), (1 << bits) - 1), fill, dtype=values.dtype)
-        largest = int(sizes[segments].max())
-        if len(own) == largest * len(segments):
-            matrix[:, :largest] = own.reshape(-1, largest)
+        width = sizes[segments, np.newaxis]
+        is_in = np.arange(int(width.max())) < width
+        if len(own) == is_in.size:
+            matrix = own.reshape(is_in.shape).copy()
         else:
-            matrix[np.arange(matrix.shape[1]) < sizes[segments, np.newaxis]] = own
-        yield segments, matrix
+            matrix = np.full(is_in.shape, fill, dtype=values.dtype)
+            matrix[is_in] = own
+        yield segments, is_in, matrix
 
 
-def sorted_within(sizes: Ints, values: Ints) -> Ints:
-    """Return values with each of the adjoining segments in ascending order."""
+def sorted_descending(values: Floats, sizes: Ints) -> Floats:
+    """Return values with each of the adjoining segments sorted, the highest value first."""
     parts = np.repeat(np.frexp(sizes)[1], sizes)
     found = np.empty_like(values)
-    for segments, matrix in padded(sizes, values, np.iinfo(values.dtype).max):
+    for segments, is_in, matrix in padded(sizes, -values, np.inf):
         matrix.sort(axis=1)
-        is_in = np.arange(matrix.shape[1]) < sizes[segments, np.newaxis]
-        found[parts == matrix.shape[1].bit_length()] = matrix[is_in]
+        found[parts == np.frexp(sizes[segments[0]])[1]] = -matrix[is_in]
     return found
 
 
@@ -183,10 +188,10 @@ def order_descending(values: Floats, sizes: Ints) -> Ints:
     """Return the permutation that sorts each of the adjoining segments, the highest value first."""
     starts = np.cumsum(sizes) - sizes
     order = np.empty(len(values), dtype=np.int64)
-    for segments, matrix in padded(sizes, -values, np.inf):
-        first, place = starts[segments, np.newaxis], np.arange(matrix.shape[1])
-        is_in = place < sizes[segments, np.newaxis]
-        order[(first + place)[is_in]] = (first + np.argsort(matrix, axis=1))[is_in]
+    for segments, is_in, matrix in padded(sizes, -values, np.inf):
+        first = starts[segments, np.newaxis]
+        places = first + np.arange(matrix.shape[1])
+        order[places[is_in]] = (first + np.argsort(matrix, axis=1))[is_in]
     return order
 
 

@@ -18,8 +18,8 @@ from retrieval_eval.search.claims.coverage import Blocks
 from retrieval_eval.search.claims.judge import Judge, ask_all
 from retrieval_eval.search.claims.verdicts import verdict_of
 from retrieval_eval.stats.agreement import cohen_kappa
-from retrieval_eval.stats.plain import Interval, wilson
-from retrieval_eval.values import DEFAULT_SEED, Value, ratio
+from retrieval_eval.stats.proportions import wilson
+from retrieval_eval.values import DEFAULT_SEED, Interval, Value, ratio
 
 _MOST_FAULTS: Final = 100
 

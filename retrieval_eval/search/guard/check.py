@@ -63,7 +63,7 @@ from retrieval_eval.search.null_systems import null_notes
 from retrieval_eval.search.paired_change import Resampling, moved_between
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.trust import trust_of
-from retrieval_eval.stats.plain import clopper_pearson
+from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.values import DEFAULT_SEED, Value, counted
 
 RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]

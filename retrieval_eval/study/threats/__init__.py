@@ -162,11 +162,12 @@ class Study:
     @cached_property
     def equivalence(self) -> Equivalence | None:
         """The test of the difference against the stated margin; None where none is stated."""
-        from retrieval_eval.stats.equivalence import equivalence_of_pairs, equivalence_of_ratios
-
-        margin, sample = self.design.margin, self.sample
+        margin = self.design.margin
         if margin is None or self.headline.p is None:
             return None
+        from retrieval_eval.stats.equivalence import equivalence_of_pairs, equivalence_of_ratios
+
+        sample = self.sample
         options: dict[str, Any] = {
             "seed": self.settings.seed,
             "is_higher_better": self.primary.direction == "higher_is_better",

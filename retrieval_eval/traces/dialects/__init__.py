@@ -303,8 +303,13 @@ def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
     >>> tool_name("developer__shell", {}), tool_name("search__grep", {}).server
     (ToolName(bare='shell', server=None), 'search')
     """
+    return _split(name.strip()[:_LONGEST], isinstance(arguments.get("repo"), str))
+
+
+@lru_cache(maxsize=1024)
+def _split(name: str, has_repository: bool) -> ToolName:
     known = _names()
-    name = name.strip()[:_LONGEST].removeprefix("functions.")
+    name = name.removeprefix("functions.")
     for pattern in _MCP_NAMES if "__" in name or name.startswith("mcp_") else ():
         match = pattern.fullmatch(name)
         if match is None:
@@ -316,7 +321,7 @@ def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
     short = bare.removeprefix("sg_")
     if short != bare or short in known.servers:
         return ToolName(short, known.servers.get(short, "sourcegraph"))
-    if bare in known.servers_with_repository and isinstance(arguments.get("repo"), str):
+    if has_repository and bare in known.servers_with_repository:
         return ToolName(bare, known.servers_with_repository[bare])
     return ToolName(bare, None)
 

@@ -197,14 +197,15 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
         if stronger or (target.is_whole and not known.is_whole):
             access = target.access if stronger else known.access
             first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
-    certain = {key[:2]: t for key, t in first.items() if t.doubt is None}
-    return tuple(
-        target
-        if (lines := merged_ranges(ranges.get(key, ()))) == target.lines
-        else replace(target, lines=lines)
-        for key, target in first.items()
-        if target.doubt is None or not _is_covered(target, certain.get(key[:2]))
-    )
+    is_sure = all(key[2] is None for key in first)
+    certain = {} if is_sure else {key[:2]: t for key, t in first.items() if key[2] is None}
+    found: list[RawTarget] = []
+    for key, target in first.items():
+        if target.doubt is not None and _is_covered(target, certain.get(key[:2])):
+            continue
+        lines = merged_ranges(ranges[key]) if key in ranges else None
+        found.append(target if lines == target.lines else replace(target, lines=lines))
+    return tuple(found)
 
 
 def _is_covered(possible: RawTarget, certain: RawTarget | None) -> bool:

@@ -32,6 +32,7 @@ from retrieval_eval.traces.results.payload import parsed
 _LISTED: Final = re.compile(r"^[ ]{0,9}\d{1,9}[→\t]")
 _HEADING: Final = 2
 _NUMBER: Final = re.compile(r"[ ]{0,9}L?(\d{1,9})(?:→|\t|\||:[ ]|:$)")
+_NUMBERS: Final = re.compile(rf"^{_NUMBER.pattern}", re.MULTILINE)
 
 
 def line_ranges(text: str) -> tuple[LineRange, ...] | None:
@@ -47,6 +48,11 @@ def line_ranges(text: str) -> tuple[LineRange, ...] | None:
     >>> line_ranges('import re\n\n\ndef f():\n    return {\n        200: "OK",\n    }') is None
     True
     """
+    shown = _NUMBERS.findall(text)
+    if len(shown) == text.count("\n") + (text[-1:] != "\n"):
+        first = int(shown[0])
+        if first > 0 and [*map(int, shown)] == [*range(first, first + len(shown))]:
+            return ((first, first + len(shown) - 1),)
     lines = [_NUMBER.match(line) for line in text.split("\n") if line.strip()]
     places = [place for place, match in enumerate(lines) if match is not None]
     if not places or places[0] > _HEADING or 2 * len(places) < places[-1] - places[0] + 1:

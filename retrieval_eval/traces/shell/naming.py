@@ -181,7 +181,7 @@ def _listing(plan: Plan, lines: Iterable[str]) -> Names:
 def _listed_below(plan: Plan, lines: Iterable[str], folder: str | None) -> Names:
     found: Names = {}
     for line in lines:
-        header = re.fullmatch(r"(\S.*):", line)
+        header = _FOLDER.fullmatch(line) if line[-1:] == ":" else None
         if header and plan.operands and any(o.covers(header[1]) for o in plan.operands):
             folder = header[1]
             continue
@@ -202,6 +202,9 @@ def _placed(plan: Plan, folder: str | None, name: str) -> str | None:
     return name if any(o.written == name for o in plan.operands) else None
 
 
+_FOLDER = re.compile(r"(\S.*):")
+_TOTAL = re.compile(r"total [\d.]+[KMGT]?")
+_COLUMNS = re.compile(r"\t| {2,}")
 _LONG = re.compile(
     r"([-dlcbps])\S{9,11} +\d+ +\S+ +\S+ +\S+ +"
     r"(?:[A-Z][a-z]{2} +\d+ +[\d:]+|\d{4}-[\d-]+ +[\d:.]+(?: +[+-]\d{4})?) (.*)"
@@ -222,9 +225,10 @@ def _entries(line: str) -> tuple[list[str], bool]:
         if match is None or match[1] != "-":
             return [], False
         return [match[2].strip()], True
-    if re.fullmatch(r"total [\d.]+[KMGT]?", line):
+    if line.startswith("total ") and _TOTAL.fullmatch(line):
         return [], False
-    names = (name.strip().rstrip("*@") for name in re.split(r"\t| {2,}", line))
+    columns = _COLUMNS.split(line) if "\t" in line or "  " in line else [line]
+    names = (name.strip().rstrip("*@") for name in columns)
     return [name for name in names if name and not name.endswith("/")], False
 
 

@@ -14,7 +14,13 @@ from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.shell.copies import EDITORS, Copies, copied
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
-from retrieval_eval.traces.shell.judge import Evidence, Verdict, judge, shared_evidence
+from retrieval_eval.traces.shell.judge import (
+    Evidence,
+    Verdict,
+    judge,
+    shared_evidence,
+    sole_evidence,
+)
 from retrieval_eval.traces.shell.output import Output, align, read_output
 from retrieval_eval.traces.shell.pipeline import Plans, plan_pipeline
 from retrieval_eval.traces.shell.places import Place, places
@@ -160,7 +166,10 @@ class ShellSession:
         opaque: list[str] = []
         if output.is_background and not output.lines:
             opaque.append(WENT_ON)
-        shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
+        if len(steps) == 1 and steps[0].marker is None:
+            shares = [sole_evidence(steps[0], plans[0], output, is_error)]
+        else:
+            shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
         for step, planned, evidence in zip(steps, plans, shares, strict=True):
             if step.reason is not None:
                 opaque.append(step.reason)

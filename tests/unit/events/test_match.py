@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.events import match
+from retrieval_eval import paths
 from retrieval_eval.events.match import Workspace
 from retrieval_eval.events.roots import Layout, Root
-from retrieval_eval.paths import file_ref
+from retrieval_eval.paths import named
 from retrieval_eval.records import FileRef, GroundTruth, Repository
 from tests.trials import truth
 
@@ -179,10 +179,10 @@ def test_each_way_to_write_a_path_is_read_once(monkeypatch):
 
     def reading(raw, **more):
         read.append(raw)
-        return file_ref(raw, **more)
+        return named(raw, **more)
 
-    monkeypatch.setattr(match, "file_ref", reading)
     workspace = Workspace(truth("src/a.py"))
+    monkeypatch.setattr(paths, "named", reading)
     for _ in range(3):
         assert workspace.resolve("a.py", cwd="/workspace/src") == FileRef("src/a.py")
         assert workspace.place("src/a.py")[0].file == FileRef("src/a.py")

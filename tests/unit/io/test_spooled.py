@@ -1,17 +1,27 @@
 import json
+import tracemalloc
 from itertools import chain
 
 import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.events.document import coverage, event_document
-from retrieval_eval.events.normalise import extract_events
+from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.io import spooled
 from retrieval_eval.io.artefacts import encoded
 from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled
+from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model.common import Provenance
-from retrieval_eval.records import FileRef, GroundTruth, ToolCall, ToolResult
+from retrieval_eval.records import (
+    Chunk,
+    Event,
+    FileRef,
+    GroundTruth,
+    Target,
+    ToolCall,
+    ToolResult,
+)
 from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.tokens import Gap, Item, Usage
@@ -95,6 +105,41 @@ def test_a_large_trace_gives_the_same_events_from_a_file(tmp_path, monkeypatch, 
     document = event_document(again, provenance=stated, coverage=coverage(again, large, None))
     assert isinstance(document.events, Spooled)
     assert encoded(document) == encoded(replace(document, events=tuple(document.events)))
+
+
+def test_neither_measuring_nor_encoding_holds_the_events_of_a_large_trial():
+    files = [FileRef(f"src/f{i}.py") for i in range(7)]
+    ways = ("opened", "listed", "matched", "written")
+    spool: Spooled[Event] = Spooled(Event, room=0)
+    n, each = 1000, "x" * 1000
+    for i in range(n):
+        target = Target(files[i % 7], ways[i % 4], lines=((i + 1, i + 3),), is_whole=i % 5 == 0)
+        open_ones = (Target(files[0], "opened", doubt="no_result"),) if i % 9 == 0 else ()
+        called = Event(i, i, f"c{i}", "Read", "file_read", is_mcp=False, targets=(target,))
+        spool.append(replace(called, possible=open_ones, arguments={"text": f"{i}{each}"}))
+    truth = GroundTruth(files=(files[3], files[0]), chunks=(Chunk(files[3], 1, 40),))
+    small, large = (
+        TrialEvents(e, truth, own_output=frozenset({files[5].key})) for e in (tuple(spool), spool)
+    )
+    assert measure(large) == measure(small)
+    assert list(large.accesses) == list(large.accesses) == list(small.accesses)
+    assert list(large.accesses)
+
+    anew = TrialEvents(spool, truth)
+    stated = Provenance(run_id="r", task_name="t", config_name="c", benchmark="b")
+    covered = coverage(small, None, "no_trace")
+    tracemalloc.start()
+    try:
+        document = event_document(anew, provenance=stated, coverage=covered)
+        measure(anew)
+        measuring = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        data = encoded(document)
+        encoding = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert measuring < n * len(each) / 2
+    assert n * len(each) < len(data) < encoding < 1.5 * len(data)
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_a_metric_that_cannot_be_added_is_named(elsewhere, source, names, messag
 def test_a_metric_returns_a_value():
     wrong = catalog.metric("wrong", label="w", meaning="w")(lambda view: 0.5)
     with pytest.raises(BadInputError, match="the metric 'wrong' returned float; expected a Value"):
-        catalog._checked(wrong, wrong(None))
+        catalog.Computed("wrong", "wrong", wrong).of(None)
 
 
 def test_a_recorded_metric_is_not_computed():

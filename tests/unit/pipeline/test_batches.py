@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pickle
+import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 import retrieval_eval as rev
+from retrieval_eval.cli.main import run as run_command
 from retrieval_eval.errors import (
     BadInputError,
     NothingToEvaluateError,
     RetrievalEvalError,
     SchemaError,
 )
+from retrieval_eval.io.locks import alone
 from retrieval_eval.io.parquet import read_table, table_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.model import to_builtins
@@ -26,6 +31,7 @@ from tests.runs import write_task, write_trial
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
 pytest.importorskip("pyarrow", reason="the extra cloud is not installed")
+MemoryFile = pytest.importorskip("fsspec.implementations.memory").MemoryFile
 
 CONFIGS = ("base line", "mcp")
 N_TASKS = 4
@@ -77,7 +83,7 @@ def remote(**options):
 
 def body(document):
     plain = to_builtins(document)
-    for name in ("generated_at", "input_fingerprint", "trials"):
+    for name in ("generated_at", "input_fingerprint", "body_sha256", "trials"):
         plain.pop(name, None)
     return plain
 
@@ -212,13 +218,13 @@ def test_batches_are_cut_by_trials_and_one_configuration_each(study, memory, mon
 
 
 class Weighing(ThreadPoolExecutor):
-    """Notes how many bytes the results of each function have."""
+    """Notes how many bytes the results of each function have, and gives copies of them."""
 
     def submit(self, function, /, *args):
         def weighed(*args):
-            result = function(*args)
-            self.weights.setdefault(function.__name__, []).append(len(pickle.dumps(result)))
-            return result
+            result = pickle.dumps(function(*args))
+            self.weights.setdefault(function.__name__, []).append(len(result))
+            return pickle.loads(result)
 
         return super().submit(weighed, *args)
 
@@ -228,14 +234,15 @@ def test_what_the_client_receives_does_not_grow_with_the_trials(study, memory, m
         write_trial(study / "runs/r", "mcp", f"task-{number:02d}", ["src/a.py"], reward=0.5)
     upload(study, memory)
     monkeypatch.setattr(batches, "_MOST_CELLS", 3 * 40)
-    here = body(local(study).runs[0].summary)
+    (here,) = local(study).runs
     heaviest = []
     for n_in_batch in (2, 40):
         monkeypatch.setattr(manifest, "BATCH_TRIALS", n_in_batch)
         with Weighing(1) as executor:
             executor.weights = {}
             (run,) = remote(executor=executor).runs
-        assert body(run.summary) == here
+        assert body(run.summary) == body(here.summary)
+        assert body(run.impact) == body(here.impact)
         heaviest.append({name: max(sizes) for name, sizes in executor.weights.items()})
         assert len(executor.weights["reduced"]) == 1 + 6, "three of 18 columns at a time"
     small, large = heaviest
@@ -252,11 +259,16 @@ def test_documents_of_an_executor_are_those_of_one_process(study):
     ]
 
 
-def test_keys_that_no_folder_can_hold_are_left_out(study, memory):
+@pytest.mark.usefixtures("flat")
+def test_keys_that_no_folder_can_hold_are_left_out_with_a_note(study, memory):
     trial = "/b/runs/r/mcp/2026-01-05__10-00-00/task-00__aaaaaaa"
-    for key in (f"{trial}/../../../evil.txt", "/b/runs/r/mcp//double/result.json"):
+    for key in (f"{trial}/../../../evil.txt", f"/b/runs/r/mcp/{'n' * 256}/result.json"):
         memory.store[key] = memory.store[f"{trial}/result.json"]
-    assert body(remote().runs[0].summary) == body(local(study).runs[0].summary)
+    (run,), (again,) = remote().runs, remote().runs
+    assert body(run.summary) == body(local(study).runs[0].summary)
+    assert run.notes == again.notes
+    (note,) = run.notes
+    assert "1 key that no local folder can hold left out, such as 'mcp/nnn" in note
 
 
 @pytest.mark.parametrize("name", ["star*", "a [b]", "what#", "per%20cent", "a::b", "ü?"])
@@ -287,15 +299,196 @@ def test_a_damaged_summary_is_made_again(study, memory):
     assert body(remote().runs[0].summary) == body(local(study).runs[0].summary)
 
 
+@pytest.fixture
+def on_disk(study):
+    """Evaluate the run on disk by its URL, into a local folder."""
+
+    def evaluated(**options):
+        (run,) = rev.evaluate(
+            [f"file://{study}/runs/r"],
+            output_dir=study / "copy",
+            benchmarks_root=study / "benchmarks",
+            **options,
+        ).runs
+        return run
+
+    return evaluated
+
+
+def test_an_evaluation_over_urls_waits_for_one_that_writes_the_same_local_documents(
+    study, on_disk, monkeypatch
+):
+    monkeypatch.setattr(sys.modules["retrieval_eval.pipeline.evaluate"], "_PATIENCE", 0.0)
+    summary = study / f"copy/r/retrieval_events/{SUMMARY_FILE}"
+    with alone(summary, "evaluates this run"), pytest.raises(BadInputError, match="another proc"):
+        on_disk()
+    assert on_disk().n_fresh == 2 * N_TASKS
+
+
+def test_documents_that_were_deleted_or_damaged_since_are_made_again(study, on_disk):
+    on_disk()
+    documents = sorted((study / "copy").rglob("task-*.json"))
+    events, metrics = documents[:2]
+    before = {path: path.read_bytes() for path in documents}
+    events.unlink()
+    metrics.write_bytes(before[metrics].replace(b"src/a.py", b"src/b.py"))
+    laid_out = documents[-1]
+    laid_out.write_text(json.dumps(json.loads(before[laid_out]), indent=1), encoding="utf-8")
+    again = on_disk()
+    assert again.n_fresh == 0
+    assert [note.endswith("edited after it was written; made again") for note in again.notes] == [
+        True
+    ]
+    assert before[events] == events.read_bytes()
+    assert before[metrics] == metrics.read_bytes()
+    assert laid_out.read_bytes() != before[laid_out], "whole, though laid out anew"
+
+
+def test_a_configuration_with_a_long_name_has_that_name_everywhere(study, memory):
+    name = f"{'configuration ' * 17}é"
+    for number in range(N_TASKS):
+        write_trial(study / "runs/r", name, f"task-{number:02d}", ["src/a.py"])
+    upload(study, memory)
+    here, there = local(study).runs[0], remote().runs[0]
+    assert body(there.impact) == body(here.impact)
+    assert body(there.summary) == body(here.summary)
+    assert name in {trial.config_name for trial in trials_in(there.shards)}
+
+
+def test_a_changed_file_of_the_same_size_and_time_is_noticed_on_disk(study, on_disk):
+    before = on_disk()
+    (trace,) = (study / "runs/r/mcp").rglob("task-00*/agent/*")
+    times = trace.stat()
+    trace.write_bytes(trace.read_bytes().replace(b"src/a.py", b"src/z.py"))
+    os.utime(trace, ns=(times.st_atime_ns, times.st_mtime_ns))
+    after = on_disk()
+    assert after.n_fresh == N_TASKS
+    recall = [run.summary.configs["mcp"].metrics["file_recall"].mean for run in (before, after)]
+    assert recall[0] > recall[1]
+
+
+def test_a_storage_without_versions_is_refused(study, memory, monkeypatch):
+    whole = type(memory).find
+
+    def bare(self, *arguments, **options):
+        return {k: v | {"created": None} for k, v in whole(self, *arguments, **options).items()}
+
+    monkeypatch.setattr(type(memory), "find", bare)
+    with pytest.raises(BadInputError, match="a change would not be noticed"):
+        remote()
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (FileNotFoundError("The specified bucket does not exist"), "bucket does not exist"),
+        (PermissionError("Access Denied"), "Access Denied"),
+        (ImportError("Install s3fs to access S3"), "Install s3fs"),
+        (OSError("Could not connect:\n http://key:secret@host/b?sign=secret"), "http://host/b"),
+    ],
+)
+def test_an_output_that_refuses_is_one_sentence_and_bad_input(
+    study, memory, monkeypatch, error, shown, capsys
+):
+    def refuse(*_, **__):
+        raise error
+
+    monkeypatch.setattr(type(memory), "pipe_file", refuse)
+    code = run_command(["evaluate", "memory://b/runs/r", "--output-dir", "memory://gone/out"])
+    text = capsys.readouterr().err
+    assert (code, text.count("\n")) == (3, 1)
+    assert re.search(f"memory://gone/out.*{re.escape(shown)}", text)
+    assert "secret" not in text
+
+
+def test_nothing_is_written_where_half_a_file_could_be_left(study, memory):
+    with pytest.raises(BadInputError, match="half a file may be left over sftp://"):
+        rev.evaluate(["memory://b/runs/r"], output_dir="sftp://host/out")
+
+
+def put(memory, key, data):
+    """Store an object under any key, as an object storage does."""
+    memory.store[key] = MemoryFile(memory, key, data)
+
+
+@pytest.fixture
+def flat(memory, monkeypatch):
+    """The storage with listings by the beginning of keys, as an object storage gives them."""
+
+    def find(self, root, **_):
+        return {
+            key: {"name": key, "size": held.size, "type": "file", "ETag": str(held.modified)}
+            for key, held in self.store.items()
+            if key.startswith(f"/{root.strip('/')}/")
+        }
+
+    monkeypatch.setattr(type(memory), "find", find)
+
+
+@pytest.mark.usefixtures("flat")
+def test_an_object_with_the_name_of_a_folder_hides_nothing_in_it(study, memory):
+    trial = "/b/runs/r/mcp/2026-01-05__10-00-00/task-00__aaaaaaa"
+    tests = "/b/benchmarks/suite_a/task-00/tests"
+    for name in (f"{trial}/agent", f"{trial}/agent/", trial, tests):
+        put(memory, name, b"x")
+    put(memory, f"{trial}/agent/logs", b"")
+    put(memory, f"{trial}/agent/logs/a.txt", b"")
+    assert body(remote().runs[0].summary) == body(local(study).runs[0].summary)
+
+
+@pytest.mark.usefixtures("flat")
+@pytest.mark.parametrize(
+    "keys", [["x//y.jsonl"], ["n" * 256], ["../agent/up"], ["a.json", "a.json/b"]]
+)
+def test_a_trial_whose_trace_no_folder_can_hold_is_degraded_with_the_reason(study, memory, keys):
+    trial = "/b/runs/r/mcp/2026-01-05__10-00-00/task-00__aaaaaaa"
+    for key in keys:
+        put(memory, f"{trial}/agent/{key}", b"x")
+    (run,) = remote().runs
+    (reason,) = {m.coverage.degraded_reason for m in run.metrics if m.coverage.degraded_reason}
+    assert reason.startswith(f"the storage holds 'agent/{keys[0]}', which no local folder can hold")
+    assert (run.summary.counts.evaluated, run.summary.counts.degraded) == (2 * N_TASKS - 1, 1)
+
+
+def test_links_and_odd_names_in_a_folder_mean_what_they_mean_to_a_local_run(study, on_disk):
+    run, outside = study / "runs/r", study / "outside"
+    outside.mkdir()
+    (run / "linked").symlink_to(run / "mcp")
+    first, second, third, _ = sorted(run.glob("mcp/*/task-*"))
+    (first / "agent").rename(first / "kept")
+    (first / "agent").symlink_to(first / "kept")
+    for path in (second / "agent/claude-code.txt", study / "benchmarks/suite_a/task-03/tests"):
+        path.rename(outside / path.name)
+        path.symlink_to(outside / path.name)
+    name = os.fsdecode(b"claude-code\xff.txt")
+    (third / "agent/claude-code.txt").rename(third / "agent" / name)
+    assert body(on_disk().summary) == body(local(study).runs[0].summary)
+
+
+@pytest.mark.parametrize("url", ["file://host/run", "local://run", "file://", "file://~/run"])
+def test_a_file_url_of_another_machine_or_a_relative_one_is_refused(url):
+    with pytest.raises(BadInputError, match="three slashes and no host"):
+        Place(url)
+
+
+@pytest.mark.parametrize("start", ["file://", "local://", "FILE://localhost"])
+def test_a_file_url_is_the_path_in_it(tmp_path, start):
+    assert Place(f"{start}{tmp_path}/a b%20c/../d#e?") == Place(tmp_path / "d#e?")
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://", "s3:///run", "s3://bucket/..", "s3://b/../x", "s3://b/./x", "s3://b/a\nb"]
+)
+def test_a_url_that_names_no_folder_is_refused(url):
+    with pytest.raises(BadInputError, match="of the form scheme://bucket/folder"):
+        Place(url)
+
+
 def test_a_place_is_the_same_behind_a_url_and_on_disk(tmp_path, memory):
     for place in (Place(tmp_path / "x"), Place("memory://x")):
         (place / "a/b").write(b"1")
         (place / "c").write(b"22")
         assert [(f.path, f.size) for f in place.files()] == [("a/b", 1), ("c", 2)]
-        assert [place.children()[0], [f.path for f in place.children()[1]]] == [["a"], ["c"]]
-        with place.copied(place.files()) as copy:
-            assert (copy / "a/b").read_bytes() == b"1"
-            assert (Path(copy) / "c").read_bytes() == b"22"
         (place / "c").remove()
         (place / "c").remove()
         assert [(place / "a/b").exists(), (place / "c").exists()] == [True, False]
@@ -317,4 +510,4 @@ def test_a_table_of_other_columns_is_refused_by_its_name(study, tmp_path, change
     parquet.write_table(change(parquet.read_table(shard.place.local)), tmp_path / "shard.parquet")
     damaged = Shard("r", shard.config, Place(tmp_path / "shard.parquet"))
     with pytest.raises((BadInputError, SchemaError), match=why):
-        list(trials_in([damaged] if kept_in(damaged) else []))
+        list(trials_in([damaged] if kept_in(damaged.place) else []))

@@ -62,7 +62,7 @@ def cluster(folder, storage):
 
 def body(document):
     plain = to_builtins(document)
-    for name in ("generated_at", "input_fingerprint", "trials"):
+    for name in ("generated_at", "input_fingerprint", "body_sha256", "trials"):
         plain.pop(name, None)
     return plain
 
@@ -121,13 +121,13 @@ def test_tables_of_many_runs_are_one_table_for_duckdb_and_pandas(folder, cluster
     ]
 
 
-def test_a_report_is_made_from_the_storage_and_holds_no_credentials(folder, storage, monkeypatch):
-    from retrieval_eval.report import build
+def test_a_page_is_made_from_the_storage_and_holds_no_credentials(folder, storage, monkeypatch):
+    from retrieval_eval.report.building import build_trial
 
     monkeypatch.chdir(folder)
-    run = f"{BUCKET}/runs/r1"
-    page = build(run, reports_dir=folder / "reports", output_dir=f"{BUCKET}/many")
-    assert page == folder / "reports/r1/index.html"
+    given = {"reports_dir": folder / "reports", "output_dir": f"{BUCKET}/many"}
+    page = build_trial(f"{BUCKET}/runs/r1", "task-03", config="base line", **given)
+    assert page.is_relative_to(folder / "reports/r1/trials")
     assert "base line" in page.read_text(encoding="utf-8")
     text = b"".join(path.read_bytes() for path in page.parent.rglob("*") if path.is_file())
     (loaded,) = rev.evaluate([f"{BUCKET}/many/r1/retrieval_events"]).runs

@@ -2,7 +2,7 @@ import pytest
 
 from retrieval_eval.stats.calibration import cell, reliability
 from retrieval_eval.stats.intervals import bootstrap_mean
-from retrieval_eval.stats.plain import wilson
+from retrieval_eval.stats.proportions import wilson
 
 SEED = 7
 

@@ -3,7 +3,7 @@ import pytest
 
 from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
-from retrieval_eval.stats.plain import wilson
+from retrieval_eval.stats.proportions import wilson
 
 
 def test_wilson_published_example():

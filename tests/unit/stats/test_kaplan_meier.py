@@ -3,7 +3,7 @@ import math
 import pytest
 
 from retrieval_eval.stats.kaplan_meier import kaplan_meier
-from retrieval_eval.stats.plain import wilson
+from retrieval_eval.stats.proportions import wilson
 
 # Times of remission in weeks, 6-MP group of Freireich et al. (1963); + is censored.
 TIMES = [6, 6, 6, 6, 7, 9, 10, 10, 11, 13, 16, 17, 19, 20, 22, 23, 25, 32, 32, 34, 35]

@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from retrieval_eval.stats.intervals import share_interval
 from retrieval_eval.stats.moved import MAX_EXACT, hodges_lehmann, moved
-from retrieval_eval.stats.plain import clopper_pearson
+from retrieval_eval.stats.proportions import clopper_pearson
 
 NUMBERS = st.lists(st.floats(-10, 10), min_size=6, max_size=25)
 

@@ -4,7 +4,7 @@ import pytest
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.stats.kaplan_meier import kaplan_meier, time_to_event
 from retrieval_eval.stats.paired import compare_paired
-from retrieval_eval.stats.plain import wilson
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.time_to_event import compare_times, pseudo_times
 
 SEED = 7

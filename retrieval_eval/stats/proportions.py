@@ -1,45 +1,12 @@
-"""Intervals that plain Python computes: a run of one or two trials needs no other.
-
-The shape of every interval is here too, and what is read without loading numpy.
-"""
+"""Intervals of a proportion, without loading numpy: runs of few trials need no others."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
 
-from retrieval_eval.values import Value
-
-MIN_VALUES: Final = 3
-"""Below this many units no interval is given."""
-BOOTSTRAP_T: Final = "bootstrap_t"
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A two-sided confidence interval and how it was made.
-
-    Both ends are missing together, but for the median of censored times, whose upper end may
-    lie beyond what was watched.
-    """
-
-    low: Value
-    high: Value
-    confidence: float
-    method: str
-
-    @classmethod
-    def of(cls, low: float, high: float, n: int, confidence: float, method: str) -> Interval:
-        """Return an interval resting on ``n`` independent units."""
-        return cls(Value.of(low, n), Value.of(high, n), confidence, method)
-
-    @classmethod
-    def missing(cls, reason: str, n: int, confidence: float, method: str) -> Interval:
-        """Return an interval that is not computable for ``reason``."""
-        end = Value.missing(reason, n)
-        return cls(end, end, confidence, method)
+from retrieval_eval.values import Interval
 
 
 def normal_quantile(share: float) -> float:

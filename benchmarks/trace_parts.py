@@ -1,0 +1,135 @@
+"""Where the time of a trial goes, as multiples of decoding its trace files with `json.loads`.
+
+The documents of every trial are made in one process, with a clock around each part. What a part
+calls that is itself a part is counted there alone. The clocks cost a few per cent of the time. The
+real runs are measured where their folder is at hand, else the demo.
+
+    python benchmarks/trace_parts.py
+"""
+
+from __future__ import annotations
+
+import importlib
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from functools import wraps
+from json import loads
+from pathlib import Path
+from typing import Any
+
+from rounds import processor_seconds
+from traces import REAL_RUNS, decoded, jobs_of, trace_files
+
+from retrieval_eval.demo import write_demo
+from retrieval_eval.pipeline.roots import default_benchmarks_root
+from retrieval_eval.pipeline.trial import Job, documents
+
+ROUNDS = 9
+PARTS = {
+    "pipeline.trial.read_trace": "reading: calls joined with results, files joined",
+    "io.files.decode": "decoding JSON",
+    "pipeline.trial.load_ground_truth": "ground truth",
+    "pipeline.trial.load_outcome": "outcome",
+    "pipeline.trial.extract_events": "events: the rest of them",
+    "events.calls.interpret": "calls: what each did",
+    "events.calls._shell": "shell: the rest of it",
+    "traces.shell.session.read_output": "shell: lines of the output",
+    "traces.shell.session.parse": "shell: syntax",
+    "traces.shell.interpreter.Interpreter.run": "shell: steps, variables, folders",
+    "traces.shell.session.plan_pipeline": "shell: what a pipeline intends to show",
+    "traces.shell.session.shared_evidence": "shell: which lines are whose",
+    "traces.shell.session.judge": "shell: what the lines prove",
+    "events.normalise.find_layout": "layout: where checkouts lie",
+    "events.normalise._folders": "paths resolved",
+    "pipeline.trial.event_document": "event document",
+    "pipeline.trial.measure": "metrics",
+}
+"""Each function of the package that has a clock, and what it does."""
+
+
+class Clocks:
+    """The time spent in each part, without that of parts inside it."""
+
+    def __init__(self) -> None:
+        self.spent: defaultdict[str, float] = defaultdict(float)
+        self._open: list[str] = ["all else"]
+        self._last = 0.0
+
+    def _turn(self) -> None:
+        now = time.process_time()
+        self.spent[self._open[-1]] += now - self._last
+        self._last = now
+
+    def around(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that counts the time of another as that of a part."""
+
+        @wraps(function)
+        def timed(*args: Any, **more: Any) -> Any:
+            self._turn()
+            self._open.append(part)
+            try:
+                return function(*args, **more)
+            finally:
+                self._turn()
+                self._open.pop()
+
+        return timed
+
+    def over(self, jobs: list[Job]) -> dict[str, float]:
+        """Return the time of each part for the documents of all trials."""
+        self.spent.clear()
+        self._last = time.process_time()
+        for job in jobs:
+            documents(job)
+        self._turn()
+        return dict(self.spent)
+
+
+def set_up(clocks: Clocks) -> None:
+    for path, part in PARTS.items():
+        module, _, name = path.rpartition(".")
+        owner: Any
+        try:
+            owner = importlib.import_module(f"retrieval_eval.{module}")
+        except ModuleNotFoundError:
+            module, _, kind = module.rpartition(".")
+            owner = getattr(importlib.import_module(f"retrieval_eval.{module}"), kind)
+        setattr(owner, name, clocks.around(part, getattr(owner, name)))
+
+
+def runs_at_hand(folder: Path) -> list[Path]:
+    if REAL_RUNS.is_dir():
+        official = REAL_RUNS.resolve() / "runs" / "official"
+        return sorted(path for path in official.iterdir() if path.is_dir())
+    write_demo(folder)
+    return [folder / "runs" / "demo"]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        runs = runs_at_hand(Path(folder))
+        jobs = jobs_of(runs, default_benchmarks_root(runs))
+        files = [path for job in jobs for path in trace_files(job)]
+        size = sum(path.stat().st_size for path in files) / 1e6
+        whole = [documents(job) for job in jobs]
+        plain, found = [], []
+        for _ in range(ROUNDS):
+            reference = processor_seconds(lambda: decoded(files, loads))
+            plain.append(processor_seconds(lambda: [documents(job) for job in jobs]) / reference)
+        clocks = Clocks()
+        set_up(clocks)
+        for _ in range(ROUNDS):
+            reference = processor_seconds(lambda: decoded(files, loads))
+            found.append({k: v / reference for k, v in clocks.over(jobs).items()})
+    n_events = sum(len(events.events) for events, _ in whole)
+    print(f"{len(jobs)} trials, {size:.1f} MB, {n_events:,} events")
+    print(f"{statistics.median(plain):6.2f}  times json.loads without the clocks; with them:")
+    for part in (*PARTS.values(), "all else"):
+        print(f"{statistics.median(round_.get(part, 0.0) for round_ in found):6.2f}  {part}")
+
+
+if __name__ == "__main__":
+    main()
