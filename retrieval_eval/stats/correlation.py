@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from retrieval_eval.stats import MIN_POINTS
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.proportions import normal_quantile
+from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.ranks import average_ranks, dense_codes
 from retrieval_eval.stats.resampling import (
     BATCH_CELLS,

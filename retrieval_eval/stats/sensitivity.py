@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats.clusters import Grouping, group
-from retrieval_eval.stats.proportions import normal_quantile
+from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.resampling import (
     BATCH_CELLS,
