@@ -2,13 +2,15 @@
 
     python benchmarks/large_run.py [--tasks 6000] [--repositories 1500] [--jobs 1]
     python benchmarks/large_run.py --compare-jobs [--copies 6]
+    python benchmarks/large_run.py --rows 24000
     python benchmarks/large_run.py --shapes
 
 Every task is run once under either configuration; a trial is a transcript of a few reads (some
 2 kB) with a cost, a time and a reward. What is measured is the work around the trials, so the
 traces are small. Each step is timed in a child process of its own, which also tells its memory.
-The steps of tables read the columns of numbers of all trials, as the worker does that makes the
-impact document of a run behind a URL.
+
+With ``--rows`` tables of so many made trials are read as the worker reads them that makes the
+impact document of a run behind a URL, and the document is made.
 
 With ``--compare-jobs`` the trials of the demonstration, copied some times, are evaluated by one
 process and by two, three times in turns. Each part of the work is timed, in the process that
@@ -32,6 +34,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 CONFIGS = ("baseline-local", "mcp-remote")
 SUITES = ("made_fix", "made_feature", "made_review")
@@ -99,7 +103,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def evaluate_all(root: Path, jobs: int, *, tables: bool) -> None:
+def evaluate_all(root: Path, jobs: int, *, tables: bool = False) -> None:
     from retrieval_eval.pipeline import evaluate
 
     folders = {"runs_root": root / "runs", "benchmarks_root": root / "benchmarks"}
@@ -123,17 +127,48 @@ def analyse(root: Path, part: str) -> None:
     print(f"{time.process_time() - start:.1f}", end="")
 
 
-def analyse_tables(root: Path, *, is_whole: bool) -> None:
-    """Read the numbers of all trials from tables, and make the impact document of them."""
+def analyse_tables(root: Path, step: str) -> None:
+    """Read the numbers of all trials from tables, and make a document of them."""
     from retrieval_eval import study
     from retrieval_eval.io.remote import Place
-    from retrieval_eval.pipeline.tables import shards_in, trials_in
+    from retrieval_eval.metrics.catalog import summarised
+    from retrieval_eval.pipeline.tables import shards_in, task_numbers, trials_in
 
+    shards = shards_in(Place(root / "tables"), "large")
     start = time.process_time()
-    trials = list(trials_in(shards_in(Place(root / "tables"), "large")))
-    if is_whole:
-        study.impact_analysis(trials, seed=1)
+    if step == "tables, summary":
+        for config in CONFIGS:
+            own = [shard for shard in shards if shard.config == config]
+            task_numbers(own, summarised()).summary(())
+    elif step == "tables, impact":
+        study.impact_analysis(trials_in(shards), seed=1)
+    else:
+        list(trials_in(shards))
     print(f"{time.process_time() - start:.1f}", end="")
+
+
+def write_rows(root: Path, n_rows: int) -> None:
+    """Write the tables of a few trials again with so many rows, each of a task and with numbers."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    write_run(root, 20, 9)
+    evaluate_all(root, 1, tables=True)
+    dice = random.Random(7)
+    for path in sorted((root / "tables").rglob("*.parquet")):
+        few = parquet.read_table(path, partitioning=None)
+        path.unlink()
+        models = few.to_pylist()
+        for start in range(0, n_rows // len(CONFIGS), 256):
+            rows = []
+            for number in range(start, min(start + 256, n_rows // len(CONFIGS))):
+                task = f"task-{number:06d}"
+                row = models[number % len(models)] | {"task_name": task, "trial_name": task}
+                row |= {"repositories": [f"repo-{int(n_rows / 8 * dice.random() ** 2)}"]}
+                row |= {"reward": float(dice.random() < 0.5), "file_recall": dice.random()}
+                rows.append(row | {"events": "", "metrics": ""})
+            target = path.with_name(f"{start:064x}.parquet")
+            parquet.write_table(pa.Table.from_pylist(rows, few.schema), target, compression="zstd")
 
 
 def write_copies(root: Path, n_copies: int) -> int:
@@ -141,7 +176,7 @@ def write_copies(root: Path, n_copies: int) -> int:
     from retrieval_eval.demo import write_demo
 
     write_demo(root)
-    trials = sorted(path.parent for path in (root / "runs/demo").rglob("result.json"))
+    trials = sorted(path.parent for path in (root / "runs/demo").rglob("agent"))
     for trial in trials:
         for number in range(1, n_copies):
             shutil.copytree(trial, trial.with_name(f"{trial.name[:-7]}{number:07d}"))
@@ -259,6 +294,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--compare-jobs", action="store_true", help="one process and two")
     parser.add_argument("--copies", type=int, default=6, help="of each trial of the demonstration")
+    parser.add_argument("--rows", type=int, help="read tables of so many made trials")
     parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--root", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--step", help=argparse.SUPPRESS)
@@ -279,30 +315,35 @@ def main() -> None:
     if given.step:
         if given.shapes:
             analyse_shape()
-        elif given.step.startswith("evaluate"):
-            evaluate_all(given.root, given.jobs, tables="tables" in given.step)
+        elif given.step == "evaluate":
+            evaluate_all(given.root, given.jobs)
         elif given.step == "parts":
             time_parts(given.root, given.jobs)
         elif given.step.startswith("tables"):
-            analyse_tables(given.root, is_whole=given.step == "tables, analysis")
+            analyse_tables(given.root, given.step)
         else:
             analyse(given.root, given.step)
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        print(f"|{used.ru_maxrss / 1e3}|{used.ru_utime + used.ru_stime}", end="")
+        # The peak in resource usage would be that of the process which started this one.
+        status = Path("/proc/self/status").read_text().splitlines()
+        peak = next(int(line.split()[1]) / 1e3 for line in status if line.startswith("VmHWM"))
+        print(f"|{peak}|{time.process_time()}", end="")
         return
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         if given.compare_jobs:
             compare_jobs(root, given.copies)
             return
-        write_run(root, given.tasks, given.repositories)
+        steps = ("evaluate", "analysis", "comparison", "associations")
+        if given.rows:
+            steps = ("tables, summary", "tables", "tables, impact")
+            write_rows(root, given.rows)
+            given.tasks = given.rows // len(CONFIGS)
+        else:
+            write_run(root, given.tasks, given.repositories)
         print(f"{2 * given.tasks:,} trials of {given.tasks:,} tasks\n")
         print("| step | seconds | processor seconds | of these in the step alone | peak MB |")
         print("|---|---|---|---|---|")
-        for step in (
-            "evaluate", "analysis", "comparison", "associations",
-            "evaluate again, with tables", "tables", "tables, analysis",
-        ):  # fmt: skip
+        for step in steps:
             print(measured(root, step, given.jobs), flush=True)
 
 
