@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -159,6 +160,25 @@ def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
     names = ["task_name", "file_recall", "body_digest", "tools"]
     for one, other in zip(found, there.shards, strict=True):
         assert read_table(one.place, SCHEMA, names) == read_table(other.place, SCHEMA, names)
+
+
+def test_a_hundred_runs_are_one_table(study, memory, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    from pyarrow import dataset
+
+    options = {"runs_root": study / "runs", "output_dir": study / "out", "tables": True}
+    rev.evaluate(["r"], **options)
+    tables = study / "out/tables"
+    for number in range(99):
+        shutil.copytree(tables / "run_id=r", tables / f"run_id=r{number:02d}")
+    rows = f"read_parquet('{tables}/**/*.parquet', hive_partitioning = true)"
+    wanted = (100, 200 * N_TASKS, 0.75)
+    counted = f"select count(distinct run_id), count(*), avg(file_recall) from {rows}"
+    assert duckdb.sql(counted).fetchall() == [wanted]
+    columns = ["run_id", "config_name", "file_recall", "file_recall_reason"]
+    frame = dataset.dataset(tables, partitioning="hive").to_table(columns).to_pandas()
+    assert (frame.run_id.nunique(), len(frame), frame.file_recall.mean()) == wanted
+    assert set(frame.config_name) == set(CONFIGS)
 
 
 def test_tasks_of_another_evaluation_are_not_taken_for_those_of_this_one(study, memory):
