@@ -9,8 +9,9 @@ The demo is measured, and the real runs where their folder is at hand.
     python benchmarks/ratios.py --only traces
     python benchmarks/traces.py     # what a trial, a call and a megabyte take, and each step of it
 
-The second takes the least time of each real trial over the rounds, documents encoded and not
-written, and fits milliseconds to trials, calls and megabytes by least squares.
+The second takes the least time of each real trial over the rounds, its documents encoded and not
+written, and fits milliseconds to trials, calls and megabytes by least squares. Then it evaluates
+all runs and says what the steps take.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from time import process_time
@@ -33,15 +35,12 @@ import msgspec
 from rounds import OURS, Row, Task, alternating, compared, processor_of
 
 from retrieval_eval.demo import write_demo
-from retrieval_eval.io.artefacts import encoded
-from retrieval_eval.io.files import reading_once
 from retrieval_eval.io.layout import discover
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline import trial as steps_of_a_trial
 from retrieval_eval.pipeline.naming import artefact_stems
 from retrieval_eval.pipeline.roots import default_benchmarks_root
-from retrieval_eval.pipeline.trial import Job, documents
+from retrieval_eval.pipeline.trial import Job, documents, evaluate_trial
 from retrieval_eval.traces import NoTraceError, read_trace
 
 REAL_RUNS = Path(os.environ.get("RETRIEVAL_EVAL_REAL_RUNS", "../shared/real-runs"))
@@ -159,32 +158,38 @@ def rows(*, is_quick: bool) -> Iterator[Row]:
             return
         yield from fresh(run, Path(folder), rounds)
     if REAL_RUNS.is_dir():
-        official = REAL_RUNS.resolve() / "runs" / "official"
-        runs = sorted(path for path in official.iterdir() if path.is_dir())
-        yield from measured(REAL, runs, rounds)
+        yield from measured(REAL, real_runs(), rounds)
     else:
         print("the real runs are not at hand and left out", file=sys.stderr)
 
 
+TRIAL, RUN = "retrieval_eval.pipeline.trial", "retrieval_eval.pipeline.evaluate"
 STEPS = {
-    "read_trace": "the trace is read, calls joined with results",
-    "extract_events": "calls and shell commands interpreted, paths resolved, events",
-    "load_ground_truth": "ground truth",
-    "load_outcome": "outcome",
-    "measure": "metrics",
-    "event_document": "event document made",
-    "encoded": "both documents encoded",
+    (TRIAL, "extract_events"): "calls and shell commands interpreted, paths resolved, events",
+    (TRIAL, "read_trace"): "traces read, calls joined with results",
+    (RUN, "impact_analysis"): "comparisons and associations of each run",
+    (TRIAL, "measure"): "metrics",
+    (RUN, "write_bytes"): "files written",
+    (TRIAL, "encoded"): "documents of trials encoded",
+    (TRIAL, "digest_of_trial"): "files of trials opened, read and fingerprinted",
+    (TRIAL, "load_ground_truth"): "ground truth",
+    (RUN, "_discover"): "trials and tasks found",
+    (RUN, "encoded"): "documents of runs encoded",
+    (TRIAL, "event_document"): "event documents made",
+    (RUN, "run_summary"): "summaries",
+    (TRIAL, "load_outcome"): "outcomes",
+    (TRIAL, "digest_of_task"): "files of tasks opened, read and fingerprinted",
 }
-"""The functions of a trial's evaluation and what they do."""
+"""The functions of an evaluation, none within another, and what they do."""
 
 
-def costs(rounds: int) -> None:
-    """Print what a trial, a call and a megabyte of the real runs take, and the steps of it."""
-    import numpy as np
-
+def real_runs() -> list[Path]:
     official = REAL_RUNS.resolve() / "runs" / "official"
-    runs = sorted(path for path in official.iterdir() if path.is_dir())
-    jobs = jobs_of(runs, default_benchmarks_root(runs))
+    return sorted(path for path in official.iterdir() if path.is_dir())
+
+
+def steps(runs: list[Path], root: Path | None, files: list[list[Path]], rounds: int) -> None:
+    """Print what each step of evaluating runs takes, in times json.loads of the same files."""
     spent: dict[str, float] = {}
 
     def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,30 +202,49 @@ def costs(rounds: int) -> None:
 
         return call
 
-    def one(job: Job) -> None:
-        with reading_once(*filter(None, (job.trial.path, job.trial.task_dir))):
-            for document in documents(job):
-                timed("encoded", encoded)(document)
+    least: dict[str, float] = {}
+    with ExitStack() as stack:
+        output = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "output"
+        for (module, name), what in STEPS.items():
+            plain = getattr(sys.modules[module], name)
+            stack.callback(setattr, sys.modules[module], name, plain)
+            setattr(sys.modules[module], name, timed(what, plain))
+        for _ in range(rounds):
+            shutil.rmtree(output, ignore_errors=True)
+            spent.clear()
+            started = process_time()
+            evaluate(runs, benchmarks_root=root, output_dir=output)
+            between = process_time()
+            for own in files:
+                decoded(own, json.loads)
+            spent["json.loads"] = process_time() - between
+            known = sum(spent.values()) - spent["json.loads"]
+            spent["everything else"] = between - started - known
+            least = {name: min(spent[name], least.get(name, math.inf)) for name in spent}
+    loads = least.pop("json.loads")
+    print(f"evaluate, {len(runs)} runs, times json.loads: {sum(least.values()) / loads:.1f}")
+    for what, seconds in sorted(least.items(), key=lambda step: -step[1]):
+        print(f"| {what} | {seconds / loads:.2f} |")
 
+
+def costs(rounds: int) -> None:
+    """Print what a trial, a call and a megabyte of the real runs take, and the steps of it."""
+    import numpy as np
+
+    runs = real_runs()
+    root = default_benchmarks_root(runs)
+    jobs = jobs_of(runs, root)
     files = [trace_files(job) for job in jobs]
     reading: list[float] = [math.inf] * len(jobs)
     ours: list[float] = [math.inf] * len(jobs)
-    by_step: dict[str, float] = {}
-    plain = {name: getattr(steps_of_a_trial, name) for name in STEPS}
-    for name in STEPS:
-        setattr(steps_of_a_trial, name, timed(name, plain[name]))
     for _ in range(rounds):
-        spent.clear()
         for at, job in enumerate(jobs):
             started = process_time()
             decoded(files[at], json.loads)
             between = process_time()
-            one(job)
+            evaluate_trial(job)
             reading[at] = min(reading[at], between - started)
             ours[at] = min(ours[at], process_time() - between)
-        by_step = {name: min(spent[name], by_step.get(name, math.inf)) for name in spent}
-    for name in STEPS:
-        setattr(steps_of_a_trial, name, plain[name])
     megabytes = np.array([sum(path.stat().st_size for path in own) / 1e6 for own in files])
     calls = np.array([n_calls(job) for job in jobs])
     design = np.column_stack([np.ones(len(jobs)), calls, megabytes])
@@ -229,9 +253,8 @@ def costs(rounds: int) -> None:
     print(f"{len(jobs)} trials, {calls.sum():,} calls, {megabytes.sum():.1f} MB")
     print(f"json.loads: {loads / megabytes.sum():.1f} ms a MB")
     print(f"ours: {per_trial:.2f} ms a trial, {per_call:.3f} a call, {per_megabyte:.1f} a MB")
-    print(f"ours / json.loads: {sum(ours) * 1e3 / loads:.1f}")
-    for name, seconds in sorted(by_step.items(), key=lambda step: -step[1]):
-        print(f"  {seconds * 1e3 / loads:5.2f}  {STEPS[name]}")
+    print(f"documents made and encoded, times json.loads: {sum(ours) * 1e3 / loads:.1f}")
+    steps(runs, root, files, rounds)
 
 
 if __name__ == "__main__":

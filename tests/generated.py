@@ -32,6 +32,7 @@ from retrieval_eval.study.threats import THREATS
 from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.formats import (
     FORMATS,
+    DocumentFormat,
     FileFormat,
     Format,
     Kept,
@@ -129,6 +130,19 @@ what else is there. The version is the harness's. Without times there is no time
 in seconds. Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness
 that they name.
 """
+
+FORMATS_MEMORY = """
+## Large files
+
+Lines are read one by one, whatever their format, and what is kept of them goes to a temporary file
+once it is larger than a few megabytes. A transcript of hundreds of megabytes takes little more
+memory than one of ten. What is one value to its decoder is read whole:
+
+- a format of one JSON document: {documents};
+- the lines of any format in a JSON array, and a packed file;
+- a line that holds a whole session (`inspect-samples`, `openhands-output`), and the samples in an
+  archive (`inspect-eval`);
+- all spans of a file (`spans-jsonl`), because they are put into the order of time."""
 
 FORMATS_SOURCES = """
 ## What the readers were written from
@@ -248,6 +262,8 @@ def _formats_page() -> Iterator[str]:
         kept = ", ".join(item for item in get_args(Kept) if item in keeps)
         yield f"| {shown} | {what} | {kept} |"
         sources.setdefault(source_of(names[0]), []).append(shown)
+    kinds = sorted(name for name, entry in FORMATS.items() if isinstance(entry, DocumentFormat))
+    yield FORMATS_MEMORY.format(documents=", ".join(f"`{name}`" for name in kinds))
     yield FORMATS_SOURCES
     for source, shown_names in sources.items():
         yield f"- {', '.join(shown_names)}: {source}."

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import VIEWS, Ranking, accesses, views_of
+from retrieval_eval.events.retrieved import VIEWS, Ranking, accesses, ranked, views_of
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.records import Doubt, Event, FileRef, Target, Trace
 from retrieval_eval.traces.reading import HISTORY_COMPACTED, NEWEST_UNREAD
@@ -153,7 +153,7 @@ def evidence(trial: TrialEvents) -> dict[FileRef, Certainty]:
     >>> evidence(TrialEvents((), GroundTruth(files=(FileRef("a.py"),))))
     {FileRef(path='a.py', repository=None): 'none'}
     """
-    certain = {target.file.key for _, target in accesses(trial)}
+    certain = set(ranked(trial, "accessed").keys)
     possible = {target.file.key for _, target in possible_accesses(trial)}
     open_end = gap_of(trial) is not None
     return {
@@ -182,7 +182,7 @@ class Doubts:
 
 def doubts(trial: TrialEvents) -> Doubts:
     """Return the open files of a trial by cause."""
-    certain = {target.file.key for _, target in accesses(trial)}
+    certain = set(ranked(trial, "accessed").keys)
     relevant = {file.key for file in trial.ground_truth.files}
     first: dict[Identity, Doubt] = {}
     calls: dict[Doubt, set[int]] = {}

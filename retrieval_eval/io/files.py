@@ -64,24 +64,24 @@ class _Held:
         self._folders = frozenset(map(str, folders))
         self._inside = tuple(f"{folder}{os.sep}" for folder in folders)
         self._room = _MOST_HELD
-        self._files: dict[Path, bytes] = {}
-        self.found: dict[tuple[Callable[..., Any], Path, Path | None], Any] = {}
+        self._files: dict[str, bytes] = {}
+        # By the text of a path: paths themselves are slow to compare.
+        self.found: dict[tuple[Callable[..., Any], str, str | None], Any] = {}
 
-    def covers(self, path: Path) -> bool:
-        name = str(path)
+    def covers(self, name: str) -> bool:
         return name.startswith(self._inside) or name in self._folders
 
-    def content(self, path: Path) -> bytes | None:
+    def content(self, name: str) -> bytes | None:
         """Return the bytes of a file, or None where it is too large to be kept."""
-        if path not in self._files:
-            with path.open("rb") as stream:
+        if name not in self._files:
+            with Path(name).open("rb") as stream:
                 status = os.fstat(stream.fileno())
                 if not stat.S_ISREG(status.st_mode) or status.st_size > self._room:
                     return None
                 data = stream.read()
             self._room -= len(data)
-            self._files[path] = data
-        return self._files[path]
+            self._files[name] = data
+        return self._files[name]
 
 
 _HELD: ContextVar[_Held | None] = ContextVar("held", default=None)
@@ -96,7 +96,7 @@ def reading_once(*folders: Path) -> Iterator[None]:
     a block over the same folders shares what the outer one has read.
     """
     held = _HELD.get()
-    if held is not None and all(map(held.covers, folders)):
+    if held is not None and all(held.covers(str(folder)) for folder in folders):
         yield
         return
     token = _HELD.set(_Held(folders))
@@ -115,9 +115,9 @@ def _is_below(path: Path, folder: Path) -> bool:
 def _once(look: Callable[..., T], path: Path, root: Path | None = None) -> T:
     held = _HELD.get()
     arguments = (path,) if root is None else (path, root)
-    if held is None or not held.covers(path):
+    if held is None or not held.covers(name := str(path)):
         return look(*arguments)
-    key = (look, path, root)
+    key = (look, name, None if root is None else str(root))
     if key not in held.found:
         held.found[key] = look(*arguments)
     return cast("T", held.found[key])
@@ -129,7 +129,8 @@ def opened(path: Path) -> BinaryIO:
     Raises ``OSError`` where it cannot be opened.
     """
     held = _HELD.get()
-    data = held.content(path) if held is not None and held.covers(path) else None
+    name = str(path)
+    data = held.content(name) if held is not None and held.covers(name) else None
     return path.open("rb") if data is None else BytesIO(data)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import accesses, ranking
+from retrieval_eval.events.retrieved import accesses, ranked
 from retrieval_eval.metrics.catalog import Block, TrialView, metric
 from retrieval_eval.model.metrics import LineOverlap
 from retrieval_eval.records import Chunk, FileRef, LineRange
@@ -95,7 +95,7 @@ def coverage_auc(view: TrialView) -> Value:
 def redundancy(view: TrialView) -> Value:
     """Return the share of the accesses that repeat a file."""
     total = sum(1 for _ in accesses(view.trial))
-    return ratio(total - len(ranking(view.trial, "accessed")), total, "nothing_retrieved")
+    return ratio(total - len(ranked(view.trial, "accessed").keys), total, "nothing_retrieved")
 
 
 @metric(
@@ -109,7 +109,7 @@ def redundancy(view: TrialView) -> Value:
 )
 def evidence_drop(view: TrialView) -> Value:
     """Return the share of the retrieved ground-truth files that were not used afterwards."""
-    found = {t.file.key for _, t in accesses(view.trial)} & view.relevant
+    found = view.relevant.intersection(ranked(view.trial, "accessed").keys)
     used = view.read.keys() | view.written.keys()
     reason = "never_hit" if view.relevant else view.no_ground_truth
     return ratio(len(found - used), len(found), reason)
@@ -127,7 +127,7 @@ def functions(trial: TrialEvents) -> tuple[int, int]:
 
 def chunks_hit(trial: TrialEvents) -> int:
     """Return how many expected chunks lie in a file that was accessed."""
-    accessed = {target.file.key for _, target in accesses(trial)}
+    accessed = set(ranked(trial, "accessed").keys)
     return sum(chunk.file.key in accessed for chunk in trial.ground_truth.chunks)
 
 
@@ -191,7 +191,7 @@ def line_overlap(trial: TrialEvents) -> LineOverlap:
     counted as unknown. A line that several chunks expect counts once. Precision needs the number
     of all lines read, so it is not computable once a whole file of unknown length was read.
     """
-    seen = _lines_seen(trial)
+    seen = _lines_seen(trial) if trial.ground_truth.chunks else {}
     known = [c for c in trial.ground_truth.chunks if not _is_unknown(seen.get(c.file.key))]
     unknown = len(trial.ground_truth.chunks) - len(known)
     if not known:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from retrieval_eval.events.evidence import evidence
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import accesses, ranking
+from retrieval_eval.events.retrieved import accesses, ranked
 from retrieval_eval.metrics.catalog import FILES, FileView, metric, recorded
 from retrieval_eval.metrics.ranking.measures import DEFINITIONS
 from retrieval_eval.model.metrics import AgentFiles
@@ -198,7 +198,7 @@ def _first_hit(trial: TrialEvents) -> dict[str, Any]:
     relevant = {f.key for f in trial.ground_truth.files}
     for event, target in accesses(trial):
         if target.file.key in relevant:
-            keys = [f.key for f in ranking(trial, "accessed")]
+            keys = ranked(trial, "accessed").keys
             return {
                 "never_hit": False,
                 "first_gt_hit_step": event.step_index,

@@ -94,7 +94,7 @@ def _file_level(
         rankings = [FileView(trial, name, k_values, ranking) for ranking in found]
         views[name] = _view_fields(rankings, numbers)
     bounds = views[VIEWS[0]]["bounds"]
-    retrieved = [target.file.key for _, target in accesses(trial)]
+    n_accesses = sum(1 for _ in accesses(trial))
     return FileLevel(
         computable=True,
         default_view=VIEWS[0],
@@ -103,7 +103,7 @@ def _file_level(
         **views[VIEWS[0]],
         file_recall_bounds=bounds.get("file_recall", (views[VIEWS[0]]["file_recall"],) * 2),
         n_ground_truth=len({f.key for f in trial.ground_truth.files}),
-        n_repeats=len(retrieved) - len(set(retrieved)),
+        n_repeats=n_accesses - views[VIEWS[0]]["n_retrieved"],
         **files.time_to_first_relevant(trial, lasted),
         found_by=files.found_by(trial),
         by_agent=files.by_agent(trial),

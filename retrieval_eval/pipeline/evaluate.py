@@ -770,10 +770,9 @@ def _remove_stale(folder: Path, wanted: set[Path]) -> None:
     """Delete artefacts of trials that are gone and of writers that were killed, nothing else."""
     for place in (folder, *{path.parent for path in wanted}):
         remove_leftovers(place)
-    for suffix in (EVENTS_SUFFIX, METRICS_SUFFIX):
-        for path in folder.glob(f"*/*{suffix}"):
-            if path not in wanted:
-                remove(path, folder)
+    for path in folder.glob("*/*.json"):
+        if path.name.endswith((EVENTS_SUFFIX, METRICS_SUFFIX)) and path not in wanted:
+            remove(path, folder)
 
 
 Artefact = TypeVar("Artefact", RunSummary, ImpactAnalysis)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from retrieval_eval.stats import MIN_POINTS
 from retrieval_eval.stats.clusters import Grouping, group
+from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.ranks import average_ranks, dense_codes
 from retrieval_eval.stats.resampling import (
     BATCH_CELLS,
@@ -270,12 +271,10 @@ def _pearson(x: Floats, y: Floats) -> float:
 
 
 def _interval(r: float, n: int, distribution: Floats, n_units: int, confidence: float) -> Interval:
-    from scipy.special import ndtri
-
     # One exchange of neighbours in perfect order takes 12 / (n(n² - 1)) from r.
     nearest = 1 - 12 / (n * (n * n - 1))
     inner = min(nearest, max(-nearest, r))
-    half = float(ndtri((1 + confidence) / 2)) * math.sqrt((1 + inner * inner / 2) / (n - 3))
+    half = normal_quantile((1 + confidence) / 2) * math.sqrt((1 + inner * inner / 2) / (n - 3))
     ends = [math.tanh(math.atanh(inner) - half), math.tanh(math.atanh(inner) + half)]
     found = mirrored_quantiles(distribution, confidence)
     low, high = min(r, *ends, *(found or ())), max(r, *ends, *(found or ()))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
 from retrieval_eval.stats.clusters import Grouping, group
+from retrieval_eval.stats.distributions import t_quantile
 from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.stats.resampling import Floats, as_floats, mirrored_quantiles, resample
 from retrieval_eval.values import Interval
@@ -106,9 +107,7 @@ def _mean_interval(
     if isinstance(spread, str):
         return Interval.missing(spread, g, confidence, BOOTSTRAP_T)
     error, deviations = spread
-    from scipy.special import stdtrit
-
-    student = float(stdtrit(grouping.degrees_of_freedom(), (1 + confidence) / 2))
+    student = t_quantile(grouping.degrees_of_freedom(), (1 + confidence) / 2)
     sizes = grouping.sizes()
     scales = error, error / math.sqrt(g)
     is_alone = bool((sizes == 1).all())
@@ -202,9 +201,7 @@ def t_mean(
     found = _spread(data, grouping)
     if isinstance(found, str):
         return Interval.missing(found, g, confidence, STUDENT_T)
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(grouping.degrees_of_freedom(), (1 + confidence) / 2)) * found[0]
+    half = t_quantile(grouping.degrees_of_freedom(), (1 + confidence) / 2) * found[0]
     centre = math.fsum(data) / len(data)
     return Interval.of(centre - half, centre + half, g, confidence, STUDENT_T)
 
@@ -302,12 +299,10 @@ def share_interval(
     if grouping.n_clusters == 1 or k in {0, n}:
         size = float(grouping.n_clusters)
     else:
-        from scipy.special import stdtrit
-
         share, error = k / n, standard_error(true, grouping)[0]
         independent = n if error == 0 else share * (1 - share) / error**2
         quantile = (1 + confidence) / 2
-        wider = stdtrit(n - 1, quantile) / stdtrit(grouping.degrees_of_freedom(), quantile)
+        wider = t_quantile(n - 1, quantile) / t_quantile(grouping.degrees_of_freedom(), quantile)
         size = min(float(n), float(independent * wider**2))
     ends = clopper_pearson(k / n * size, size, confidence=confidence)
     return replace(ends, method=method)

@@ -12,7 +12,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
-from retrieval_eval.stats.proportions import normal_quantile, wilson
+from retrieval_eval.stats.distributions import normal_quantile
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import Interval, Value, ratio
 
 if TYPE_CHECKING:

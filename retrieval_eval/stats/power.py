@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, attainable_level
 from retrieval_eval.values import Interval, Value
 
@@ -245,7 +246,5 @@ def detectable_by_test_and_interval(
         return by_t
     needed = max(by_t.value * (1 + excess / n), by_test.value)
     if level <= 2.0 ** (1 - n):
-        from scipy.special import ndtri
-
-        needed = max(needed, float(ndtri(power ** (1 / n))) * standard_deviation)
+        needed = max(needed, normal_quantile(power ** (1 / n)) * standard_deviation)
     return Value.of(needed, n)

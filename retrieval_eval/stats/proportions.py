@@ -3,24 +3,9 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
-from typing import Final
 
+from retrieval_eval.stats.distributions import beta_quantile, normal_quantile
 from retrieval_eval.values import Interval
-
-
-def normal_quantile(share: float) -> float:
-    """Return the number below which a standard normal variable lies with this probability.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.975), 6)
-    1.959964
-    """
-    return _NORMAL.inv_cdf(share)
-
-
-_NORMAL: Final = NormalDist()
 
 
 def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:
@@ -75,17 +60,6 @@ def clopper_pearson(successes: float, n: float, *, confidence: float = 0.95) -> 
     if n == 0:
         return Interval.missing("too_few_values", 0, confidence, "clopper_pearson")
     tail, failures = (1 - confidence) / 2, n - successes
-    low = 0.0 if successes == 0 else _beta_quantile(successes, failures + 1, tail)
-    high = 1.0 if failures == 0 else _beta_quantile(successes + 1, failures, 1 - tail)
+    low = 0.0 if successes == 0 else beta_quantile(successes, failures + 1, tail)
+    high = 1.0 if failures == 0 else beta_quantile(successes + 1, failures, 1 - tail)
     return Interval.of(low, high, math.ceil(n), confidence, "clopper_pearson")
-
-
-def _beta_quantile(a: float, b: float, share: float) -> float:
-    """Return the quantile of a beta distribution; scipy is loaded where it has no closed form."""
-    if b == 1:
-        return float(share ** (1 / a))
-    if a == 1:
-        return -math.expm1(math.log1p(-share) / b)
-    from scipy.special import betaincinv
-
-    return float(betaincinv(a, b, share))

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats.clusters import Grouping, group
+from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.resampling import (
     BATCH_CELLS,
@@ -293,11 +294,10 @@ def _ends(
     # Fisher's z of n units has n - 3, where n - 1 degrees of freedom are left by one mean.
     if freedom < 3:
         return None
-    from scipy.special import ndtri
-
     nearest = 1 - 12 / (freedom * (freedom * freedom - 1) + 12)
     inner = min(nearest, max(-nearest, r))
-    half = float(ndtri((1 + confidence) / 2)) * math.sqrt((1 + inner * inner / 2) / (freedom - 2))
+    variance = (1 + inner * inner / 2) / (freedom - 2)
+    half = normal_quantile((1 + confidence) / 2) * math.sqrt(variance)
     z = math.atanh(inner)
     found = mirrored_quantiles(distribution, confidence) or ()
     ends = (math.tanh(z - half), math.tanh(z + half))

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.traces.untrusted import DEEPEST, dict_of
 
-_STRING_BODY = re.compile(r'[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*)*')
-_SCALAR = re.compile(r"[-+.\w]+")
-_SPACE = re.compile(r"[ \t\r\n]*")
+_TOKEN = re.compile(
+    r"""[ \t\r\n]*(?:
+      (?P<opening>[{\[])
+    | (?P<closing>[}\]])
+    | (?P<between>[,:])
+    | "[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*)*(?P<quote>"?)
+    | (?P<scalar>[-+.\w]+)
+    )""",
+    re.VERBOSE,
+)
 _CLOSER = {"{": "}", "[": "]"}
-
-
-@dataclass(slots=True)
-class _Scan:
-    """How far the text is valid: ``text[:end] + closers`` is JSON."""
-
-    closers: list[str] = field(default_factory=list)
-    expects_key: list[bool] = field(default_factory=list)
-    end: int = 0
-    tail: str = ""
-
-    def mark(self, position: int, quote: str = "") -> None:
-        self.end = position
-        self.tail = quote + "".join(reversed(self.closers))
 
 
 def complete_json(text: str, *, keep_cut_text: bool) -> Any:
@@ -47,69 +39,42 @@ def complete_json(text: str, *, keep_cut_text: bool) -> Any:
     >>> complete_json('{"a": [1, 22], "b": "hal', keep_cut_text=False)
     {'a': [1, 22]}
     """
-    scan = _Scan()
-    position: int | None = 0
-    while position is not None:
-        position = _step(text, position, scan, keep_cut_text)
-    if not scan.end:
+    closers: list[str] = []
+    position = end = 0
+    is_key, tail = False, ""
+    while (token := _TOKEN.match(text, position)) is not None:
+        position, kind = token.end(), token.lastgroup
+        if kind == "between":
+            if not closers:
+                break
+            is_key = token["between"] == "," and closers[-1] == "}"
+            continue
+        if kind == "quote":
+            if not token["quote"]:
+                end, tail = (position, '"') if keep_cut_text and not is_key else (end, "")
+                break
+            if is_key:
+                continue
+        elif kind == "opening":
+            if len(closers) >= DEEPEST:
+                break
+            closers.append(_CLOSER[token["opening"]])
+            is_key = token["opening"] == "{"
+        elif kind == "closing":
+            if not closers or closers[-1] != token["closing"]:
+                break
+            del closers[-1]
+            is_key = False
+        elif position == len(text):
+            # A number or word that touches the cut may go on behind it.
+            break
+        end = position
+    if not end:
         return None
     try:
-        return json.loads(text[: scan.end] + scan.tail, strict=False)
+        return json.loads(text[:end] + tail + "".join(reversed(closers)), strict=False)
     except (ValueError, RecursionError):
         return None
-
-
-def _step(text: str, position: int, scan: _Scan, keep_cut_text: bool) -> int | None:
-    """Read one token and return where the next begins, or None where soundness ends."""
-    position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
-    if position == len(text):
-        return None
-    char = text[position]
-    if char in _CLOSER:
-        if len(scan.closers) >= DEEPEST:
-            return None
-        scan.closers.append(_CLOSER[char])
-        scan.expects_key.append(char == "{")
-        scan.mark(position + 1)
-    elif char in "}]":
-        if not scan.closers or scan.closers.pop() != char:
-            return None
-        scan.expects_key.pop()
-        scan.mark(position + 1)
-    elif char == ",":
-        if not scan.closers:
-            return None
-        scan.expects_key[-1] = scan.closers[-1] == "}"
-    elif char == ":":
-        if not scan.closers:
-            return None
-        scan.expects_key[-1] = False
-    elif char == '"':
-        return _string(text, position + 1, scan, keep_cut_text)
-    else:
-        return _scalar(text, position, scan)
-    return position + 1
-
-
-def _string(text: str, start: int, scan: _Scan, keep_cut_text: bool) -> int | None:
-    end = _STRING_BODY.match(text, start).end()  # type: ignore[union-attr]
-    is_key = bool(scan.expects_key) and scan.expects_key[-1]
-    if text[end : end + 1] != '"':
-        if keep_cut_text and not is_key:
-            scan.mark(end, '"')
-        return None
-    if not is_key:
-        scan.mark(end + 1)
-    return end + 1
-
-
-def _scalar(text: str, start: int, scan: _Scan) -> int | None:
-    match = _SCALAR.match(text, start)
-    # A number or word that touches the cut may go on behind it.
-    if match is None or match.end() == len(text):
-        return None
-    scan.mark(match.end())
-    return match.end()
 
 
 # --------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from scipy import stats
 
 from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import spearman
+from retrieval_eval.stats.distributions import beta_quantile, t_quantile
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
 from retrieval_eval.stats.kaplan_meier import kaplan_meier
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
@@ -36,6 +37,18 @@ def samples(n_cases, sizes=(6, 40)):
 def test_ranks():
     for x, _ in samples(50):
         np.testing.assert_array_equal(average_ranks(x), stats.rankdata(x))
+
+
+@pytest.mark.parametrize("share", [0.55, 0.9, 0.975, 0.995])
+def test_quantiles(share):
+    sizes = [0.5, 1, 2.5, 3, 17, 29.5, 30, 200]
+    for a, b in itertools.product(sizes, repeat=2):
+        for tail in (share, 1 - share):
+            expected = stats.beta.ppf(tail, a, b)
+            assert beta_quantile(a, b, tail) == pytest.approx(expected, rel=2e-13)
+    for freedom in (1, 1.3, 2, 3, 7.7, 25, 60, 61, 5999):
+        expected = stats.t.ppf(share, freedom)
+        assert t_quantile(freedom, share) == pytest.approx(expected, rel=2e-13)
 
 
 def test_spearman_r_and_t_p_value():

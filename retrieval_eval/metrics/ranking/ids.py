@@ -105,7 +105,10 @@ class Ids:
         )
         if not place:
             found = view[self.starts]
-            found &= _KEEP[np.minimum(self.lengths, 8)]
+            shortest = int(self.lengths.min(initial=8))
+            if shortest < 8:
+                is_even = int(self.lengths.max()) == shortest
+                found &= _KEEP[shortest if is_even else np.minimum(self.lengths, 8)]
             return found
         left = self.lengths - 8 * place
         found = view[np.where(left > 0, self.starts + 8 * place, 0)]

@@ -80,14 +80,15 @@ def group(queries: list[str], starts: Ints, docs: Ids, numbers: Floats, source: 
     BadInputError
         When a query has a document twice.
     """
-    changes = [row for row, query in enumerate(queries) if not row or query != queries[row - 1]]
-    names, starts = [queries[row] for row in changes], starts[changes]
-    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    if len(set(queries)) < len(queries):
+        changes = [row for row, query in enumerate(queries) if not row or query != queries[row - 1]]
+        queries, starts = [queries[row] for row in changes], starts[changes]
     bounds = np.append(starts, len(numbers))
-    if len(codes) == len(names):
-        table = Table(names, bounds, docs, numbers, source, None, docs.hashes(seed=1))
+    if len(set(queries)) == len(queries):
+        table = Table(queries, bounds, docs, numbers, source, None, docs.hashes(seed=1))
     else:
-        segment = np.array([codes[name] for name in names], dtype=np.int64)
+        codes = {name: code for code, name in enumerate(dict.fromkeys(queries))}
+        segment = np.array([codes[name] for name in queries], dtype=np.int64)
         code = np.repeat(segment, np.diff(bounds))
         rows = np.argsort(code, kind="stable")
         counts = np.bincount(code, minlength=len(codes))

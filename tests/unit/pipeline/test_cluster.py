@@ -7,6 +7,7 @@ import json
 import pytest
 
 import retrieval_eval as rev
+from retrieval_eval.cli.main import run as run_command
 from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import manifest
 from tests.cloud import dask_cluster, object_storage
@@ -134,3 +135,22 @@ def test_a_page_is_made_from_the_storage_and_holds_no_credentials(folder, storag
     assert loaded.n_fresh == 0
     text += json.dumps([to_builtins(loaded.summary), to_builtins(loaded.impact)]).encode()
     assert b"made-up" not in text
+
+
+def test_a_storage_may_hold_what_no_folder_can_and_lack_the_bucket(storage, capsys):
+    import s3fs
+
+    trial = "bucket/runs/r2/mcp/2026-01-05__10-00-00/task-00__aaaaaaa"
+    system = s3fs.S3FileSystem()
+    for key in (f"{trial}/agent", f"{trial}/agent/", "bucket/benchmarks/suite_a/task-00/tests"):
+        system.pipe_file(key, b"" if key.endswith("/") else b"x")
+    (run,) = rev.evaluate([f"{BUCKET}/runs/r2"], output_dir=f"{BUCKET}/odd").runs
+    counts = run.summary.counts
+    assert (counts.evaluated, counts.degraded, counts.computable) == (2 * N_TASKS, 0, 2 * N_TASKS)
+    system.pipe_file("bucket/runs/r2//x/y", b"x")
+    system.pipe_file(f"{trial}/agent//x.jsonl", b"x")
+    (run,) = rev.evaluate([f"{BUCKET}/runs/r2"], output_dir=f"{BUCKET}/odd").runs
+    assert run.summary.counts.degraded == 1
+    assert any("1 key that no local folder can hold" in note for note in run.notes)
+    assert run_command(["evaluate", f"{BUCKET}/runs/r2", "--output-dir", "s3://not-there/x"]) == 3
+    assert "The specified bucket does not exist" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+from itertools import product
 
 import pytest
 from msgspec import structs
@@ -49,12 +50,15 @@ def test_what_is_known_without_computing_is_what_computing_gives(places, rewards
     assert len(found.records) % len(FAMILY) == 0
 
 
-def test_a_run_of_two_trials_is_analysed_without_loading_numpy():
-    places = [("s", "t"), ("s", "u")]
+@pytest.mark.parametrize(
+    ("n_tasks", "configs", "loaded"), [(2, "a", []), (8, "a", ["numpy"]), (4, "ab", ["numpy"])]
+)
+def test_what_computes_is_loaded_where_something_is_computed(n_tasks, configs, loaded):
     dice = random.Random(1)
     documents = []
-    for suite, task in places:
-        identity = {"run_id": "r", "benchmark": suite, "task_name": task, "config_name": "a"}
+    for number, config in product(range(n_tasks), configs):
+        identity = {"run_id": "r", "benchmark": "s", "task_name": f"t{number}"}
+        identity["config_name"] = config
         documents.append(metrics_document(identity | {"trial_name": "n"}, dice.random(), dice))
     code = (
         "import json, sys\n"
@@ -70,4 +74,4 @@ def test_a_run_of_two_trials_is_analysed_without_loading_numpy():
         text=True,
         check=True,
     )
-    assert ran.stdout.strip() == "[]"
+    assert ran.stdout.strip() == str(loaded)
