@@ -1,6 +1,6 @@
-"""Where the time of a trial goes, as multiples of decoding its trace files with `json.loads`.
+"""Where the time of an evaluation goes, as multiples of decoding its trace files with `json.loads`.
 
-The documents of every trial are made in one process, with a clock around each part. What a part
+All runs are evaluated anew in one process, with a clock around each part. What a part
 calls that is itself a part is counted there alone. The clocks cost a few per cent of the time. The
 real runs are measured where their folder is at hand, else the demo.
 
@@ -10,6 +10,7 @@ real runs are measured where their folder is at hand, else the demo.
 from __future__ import annotations
 
 import importlib
+import shutil
 import statistics
 import tempfile
 import time
@@ -21,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from rounds import processor_seconds
-from traces import REAL_RUNS, decoded, jobs_of, trace_files
+from traces import REAL_RUNS, decoded, jobs_of, n_calls, real_runs, trace_files
 
 from retrieval_eval.demo import write_demo
+from retrieval_eval.pipeline import evaluate
 from retrieval_eval.pipeline.roots import default_benchmarks_root
-from retrieval_eval.pipeline.trial import Job, documents
 
 ROUNDS = 9
 PARTS = {
@@ -46,6 +47,14 @@ PARTS = {
     "events.normalise._folders": "paths resolved",
     "pipeline.trial.event_document": "event document",
     "pipeline.trial.measure": "metrics",
+    "pipeline.trial.encoded": "documents of trials encoded",
+    "pipeline.trial.digest_of_trial": "files of trials opened, read and fingerprinted",
+    "pipeline.trial.digest_of_task": "files of tasks opened, read and fingerprinted",
+    "pipeline.evaluate._discover": "trials and tasks found",
+    "pipeline.evaluate.write_bytes": "files written",
+    "pipeline.evaluate.run_summary": "summaries of runs",
+    "pipeline.evaluate.impact_analysis": "comparisons and associations of runs",
+    "pipeline.evaluate.encoded": "documents of runs encoded",
 }
 """Each function of the package that has a clock, and what it does."""
 
@@ -78,12 +87,11 @@ class Clocks:
 
         return timed
 
-    def over(self, jobs: list[Job]) -> dict[str, float]:
-        """Return the time of each part for the documents of all trials."""
+    def over(self, work: Callable[[], object]) -> dict[str, float]:
+        """Return the time of each part of some work."""
         self.spent.clear()
         self._last = time.process_time()
-        for job in jobs:
-            documents(job)
+        work()
         self._turn()
         return dict(self.spent)
 
@@ -102,30 +110,34 @@ def set_up(clocks: Clocks) -> None:
 
 def runs_at_hand(folder: Path) -> list[Path]:
     if REAL_RUNS.is_dir():
-        official = REAL_RUNS.resolve() / "runs" / "official"
-        return sorted(path for path in official.iterdir() if path.is_dir())
+        return real_runs()
     write_demo(folder)
     return [folder / "runs" / "demo"]
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        runs = runs_at_hand(Path(folder))
-        jobs = jobs_of(runs, default_benchmarks_root(runs))
+        runs, output = runs_at_hand(Path(folder)), Path(folder) / "output"
+        root = default_benchmarks_root(runs)
+        jobs = jobs_of(runs, root)
         files = [path for job in jobs for path in trace_files(job)]
         size = sum(path.stat().st_size for path in files) / 1e6
-        whole = [documents(job) for job in jobs]
+
+        def anew() -> None:
+            shutil.rmtree(output, ignore_errors=True)
+            evaluate(runs, benchmarks_root=root, output_dir=output)
+
+        anew()
         plain, found = [], []
         for _ in range(ROUNDS):
             reference = processor_seconds(lambda: decoded(files, loads))
-            plain.append(processor_seconds(lambda: [documents(job) for job in jobs]) / reference)
+            plain.append(processor_seconds(anew) / reference)
         clocks = Clocks()
         set_up(clocks)
         for _ in range(ROUNDS):
             reference = processor_seconds(lambda: decoded(files, loads))
-            found.append({k: v / reference for k, v in clocks.over(jobs).items()})
-    n_events = sum(len(events.events) for events, _ in whole)
-    print(f"{len(jobs)} trials, {size:.1f} MB, {n_events:,} events")
+            found.append({k: v / reference for k, v in clocks.over(anew).items()})
+    print(f"{len(jobs)} trials, {size:.1f} MB, {sum(map(n_calls, jobs)):,} calls")
     print(f"{statistics.median(plain):6.2f}  times json.loads without the clocks; with them:")
     for part in (*PARTS.values(), "all else"):
         print(f"{statistics.median(round_.get(part, 0.0) for round_ in found):6.2f}  {part}")

@@ -7,11 +7,11 @@
 The demo is measured, and the real runs where their folder is at hand.
 
     python benchmarks/ratios.py --only traces
-    python benchmarks/traces.py     # what a trial, a call and a megabyte take, and each step of it
+    python benchmarks/traces.py     # what a trial, a call and a megabyte take
 
 The second takes the least time of each real trial over the rounds, its documents encoded and not
-written, and fits milliseconds to trials, calls and megabytes by least squares. Then it evaluates
-all runs and says what the steps take.
+written, and fits milliseconds to trials, calls and megabytes by least squares. `trace_parts.py`
+says where the time goes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from time import process_time
@@ -163,77 +162,17 @@ def rows(*, is_quick: bool) -> Iterator[Row]:
         print("the real runs are not at hand and left out", file=sys.stderr)
 
 
-TRIAL, RUN = "retrieval_eval.pipeline.trial", "retrieval_eval.pipeline.evaluate"
-STEPS = {
-    (TRIAL, "extract_events"): "calls and shell commands interpreted, paths resolved, events",
-    (TRIAL, "read_trace"): "traces read, calls joined with results",
-    (RUN, "impact_analysis"): "comparisons and associations of each run",
-    (TRIAL, "measure"): "metrics",
-    (RUN, "write_bytes"): "files written",
-    (TRIAL, "encoded"): "documents of trials encoded",
-    (TRIAL, "digest_of_trial"): "files of trials opened, read and fingerprinted",
-    (TRIAL, "load_ground_truth"): "ground truth",
-    (RUN, "_discover"): "trials and tasks found",
-    (RUN, "encoded"): "documents of runs encoded",
-    (TRIAL, "event_document"): "event documents made",
-    (RUN, "run_summary"): "summaries",
-    (TRIAL, "load_outcome"): "outcomes",
-    (TRIAL, "digest_of_task"): "files of tasks opened, read and fingerprinted",
-}
-"""The functions of an evaluation, none within another, and what they do."""
-
-
 def real_runs() -> list[Path]:
     official = REAL_RUNS.resolve() / "runs" / "official"
     return sorted(path for path in official.iterdir() if path.is_dir())
 
 
-def steps(runs: list[Path], root: Path | None, files: list[list[Path]], rounds: int) -> None:
-    """Print what each step of evaluating runs takes, in times json.loads of the same files."""
-    spent: dict[str, float] = {}
-
-    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **options: Any) -> Any:
-            started = process_time()
-            try:
-                return function(*arguments, **options)
-            finally:
-                spent[name] = spent.get(name, 0.0) + process_time() - started
-
-        return call
-
-    least: dict[str, float] = {}
-    with ExitStack() as stack:
-        output = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "output"
-        for (module, name), what in STEPS.items():
-            plain = getattr(sys.modules[module], name)
-            stack.callback(setattr, sys.modules[module], name, plain)
-            setattr(sys.modules[module], name, timed(what, plain))
-        for _ in range(rounds):
-            shutil.rmtree(output, ignore_errors=True)
-            spent.clear()
-            started = process_time()
-            evaluate(runs, benchmarks_root=root, output_dir=output)
-            between = process_time()
-            for own in files:
-                decoded(own, json.loads)
-            spent["json.loads"] = process_time() - between
-            known = sum(spent.values()) - spent["json.loads"]
-            spent["everything else"] = between - started - known
-            least = {name: min(spent[name], least.get(name, math.inf)) for name in spent}
-    loads = least.pop("json.loads")
-    print(f"evaluate, {len(runs)} runs, times json.loads: {sum(least.values()) / loads:.1f}")
-    for what, seconds in sorted(least.items(), key=lambda step: -step[1]):
-        print(f"| {what} | {seconds / loads:.2f} |")
-
-
 def costs(rounds: int) -> None:
-    """Print what a trial, a call and a megabyte of the real runs take, and the steps of it."""
+    """Print what a trial, a call and a megabyte of the real runs take."""
     import numpy as np
 
     runs = real_runs()
-    root = default_benchmarks_root(runs)
-    jobs = jobs_of(runs, root)
+    jobs = jobs_of(runs, default_benchmarks_root(runs))
     files = [trace_files(job) for job in jobs]
     reading: list[float] = [math.inf] * len(jobs)
     ours: list[float] = [math.inf] * len(jobs)
@@ -254,7 +193,6 @@ def costs(rounds: int) -> None:
     print(f"json.loads: {loads / megabytes.sum():.1f} ms a MB")
     print(f"ours: {per_trial:.2f} ms a trial, {per_call:.3f} a call, {per_megabyte:.1f} a MB")
     print(f"documents made and encoded, times json.loads: {sum(ours) * 1e3 / loads:.1f}")
-    steps(runs, root, files, rounds)
 
 
 if __name__ == "__main__":
