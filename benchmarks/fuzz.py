@@ -79,6 +79,7 @@ from retrieval_eval.pipeline.tables import (
     metrics_in,
     shards_in,
     trials_in,
+    write_documents,
 )
 from retrieval_eval.pipeline.trial import Job, evaluate_trial, measure_saved
 from retrieval_eval.records import TrialRef
@@ -680,11 +681,12 @@ def _validated(path: Path, _: object) -> None:
 
 
 def _shard(shard: Shard, _: object) -> None:
-    kept_in(shard)
+    kept_in(shard.place)
     list(metrics_in(shard))
     events_in.cache_clear()
     events_in(shard)
     list(trials_in([shard]))
+    write_documents(Path("written"), [shard])
 
 
 def _expected(tasks: Sequence[Path], _: object) -> None:

@@ -4,8 +4,9 @@
 
 Work is handed out as `run_on` does it: two batches a worker are in flight, the next goes to whoever
 is free. A batch may land on a slow worker, and a worker may die: its batch is begun again, whole,
-and the worker comes back later. The client lists the run first and merges the receipts one after
-another. What is assumed is printed; the costs come from `large_cluster.py`.
+and the worker comes back later. The client lists the run first and takes the receipts one after
+another. At the end workers read the columns of the summary, those of each configuration at the same
+time. What is assumed is printed; the costs come from `large_cluster.py` and `large_run.py --rows`.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ class Costs:
     per_batch: float = 0.5
     """Start of a task, list of tasks from a cache, and one table written."""
     per_receipt: float = 0.03
-    """The client merges a receipt, and the scheduler handles a task."""
-    per_trial_listed: float = 0.0003
+    """The client takes a receipt, and the scheduler handles a task."""
+    per_trial_summed: float = 0.000033
+    """A worker reads all columns of the summary."""
+    configurations: int = 2
+    per_trial_listed: float = 0.00045
     """Processor seconds of the client, which is one process."""
     batch_trials: int = 256
     keys_per_trial: int = 3
@@ -81,6 +85,7 @@ def simulated(costs: Costs, n_workers: int, seed: int) -> Outcome:
     client = listing
     for end in sorted(ends):
         client = max(client, end) + costs.per_receipt
+    client += costs.trials / min(costs.configurations, n_workers) * costs.per_trial_summed
     return Outcome(listing, client, deaths, repeated, work / n_workers)
 
 
@@ -94,7 +99,7 @@ def _length(costs: Costs, dice: random.Random) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=1_000_000)
-    parser.add_argument("--ms-per-trial", type=float, default=10.0)
+    parser.add_argument("--ms-per-trial", type=float, default=15.0)
     parser.add_argument("--workers", type=int, nargs="+", default=[8, 32, 128, 512])
     given = parser.parse_args()
     costs = Costs(given.trials, given.ms_per_trial / 1e3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -84,13 +84,13 @@ def discover(run_dir: Path, run_id: str) -> Discovery:
     return walk.discovery()
 
 
-def runs_inside(found: Discovery, folder: Path) -> tuple[Path, ...]:
+def runs_inside(trials: Iterable[Path], folder: Path) -> tuple[Path, ...]:
     """Return the runs below a folder that holds runs and is none itself; nothing for a run.
 
     Trials of a run lie below a config, or deeper, below jobs and batches. Where all of them have
     one more level above the config of a batch, that level is the run.
     """
-    runs = {_run_of(trial.path, folder) for trial in found.trials}
+    runs = {_run_of(trial, folder) for trial in trials}
     return () if folder in runs else tuple(sorted(runs))
 
 

@@ -50,6 +50,19 @@ def is_url(location: object) -> bool:
     return isinstance(location, str) and _URL.match(location) is not None
 
 
+def local_folder(location: str | Path) -> Path:
+    """Return the path of a local place, which a ``file://`` URL is too.
+
+    Raises ``BadInputError`` for any other URL, without naming it.
+    """
+    if not is_url(location):
+        return Path(location)
+    local = Place(location).local
+    if local is None:
+        raise BadInputError("a URL is not read here, only a local folder")
+    return local
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A file of a listing: its path below the listed folder, its size, and its version.

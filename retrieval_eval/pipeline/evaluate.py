@@ -33,7 +33,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
-from retrieval_eval.io.artefacts import decoded, encoded, kept_record, read_record, write_artefact
+from retrieval_eval.io.artefacts import decoded, encoded, kept_record, read_record
 from retrieval_eval.io.files import (
     files_below,
     is_inside,
@@ -44,7 +44,7 @@ from retrieval_eval.io.files import (
 )
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
 from retrieval_eval.io.locks import alone, remove_leftovers
-from retrieval_eval.io.remote import Place, is_url
+from retrieval_eval.io.remote import Place, is_url, local_folder
 from retrieval_eval.io.runs import GROUPS, resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import fixed_cutoffs
@@ -356,7 +356,8 @@ def evaluate_saved(
     NothingToEvaluateError
         When the folder holds no event document.
     """
-    folder, cutoffs = Path(folder), _check_k_values(k_values)
+    folder, cutoffs = local_folder(folder), _check_k_values(k_values)
+    output_dir = None if output_dir is None else local_folder(output_dir)
     if not probe(folder.is_dir):
         raise BadInputError(f"{folder}: no such folder of event documents")
     files = [path for path in files_below(folder) if path.name.endswith(EVENTS_SUFFIX)]
@@ -419,16 +420,16 @@ def _saved_run(
                         "with --output-dir"
                     )
         _refuse_links([target], [[one.job for one in done]])
-        with _Output() as output:
+    summary = run_summary(run_id, [(d.job.stem, d.metrics) for d in done], (), cutoffs)
+    impact = impact_analysis([d.metrics for d in done], seed=seed)
+    if target is not None:
+        with _alone_in(target), _Output() as output:
             for one in done:
                 events, metrics = _files_of(one.job, target)
                 output.write(events, encoded(trials[one.job.trial]))
                 output.write(metrics, encoded(one.metrics))
-    summary = run_summary(run_id, [(d.job.stem, d.metrics) for d in done], (), cutoffs)
-    impact = impact_analysis([d.metrics for d in done], seed=seed)
-    if target is not None:
-        write_artefact(target / SUMMARY_FILE, summary, indent=1)
-        write_artefact(target / IMPACT_FILE, impact, indent=1)
+            output.write(target / SUMMARY_FILE, encoded(summary, indent=1))
+            output.write(target / IMPACT_FILE, encoded(impact, indent=1))
     return RunEvaluation(
         run_id, target or Path(), summary, impact, tuple(done), is_written=target is not None
     )
@@ -472,7 +473,7 @@ def _discover(
         where = ", ".join(str(folder) for folder in folders)
         raise NothingToEvaluateError(f"no trial found in {where}{_left_out(found)}")
     for folder, discovery in zip(folders, found, strict=True):
-        if inside := runs_inside(discovery, folder):
+        if inside := runs_inside((trial.path for trial in discovery.trials), folder):
             raise NothingToEvaluateError(
                 f"{folder} is no run: it holds {counted(len(inside), 'run')}, such as {inside[0]}; "
                 f"name a run; {_where_tasks_are(benchmarks_root)}"

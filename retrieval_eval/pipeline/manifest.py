@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final
 
+from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.io.files import read_text
 from retrieval_eval.io.layout import (
     OWN_FOLDER,
@@ -29,6 +30,7 @@ from retrieval_eval.io.layout import (
     config_of,
     discover,
     looks_like_trial,
+    runs_inside,
     trial_at,
 )
 from retrieval_eval.io.parquet import Schema, read_table, table_bytes
@@ -391,6 +393,8 @@ class Manifest:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.n_units = 0
+        self.folders: set[Path] = set()
+        """Where the units lie, but for their names."""
         self.excluded: tuple[Exclusion, ...] = ()
         """What was left out of a local run; of others, workers tell."""
         self.notes: list[str] = []
@@ -401,6 +405,7 @@ class Manifest:
             for config, group in groups:
                 pickle.dump((config, self.n_units, group), packed)
                 self.n_units += len(group)
+                self.folders.update(Path(unit.folder).parent for unit in group)
 
     def __iter__(self) -> Iterator[tuple[str, int, tuple[Unit, ...]]]:
         self._file.seek(0)
@@ -422,6 +427,12 @@ def manifest_of(run: Place) -> Iterator[Manifest]:
             manifest.excluded = discovery.excluded
             found = _local_units(run.local, discovery.trials)
         manifest.write((config, group) for config, units in found for group in batches(units))
+        trials = (folder / "trial" for folder in manifest.folders)
+        if inside := runs_inside(trials, Path()):
+            raise NothingToEvaluateError(
+                f"{run} is no run: it holds {counted(len(inside), 'run')}, such as {inside[0]}; "
+                "name a run"
+            )
         if lost:
             n = counted(len(lost), "key")
             example = f"such as {lost[0]!r}"

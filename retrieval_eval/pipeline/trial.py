@@ -21,6 +21,7 @@ from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import encoded, kept_record
 from retrieval_eval.io.files import entries, probe, reading_once
 from retrieval_eval.io.layout import discover, trial_at
+from retrieval_eval.io.remote import is_url, local_folder
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
 from retrieval_eval.metrics.document import TrialMetrics
@@ -428,8 +429,8 @@ def evaluate_one(
     trial: str,
     *,
     run: str | None = None,
-    runs_root: Path | None = None,
-    benchmarks_root: Path | None = None,
+    runs_root: Path | str | None = None,
+    benchmarks_root: Path | str | None = None,
 ) -> tuple[EventDocument, TrialMetrics]:
     """Return the event document and the metrics of one trial.
 
@@ -443,11 +444,15 @@ def evaluate_one(
     Raises
     ------
     BadInputError
-        When there is no such trial; the message lists the closest names.
+        When there is no such trial; the message lists the closest names. Also for a URL but
+        ``file://``.
     """
-    root = runs_root or default_runs_root()
-    found, folder = _by_name(trial, run, root) if run is not None else trial_by_path(Path(trial))
-    tasks = benchmarks_root or default_benchmarks_root([folder])
+    root = local_folder(runs_root) if runs_root else default_runs_root()
+    if run is None:
+        found, folder = trial_by_path(local_folder(trial))
+    else:
+        found, folder = _by_name(trial, str(local_folder(run)) if is_url(run) else run, root)
+    tasks = local_folder(benchmarks_root) if benchmarks_root else default_benchmarks_root([folder])
     index = (
         TaskIndex(tasks)
         if tasks is not None

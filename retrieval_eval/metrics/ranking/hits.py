@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.ids import CHUNK, Ids, Ints, Words
@@ -73,7 +72,6 @@ class Hits:
 
 
 Rankings = Mapping[str, Mapping[str, float]]
-Scores = Floats | NDArray[np.float32]
 
 _NOTHING: Final[dict[str, float]] = {}
 _NO_SCORES: Final = itertools.repeat(math.nan)
@@ -308,7 +306,7 @@ class _Ties:
         return queries, places, starts[of] + self.first[hits]
 
 
-def _count(is_counted: np.ufunc, falling: Scores, before: Ints, size: Ints, wanted: Scores) -> Ints:
+def _count(is_counted: np.ufunc, falling: Floats, before: Ints, size: Ints, wanted: Floats) -> Ints:
     """Return how many of ``size`` falling scores, after a place ``before`` them, are counted.
 
     Those counted come first. It is a search by halves for each wanted score.
@@ -370,10 +368,7 @@ def hits_from_table(
 
     The parameters are those of `hits_from_mapping`.
     """
-    scores: Scores = run.numbers
-    if is_float32:
-        with np.errstate(over="ignore"):
-            scores = run.numbers.astype(np.float32)
+    scores = _as_float32(run.numbers) if is_float32 else run.numbers
     owner = np.arange(len(run.query_ids))
     if run.query_ids != judgements.query_ids:
         place_of = {query: place for place, query in enumerate(judgements.query_ids)}
@@ -386,9 +381,13 @@ def hits_from_table(
         wanted = np.flatnonzero(judgements.grades >= lowest_grade)
     row, found = _join(judgements.columns().take(wanted), judgements.query()[wanted], run, owner)
     segment = np.searchsorted(run.starts, row, side="right") - 1
-    rank, first, n_tied = _ranks(run, scores, row, segment)
+    ties = _Ties.of(scores, np.diff(run.starts), segment, scores[row])
+    rank = ties.first + 1
+    tied = np.flatnonzero(ties.n_tied > 1)
+    if len(tied):
+        rank[tied] += _n_before_in(run, row[tied], ties, tied)
     grade = judgements.grades[wanted][found]
-    return Hits.ordered(owner[segment], grade, rank, first, n_tied, n_retrieved)
+    return Hits.ordered(owner[segment], grade, rank, ties.first + 1, ties.n_tied, n_retrieved)
 
 
 def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints]:
@@ -458,59 +457,18 @@ def _keys(hashes: Words, query: Ints, n_queries: int) -> Words:
     return keys
 
 
-def _ranks(run: Table, scores: Scores, row: Ints, segment: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return rank, first rank and size of the tie of each row."""
-    is_start = np.zeros(len(scores) + 1, dtype=bool)
-    is_start[run.starts] = True
-    position, order = row, None
-    if (~is_start[1:-1] & (scores[1:] > scores[:-1])).any():
-        order = order_within(np.diff(run.starts), [-scores])
-        scores = scores[order]
-        position_of = np.empty_like(order)
-        position_of[order] = np.arange(len(order))
-        position = position_of[row]
-    start, last = run.starts[segment], run.starts[segment + 1] - 1
-    begin, end = position.copy(), position + 1
-    # Ties are rare where scores are real: most hits only look at their neighbours.
-    score = scores[position]
-    is_tied = (position > start) & (scores[position - 1] == score)
-    is_tied |= (position < last) & (scores[np.minimum(position + 1, last)] == score)
-    tied = np.flatnonzero(is_tied)
-    begin[tied], end[tied] = _ties(scores, position[tied], start[tied], last[tied])
-    place = position.copy()
-    if len(tied):
-        place[tied] = _tied_places(run.docs, order, position[tied], begin[tied], end[tied])
-    return place - start + 1, begin - start + 1, end - begin
-
-
-def _ties(scores: Scores, position: Ints, start: Ints, last: Ints) -> tuple[Ints, Ints]:
-    """Return where the scores equal to those at ``position`` begin and end, by bisection.
-
-    Scores descend from ``start`` to ``last``.
-    """
-    score = scores[position]
-    low, begin = start, position
-    while (low < begin).any():
-        middle = (low + begin) // 2
-        is_equal = scores[middle] == score
-        low, begin = np.where(is_equal, low, middle + 1), np.where(is_equal, middle, begin)
-    end, high = position, last
-    while (end < high).any():
-        middle = (end + high + 1) // 2
-        is_equal = scores[middle] == score
-        end, high = np.where(is_equal, middle, end), np.where(is_equal, high, middle - 1)
-    return begin, end + 1
-
-
-def _tied_places(docs: Ids, order: Ints | None, position: Ints, begin: Ints, end: Ints) -> Ints:
-    begins, group = np.unique(begin, return_inverse=True)
-    sizes = np.unique(end) - begins
-    base = np.cumsum(sizes) - sizes
-    members = np.arange(int(sizes.sum())) + np.repeat(begins - base, sizes)
-    tied = docs.take(members if order is None else order[members])
+def _n_before_in(run: Table, row: Ints, ties: _Ties, tied: Ints) -> Ints:
+    """Return how many documents of its tie come before each of the ``tied`` hits, at ``row``."""
+    queries, places, starts = ties.members(tied)
+    sizes = ties.sizes[queries]
+    places += np.repeat(run.starts[queries] - (np.cumsum(sizes) - sizes), sizes)
+    begins, group = np.unique(starts, return_inverse=True)
+    n_tied = np.zeros_like(begins)
+    n_tied[group] = ties.n_tied[tied]
+    base = np.cumsum(n_tied) - n_tied
+    rows = places[np.arange(int(n_tied.sum())) + np.repeat(begins - base, n_tied)]
     # Document ids descend within a tie (trec_eval's rule).
-    sequence = order_within(sizes, tied.descending_keys())
-    place = np.empty_like(sequence)
-    place[sequence] = np.arange(len(sequence))
-    places: Ints = place[base[group] + position - begin] - base[group] + begin
-    return places
+    rows = rows[order_within(n_tied, run.docs.take(rows).descending_keys())]
+    by_row = np.argsort(rows)
+    n_before: Ints = by_row[np.searchsorted(rows, row, sorter=by_row)] - base[group]
+    return n_before

@@ -49,9 +49,10 @@ def line_ranges(text: str) -> tuple[LineRange, ...] | None:
     True
     """
     shown = _NUMBERS.findall(text)
-    if len(shown) == text.count("\n") + (text[-1:] != "\n"):
-        first = int(shown[0])
-        if first > 0 and [*map(int, shown)] == [*range(first, first + len(shown))]:
+    first = int(shown[0]) if shown else 0
+    if first > 0 and [*map(int, shown)] == [*range(first, first + len(shown))]:
+        behind = text.split("\n", len(shown))[len(shown) :]
+        if not behind or _NUMBERS.search(behind[0]) is None:
             return ((first, first + len(shown) - 1),)
     lines = [_NUMBER.match(line) for line in text.split("\n") if line.strip()]
     places = [place for place, match in enumerate(lines) if match is not None]

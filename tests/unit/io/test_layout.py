@@ -264,7 +264,7 @@ def test_a_run_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
 )
 def test_a_folder_that_holds_runs_is_no_run(tmp_path: Path, levels: list[str], run: str) -> None:
     put(tmp_path, "/".join([*levels, "fix-a-001__Xy12345", "result.json"]), RESULT)
-    found = runs_inside(discover(tmp_path, "r"), tmp_path)
+    found = runs_inside((t.path for t in discover(tmp_path, "r").trials), tmp_path)
     assert found == ((tmp_path / run,) if run else ())
 
 
@@ -272,4 +272,4 @@ def test_one_trial_in_its_place_makes_a_run(tmp_path: Path) -> None:
     """Something that was copied into a run must not make it unreadable."""
     put(tmp_path, f"mcp/{STAMP}/fix-a-001__Xy12345/result.json", RESULT)
     put(tmp_path, f"copies/of/mcp/{STAMP}/fix-a-001__Xy12345/result.json", RESULT)
-    assert runs_inside(discover(tmp_path, "r"), tmp_path) == ()
+    assert runs_inside((t.path for t in discover(tmp_path, "r").trials), tmp_path) == ()

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -159,6 +160,25 @@ def test_a_local_run_gets_tables_of_the_same_rows_when_requested(study, memory):
     names = ["task_name", "file_recall", "body_digest", "tools"]
     for one, other in zip(found, there.shards, strict=True):
         assert read_table(one.place, SCHEMA, names) == read_table(other.place, SCHEMA, names)
+
+
+def test_a_hundred_runs_are_one_table(study, memory, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    from pyarrow import dataset
+
+    options = {"runs_root": study / "runs", "output_dir": study / "out", "tables": True}
+    rev.evaluate(["r"], **options)
+    tables = study / "out/tables"
+    for number in range(99):
+        shutil.copytree(tables / "run_id=r", tables / f"run_id=r{number:02d}")
+    rows = f"read_parquet('{tables}/**/*.parquet', hive_partitioning = true)"
+    wanted = (100, 200 * N_TASKS, 0.75)
+    counted = f"select count(distinct run_id), count(*), avg(file_recall) from {rows}"
+    assert duckdb.sql(counted).fetchall() == [wanted]
+    columns = ["run_id", "config_name", "file_recall", "file_recall_reason"]
+    frame = dataset.dataset(tables, partitioning="hive").to_table(columns).to_pandas()
+    assert (frame.run_id.nunique(), len(frame), frame.file_recall.mean()) == wanted
+    assert set(frame.config_name) == set(CONFIGS)
 
 
 def test_tasks_of_another_evaluation_are_not_taken_for_those_of_this_one(study, memory):
@@ -469,6 +489,27 @@ def test_links_and_odd_names_in_a_folder_mean_what_they_mean_to_a_local_run(stud
 def test_a_file_url_of_another_machine_or_a_relative_one_is_refused(url):
     with pytest.raises(BadInputError, match="three slashes and no host"):
         Place(url)
+
+
+def test_what_reads_local_folders_alone_takes_no_url_for_a_path(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept").mkdir()
+    for command in (
+        ["trial", "s3://key:secret@bucket/t"],
+        ["trial", "t", "--run", "r", "--runs-root", "s3://bucket/runs"],
+        ["evaluate", "--from-events", "kept", "--output-dir", "s3://bucket/out"],
+        ["evaluate", "memory://b/runs"],
+    ):
+        assert run_command(command) in (2, 3), command
+    assert run_command(["report", "r", "--reports-dir", "s3://bucket/r"]) == 64
+    assert "secret" not in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_folder_of_runs_is_no_run_behind_a_url_either(study, memory):
+    for root in ("memory://b/runs", f"file://{study}/runs"):
+        with pytest.raises(NothingToEvaluateError, match="it holds 1 run, such as r; name a run"):
+            rev.evaluate([root], output_dir="memory://b/other")
 
 
 @pytest.mark.parametrize("start", ["file://", "local://", "FILE://localhost"])
