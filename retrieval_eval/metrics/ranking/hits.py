@@ -327,14 +327,18 @@ def _n_before(names: Sequence[str], runs: Sequence[Any], ties: _Ties, tied: Ints
     for query in queries.tolist():
         docs += runs[query].copy()
     # Document ids descend within a tie (trec_eval's rule).
-    n_tied = ties.n_tied[tied]
     pairs = zip(names, places[starts].tolist(), places[starts + 1].tolist(), strict=True)
-    counts = [(name < docs[one]) + (name < docs[other]) for name, one, other in pairs]
+    counts: list[int] = [name < docs[one] or name < docs[other] for name, one, other in pairs]
+    n_tied = ties.n_tied[tied]
+    crowded = np.flatnonzero(n_tied > _PAIR)
     in_order: dict[int, list[str]] = {}
-    for hit in np.flatnonzero(n_tied > _PAIR).tolist():
-        start, n = int(starts[hit]), int(n_tied[hit])
+    ranges = zip(starts[crowded].tolist(), n_tied[crowded].tolist(), strict=True)
+    for hit, (start, n) in zip(crowded.tolist(), ranges, strict=True):
         if start not in in_order:
-            in_order[start] = sorted([docs[place] for place in places[start : start + n].tolist()])
+            tie = docs[start : start + n]
+            if not ties.is_ordered:
+                tie = [docs[place] for place in places[start : start + n].tolist()]
+            in_order[start] = sorted(tie)
         counts[hit] = n - bisect_right(in_order[start], names[hit])
     return counts
 
