@@ -126,10 +126,13 @@ def _faults(document: Any, kind: str) -> list[Fault]:
 
     if _is_valid_fast(document, kind):
         return []
-    return [
-        Fault("".join(f"/{_escape(p)}" for p in e.absolute_path), _shorten(e.message))
-        for e in Draft202012Validator(load_schema(kind)).iter_errors(document)
-    ]
+    try:
+        return [
+            Fault("".join(f"/{_escape(p)}" for p in e.absolute_path), _shorten(e.message))
+            for e in Draft202012Validator(load_schema(kind)).iter_errors(document)
+        ]
+    except RecursionError:
+        return [Fault("", "nested too deeply")]
 
 
 def _is_valid_fast(document: Any, kind: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -251,10 +252,8 @@ def read_record(path: Path, root: Path, struct: type[AnyRecord]) -> AnyRecord:
     data, problem = read_bytes(path, root)
     if problem is None and (record := _record_of(data, struct)) is not None:
         return record
-    found = _artefact(label(path, root), str(path), data, problem)
-    if found.problem is not None:
-        raise SchemaError(found.problem)
-    return from_builtins(found.value, struct, label(path, root))
+    name = label(path, root)
+    return _converted(_artefact(name, str(path), data, problem), data, struct, name)
 
 
 def record_in(data: bytes, struct: type[AnyRecord], name: str) -> AnyRecord:
@@ -264,10 +263,22 @@ def record_in(data: bytes, struct: type[AnyRecord], name: str) -> AnyRecord:
     """
     if (record := _record_of(data, struct)) is not None:
         return record
-    found = _artefact(name, name, data, None)
+    return _converted(_artefact(name, name, data, None), data, struct, name)
+
+
+_MAY_BE_ENDLESS: Final = re.compile(rb"NaN|Infinity|[eE]\+?[0-9]{3}|[0-9]{300}")
+
+
+def _converted(found: Json, data: bytes, struct: type[AnyRecord], name: str) -> AnyRecord:
     if found.problem is not None:
         raise SchemaError(found.problem)
-    return from_builtins(found.value, struct, name)
+    record = from_builtins(found.value, struct, name)
+    if _MAY_BE_ENDLESS.search(data):
+        try:
+            json.dumps(found.value, allow_nan=False)
+        except ValueError:
+            raise SchemaError(f"{name}: holds a number that is not finite") from None
+    return record
 
 
 def read_artefact(path: Path, root: Path) -> Json:

@@ -30,7 +30,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def computable_part(plain: dict[str, Any]) -> dict[str, Any]:
     """Return a block; without numbers, but with the reason, where it is not computable."""
-    if plain["computable"]:
+    if plain.get("computable"):
         return plain
     return {name: value for name, value in plain.items() if value is not None and value != {}}
 

@@ -194,3 +194,11 @@ def test_pointers_are_escaped():
 
 def test_a_lone_surrogate_in_a_key_is_a_fault_like_any_other():
     assert schema.faults({"\ud800": 1}, "search_run")
+
+
+def test_a_document_too_deep_to_be_shown_is_a_fault():
+    deep = "x"
+    for _ in range(3000):
+        deep = [deep]
+    found = schema.faults({"schema_version": deep}, "search_run")
+    assert found == [schema.Fault("", "nested too deeply")]

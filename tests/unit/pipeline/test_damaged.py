@@ -9,16 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.cli.main import run
-from retrieval_eval.errors import BadInputError
+from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import (
     DIGEST,
     canonical,
     is_whole,
     read_artefact,
+    read_record,
     sealed,
     write_artefact,
 )
 from retrieval_eval.io.files import json_bytes
+from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report.run import Run
 from retrieval_eval.schema import faults, kind_of
@@ -268,3 +271,24 @@ def test_both_encoders_write_a_value_in_the_same_bytes(value):
             canonical(value)
     else:
         assert canonical(value) == expected
+
+
+def test_a_record_of_numbers_that_no_document_may_hold_is_refused(tree):
+    path = measure(tree).folder / ARTEFACTS["metrics"]
+    document = json.loads(path.read_text())
+    del document[DIGEST]
+    for text in ("NaN", "-Infinity", "1e999", f"{'9' * 400}.5"):
+        document["chunk_level_metrics"]["redundancy"] = 0.123456
+        path.write_text(json.dumps(document).replace("0.123456", text))
+        with pytest.raises(SchemaError):
+            read_record(path, path.parent, TrialMetrics)
+
+
+def test_a_record_without_a_block_that_was_computable_is_written_again(tree):
+    path = measure(tree).folder / ARTEFACTS["metrics"]
+    document = json.loads(path.read_text())
+    del document[DIGEST]
+    document["chunk_level_metrics"]["line_overlap"] = {}
+    path.write_text(json.dumps(document))
+    record = read_record(path, path.parent, TrialMetrics)
+    assert to_builtins(record)["chunk_level_metrics"]["line_overlap"] == {}
