@@ -99,7 +99,7 @@ def alone(path: Path, work: str, *, patience: float = 0.0) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _ONLY_READ:
             raise BadInputError(
-                f"{path}: cannot be kept from other processes ({error.strerror or error})"
+                f"{path}: cannot be written by one process alone ({error.strerror or error})"
             ) from error
     try:
         yield

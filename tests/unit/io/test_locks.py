@@ -126,11 +126,11 @@ def test_only_a_place_that_may_not_be_written_to_goes_without_a_lock(tmp_path, m
             pass
     for code in (errno.ELOOP, errno.EMFILE, errno.ENOSPC, errno.ENOENT, errno.EDQUOT):
         monkeypatch.setattr(locks.os, "open", refuse(code))
-        with pytest.raises(BadInputError, match=r"a: cannot be kept from other processes \("):
+        with pytest.raises(BadInputError, match=r"a: cannot be written by one process alone \("):
             alone(tmp_path / "a", "writes it").__enter__()
     monkeypatch.undo()
     monkeypatch.setattr(locks.fcntl, "flock", refuse(errno.EIO))
-    with pytest.raises(BadInputError, match="cannot be kept from other processes"):
+    with pytest.raises(BadInputError, match="cannot be written by one process alone"):
         alone(tmp_path / "a", "writes it").__enter__()
 
 
@@ -138,6 +138,6 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
     with alone(tmp_path / "a", "writes it"):
         (lock,) = tmp_path.iterdir()
     lock.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(BadInputError, match="cannot be kept from other processes"):
+    with pytest.raises(BadInputError, match="cannot be written by one process alone"):
         alone(tmp_path / "a", "writes it").__enter__()
     assert not (tmp_path / "elsewhere").exists()
