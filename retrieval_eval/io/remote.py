@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -316,7 +317,13 @@ class Place:
 def listed(places: Sequence[Place]) -> Iterator[list[Found]]:
     """Yield the files below each of some folders, in their order; several are listed at a time."""
     with ThreadPoolExecutor(_N_LISTING) as threads:
-        yield from threads.map(Place.files, places)
+        ahead: deque[Future[list[Found]]] = deque()
+        for place in places:
+            if len(ahead) == _N_LISTING:
+                yield ahead.popleft().result()
+            ahead.append(threads.submit(place.files))
+        while ahead:
+            yield ahead.popleft().result()
 
 
 def is_plain(path: str) -> bool:
