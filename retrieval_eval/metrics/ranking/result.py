@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from retrieval_eval.metrics.ranking.scoring import Scorer
     from retrieval_eval.metrics.ranking.table import Floats
+else:  # annotations are looked up where a signature is shown, which is no reason to load numpy
+    Floats = Scorer = Any
 
 Convention = Literal["trec", "trec9"]
 
