@@ -28,7 +28,10 @@ _SIZES: Final = (
     "expected the largest drop that is excused, in points by metric, such as "
     'metrics = { "P@5" = 1.0 }'
 )
-_ADDRESS: Final = re.compile(r"""(?:mailto:)?([^\s<>()\[\],;:"']+@[^\s<>()\[\],;:"']+)""")
+# Only where a word begins, so that a long text is not tried from each of its places.
+_ADDRESS: Final = re.compile(
+    r"""(?<![^\s<>()\[\],;:"'])(?:mailto:)?([^\s<>()\[\],;:"']+@[^\s<>()\[\],;:"']+)"""
+)
 _ACCOUNT: Final = re.compile(r"(?<!\S)@([A-Za-z0-9][A-Za-z0-9-]{0,38})(?!\S)")
 # Letters and marks that are never shown.
 _INVISIBLE: Final = frozenset([*"\u034f\u115f\u1160\u3164\uffa0", *map(chr, range(0xFE00, 0xFE10))])
@@ -210,10 +213,15 @@ def _person(text: str) -> tuple[str, frozenset[str]]:
     """Return the name in a text and the addresses in it, in a form to be compared."""
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     shown = "".join(c for c in text if c.isspace() or (c.isprintable() and c not in _INVISIBLE))
-    boxes = {re.sub(r"\+[^@]*@", "@", address) for address in _ADDRESS.findall(shown)}
+    boxes = {_without_tag(address) for address in _ADDRESS.findall(shown)}
     words = _ADDRESS.sub(" ", shown)
     # An account beside a name is no part of it; alone, it is the name.
     return _words(_ACCOUNT.sub(" ", words)) or _words(words), frozenset(boxes)
+
+
+def _without_tag(address: str) -> str:
+    *local, host = address.split("@")
+    return "@".join([*(part.partition("+")[0] for part in local), host])
 
 
 def _mailboxes(addresses: Iterable[str]) -> set[str]:
