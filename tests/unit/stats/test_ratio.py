@@ -33,8 +33,9 @@ def test_it_is_the_t_interval_of_the_log_ratios(n):
     assert found.ratio.value == pytest.approx(
         scipy_stats.gmean(after) / scipy_stats.gmean(before), rel=1e-12
     )
-    assert found.interval.low.value == pytest.approx(math.exp(expected.low), rel=1e-12)
-    assert found.interval.high.value == pytest.approx(math.exp(expected.high), rel=1e-12)
+    # Older versions of scipy are less exact.
+    assert found.interval.low.value == pytest.approx(math.exp(expected.low), rel=1e-10)
+    assert found.interval.high.value == pytest.approx(math.exp(expected.high), rel=1e-10)
 
 
 def test_p_is_that_of_all_sign_flips_of_the_log_ratios():
