@@ -72,7 +72,7 @@ _METRIC: Final = re.compile(
 )
 _NUMBER: Final = r"(?:\d+\.\d+|\d+(?=\s?%)|[01](?![\d.]))"
 _BEHIND: Final = re.compile(
-    r"[\s*_`]*(?:[=:→]|is|was|of|at|mean)?[\s*_`]*(?P<value>" + _NUMBER + r"\s?%?)"
+    r"[\s*_`]{0,20}(?:[=:→]|is|was|of|at|mean)?[\s*_`]{0,20}(?P<value>" + _NUMBER + r"\s?%?)"
     r"(?!\d|\s*points)(?:[\s,]*\[(?P<low>\d*\.\d+), ?(?P<high>\d*\.\d+)\])?"
     r"(?:[\s,(]*n ?= ?(?P<n>\d[\d,]*))?",
     re.IGNORECASE,
@@ -201,13 +201,13 @@ def _in_sentence(line: str, place: str, parts: Collection[str]) -> Iterator[Prin
     if line.startswith(_NULL):
         return
     named = next((p for p in parts if re.search(rf"(?<!\w){re.escape(p)}(?!\w)", line)), None)
+    unclear = _OTHER_SYSTEM if _OTHER.search(line) else ""
+    if named is not None:
+        unclear = f"the line also names {named!r}; claim it as METRIC[{named}]=NUMBER"
     for match in _METRIC.finditer(line):
         behind = _BEHIND.match(line, match.end())
         if behind is None:
             continue
-        unclear = _OTHER_SYSTEM if _OTHER.search(line) else ""
-        if named is not None:
-            unclear = f"the line also names {named!r}; claim it as METRIC[{named}]=NUMBER"
         yield from _numbers(behind, Printed(place, _canonical(match), "", unclear=unclear))
 
 
@@ -248,7 +248,7 @@ def _in_table(
 
 
 def _metric_of_head(cell: str) -> str | None:
-    cell = re.sub(r"\s*\(n\)$", "", cell.strip("*_` "))
+    cell = cell.strip("*_` ").removesuffix("(n)").rstrip()
     match = _METRIC.fullmatch(cell)
     return None if match is None else _canonical(match)
 

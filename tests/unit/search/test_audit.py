@@ -274,6 +274,13 @@ def test_numbers_of_tables_and_members(tmp_path):
         read_published(members)
 
 
+def test_long_runs_of_spaces_are_read_in_linear_time(tmp_path):
+    spaces = " " * 100_000
+    page = tmp_path / "page.md"
+    page.write_text(f"| x | nDCG@5{spaces}x |\n|---|---|\n| y | 0.5 |\n\nnDCG@10{spaces}x\n")
+    assert read_published(page) == []
+
+
 def test_rounding():
     assert agrees("0.712", 0.7115)
     assert agrees("0.712", 0.7125)
