@@ -243,13 +243,19 @@ def write_documents(folder: Path, shards: Sequence[Shard]) -> tuple[list[TrialEn
         A sentence for each document that was damaged.
     """
     names = ("task_name", "trial_name", "batch_timestamp")
-    trials = [
-        TrialRef(shard.run_id, shard.config, batch, trial or "", Path(shard.name, str(row)), task)
-        for shard in shards
-        for row, (task, trial, batch) in enumerate(
-            zip(*read_table(shard.place, SCHEMA, names).values(), strict=True)
-        )
-    ]
+    trials = []
+    for shard in shards:
+        columns = read_table(shard.place, SCHEMA, names)
+        if None in columns["task_name"]:
+            raise BadInputError(
+                f"{shard.place}: has a trial without a task; remove it and evaluate the run again"
+            )
+        trials += [
+            TrialRef(
+                shard.run_id, shard.config, batch, trial or "", Path(shard.name, str(row)), task
+            )
+            for row, (task, trial, batch) in enumerate(zip(*columns.values(), strict=True))
+        ]
     stems = artefact_stems(trials)
     following = iter(trials)
     entries = {}

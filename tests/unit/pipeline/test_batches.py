@@ -26,7 +26,14 @@ from retrieval_eval.io.remote import Place
 from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import batches, manifest
 from retrieval_eval.pipeline.naming import SUMMARY_FILE
-from retrieval_eval.pipeline.tables import SCHEMA, Shard, kept_in, shards_in, trials_in
+from retrieval_eval.pipeline.tables import (
+    SCHEMA,
+    Shard,
+    kept_in,
+    shards_in,
+    trials_in,
+    write_documents,
+)
 from retrieval_eval.report.columns import FRAMES
 from tests.runs import write_task, write_trial
 
@@ -552,3 +559,10 @@ def test_a_table_of_other_columns_is_refused_by_its_name(study, tmp_path, change
     damaged = Shard("r", shard.config, Place(tmp_path / "shard.parquet"))
     with pytest.raises((BadInputError, SchemaError), match=why):
         list(trials_in([damaged] if kept_in(damaged.place) else []))
+
+
+def test_a_table_with_a_trial_of_no_task_is_refused_by_its_name(study, tmp_path):
+    shard = Shard("r", "mcp", Place(tmp_path / "shard.parquet"))
+    shard.place.write(table_bytes(SCHEMA, [{"task_name": None, "trial_name": "t"}]))
+    with pytest.raises(BadInputError, match=r"shard\.parquet: has a trial without a task"):
+        write_documents(tmp_path / "out", [shard])
