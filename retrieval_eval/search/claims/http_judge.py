@@ -71,7 +71,7 @@ _LONGEST_ANSWER: Final = 1_000_000
 _LEFT_OUT_AT: Final = frozenset({400, 422})
 # Another try cannot help: what is asked, or who asks, is refused.
 _FINAL: Final = frozenset({400, 401, 403, 404, 405, 413, 422})
-_FENCED: Final = re.compile(r"```[\w-]*\s*\n(.*?)\n?\s*```", re.DOTALL)
+_FENCED: Final = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
 _THOUGHTS: Final = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _QUOTES: Final = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f", '"'))
 

@@ -13,8 +13,14 @@ from types import SimpleNamespace
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.claims.http_judge import INSTRUCTION, HttpJudge, http_judge_settings
+from retrieval_eval.search.claims.http_judge import (
+    INSTRUCTION,
+    HttpJudge,
+    http_judge_settings,
+    read_verdict,
+)
 from retrieval_eval.search.claims.judge import JudgeError
+from retrieval_eval.search.claims.shapes import NoVerdictError
 from tests.local_server import body, drip, half_a_body, hang_up, local_server, says, stall
 
 KEY = "sk-a-secret-of-this-test"
@@ -276,3 +282,8 @@ def test_settings_that_cannot_be_used_are_named_without_secrets(options, message
     with pytest.raises(BadInputError, match=message) as raised:
         http_judge_settings(options)
     assert "hush" not in str(raised.value)
+
+
+def test_a_fence_around_a_run_of_spaces_is_read_in_linear_time():
+    with pytest.raises(NoVerdictError, match="did not answer with one JSON object"):
+        read_verdict('```json\n{"supported": true, "' + " " * 100_000 + "\n```")
