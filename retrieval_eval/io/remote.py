@@ -76,6 +76,10 @@ class Found:
     size: int
     version: str
 
+    def below(self, folder: str | Path) -> Found:
+        """Return the same file as one of the folder above."""
+        return Found(f"{folder}/{self.path}", self.size, self.version)
+
 
 class Place:
     """A folder behind a URL, or a local one; the same calls work on both.
@@ -343,6 +347,16 @@ def is_plain(path: str) -> bool:
     return len(path) <= _LONGEST_PATH and all(
         part not in (b"", b".", b"..") and len(part) <= _LONGEST_NAME for part in parts
     )
+
+
+def differing(copy: Path, files: Sequence[Found]) -> list[Found]:
+    """Return the files of a listing whose copy is missing or of another size.
+
+    Those that no local folder can hold (`unholdable`) are left out.
+    """
+    left_out = unholdable(found.path for found in files)
+    sizes = ((f, copy / f.path) for f in files if f.path not in left_out)
+    return [f for f, path in sizes if not probe(path.is_file) or path.stat().st_size != f.size]
 
 
 def unholdable(paths: Iterable[str]) -> set[str]:

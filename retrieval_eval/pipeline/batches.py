@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import decoded, encoded, record_in
 from retrieval_eval.io.layout import Discovery, discover, trial_at
-from retrieval_eval.io.remote import Found, Place, is_plain, unholdable
+from retrieval_eval.io.remote import Found, Place, differing, is_plain, unholdable
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import BY_NAME, summarised
 from retrieval_eval.model import AnyRecord
@@ -53,7 +53,7 @@ from retrieval_eval.pipeline.tables import (
     trials_in,
     write_documents,
 )
-from retrieval_eval.pipeline.trial import Job, Tasks, evaluate_trial, give_up
+from retrieval_eval.pipeline.trial import Job, Tasks, TrialResult, evaluate_trial, give_up
 from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.study import impact_analysis
@@ -103,10 +103,10 @@ class Batch:
         cutoffs = ",".join(map(str, own.k_values))
         return combined([*settings, cutoffs, self.gives_up, *folders, *files])
 
-    @property
-    def shard(self) -> Shard:
-        """Where its table goes."""
-        return shard_at(self.setting.tables, self.setting.run_id, self.config, self.fingerprint)
+    def shard(self, digest: str | None = None) -> Shard:
+        """Return where its table goes: by its fingerprint, or by the digest of something else."""
+        own = self.setting
+        return shard_at(own.tables, own.run_id, self.config, digest or self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,70 +143,125 @@ def evaluate_batch(batch: Batch) -> Receipt:
             "a worker runs another version of this package, or other metrics; install the same "
             "on all of them"
         )
-    shard = batch.shard
+    shard = batch.shard()
     is_fresh = not shard.place.exists()
     if is_fresh:
-        with _local_copy(batch) as (jobs, excluded):
+        with _local_copy(batch) as copy:
             tasks = Tasks()
             results = [
-                give_up(job, reason) if reason else evaluate_trial(job, tasks)
-                for job, reason in jobs
+                give_up(one.job, one.reason) if one.reason else evaluate_trial(one.job, tasks)
+                for one in copy.planned
             ]
         notes = [note for result in results for note in result.notes]
-        data, kept = shard_bytes(results, excluded, notes[:_MOST_NOTES])
+        pairs = zip(copy.planned, results, strict=True)
+        if copy.differs or not all(one.is_measured_by(result) for one, result in pairs):
+            # Under the name of what was listed the next evaluation would take it for that.
+            shard = batch.shard(combined([batch.fingerprint, *(r.fingerprint for r in results)]))
+            notes.insert(0, _ODD.format(batch.config))
+        data, kept = shard_bytes(results, copy.excluded, notes[:_MOST_NOTES])
         shard.place.write(data)
     else:
         kept = kept_in(shard.place)
     return Receipt(batch.start, shard, is_fresh, kept)
 
 
-@contextmanager
-def _local_copy(batch: Batch) -> Iterator[tuple[list[tuple[Job, str]], tuple[Exclusion, ...]]]:
-    """Give the trials of a batch as jobs, on a temporary copy of what is behind a URL.
+_ODD: Final = (
+    "{}: some trials could not be measured as listed, because files changed meanwhile or the "
+    "measuring failed; evaluate again"
+)
 
-    Beside each is the reason why it is given up, or an empty text.
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A trial of a batch.
+
+    Parameters
+    ----------
+    job
+        Its evaluation.
+    reason
+        Why it is given up, or an empty text.
+    listed
+        The digests of the trial's own files and of its task's when they were listed; None for what
+        is behind a URL.
     """
+
+    job: Job
+    reason: str
+    listed: tuple[str | None, str | None]
+
+    def is_measured_by(self, result: TrialResult) -> bool:
+        """Return whether a result is that of the files that were listed."""
+        if self.reason:
+            return True
+        if result.measured is None:
+            return False
+        pairs = zip(self.listed, result.measured, strict=True)
+        return all(listed in (None, measured) for listed, measured in pairs)
+
+
+class _Copy(NamedTuple):
+    """The trials of a batch where they can be read, and whether copies are not as listed."""
+
+    planned: list[_Planned]
+    excluded: tuple[Exclusion, ...]
+    differs: bool
+
+
+@contextmanager
+def _local_copy(batch: Batch) -> Iterator[_Copy]:
+    """Give the trials of a batch, on a temporary copy of what is behind a URL."""
     own = batch.setting
     with ExitStack() as stack:
+        differ: list[Found] = []
+
+        def copied(place: Place, files: Sequence[Found], folders: Sequence[str] = ()) -> Path:
+            copy = stack.enter_context(place.copied(files, folders=folders))
+            differ.extend(differing(copy, files))
+            return copy
+
+        listed: dict[str, str] = {}
+        lacking: dict[str, str] = {}
         if own.run.local is not None:
             run, found = own.run.local, _trials_of(own.run.local, batch)
+            listed = {unit.folder: unit.files[0].version for unit in batch.units}
         else:
-            files = [
-                Found(f"{unit.folder}/{found.path}", found.size, found.version)
-                for unit in batch.units
-                for found in unit.files
-            ]
-            folders = [unit.folder for unit in batch.units]
-            run = stack.enter_context(own.run.copied(files, folders=folders))
+            run = copied(
+                own.run,
+                [inner.below(unit.folder) for unit in batch.units for inner in unit.files],
+                [unit.folder for unit in batch.units],
+            )
             found = discover(run, own.run_id)
+            lacking = {unit.folder: lack for unit in batch.units if (lack := _lack_of(unit))}
+        tasks: dict[Path, TaskFiles] = {}
         if own.benchmarks is None or own.tasks is None:
             index = TaskIndex.with_names(t.task_name for t in found.trials)
-            tasks: dict[Path, TaskFiles] = {}
         else:
             index, tasks = _tasks(str(own.tasks), own.tasks_digest)
         trials, problems = resolve_trials(found.trials, index)
         wanted = {trial.task_dir for trial in trials if trial.task_dir is not None}
-        copy = own.benchmarks.local if own.benchmarks is not None else None
-        if own.benchmarks is not None and copy is None:
+        benchmarks = own.benchmarks.local if own.benchmarks is not None else None
+        of_tasks: dict[Path, str] = {}
+        if benchmarks is not None:
+            of_tasks = {folder: tasks[folder].files[0].version for folder in wanted}
+        elif own.benchmarks is not None:
             needed = [
-                Found(f"{folder}/{one.path}", one.size, one.version)
-                for folder in sorted(wanted)
-                for one in tasks[folder].files
+                inner.below(folder) for folder in sorted(wanted) for inner in tasks[folder].files
             ]
-            copy = stack.enter_context(own.benchmarks.copied(needed))
-        jobs = []
-        copied = () if own.run.local is not None else batch.units
-        lacking = {unit.folder: lack for unit in copied if (lack := _lack_of(unit))}
+            benchmarks = copied(own.benchmarks, needed)
+        planned = []
         for trial in trials:
-            if trial.task_dir is not None and copy is not None:
-                trial = with_fields(trial, task_dir=copy / trial.task_dir)
-            problem = problems.get(trial.path)
             inner = trial.path.relative_to(run)
             within = (folder.as_posix() for folder in (inner, *inner.parents))
             lack = next((lacking[folder] for folder in within if folder in lacking), "")
+            of_task = None if trial.task_dir is None else of_tasks.get(trial.task_dir)
+            problem = problems.get(trial.path)
+            if trial.task_dir is not None and benchmarks is not None:
+                trial = with_fields(trial, task_dir=benchmarks / trial.task_dir)
             job = Job(trial, None, trial.trial_name, own.k_values, problem)
-            jobs.append((job, batch.gives_up or lack))
-        yield jobs, found.excluded
+            digests = listed.get(inner.as_posix()), of_task
+            planned.append(_Planned(job, batch.gives_up or lack, digests))
+        yield _Copy(planned, found.excluded, bool(differ))
 
 
 def _trials_of(run: Path, batch: Batch) -> Discovery:

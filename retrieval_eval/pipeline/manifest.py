@@ -100,7 +100,7 @@ def units_by_config(run: Place, lost: list[str]) -> Iterator[tuple[str, list[Uni
     for config in ordered:
         files = list(loose.pop(config, ()))
         for prefix in groups[config]:
-            files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in next(listings)]
+            files += [f.below(prefix) for f in next(listings)]
         found: dict[str, list[Unit]] = defaultdict(list)
         for unit in _units(run, files, lost):
             found[config_of(unit.folder.split("/")[:-1]) or UNKNOWN_CONFIG].append(unit)
@@ -145,7 +145,7 @@ def _prefixes(run: Place, lost: list[str]) -> tuple[list[str], dict[str | None, 
                 deeper.append(prefix)
                 continue
             deeper += [f"{prefix}/{name}" for name in _visible(f"{prefix}/", folders, lost)]
-            own = [Found(f"{prefix}/{f.path}", f.size, f.version) for f in files]
+            own = [f.below(prefix) for f in files]
             loose[config_of(prefix.split("/"))] += own
         if deeper == prefixes:
             break
@@ -275,7 +275,7 @@ def find_tasks(benchmarks: Place) -> list[TaskFiles]:
     visible = [f for f in folders if not f.startswith(".") and is_plain(f)]
     files = list(loose)
     for prefix, inside in zip(visible, listed([benchmarks / f for f in visible]), strict=True):
-        files += [Found(f"{prefix}/{f.path}", f.size, f.version) for f in inside]
+        files += [f.below(prefix) for f in inside]
     own: dict[str, list[Found]] = defaultdict(list)
     for found in (f for f in files if is_plain(f.path)):
         parts = found.path.split("/")
@@ -313,10 +313,7 @@ def _local_tasks(benchmarks: Path) -> list[TaskFiles]:
 
 def _stated(benchmarks: Place, own: Mapping[str, Sequence[Found]]) -> dict[str, set[str]]:
     wanted = [
-        Found(f"{folder}/{f.path}", f.size, f.version)
-        for folder, held in own.items()
-        for f in held
-        if f.path == "task.toml"
+        f.below(folder) for folder, held in own.items() for f in held if f.path == "task.toml"
     ]
     found: dict[str, set[str]] = {}
     with benchmarks.copied(wanted) as copy:

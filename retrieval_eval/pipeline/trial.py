@@ -82,6 +82,9 @@ class TrialResult:
         The same for the metric document; of an earlier evaluation, its bytes.
     notes
         Sentences for whoever started the evaluation.
+    measured
+        The digests of the trial's own files and of its task's, as they were read; None where it
+        could not be measured.
     """
 
     stem: str
@@ -89,6 +92,7 @@ class TrialResult:
     events: bytes | None
     metrics: bytes
     notes: tuple[str, ...] = ()
+    measured: tuple[str, str] | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -169,8 +173,8 @@ def evaluate_trial(job: Job, tasks: Tasks | None = None) -> TrialResult:
 
 def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
     folder = job.trial.task_dir
-    own = digest_of_trial(job.trial.path)
-    digest = _input_digest(job, own, tasks.digest(folder))
+    own, of_task = digest_of_trial(job.trial.path), tasks.digest(folder)
+    digest = _input_digest(job, own, of_task)
     notes: tuple[str, ...] = ()
     if job.folder is not None:
         place = job.folder / job.stem
@@ -181,12 +185,12 @@ def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
             place.with_name(f"{place.name}{METRICS_SUFFIX}"), job.folder, digest, TrialMetrics
         )
         if events.record is not None and metrics.record is not None:
-            return TrialResult(job.stem, digest, None, metrics.data)
+            return TrialResult(job.stem, digest, None, metrics.data, measured=(own, of_task))
         notes = tuple(note for note in (events.note, metrics.note) if note)
     try:
         truth, of_task = tasks.truth(folder)
         digest = _input_digest(job, own, of_task)
-        return _result(job, documents(job, truth), digest, notes)
+        return _result(job, documents(job, truth), digest, notes, (own, of_task))
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
         cause = f"{type(error).__name__}: {str(error)[:200]}"
         return give_up(job, f"the trial could not be evaluated ({cause})")
@@ -220,10 +224,14 @@ def _input_digest(job: Job, of_trial: str, of_task: str) -> str:
 
 
 def _result(
-    job: Job, made: tuple[EventDocument, TrialMetrics], digest: str, notes: tuple[str, ...]
+    job: Job,
+    made: tuple[EventDocument, TrialMetrics],
+    digest: str,
+    notes: tuple[str, ...],
+    measured: tuple[str, str] | None = None,
 ) -> TrialResult:
     events, metrics = (encoded(with_fields(one, input_fingerprint=digest)) for one in made)
-    return TrialResult(job.stem, digest, events, metrics, notes)
+    return TrialResult(job.stem, digest, events, metrics, notes, measured)
 
 
 def documents(job: Job, truth: GroundTruth | None = None) -> tuple[EventDocument, TrialMetrics]:

@@ -9,6 +9,9 @@ import re
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
 
 import pytest
 
@@ -22,7 +25,7 @@ from retrieval_eval.errors import (
 )
 from retrieval_eval.io.locks import alone
 from retrieval_eval.io.parquet import read_table, table_bytes
-from retrieval_eval.io.remote import Place
+from retrieval_eval.io.remote import Found, Place
 from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import batches, manifest
 from retrieval_eval.pipeline.naming import SUMMARY_FILE
@@ -392,6 +395,83 @@ def test_a_changed_file_of_the_same_size_and_time_is_noticed_on_disk(study, on_d
     assert after.n_fresh == N_TASKS
     recall = [run.summary.configs["mcp"].metrics["file_recall"].mean for run in (before, after)]
     assert recall[0] > recall[1]
+
+
+@contextmanager
+def each_batch(monkeypatch, name, function):
+    """Call something else by this name of the module while the block runs."""
+    with monkeypatch.context() as patched:
+        patched.setattr(batches, name, partial(function, getattr(batches, name)))
+        yield
+
+
+def tried_again(evaluate, study):
+    """Check that what is made when files are as listed again is that of a local run."""
+    after = evaluate()
+    assert after.n_fresh, "a table of other files had the name of those that were listed"
+    assert not any("evaluate again" in note for note in after.notes)
+    assert body(after.summary) == body(local(study).runs[0].summary)
+    assert evaluate().n_fresh == 0
+
+
+@pytest.mark.parametrize("file", ["runs/r/mcp/*/task-00*/agent/*", "benchmarks/*/task-00/tests/*"])
+def test_a_file_that_changes_while_it_is_measured_in_place_gets_no_lasting_table(
+    study, on_disk, monkeypatch, file
+):
+    (path,) = study.glob(file)
+    listed = path.read_bytes()
+
+    def disturbed(own, batch):
+        path.write_bytes(listed.replace(b"src/a.py", b"src/z.py"))
+        return own(batch)
+
+    with each_batch(monkeypatch, "evaluate_batch", disturbed):
+        first = on_disk()
+    assert any("evaluate again" in note for note in first.notes)
+    path.write_bytes(listed)
+    tried_again(on_disk, study)
+
+
+@pytest.mark.parametrize(
+    "file", ["/b/runs/r/mcp/*/task-00*/result.json", "/b/benchmarks/*/task-00/tests/*"]
+)
+@pytest.mark.parametrize("content", [None, b"{}"], ids=["gone", "shorter"])
+def test_a_file_that_changes_before_it_is_copied_gets_no_lasting_table(
+    study, memory, monkeypatch, file, content
+):
+    def found(self, path, entry):
+        digest = sha256(memory.cat_file(entry["name"])).hexdigest()
+        return Found(path, entry["size"], digest)
+
+    def disturbed(own, batch):
+        if content is not None:
+            memory.pipe_file(path, content)
+        elif memory.exists(path):
+            memory.rm_file(path)
+        return own(batch)
+
+    def evaluated():
+        return remote(benchmarks_root="memory://b/benchmarks").runs[0]
+
+    monkeypatch.setattr(Place, "_found", found)
+    (path,) = memory.glob(file)
+    listed = memory.cat_file(path)
+    with each_batch(monkeypatch, "evaluate_batch", disturbed):
+        first = evaluated()
+    assert any("evaluate again" in note for note in first.notes)
+    memory.pipe_file(path, listed)
+    tried_again(evaluated, study)
+
+
+def test_a_trial_that_could_not_be_measured_gets_no_lasting_table(study, memory, monkeypatch):
+    def failing(own, job, tasks):
+        with monkeypatch.context() as patched:
+            patched.delattr(sys.modules[own.__module__], "documents")
+            return own(job, tasks)
+
+    with each_batch(monkeypatch, "evaluate_trial", failing):
+        assert remote().runs[0].summary.counts.degraded == 2 * N_TASKS
+    tried_again(lambda: remote().runs[0], study)
 
 
 def test_a_storage_without_versions_is_refused(study, memory, monkeypatch):
