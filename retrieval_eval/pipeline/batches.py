@@ -8,7 +8,7 @@ that is begun twice is written once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
@@ -368,9 +368,8 @@ def evaluate_batches(
         notes = list(manifest.notes)
         wanted = {batch.fingerprint for batch in _batches(setting, manifest)}
         there = {shard.name: shard for shard in shards_in(tables, run.name)}
-        digest = combined([*sorted(wanted), str(seed)])
         if wanted and there.keys() == wanted:
-            kept = _kept_documents(folder, digest)
+            kept = _kept_documents(folder, _digest_of(wanted, seed))
             if kept is not None:
                 shards = tuple(there.values())
                 # Documents of trials may have been deleted or damaged since.
@@ -398,15 +397,16 @@ def evaluate_batches(
             n_fresh += own.totals.n_trials if receipt.is_fresh else 0
             if progress is not None:
                 progress(totals.n_trials, manifest.n_units, shard.name[:12])
-    names = {shard.name for shards in done.values() for _, shard in shards}
+    made = (shard for parts in done.values() for _, shard in parts)
+    shards = tuple(sorted(made, key=lambda shard: (shard.config, shard.name)))
+    names = {shard.name for shard in shards}
     for shard in shards_in(tables, run.name):
         if shard.name not in names:
             shard.place.remove()
     if not totals.n_trials:
         return None
-    # A run with trials that were given up is tried again, as no manifest has this digest.
-    digest = digest if names == wanted else combined([digest, "failed"])
-    shards = tuple(shards_in(tables, run.name))
+    # A table with trials that were given up has a name that no manifest gives: it is tried again.
+    digest = _digest_of(names, seed)
     entries, damaged = ([], []) if folder.local is None else write_documents(folder.local, shards)
     over_tasks = _over_tasks(engine, totals, done)
     distinct = sorted(set(excluded), key=lambda e: (e.detail, e.reason))
@@ -512,6 +512,11 @@ def _refused(_: object, end: str) -> NoReturn:
         f"the numbers of all trials could not be summed up: {end}, perhaps for lack of memory; "
         "what was evaluated is kept"
     )
+
+
+def _digest_of(names: Iterable[str], seed: int) -> str:
+    """Return the digest of a run's documents, from the names of the tables they are made from."""
+    return combined([*sorted(names), str(seed)])
 
 
 def _kept_documents(folder: Place, digest: str) -> tuple[RunSummary, ImpactAnalysis] | None:
