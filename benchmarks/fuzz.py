@@ -499,21 +499,21 @@ def changed(data: bytes, name: str, dice: random.Random) -> bytes:
 
 @dataclass(frozen=True)
 class Target:
-    """A reader, and the files it reads that are damaged in turn; ``call`` is given their folder."""
+    """A reader, and the files it reads that are damaged in turn."""
 
     name: str
     files: Sequence[str]
-    call: Callable[[Path], object]
+    call: Callable[[], object]
     share: float = 1.0
     """Part of the wanted cases; whole commands, whose readers have all, have few."""
     makes: Sequence[str] = ()
     """Files that the call writes and would not overwrite."""
 
 
-def command(*lines: str, is_good: bool = False) -> Callable[[object], None]:
+def command(*lines: str, is_good: bool = False) -> Callable[[], None]:
     """Return a call of command lines, in the folder that the process is in."""
 
-    def called(_: object) -> None:
+    def called() -> None:
         for line in lines:
             said = io.StringIO()
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
@@ -535,7 +535,7 @@ def whole(
 
 def do(*lines: str) -> None:
     """Run command lines that must succeed, to write good files."""
-    command(*lines, is_good=True)(None)
+    command(*lines, is_good=True)()
 
 
 def files_below(folder: str) -> list[str]:
@@ -573,7 +573,7 @@ def _traces() -> Iterator[Target]:
         yield Target(f"trace: {name}", [str(file)], partial(_measured, file))
 
 
-def _measured(file: Path, _: object) -> None:
+def _measured(file: Path) -> None:
     truth = rev.load_ground_truth(None)
     rev.measure(rev.extract_events(rev.read_trace(file), truth))
 
@@ -611,7 +611,7 @@ def _trials() -> Iterator[Target]:
             yield Target(f"ground truth: {Path(file).name}", names, partial(_expected, own))
     trial = next(path.parent for path in sorted(Path("demo").rglob("result.json")))
     names = [str(trial / n) for n in ("result.json", "task_metrics.json") if (trial / n).exists()]
-    yield Target("outcome", names, lambda _: json_bytes(to_builtins(load_outcome(trial))))
+    yield Target("outcome", names, lambda: json_bytes(to_builtins(load_outcome(trial))))
 
     # One task in two configurations, evaluated: the inputs and the documents of a run.
     run = Path("runs/small")
@@ -630,7 +630,7 @@ def _trials() -> Iterator[Target]:
     )  # fmt: skip
     own = [name for name in inputs if name == task or Path(name).is_relative_to(found)]
     job = Job(one, None, "a", (1, 5))
-    yield Target("evaluate_trial: files of a trial", own, lambda _: evaluate_trial(job))
+    yield Target("evaluate_trial: files of a trial", own, lambda: evaluate_trial(job))
     own = [name for name in files_below(str(place)) if name.endswith(".json")]
     kinds = {
         name: EventDocument if name.endswith(EVENTS_SUFFIX)
@@ -645,12 +645,11 @@ def _trials() -> Iterator[Target]:
         yield Target(f"document: {kind.__name__}", [name], read)
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
-    shards = shards_in(Place(place / "tables"), "small")
-    shard = shards[0]
+    shard = shards_in(Place(place / "tables"), "small")[0]
     yield Target("tables: a shard", [str(shard.place.local)], partial(_shard, shard))
     pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
     do(f"{pair} --write-design study.toml")
-    yield Target("design", ["study.toml"], lambda _: stated_from(Path("study.toml")))
+    yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
 
     again = f"evaluate small {roots} --jobs 1"
     saved = "evaluate --from-events runs/small/retrieval_events --output-dir out"
@@ -664,14 +663,14 @@ def _trials() -> Iterator[Target]:
     yield Target("load_run, its frames", own, _frames, 0.02)
 
 
-def _document(path: Path, kind: type[Any], _: object) -> None:
+def _document(path: Path, kind: type[Any]) -> None:
     found = read_record(path, path.parent, kind)
     if isinstance(found, EventDocument):
         measure_saved(found, (1, 5))
     json_bytes(to_builtins(found))
 
 
-def _validated(path: Path, _: object) -> None:
+def _validated(path: Path) -> None:
     document = read_artefact(path, path.parent)
     if document.problem is not None:
         raise BadInputError(document.problem)
@@ -680,7 +679,7 @@ def _validated(path: Path, _: object) -> None:
         raise BadInputError(str(wrong[0]))
 
 
-def _shard(shard: Shard, _: object) -> None:
+def _shard(shard: Shard) -> None:
     kept_in(shard.place)
     list(metrics_in(shard))
     events_in.cache_clear()
@@ -689,12 +688,12 @@ def _shard(shard: Shard, _: object) -> None:
     write_documents(Path("written"), [shard])
 
 
-def _expected(tasks: Sequence[Path], _: object) -> None:
+def _expected(tasks: Sequence[Path]) -> None:
     for task in tasks:
         rev.load_ground_truth(task)
 
 
-def _frames(_: object) -> None:
+def _frames() -> None:
     run = rev.load_run("small", runs_root="runs", benchmarks_root="benchmarks")
     for name in ("trials", "events", "pairs"):
         getattr(run, name)
@@ -739,8 +738,7 @@ def _small_collection() -> None:
     _lines("drafts.jsonl", drafts)
     _lines("corpus.jsonl", [text for text in texts if text["id"] in wanted] + texts[-4:])
     with contextlib.closing(sqlite3.connect("whole/feedback.sqlite")) as connection:
-        query = "select name from sqlite_master where type='table' and name not like 'sqlite_%'"
-        for (table,) in connection.execute(query).fetchall():
+        for (table,) in connection.execute(_TABLES).fetchall():
             connection.execute(f'delete from "{table}" where rowid > 12')
         connection.commit()
         connection.execute("vacuum into 'feedback.db'")
@@ -749,20 +747,20 @@ def _small_collection() -> None:
 def _gold() -> Iterator[Target]:
     _small_collection()
     gold, texts = rev.load_gold_set("gold.jsonl"), read_corpus(Path("corpus.jsonl"))
-    yield Target("load_gold_set", ["gold.jsonl"], lambda _: rev.load_gold_set("gold.jsonl"))
+    yield Target("load_gold_set", ["gold.jsonl"], lambda: rev.load_gold_set("gold.jsonl"))
     Path("gold.toml").write_text(
         'names = "standard"\n[bootstrap.tables]\nsearch_logs = "search_logs"\n'
         '[bootstrap.columns]\nquery = "query"\n[bootstrap.scores]\n3 = 2\n2 = 1\n'
     )
     own = Path("gold.jsonl")
-    yield Target("gold.toml", ["gold.toml"], lambda _: (feedback_settings(own), field_map(own)))
+    yield Target("gold.toml", ["gold.toml"], lambda: (feedback_settings(own), field_map(own)))
     fed = "sqlite:///feedback.db"
-    yield Target("feedback in a database", ["feedback.db"], lambda _: read_feedback(fed))
-    yield Target("backlog in a database", ["feedback.db"], lambda _: read_backlog(fed))
+    yield Target("feedback in a database", ["feedback.db"], lambda: read_feedback(fed))
+    yield Target("backlog in a database", ["feedback.db"], lambda: read_backlog(fed))
     states = ("pending_review", "approved")
     _lines("queue.jsonl", ({"review_status": s, "created_at": "2026-01-05"} for s in states))
-    yield Target("backlog in lines", ["queue.jsonl"], lambda _: read_backlog("queue.jsonl"))
-    yield Target("corpus", ["corpus.jsonl"], lambda _: read_corpus(Path("corpus.jsonl")))
+    yield Target("backlog in lines", ["queue.jsonl"], lambda: read_backlog("queue.jsonl"))
+    yield Target("corpus", ["corpus.jsonl"], lambda: read_corpus(Path("corpus.jsonl")))
     both = ["gold.jsonl", "corpus.jsonl"]
     found = [{gold.queries[0].id: [document.id for document in texts.documents[:3]]}]
     write_pool(build_pool(gold, found, texts, ["ana"]), Path("sheets"))
@@ -770,25 +768,25 @@ def _gold() -> Iterator[Target]:
     for sheet in ("sheets/sheet-ana.jsonl", "sheets/sheet-ana.csv"):
         read = partial(read_pool, gold, [Path(sheet)], key)
         files = [sheet, str(key)]
-        yield Target(f"sheet: {Path(sheet).suffix}, and its key", files, _called(read))
+        yield Target(f"sheet: {Path(sheet).suffix}, and its key", files, read)
     Path("entities.toml").write_text(ENTITIES)
     hide = f"gold pseudonymize {GOLD} {CORPUS} --entities entities.toml --mapping names.json"
     do(f"{hide} --out hidden")
     listed = partial(read_listed, Path("entities.toml"))
-    yield Target("pseudonyms: entities", ["entities.toml"], _called(listed))
+    yield Target("pseudonyms: entities", ["entities.toml"], listed)
     names = partial(pseudonyms_of, Path("names.json"))
-    yield Target("pseudonyms: mapping", ["names.json"], _called(names))
+    yield Target("pseudonyms: mapping", ["names.json"], names)
     moved = f"gold relabel {GOLD} --old-corpus corpus.jsonl --new-corpus corpus.jsonl --out"
     do(f"{moved} moved")
     mapping = partial(relabelled_from, Path("moved/relabel.json"), gold)
-    yield Target("relabel: mapping", ["moved/relabel.json"], _called(mapping))
+    yield Target("relabel: mapping", ["moved/relabel.json"], mapping)
     do(f"gold export --to beir beir {GOLD} {CORPUS}", f"gold export --to trec trec {GOLD}")
     beir = partial(import_beir, Path("beir"))
-    yield Target("BEIR", files_below("beir"), _called(beir))
+    yield Target("BEIR", files_below("beir"), beir)
     qrels = next(name for name in files_below("trec") if "qrels" in name)
     topics = next(name for name in files_below("trec") if "qrels" not in name)
     trec = partial(import_trec, Path(qrels), Path(topics))
-    yield Target("TREC: qrels, topics", [qrels, topics], _called(trec))
+    yield Target("TREC: qrels, topics", [qrels, topics], trec)
     ranked = [(query, doc, 9 - n) for query in gold.queries for n, doc in enumerate(query.relevant)]
     rows = (f"{query.id} Q0 {doc} {10 - score} {score}.5 x\n" for query, doc, score in ranked)
     Path("run.trec").write_text("".join(rows))
@@ -797,10 +795,10 @@ def _gold() -> Iterator[Target]:
         lines[query.id].append({"id": doc, "score": score})
     _lines("ranked.jsonl", ({"id": name, "ranking": docs} for name, docs in lines.items()))
     evaluated = partial(rev.evaluate_rankings, qrels, "run.trec", ["P@5", "nDCG@10"])
-    yield Target("evaluate_rankings: TREC", ["run.trec", qrels], _called(evaluated))
+    yield Target("evaluate_rankings: TREC", ["run.trec", qrels], evaluated)
     for name in ("run.trec", "ranked.jsonl"):
         opened = partial(open_ranked_file, Path(name), {})
-        yield Target(f"retriever run: {name}", [name], _called(opened))
+        yield Target(f"retriever run: {name}", [name], opened)
     matrix = np.arange(24, dtype="float32").reshape(6, 4) + 1
     np.savez("queries.npz", queries=[query.query for query in gold.queries], vectors=matrix)
     np.savez(
@@ -811,7 +809,7 @@ def _gold() -> Iterator[Target]:
     )
     vectors = {"query_vectors": "queries.npz"}
     dense = partial(_dense, Path("documents.npz"), vectors, gold.queries[0])
-    yield Target("retriever dense: vectors", ["documents.npz", "queries.npz"], _called(dense))
+    yield Target("retriever dense: vectors", ["documents.npz", "queries.npz"], dense)
 
     shown = (f"gold stats {GOLD}", f"gold validate {GOLD}")
     yield whole("gold stats, gold validate", ["gold.jsonl"], *shown)
@@ -833,11 +831,6 @@ def _gold() -> Iterator[Target]:
     line = f"search run --retriever dense:documents.npz {GOLD} --out other --fresh"
     line = f"{line} --option query_vectors=queries.npz"
     yield whole("search run, retriever dense", ["documents.npz", "queries.npz"], line)
-
-
-def _called(read: Callable[[], object]) -> Callable[[object], object]:
-    """Return a reader as a call that leaves out the folder it is given."""
-    return lambda _: read()
 
 
 def _dense(path: Path, options: dict[str, str], query: GoldQuery) -> None:
@@ -881,7 +874,7 @@ def _searches() -> Iterator[Target]:
     for source, what in (("y.json", "with a baseline"), ("z.json", "with claims")):
         name = _short(Path(source), f"short.{source}")
         read = partial(load_search_run, Path(name))
-        yield Target(f"search run, {what}", [name], _called(read))
+        yield Target(f"search run, {what}", [name], read)
     texts = read_corpus(Path("corpus.jsonl"))
     label = {"claim": "It holds.", "block": texts.documents[0].id, "supported": True}
     _lines("labels.jsonl", [label, {**label, "block": "a text", "supported": False}])
@@ -895,7 +888,7 @@ def _searches() -> Iterator[Target]:
         ("drafts", "drafts.jsonl", read_drafts),
         ("labels of people", "labels.jsonl", partial(read_human_labels, corpus=texts)),
     ):
-        yield Target(name, [file], _called(partial(reader, Path(file))))
+        yield Target(name, [file], partial(reader, Path(file)))
 
     runs = ["a.json", "b.json"]
     guard = f"search guard b.json --baseline a.json --thresholds guard.toml {GOLD}"
@@ -926,17 +919,17 @@ def _searches() -> Iterator[Target]:
     ):
         yield whole(name, files, line)
     yield Target("load_search, its frames", [*runs, "noise.json"], _search_frames, 0.02)
-    yield Target("load_history", files_below("past"), lambda _: rev.load_history("past"), 0.02)
+    yield Target("load_history", files_below("past"), lambda: rev.load_history("past"), 0.02)
     yield Target("serve: dashboard, diagnostics", files_below("past"), _served, 0.02)
 
 
-def _search_frames(_: object) -> None:
+def _search_frames() -> None:
     found = load_search("b.json", baseline="a.json", gold="gold.jsonl", noise="noise.json")
     for name in ("queries", "metrics"):
         getattr(found, name, None)
 
 
-def _served(_: object) -> None:
+def _served() -> None:
     sources = Sources(data=Path("past"), reports=Path("reports"))
     for answer in (dashboard(sources), diagnostics(sources)):
         json_bytes(served(answer, sources))
@@ -951,7 +944,7 @@ def _pages() -> Iterator[Target]:
     write_artefact(place / "report.json", entry)
     listed = partial(write_index, Path("reports"))
     files = [str(page), str(place / "report.json")]
-    yield Target("index of reports", files, _called(listed))
+    yield Target("index of reports", files, listed)
     yield whole("report --index", files, "report --index --reports-dir reports")
     v4: Any = nbformat.v4
     source = "import retrieval_eval as rev\nalpha: float = 0.05"
@@ -959,13 +952,13 @@ def _pages() -> Iterator[Target]:
     cell.outputs = [v4.new_output("stream", text="hello\n")]
     book = v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), cell])
     Path("own.ipynb").write_text(json.dumps(book))
-    yield Target("notebook", ["own.ipynb"], lambda _: read_executed(Path("own.ipynb")))
+    yield Target("notebook", ["own.ipynb"], lambda: read_executed(Path("own.ipynb")))
     yield whole("render", ["own.ipynb"], "render own.ipynb --renderer embedded")
     Path("set.yml").write_text(
         "defaults:\n  seed: 3\nreports:\n  - notebook: run_report\n    run_id: small\n"
         "  - notebook: search_report\n    run: b.json\n    reports_dir: out\n"
     )
-    yield Target("parameter sets", ["set.yml"], lambda _: read_sets(Path("set.yml")))
+    yield Target("parameter sets", ["set.yml"], lambda: read_sets(Path("set.yml")))
 
 
 def _answers() -> Iterator[Target]:
@@ -989,26 +982,26 @@ def _answers() -> Iterator[Target]:
     for name in "abc":
         journal.record(QueryResult(id=name, status="ok", ranking=(ScoredDoc("a", 1.0),)))
     resumed = partial(open_journal, Path("journal.jsonl"), known)
-    yield Target("search run: journal", ["journal.jsonl"], lambda _: resumed())
+    yield Target("search run: journal", ["journal.jsonl"], resumed)
 
 
 def _text(file: str) -> str:
     return Path(file).read_bytes().decode("utf-8", "replace")
 
 
-def _answered(_: object) -> None:
+def _answered() -> None:
     value, problem = decode(_text("answer.json"))
     if problem is None:
         with contextlib.suppress(RetrieverError):
             read_documents(value, {"a", "b"})
 
 
-def _judged(_: object) -> None:
+def _judged() -> None:
     with contextlib.suppress(NoVerdictError):
         read_verdict(_text("verdict.txt"))
 
 
-def _set(file: str, read: Callable[[dict[str, str]], object], _: object) -> None:
+def _set(file: str, read: Callable[[dict[str, str]], object]) -> None:
     value, _ = decode(_text(file))
     # The command line passes on what the system encodes only.
     words = (
@@ -1069,7 +1062,7 @@ def _run(
     warnings.simplefilter("error", RuntimeWarning)
     signal.signal(signal.SIGVTALRM, _alarm)
     os.chdir(scene)
-    target.call(scene)
+    target.call()
     for number in range(max(1, round(each * target.share))):
         for name, data in good.items():
             path = scene / name
@@ -1087,7 +1080,7 @@ def _run(
         signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
         fault = None
         try:
-            target.call(scene)
+            target.call()
             tally.returned += 1
         except RetrievalEvalError as error:
             tally.refused += 1

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import pickle
-import resource
 import sys
 import tempfile
 import time
@@ -23,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from large_run import write_run
+from large_run import peak, write_run
 
 from tests.cloud import dask_cluster, object_storage
 
@@ -34,12 +33,6 @@ def processor(process: int) -> float:
     """Return the processor seconds of another process."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
-
-
-def peak(process: int) -> float:
-    """Return the peak memory of another process in MB."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM"))
 
 
 def children(name: str) -> list[int]:
@@ -70,7 +63,6 @@ class Clock:
     """Seconds and processor seconds of this process between two calls."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[str, float, float, str]] = []
         self.start()
 
     def start(self) -> None:
@@ -172,7 +164,7 @@ def measure(bucket: str, address: str, log: Path) -> None:
     trials = list(trials_in(done.shards))
     clock.tell("read the columns of all tables", f"{len(trials):,} trials; {told(meter.since())}")
     del trials
-    client = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    client = peak()
     rev.evaluate([run], **options)
     clock.tell("evaluate again", f"nothing has changed; {told(meter.since())}")
     for name, sizes in weights.rows.items():

@@ -276,14 +276,23 @@ def analyse_shape() -> None:
     print(f"{times[0]:.0f} | {again} | {', '.join(loaded) or 'none'}", end="")
 
 
+def peak(process: int | str = "self") -> float:
+    """Return the peak memory of a process in MB.
+
+    That of its resource usage begins with the peak of the process which started it.
+    """
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM"))
+
+
 def measured(root: Path, step: str, jobs: int) -> str:
     start = time.perf_counter()
     command = [sys.executable, __file__, "--root", str(root), "--step", step, "--jobs", str(jobs)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    own, peak, processor = done.stdout.split("|")
+    own, memory, processor = done.stdout.split("|")
     return (
         f"| {step} | {time.perf_counter() - start:.0f} | {float(processor):.0f} "
-        f"| {own or '—'} | {float(peak):.0f} |"
+        f"| {own or '—'} | {float(memory):.0f} |"
     )
 
 
@@ -323,10 +332,7 @@ def main() -> None:
             analyse_tables(given.root, given.step)
         else:
             analyse(given.root, given.step)
-        # The peak in resource usage would be that of the process which started this one.
-        status = Path("/proc/self/status").read_text().splitlines()
-        peak = next(int(line.split()[1]) / 1e3 for line in status if line.startswith("VmHWM"))
-        print(f"|{peak}|{time.process_time()}", end="")
+        print(f"|{peak()}|{time.process_time()}", end="")
         return
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

@@ -130,12 +130,12 @@ def measured(sections: Sequence[str], *, is_quick: bool) -> Iterator[Row]:
             raise SystemExit(f"{section}: exit code {process.returncode}")
 
 
-def times(ratio: float, unit: str, sign: str = "") -> str:
+def times(ratio: float, unit: str, at_least: str = "", at_most: str = "") -> str:
     """Return a ratio in words: 5.1 × faster, 3.0 × slower."""
     more, less = UNITS[unit]
     if ratio >= 1:
-        return f"{sign and '≥ '}{digits(ratio)} × {more}"
-    return f"{sign and '≤ '}{digits(1 / ratio)} × {less}"
+        return f"{at_least}{digits(ratio)} × {more}"
+    return f"{at_most}{digits(1 / ratio)} × {less}"
 
 
 def digits(value: float) -> str:
@@ -143,7 +143,7 @@ def digits(value: float) -> str:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    goal = [times(row.goal, row.unit, "goal")] if row.goal else []
+    goal = [times(row.goal, row.unit, "≥ ", "≤ ")] if row.goal else []
     goal += [f"≤ {row.limit:g} {row.unit}"] if row.limit else []
     is_met = (row.goal is None or row.ratio >= row.goal) and (
         row.limit is None or row.ours <= row.limit

@@ -10,7 +10,6 @@ real runs are measured where their folder is at hand, else the demo.
 from __future__ import annotations
 
 import importlib
-import shutil
 import statistics
 import tempfile
 import time
@@ -22,11 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from rounds import processor_seconds
-from traces import REAL_RUNS, decoded, jobs_of, n_calls, real_runs, trace_files
+from traces import REAL_RUNS, Work, decoded, real_runs
 
 from retrieval_eval.demo import write_demo
-from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.roots import default_benchmarks_root
 
 ROUNDS = 9
 PARTS = {
@@ -42,6 +39,7 @@ PARTS = {
     "traces.shell.interpreter.Interpreter.run": "shell: steps, variables, folders",
     "traces.shell.session.plan_pipeline": "shell: what a pipeline intends to show",
     "traces.shell.session.shared_evidence": "shell: which lines are whose",
+    "traces.shell.session.sole_evidence": "shell: which lines are whose",
     "traces.shell.session.judge": "shell: what the lines prove",
     "events.normalise.find_layout": "layout: where checkouts lie",
     "events.normalise._folders": "paths resolved",
@@ -117,29 +115,20 @@ def runs_at_hand(folder: Path) -> list[Path]:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        runs, output = runs_at_hand(Path(folder)), Path(folder) / "output"
-        root = default_benchmarks_root(runs)
-        jobs = jobs_of(runs, root)
-        files = [path for job in jobs for path in trace_files(job)]
-        size = sum(path.stat().st_size for path in files) / 1e6
-
-        def anew() -> None:
-            shutil.rmtree(output, ignore_errors=True)
-            evaluate(runs, benchmarks_root=root, output_dir=output)
-
-        anew()
+        work = Work(runs_at_hand(Path(folder)), Path(folder) / "output")
+        print(work)
+        work.anew()
         plain, found = [], []
         for _ in range(ROUNDS):
-            reference = processor_seconds(lambda: decoded(files, loads))
-            plain.append(processor_seconds(anew) / reference)
+            reference = processor_seconds(lambda: decoded(work.files, loads))
+            plain.append(processor_seconds(work.anew) / reference)
         clocks = Clocks()
         set_up(clocks)
         for _ in range(ROUNDS):
-            reference = processor_seconds(lambda: decoded(files, loads))
-            found.append({k: v / reference for k, v in clocks.over(anew).items()})
-    print(f"{len(jobs)} trials, {size:.1f} MB, {sum(map(n_calls, jobs)):,} calls")
+            reference = processor_seconds(lambda: decoded(work.files, loads))
+            found.append({k: v / reference for k, v in clocks.over(work.anew).items()})
     print(f"{statistics.median(plain):6.2f}  times json.loads without the clocks; with them:")
-    for part in (*PARTS.values(), "all else"):
+    for part in (*dict.fromkeys(PARTS.values()), "all else"):
         print(f"{statistics.median(round_.get(part, 0.0) for round_ in found):6.2f}  {part}")
 
 

@@ -59,7 +59,7 @@ GOALS = {
 """Each step, and the most times json.loads that the real runs are to take."""
 LOADS = """
 import json, sys
-for path in sys.stdin.read().splitlines():
+for path in open(sys.argv[1]).read().splitlines():
     data = open(path, "rb").read()
     for part in [data] if path.endswith(".json") else data.splitlines():
         json.loads(part)
@@ -85,6 +85,28 @@ def n_calls(job: Job) -> int:
         return 0
 
 
+class Work:
+    """Some runs that are evaluated, and their trace files."""
+
+    def __init__(self, runs: list[Path], output: Path) -> None:
+        self.runs, self.output = runs, output
+        self.root = default_benchmarks_root(runs)
+        self.jobs = jobs_of(runs, self.root)
+        self.files = [path for job in self.jobs for path in trace_files(job)]
+
+    def __str__(self) -> str:
+        size = sum(path.stat().st_size for path in self.files) / 1e6
+        n_all = sum(map(n_calls, self.jobs))
+        return f"{len(self.jobs)} trials, {size:.1f} MB, {n_all:,} calls"
+
+    def whole(self) -> None:
+        evaluate(self.runs, benchmarks_root=self.root, output_dir=self.output)
+
+    def anew(self) -> None:
+        shutil.rmtree(self.output, ignore_errors=True)
+        self.whole()
+
+
 def decoded(files: list[Path], decode: Decode) -> None:
     for path in files:
         data = path.read_bytes()
@@ -96,29 +118,17 @@ def decoded(files: list[Path], decode: Decode) -> None:
 
 
 def measured(name: str, runs: list[Path], rounds: int) -> Iterator[Row]:
-    root = default_benchmarks_root(runs)
-    jobs = jobs_of(runs, root)
-    files = [path for job in jobs for path in trace_files(job)]
-    size = sum(path.stat().st_size for path in files) / 1e6
-    n = f"{len(jobs)} trials, {size:.1f} MB, {sum(map(n_calls, jobs)):,} calls"
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "output"
-
-        def whole() -> None:
-            evaluate(runs, benchmarks_root=root, output_dir=output)
-
-        def anew() -> None:
-            shutil.rmtree(output, ignore_errors=True)
-            whole()
-
+        work = Work(runs, Path(folder) / "output")
+        n = str(work)
         steps = (
-            lambda: [n_calls(job) for job in jobs],
-            lambda: [documents(job) for job in jobs],
-            anew,
-            whole,
+            lambda: [n_calls(job) for job in work.jobs],
+            lambda: [documents(job) for job in work.jobs],
+            work.anew,
+            work.whole,
         )
         tasks: dict[str, Task] = {
-            name: partial(decoded, files, decode) for name, decode in DECODERS.items()
+            name: partial(decoded, work.files, decode) for name, decode in DECODERS.items()
         }
         times = alternating(tasks | dict(zip(GOALS, steps, strict=True)), rounds)
     peers = {decoder: times[decoder] for decoder in DECODERS}
@@ -133,14 +143,14 @@ def fresh(run: Path, folder: Path, rounds: int) -> Iterator[Row]:
     jobs = jobs_of([run], default_benchmarks_root([run]))
     files = folder / "files.txt"
     files.write_text("\n".join(str(path) for job in jobs for path in trace_files(job)))
-    loads = f"import sys; sys.stdin = open({str(files)!r}){LOADS}"
+    loads = [sys.executable, "-c", LOADS, str(files)]
     command = [sys.executable, "-m", "retrieval_eval", "evaluate", str(run), "--jobs", "1"]
 
     def ours() -> float:
         shutil.rmtree(folder / "output", ignore_errors=True)
         return processor_of([*command, "--output-dir", str(folder / "output")])
 
-    tasks = {OURS: ours, "json.loads": lambda: processor_of([sys.executable, "-c", loads])}
+    tasks = {OURS: ours, "json.loads": lambda: processor_of(loads)}
     times = alternating(tasks, rounds, lambda task: task())
     what = "demo: the command `evaluate` in a fresh process"
     yield from compared(times, section="traces", what=what, n=f"{len(jobs)} trials")

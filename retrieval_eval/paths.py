@@ -163,8 +163,7 @@ def local_path(raw: str, *, cwd: str | None = None) -> str | None:
     >>> local_path(r"C:\dev\repo\a.py"), local_path("a.py", cwd="/private/tmp/x")
     ('/dev/repo/a.py', '/tmp/x/a.py')
     """
-    path, repository = named(raw, cwd=cwd) or ("", None)
-    return path if repository is None and path[:1] == "/" else None
+    return Names().local(raw, cwd)
 
 
 def diff_path(raw: str) -> str | None:
@@ -273,6 +272,11 @@ class Names:
         if written not in self._found:
             self._found[written] = named(raw, cwd=cwd, repository=repository)
         return self._found[written]
+
+    def local(self, raw: str, cwd: str | None = None) -> str | None:
+        """Return what :func:`local_path` does."""
+        path, repository = self.of(raw, cwd) or ("", None)
+        return path if repository is None and path[:1] == "/" else None
 
 
 def _is_clean(text: str) -> bool:

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -58,7 +58,7 @@ class _Program(LazyGroup):
     ) -> Any:
         """Run a command; called directly it ends with the exit codes of :func:`run`."""
         if standalone_mode:
-            sys.exit(_written_out(run(args)))
+            main(args)
         return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -85,7 +85,7 @@ def group() -> None:
     """
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     sys.exit(_written_out(run(arguments)))
 

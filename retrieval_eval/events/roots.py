@@ -280,17 +280,12 @@ class _Seen:
     layout: Layout = field(default_factory=lambda: Layout(()))
     names: Names = field(default_factory=Names)
 
-    def absolute(self, raw: str, cwd: str | None = None) -> str | None:
-        """Return the path of a local file or folder, as :func:`local_path` does."""
-        path, repository = self.names.of(raw, cwd) or ("", None)
-        return path if repository is None and path[:1] == "/" else None
-
     def folder(self, raw: str | None) -> str | None:
-        path = self.absolute(raw) if raw else None
+        path = self.names.local(raw) if raw else None
         return identity(self.layout.spelled(path)) if path else None
 
     def path(self, raw: str, cwd: str | None) -> str | None:
-        path = self.absolute(raw, cwd)
+        path = self.names.local(raw, cwd)
         if path is not None:
             return identity(self.layout.spelled(path))
         return None if cwd or "::" in raw or "://" in raw else identity(f"{START}/{raw}")
@@ -309,7 +304,7 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen
     places = [p for r in reads if r.shell is not None for p in r.shell.places]
     texts = {*worked, *(raw for raw, _, _ in raws), *(p.folder for p in places)}
     texts |= {folder for _, folder, _ in raws}
-    known = [seen.absolute(text) for text in texts if text and _MAY_HOLD_HOME.search(text)]
+    known = [names.local(text) for text in texts if text and _MAY_HOLD_HOME.search(text)]
     homes = {m[0] for path in known if path and (m := _HOME.match(path))}
     has_drives = any(text is not None and _DRIVE.match(text) for text in texts)
     home = next(iter(homes)) if len(homes) == 1 else None

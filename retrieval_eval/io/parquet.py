@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
 from typing import Any, Final, Literal
@@ -44,7 +45,7 @@ def read_table(place: Place, schema: Schema, columns: Sequence[str] = ()) -> dic
     Raises ``BadInputError`` when the file is damaged, or lacks one of the columns, of its kind.
     """
     names = list(columns or schema)
-    with _Opened(place) as file:
+    with _opened(place) as file:
         types, there = _types(_arrow()), file.schema_arrow
         for name in names:
             if name not in there.names or there.field(name).type != types[schema[name]]:
@@ -55,42 +56,28 @@ def read_table(place: Place, schema: Schema, columns: Sequence[str] = ()) -> dic
 
 def read_about(place: Place, name: str) -> bytes | None:
     """Return what :func:`table_bytes` kept beside the schema of a file; None where it has none."""
-    with _Opened(place) as file:
+    with _opened(place) as file:
         kept = file.schema_arrow.metadata or {}
         found: bytes | None = kept.get(f"retrieval_eval.{name}".encode())
         return found
 
 
-class _Opened:
-    """A Parquet file that is read; a damaged one is a sentence that names it."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        _arrow()
-
-    def __enter__(self) -> Any:
+@contextmanager
+def _opened(place: Place) -> Iterator[Any]:
+    """Give a Parquet file that is read; a damaged one is a sentence that names it."""
+    _arrow()
+    try:
+        stream = place.open_file()
+    except FileNotFoundError:
+        raise BadInputError(f"{place}: was removed meanwhile; evaluate the run again") from None
+    with stream:
         try:
-            self._stream = self._place.open_file()
-        except FileNotFoundError:
-            raise BadInputError(
-                f"{self._place}: was removed meanwhile; evaluate the run again"
-            ) from None
-        try:
-            return import_module("pyarrow.parquet").ParquetFile(self._stream)
+            yield import_module("pyarrow.parquet").ParquetFile(stream)
         except Exception as error:  # noqa: BLE001  the file may be damaged in any way
-            self._stream.close()
-            raise self._damaged(error) from None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        self._stream.close()
-        if isinstance(error, Exception):
-            raise self._damaged(error) from None
-
-    def _damaged(self, error: Exception) -> BadInputError:
-        return BadInputError(
-            f"{self._place}: is no whole Parquet file ({str(error)[:200]}); remove it and evaluate "
-            "the run again"
-        )
+            raise BadInputError(
+                f"{place}: is no whole Parquet file ({str(error)[:200]}); remove it and evaluate "
+                "the run again"
+            ) from None
 
 
 def _arrow() -> Any:

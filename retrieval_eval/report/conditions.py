@@ -56,7 +56,9 @@ _ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-_ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+_COMPARISONS: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -249,13 +251,9 @@ def _compared(op: ast.cmpop, sides: tuple[Any, Any]) -> Any:
             return left.isin(right)
         if isinstance(op, ast.NotIn | ast.NotEq):
             return ~left.isin(right)
-    if isinstance(op, ast.Eq):
-        return left == right
-    if isinstance(op, ast.NotEq):
-        return left != right
-    if type(op) not in _ORDER:
+    if type(op) not in _COMPARISONS:
         raise UnreadableConditionError("'is' compares no columns; use == or isna()")
-    return _ORDER[type(op)](left, right)
+    return _COMPARISONS[type(op)](left, right)
 
 
 def _check_pattern(pattern: Any) -> None:

@@ -32,11 +32,10 @@ from retrieval_eval.study.trials import (
     known_values,
     observed,
 )
-from retrieval_eval.values import signed
+from retrieval_eval.values import Interval, signed
 
 if TYPE_CHECKING:
     from retrieval_eval.stats.paired import PairedComparison
-    from retrieval_eval.values import Interval
 
 HEADLINES: Final[Mapping[Kind, Literal["mean_difference", "ratio", "restricted_mean"]]] = {
     "bounded": "mean_difference",

@@ -17,13 +17,12 @@ from retrieval_eval.study.gate import screen
 from retrieval_eval.study.pairs import Pair, clusters_of, match
 from retrieval_eval.study.settings import metrics_named
 from retrieval_eval.study.trials import SCALES_DIFFER, are_poolable, known_values
-from retrieval_eval.values import REASONS, Value, as_number, counted, signed
+from retrieval_eval.values import REASONS, Interval, Value, as_number, counted, signed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from retrieval_eval.stats.pooling import Pooled as Summary
-    from retrieval_eval.values import Interval
 
 Scale = Literal["difference", "ratio"]
 
@@ -109,8 +108,6 @@ class Pooled:
         return _frame(rows)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        from retrieval_eval.values import Interval
-
         for own, weight in zip(self.studies, self.summary.weights, strict=True):
             ends = own.ends
             assert own.estimate is not None and ends is not None  # noqa: PT018
@@ -238,8 +235,6 @@ def pool(
         confidence=confidence,
     )
     if len(known) == 1 and (ends := known[0].ends_at(confidence)) is not None:
-        from retrieval_eval.values import Interval
-
         own = summary.interval
         summary = replace(
             summary, interval=Interval.of(*ends, own.low.n, own.confidence, own.method)

@@ -284,18 +284,15 @@ def _size_of(result: ToolResult | None) -> int:
 
 def size(value: Any) -> int:
     """Return about how many bytes the texts of a value take, for :class:`Spooled`."""
-    if isinstance(value, str):
-        return len(value)
     found, rest = 0, [value]
     while rest:  # a value may be nested as deep as Python can go
         item = rest.pop()
-        if not isinstance(item, dict | list):
-            continue
-        for part in item.values() if isinstance(item, dict) else item:
-            if isinstance(part, str):
-                found += len(part)
-            elif isinstance(part, dict | list):
-                rest.append(part)
+        if isinstance(item, str):
+            found += len(item)
+        elif isinstance(item, dict):
+            rest += item.values()
+        elif isinstance(item, list):
+            rest += item
     return found
 
 

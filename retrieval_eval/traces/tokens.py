@@ -92,8 +92,7 @@ def is_misstated(usage: Any, names: Iterable[str]) -> bool:
         return usage is not None
     for name in names:
         value = usage.get(name)
-        is_plain = value is None or (type(value) is int and 0 <= value < 1 << 53)
-        if not is_plain and amount_of(value) is None:
+        if value is not None and amount_of(value) is None:
             return True
     return False
 

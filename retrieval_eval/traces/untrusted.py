@@ -45,6 +45,8 @@ def count_of(value: Any) -> int:
 
 def amount_of(value: Any) -> float | None:
     """Return a finite, non-negative number, else None."""
+    if type(value) is int and 0 <= value < _CERTAIN:  # as most are
+        return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:

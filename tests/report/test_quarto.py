@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +24,7 @@ from retrieval_eval.report import Run, assets, publishing, quarto, render
 from retrieval_eval.report.index import write_index
 from retrieval_eval.report.publishing import publish
 from tests.factories import write_run
+from tests.processes import ends
 from tests.report.conftest import check_in_browser
 
 TITLE = "Retrieval report: <made> $1 {{< include x >}}"
@@ -244,19 +244,7 @@ def test_too_long_a_rendering_ends_with_all_that_it_started(
     monkeypatch.setattr(quarto, "TIMEOUT_SECONDS", 3)
     with pytest.raises(RenderError, match="did not end within 3 seconds:\nCompiling"):
         rendered(executed(made_run))
-    assert _ends(int(child.read_text()))
-
-
-def _ends(process: int) -> bool:
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False
+    assert ends(int(child.read_text()), 5)
 
 
 def test_an_empty_success_is_a_failure(stand_in, executed, made_run):

@@ -197,11 +197,9 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
         if stronger or (target.is_whole and not known.is_whole):
             access = target.access if stronger else known.access
             first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
-    is_sure = all(key[2] is None for key in first)
-    certain = {} if is_sure else {key[:2]: t for key, t in first.items() if key[2] is None}
     found: list[RawTarget] = []
     for key, target in first.items():
-        if target.doubt is not None and _is_covered(target, certain.get(key[:2])):
+        if target.doubt is not None and _is_covered(target, first.get((*key[:2], None))):
             continue
         lines = merged_ranges(ranges[key]) if key in ranges else None
         found.append(target if lines == target.lines else replace(target, lines=lines))

@@ -68,15 +68,10 @@ def _is_silent(stages: tuple[Invocation, ...]) -> bool:
     if first.program in _SILENT:
         return True
     if first.program in ("grep", "egrep", "fgrep", "rg"):
-        return _may_have(first, "q") and scan(first.args, "efmABCdD").has("q", "quiet")
+        return scan(first.args, "efmABCdD").has("q", "quiet")
     if first.program in ("sed", "gsed"):
-        return _may_have(first, "i") and scan(first.args, "efl").has("i", "in-place")
+        return scan(first.args, "efl").has("i", "in-place")
     return _is_quiet_download(first)
-
-
-def _may_have(stage: Invocation, letter: str) -> bool:
-    """Return whether an argument may be, or hold, an option of this letter."""
-    return any(arg.raw[:1] == "-" and letter in arg.raw for arg in stage.args)
 
 
 def _is_quiet_download(stage: Invocation) -> bool:

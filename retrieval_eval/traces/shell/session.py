@@ -317,7 +317,7 @@ def _record(
     targets = verdict.targets
     lost = [t for t in targets if not _is_placed(plan, t)]
     if lost:
-        targets = tuple(anywhere(t) if t in lost else t for t in targets)
+        targets = tuple(t if _is_placed(plan, t) else anywhere(t) for t in targets)
     if any(t.doubt is None for t in lost):
         opaque.append(f"{plan.program}: a relative path in a folder that is not known")
     if targets:

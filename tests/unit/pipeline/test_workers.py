@@ -19,11 +19,12 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.pipeline import evaluate, workers
 from retrieval_eval.pipeline.executors import engine_for, halves, run_on
 from retrieval_eval.schema import faults, kind_of
+from tests.conftest import PROJECT
+from tests.processes import ends
 from tests.runs import write_task, write_trial
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a signal that ends a process")
 
-PROJECT = Path(__file__).parents[3]
 PATIENCE = 60.0
 
 
@@ -136,18 +137,7 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
         assert made.stdout is not None
         worker = int(made.stdout.readline())
         made.kill()
-    end = time.monotonic() + 30
-    while _is_running(worker) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not _is_running(worker)
-
-
-def _is_running(number: int) -> bool:
-    try:
-        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
+    assert ends(worker)
 
 
 # What this means for an evaluation.

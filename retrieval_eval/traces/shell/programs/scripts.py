@@ -61,11 +61,6 @@ _ACCESS = re.compile(
     r"\bopen\s*\(|\bPath\s*\(|read_text|readFile|os\.walk|os\.listdir|glob\b|subprocess|os\.system"
     r"|popen|writeFile|read_csv|File\.|import_module|rglob|iterdir|linecache|fileinput|getsource"
 )
-_ACCESS_HINTS = (
-    *("open", "Path", "read", "os.", "glob", "subprocess", "writeFile", "File.", "import_module"),
-    *("iterdir", "linecache", "fileinput", "getsource"),
-)
-"""What code holds that opens a file in any way that the expression knows."""
 _TEXT = re.compile(r"""(['"])([^'"\\\n]{1,300})\1""")
 _WALKS = re.compile(r"\b(?:walk|listdir|scandir|i?glob|rglob|iterdir|subprocess|system|popen)\b")
 _WALKED = re.compile(
@@ -143,9 +138,7 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
     if reads:
         plan = reader(stage, tuple(Operand(name) for name in reads), None)
         plans.append(replace(plan, is_selective=True, is_joint=True))
-    n_accesses = 0
-    if any(hint in code for hint in _ACCESS_HINTS):
-        n_accesses = len(_ACCESS.findall(_STREAMS.sub("", code)))
+    n_accesses = len(_ACCESS.findall(_STREAMS.sub("", code)))
     if n_accesses > n_resolved + len(re.findall(r"\bPath\s*\(", code)) or is_elsewhere:
         reason = "the code opens files whose names are not literal"
         plans.append(opaque(stage, reason, operands=_possible(code)))

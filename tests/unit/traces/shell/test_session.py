@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
@@ -428,3 +430,11 @@ def test_a_text_that_only_begins_like_a_refusal_is_what_the_command_printed():
 def test_lines_that_end_as_on_windows_are_lines():
     analysis = run("cd src\r\ncat a.py\r\n", "x")
     assert facts(analysis) == ["file_read opened /w/src/a.py whole"]
+
+
+def test_many_files_in_a_folder_that_is_not_known_take_no_longer_than_their_number():
+    found = "\n".join(f"src/a{n}.py" for n in range(30_000))
+    begun = time.process_time()
+    analysis = run('cd "$X" && rg -l foo', found)
+    assert time.process_time() - begun < 5
+    assert len(analysis.events[0].targets) == 30_000
