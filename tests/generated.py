@@ -66,12 +66,12 @@ installation gets these files or none. The licences are those that the packages 
 
 Not here: release dates, which are not in the metadata.
 
-Known vulnerabilities: on 23 November 2026 the pins of the three lock files were compared with a copy
-of the Python Packaging Advisory Database of 10 October 2024, the newest at hand. It names 22 of the
-94 packages of an installation in 130 advisories, 42 of the 215 for development and 26 of the 113 for
-benchmarks, and none of the pinned versions. It knows nothing of the two years since. So before a
-release run `uvx pip-audit --require-hashes -r requirements.lock` where the network may be reached,
-and renew the locks with `make lock`.
+Known vulnerabilities: on 23 November 2026 the pins of the three lock files were compared with a
+copy of the Python Packaging Advisory Database of 10 October 2024, the newest at hand. It names 22
+of the 94 packages of an installation in 130 advisories, 42 of the 215 for development and 26 of the
+113 for benchmarks, and none of the pinned versions. It knows nothing of the two years since. So
+before a release run `uvx pip-audit --require-hashes -r requirements.lock` where the network may be
+reached, and renew the locks with `make lock`.
 
 The quick unit tests (9,600) also pass at the lowest versions that `pyproject.toml` allows, under
 Python 3.11, and at the locked ones under 3.13. The suite itself needs pytest 9.
