@@ -39,7 +39,6 @@ PARTS = {
     "traces.shell.interpreter.Interpreter.run": "shell: steps, variables, folders",
     "traces.shell.session.plan_pipeline": "shell: what a pipeline intends to show",
     "traces.shell.session.shared_evidence": "shell: which lines are whose",
-    "traces.shell.session.sole_evidence": "shell: which lines are whose",
     "traces.shell.session.judge": "shell: what the lines prove",
     "events.normalise.find_layout": "layout: where checkouts lie",
     "events.normalise._folders": "paths resolved",

@@ -327,23 +327,6 @@ class Evidence(Struct, frozen=True, gc=False):
         return not any(map(str.strip, self.lines))
 
 
-def sole_evidence(step: Step, planned: Plans | None, output: Output, is_error: bool) -> Evidence:
-    """Return the evidence of the only step of a call: all lines are its own."""
-    lines = output.lines[:MAX_COMPARISONS]
-    printing = [planned] if planned is not None and planned.prints else []
-    is_sole = bool(printing) and not _has_failed(printing[0], output)
-    return Evidence(
-        lines,
-        is_sole,
-        not step.is_conditional and not (is_error and output.is_cut),
-        len(lines) if is_sole and not output.is_cut else None,
-        is_background=step.is_background,
-        is_crowded=is_sole and _is_crowded(printing, lines, output),
-        has_failed=is_error,
-        is_lone=bool(step.stages),
-    )
-
-
 def shared_evidence(
     steps: Sequence[Step],
     plans: Sequence[Plans | None],

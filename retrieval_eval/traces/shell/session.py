@@ -19,7 +19,6 @@ from retrieval_eval.traces.shell.judge import (
     Verdict,
     judge,
     shared_evidence,
-    sole_evidence,
 )
 from retrieval_eval.traces.shell.output import Output, align, read_output
 from retrieval_eval.traces.shell.pipeline import Plans, plan_pipeline
@@ -166,10 +165,7 @@ class ShellSession:
         opaque: list[str] = []
         if output.is_background and not output.lines:
             opaque.append(WENT_ON)
-        if len(steps) == 1 and steps[0].marker is None:
-            shares = [sole_evidence(steps[0], plans[0], output, is_error)]
-        else:
-            shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
+        shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
         for step, planned, evidence in zip(steps, plans, shares, strict=True):
             if step.reason is not None:
                 opaque.append(step.reason)
