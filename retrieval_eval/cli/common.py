@@ -16,24 +16,32 @@ from typing import Any, TypeVar, get_args
 import click
 
 from retrieval_eval import __version__
-from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
+from retrieval_eval.errors import (
+    NothingToEvaluateError,
+    RenderError,
+    RetrievalEvalError,
+)
 from retrieval_eval.escape import json_escape, made_visible
 from retrieval_eval.io.private import write_log
-from retrieval_eval.io.remote import is_url
+from retrieval_eval.io.remote import is_url, local_path
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.values import DEFAULT_SEED
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Folder(click.Path):
+class _LocalPath(click.Path):
+    """A local path; a ``file://`` URL is the path in it, and any other URL is refused."""
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if is_url(value):
-            self.fail("is a local folder, and no URL", param, ctx)
+            value = local_path(value, param.get_error_hint(ctx) if param and ctx else "")
         return super().convert(value, param, ctx)
 
 
-FOLDER = _Folder(path_type=Path, file_okay=False)
+PATH = _LocalPath(path_type=Path)
+FILE = _LocalPath(path_type=Path, dir_okay=False)
+FOLDER = _LocalPath(path_type=Path, file_okay=False)
 
 
 class _FolderOrUrl(click.Path):

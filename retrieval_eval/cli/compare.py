@@ -13,6 +13,7 @@ import click
 from retrieval_eval.cli.common import (
     EXIT_NO_VERDICT,
     EXIT_REGRESSED,
+    FILE,
     echo,
     json_option,
     page_options,
@@ -62,7 +63,7 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 )
 @click.option(
     "--design",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="File that states the design of the study; what it does not state is inferred. Default: "
     "study.toml here, if there is one.",
 )
@@ -93,7 +94,7 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 )
 @click.option(
     "--write-design",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     is_flag=False,
     flag_value=Path(DESIGN_FILE),
     help="Write the design of the comparison, stated or inferred, to a new file; without a name to "

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import click
 
-from retrieval_eval.cli.common import echo, json_option, print_json, print_table
+from retrieval_eval.cli.common import FILE, FOLDER, PATH, echo, json_option, print_json, print_table
 from retrieval_eval.cli.gold_options import corpus_file_option, folder_option, print_notes
 from retrieval_eval.cli.lazy import LazyGroup
-from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import corpus_bytes, read_corpus
 from retrieval_eval.gold.exchange import (
@@ -120,9 +120,7 @@ def stats(gold_path: Path, as_json: bool) -> None:
     help="trec: the files QRELS TOPICS (topics as TSV), or a folder with qrels.txt and"
     " topics.tsv. beir: a folder.",
 )
-@click.argument(
-    "sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=PATH)
 @click.option("--gold", "gold_path", type=FILE, required=True, help="Gold set to write.")
 @corpus_file_option("Corpus to write (beir).")
 @click.option(
@@ -166,7 +164,7 @@ def import_(
 
 @gold.command(short_help="Write a gold set as TREC or BEIR files.")
 @click.option("--to", "form", type=click.Choice(["trec", "beir"]), required=True)
-@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("target", type=FOLDER)
 @gold_option
 @corpus_file_option("Corpus to export along with it (beir).")
 @click.option(

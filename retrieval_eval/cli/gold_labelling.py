@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     echo,
     json_option,
     number,
@@ -26,7 +27,7 @@ from retrieval_eval.cli.gold_options import (
     sheets_argument,
     written_option,
 )
-from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.gold.agreement import (
     MIN_OF_CORPUS,
     WEIGHTS,

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from retrieval_eval.cli.common import FOLDER, echo
-from retrieval_eval.cli.search_options import FILE
+from retrieval_eval.cli.common import FILE, FOLDER, echo
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     FOLDER,
     echo,
     json_option,
@@ -21,7 +22,7 @@ from retrieval_eval.cli.gold_options import (
     print_notes,
     print_paths,
 )
-from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.gold.chunks import REASONS
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set

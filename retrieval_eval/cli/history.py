@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     FOLDER,
     echo,
     json_option,
@@ -34,7 +35,7 @@ from retrieval_eval.records import Renderer
 @click.option("--subject", default="", help="One suite or corpus. Default: all.")
 @click.option(
     "--thresholds",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Of the guard. Default: data/eval/guard.toml, if any, else the shipped ones.",
 )
 @reports_dir_option("history/index.html")

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from retrieval_eval.cli.common import (
+    FOLDER_OR_URL,
     echo,
     jobs_option,
     json_option,
@@ -83,7 +84,7 @@ _POINTS = 9
 @root_options
 @click.option(
     "--output-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER_OR_URL,
     help="Where the artefacts of the pilot are: OUTPUT_DIR/<run_id>/. Default: inside the run.",
 )
 @jobs_option

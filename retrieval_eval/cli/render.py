@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.cli.common import echo, json_option, print_json, renderer_option
+from retrieval_eval.cli.common import FILE, PATH, echo, json_option, print_json, renderer_option
 from retrieval_eval.records import Renderer
 
 
 @click.command()
-@click.argument("notebook", type=click.Path(path_type=Path))
+@click.argument("notebook", type=PATH)
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Where the page or the PDF goes. Default: beside the notebook, with its name.",
 )

@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from retrieval_eval.cli.common import (
+    FILE,
     FOLDER,
     echo,
     exit_code_of,
@@ -31,7 +32,7 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
 @click.option(
     "--set",
     "set_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE.yml",
     help="Make every report that the file lists, each with its own parameters, in place of RUN.",
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     FOLDER,
     echo,
     json_option,
@@ -20,7 +21,6 @@ from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import (
     BASELINE,
     DATA,
-    FILE,
     RetrieverOption,
     asking_options,
     backlog_at_hand,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     echo,
     json_option,
     number,
@@ -14,7 +15,7 @@ from retrieval_eval.cli.common import (
     print_table,
     progress_bar,
 )
-from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.search_run import Claims, ShareWithInterval
 from retrieval_eval.search.claims.judge import JUDGES, MODULE

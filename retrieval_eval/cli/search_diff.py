@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     FOLDER,
     echo,
     json_option,
@@ -17,7 +18,7 @@ from retrieval_eval.cli.common import (
     progress_bar,
     seed_option,
 )
-from retrieval_eval.cli.search_options import FILE, data_option, run_files
+from retrieval_eval.cli.search_options import data_option, run_files
 from retrieval_eval.records import Renderer
 
 if TYPE_CHECKING:

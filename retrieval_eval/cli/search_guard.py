@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
+    PATH,
     echo,
     echo_lines,
     json_option,
@@ -19,7 +21,6 @@ from retrieval_eval.cli.common import (
 from retrieval_eval.cli.search_options import (
     BASELINE,
     DATA,
-    FILE,
     data_option,
     gold_option,
     run_files,
@@ -71,7 +72,7 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 @click.option(
     "--baseline",
     "baselines",
-    type=click.Path(path_type=Path),
+    type=PATH,
     multiple=True,
     default=[BASELINE],
     show_default=True,

@@ -11,6 +11,7 @@ import click
 from retrieval_eval.cli.common import (
     EXIT_BAD_INPUT,
     EXIT_NO_VERDICT,
+    FILE,
     FOLDER,
     echo,
     json_option,
@@ -20,7 +21,7 @@ from retrieval_eval.cli.common import (
     progress_bar,
     reports_dir_option,
 )
-from retrieval_eval.cli.search_options import DATA, FILE
+from retrieval_eval.cli.search_options import DATA
 from retrieval_eval.records import Renderer
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     FOLDER,
     echo,
     json_option,
@@ -16,7 +17,7 @@ from retrieval_eval.cli.common import (
     print_table,
     seed_option,
 )
-from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     echo,
     echo_lines,
     json_option,
@@ -18,7 +19,6 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.cli.search_options import (
     DATA,
-    FILE,
     asking_options,
     data_option,
     request_of,

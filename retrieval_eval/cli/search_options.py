@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from retrieval_eval.cli.common import FOLDER, echo, parse_k, parse_options
+from retrieval_eval.cli.common import FILE, FOLDER, echo, parse_k, parse_options
 
 if TYPE_CHECKING:
     from retrieval_eval.gold.backlog import BacklogSource
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FILE: Final = click.Path(path_type=Path, dir_okay=False)
 DATA: Final = Path("data/eval")
 GOLD: Final = DATA / "gold-set.jsonl"
 BASELINE: Final = DATA / "baseline.json"

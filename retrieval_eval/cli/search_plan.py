@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retrieval_eval.cli.common import echo, json_option, print_json, print_table
-from retrieval_eval.cli.search_options import DATA, FILE, data_option, run_files
+from retrieval_eval.cli.common import FILE, echo, json_option, print_json, print_table
+from retrieval_eval.cli.search_options import DATA, data_option, run_files
 
 if TYPE_CHECKING:
     from retrieval_eval.model.search_plan import MetricPlan, SearchPlan

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from retrieval_eval.cli.common import (
+    FILE,
     FOLDER,
     echo,
     json_option,
@@ -17,7 +18,6 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.cli.search_options import (
     DATA,
-    FILE,
     GOLD,
     backlog_at_hand,
     backlog_options,

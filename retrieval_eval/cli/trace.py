@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.cli.common import echo, json_option, print_json
+from retrieval_eval.cli.common import PATH, echo, json_option, print_json
 from retrieval_eval.cli.trial import in_json, print_events, print_facts, print_metrics
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.events.evidence import CAUSES, evidence, gap_of, possible_accesses
@@ -18,6 +18,7 @@ from retrieval_eval.ground_truth import (
     stated_ground_truth,
 )
 from retrieval_eval.io.files import probe
+from retrieval_eval.io.remote import local_of
 from retrieval_eval.pipeline.trial import Inspected, inspect_trace
 from retrieval_eval.records import GroundTruth
 from retrieval_eval.traces import SeveralTracesError
@@ -30,7 +31,7 @@ _MOST_SAMPLES = 200
 
 
 @click.command()
-@click.argument("path", metavar="FILE-OR-FOLDER", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FILE-OR-FOLDER", type=PATH)
 @click.option(
     "--truth",
     "truths",
@@ -149,12 +150,13 @@ def _truth(values: tuple[str, ...]) -> GroundTruth:
     for value in values:
         if not value.strip():
             raise BadInputError("--truth: '' names no file")
-        place = Path(value)
-        if probe(place.is_dir):
+        # Some other URL is the link to a file of the repository.
+        place = local_of(value)
+        if place is not None and probe(place.is_dir):
             truth = load_ground_truth(place)
             if not truth.files and not truth.patterns:
                 raise BadInputError(f"{place}: the folder states no ground truth ({truth.reason})")
-        elif probe(place.is_file) and place.suffix.lower() in _LISTS:
+        elif place is not None and probe(place.is_file) and place.suffix.lower() in _LISTS:
             truth = listed_ground_truth(place)
             if not truth.files and not truth.patterns:
                 raise BadInputError(f"{place}: no path in it; write one a line")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.cli.common import EXIT_BAD_INPUT, echo, json_option, print_json
+from retrieval_eval.cli.common import EXIT_BAD_INPUT, PATH, echo, json_option, print_json
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import DAMAGED, DIGEST, is_whole
 from retrieval_eval.io.files import read_json
@@ -16,9 +16,7 @@ _MOST_FAULTS = 20
 
 
 @click.command()
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
-)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option("--kind", type=click.Choice(sorted(SCHEMAS)), help="Default: found from the content.")
 @json_option
 @click.pass_context

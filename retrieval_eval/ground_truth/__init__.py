@@ -28,6 +28,7 @@ from retrieval_eval.ground_truth.shapes import file_entries
 from retrieval_eval.ground_truth.source import Entry, RawChunk, RawSymbol, Source
 from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
 from retrieval_eval.io.files import decode, read_text, reading_once
+from retrieval_eval.io.remote import local_path
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
 from retrieval_eval.values import counted
 
@@ -75,7 +76,8 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
     -------
     GroundTruth
         Empty with reason ``no_ground_truth`` where no source yields a file. Unreadable sources
-        become sentences in ``problems`` and ``unreadable``; nothing is raised.
+        become sentences in ``problems`` and ``unreadable``; nothing is raised but ``BadInputError``
+        for a URL other than ``file://``.
 
     Examples
     --------
@@ -89,7 +91,7 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
     """
     if task_dir is None:
         return GroundTruth()
-    task_dir = Path(task_dir)
+    task_dir = local_path(task_dir)
     with reading_once(task_dir):
         return _loaded(task_dir)
 

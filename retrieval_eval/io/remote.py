@@ -51,16 +51,36 @@ def is_url(location: object) -> bool:
     return isinstance(location, str) and _URL.match(location) is not None
 
 
-def local_folder(location: str | Path) -> Path:
-    """Return the path of a local place, which a ``file://`` URL is too.
-
-    Raises ``BadInputError`` for any other URL, without naming it.
-    """
+def local_of(location: str | Path) -> Path | None:
+    """Return the path of a local place, which a ``file://`` URL is too; None for any other URL."""
     if not is_url(location):
         return Path(location)
-    local = Place(location).local
-    if local is None:
-        raise BadInputError("a URL is not read here, only a local folder")
+    match = _LOCAL.fullmatch(str(location))
+    return _local_path(match[1]) if match else None
+
+
+def local_path(location: str | Path, name: str = "") -> Path:
+    """Return the path of a local place, where no other is taken.
+
+    Whatever takes a path as text comes through here, but for runs, benchmarks and outputs.
+    ``name`` is what the message calls it.
+
+    Raises
+    ------
+    BadInputError
+        For a URL but ``file://``, which may hold a password and is not named.
+
+    Examples
+    --------
+    >>> local_path("file:///shared/run").as_posix()
+    '/shared/run'
+    >>> local_path("s3://key:secret@bucket/run")
+    Traceback (most recent call last):
+    retrieval_eval.errors.BadInputError: a URL is not taken here, only a local path or file:///path
+    """
+    if (local := local_of(location)) is None:
+        start = f"{name}: " if name else ""
+        raise BadInputError(f"{start}a URL is not taken here, only a local path or file:///path")
     return local
 
 
@@ -96,11 +116,9 @@ class Place:
     """
 
     def __init__(self, location: str | Path) -> None:
-        if is_url(location) and (match := _LOCAL.fullmatch(str(location))):
-            location = _local_path(match[1])
-        if not is_url(location):
+        if (local := local_of(location)) is not None:
             # As names of runs are resolved: `..` is taken out of the text.
-            self._local: Path | None = Path(os.path.abspath(location))  # noqa: PTH100
+            self._local: Path | None = Path(os.path.abspath(local))  # noqa: PTH100
             self._text = str(self._local)
             return
         scheme, _, rest = str(location).partition("://")

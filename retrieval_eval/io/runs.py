@@ -10,6 +10,7 @@ from pathlib import Path
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.io.layout import OWN_FOLDER
+from retrieval_eval.io.remote import is_url, local_of
 
 GROUPS = ("official", "staging")
 """Folders of a runs root that group runs and are no runs themselves."""
@@ -54,6 +55,29 @@ def resolve_runs(names: Sequence[str], runs_root: Path | None) -> tuple[Path, ..
     """
     found = (_resolve(name.strip(), runs_root) for name in names)
     return tuple(dict.fromkeys(Path(os.path.abspath(path)) for path in found))  # noqa: PTH100
+
+
+def split_run(name: str) -> list[str]:
+    """Split ``RUN:CONFIG`` at its colons, of a URL at those behind its last slash.
+
+    Examples
+    --------
+    >>> split_run("run:a:b"), split_run("s3://bucket/run:a"), split_run("s3://user:secret@bucket")
+    (['run', 'a', 'b'], ['s3://bucket/run', 'a'], ['s3://user:secret@bucket'])
+    """
+    if not is_url(name):
+        return name.split(":")
+    folder, _, last = name.rpartition("/")
+    if folder.endswith(":/"):
+        return [name]
+    run, *configs = last.split(":")
+    return [f"{folder}/{run}", *configs]
+
+
+def is_folder(name: str) -> bool:
+    """Return whether a text is the path of a folder, or the ``file://`` URL of one."""
+    local = local_of(name)
+    return local is not None and probe(local.is_dir)
 
 
 def _resolve(name: str, runs_root: Path | None) -> Path:

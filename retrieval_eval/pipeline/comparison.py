@@ -11,9 +11,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import probe
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.io.runs import resolve_runs
+from retrieval_eval.io.runs import is_folder, resolve_runs, split_run
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
@@ -194,10 +193,10 @@ def _documents(evaluation: Evaluation, number: int) -> list[TrialMetrics]:
 
 def _split(side: str) -> tuple[str, str | None]:
     """Split ``RUN:CONFIG``; a path that exists is a run, whatever colons it holds."""
-    name, colon, config = side.rpartition(":")
-    if not colon or config.startswith("//") or probe(Path(side).is_dir):
+    *name, config = split_run(side)
+    if not name or is_folder(side):
         return side, None
-    return name, config
+    return ":".join(name), config
 
 
 def _config_of(trial: TrialMetrics) -> str:

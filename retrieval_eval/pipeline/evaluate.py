@@ -44,7 +44,7 @@ from retrieval_eval.io.files import (
 )
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
 from retrieval_eval.io.locks import alone, remove_leftovers
-from retrieval_eval.io.remote import Place, is_url, local_folder
+from retrieval_eval.io.remote import Place, is_url, local_path
 from retrieval_eval.io.runs import GROUPS, resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import fixed_cutoffs
@@ -356,8 +356,8 @@ def evaluate_saved(
     NothingToEvaluateError
         When the folder holds no event document.
     """
-    folder, cutoffs = local_folder(folder), _check_k_values(k_values)
-    output_dir = None if output_dir is None else local_folder(output_dir)
+    folder, cutoffs = local_path(folder), _check_k_values(k_values)
+    output_dir = None if output_dir is None else local_path(output_dir)
     if not probe(folder.is_dir):
         raise BadInputError(f"{folder}: no such folder of event documents")
     files = [path for path in files_below(folder) if path.name.endswith(EVENTS_SUFFIX)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import probe
+from retrieval_eval.io.runs import is_folder, split_run
 from retrieval_eval.pipeline.evaluate import evaluate
 from retrieval_eval.study.plan import Plan, plan
 from retrieval_eval.values import DEFAULT_SEED
@@ -27,9 +27,9 @@ class Planned:
 def plan_from(
     pilot: str = "",
     *,
-    runs_root: Path | None = None,
-    benchmarks_root: Path | None = None,
-    output_dir: Path | None = None,
+    runs_root: Path | str | None = None,
+    benchmarks_root: Path | str | None = None,
+    output_dir: Path | str | None = None,
     mcp_configs: Sequence[str] | None = None,
     seed: int = DEFAULT_SEED,
     jobs: int = 1,
@@ -68,7 +68,7 @@ def plan_from(
         jobs=jobs,
         progress=progress,
     )
-    trials = [done.metrics for each in evaluation.runs for done in each.trials]
+    trials = [metrics for each in evaluation.runs for metrics in each.metrics]
     found = plan(
         trials,
         baseline,
@@ -87,15 +87,15 @@ def split_pilot(pilot: str) -> tuple[str, str, str]:
 
     Examples
     --------
-    >>> split_pilot("run:a:b"), split_pilot("run")
-    (('run', 'a', 'b'), ('run', '', ''))
+    >>> split_pilot("run:a:b"), split_pilot("run"), split_pilot("s3://bucket/run:a")
+    (('run', 'a', 'b'), ('run', '', ''), ('s3://bucket/run', 'a', ''))
     """
-    if probe(Path(pilot).is_dir):
+    if is_folder(pilot):
         return pilot, "", ""
-    parts = pilot.split(":")
+    parts = split_run(pilot)
     for n in (2, 1):
         name = ":".join(parts[:-n])
-        if len(parts) > n and probe(Path(name).is_dir):
+        if len(parts) > n and is_folder(name):
             return (name, *parts[-n:], *[""] * (2 - n))  # type: ignore[return-value]
     if len(parts) > 3 or not parts[0]:
         raise BadInputError(

@@ -21,7 +21,7 @@ from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import encoded, kept_record
 from retrieval_eval.io.files import entries, probe, reading_once
 from retrieval_eval.io.layout import discover, trial_at
-from retrieval_eval.io.remote import is_url, local_folder
+from retrieval_eval.io.remote import is_url, local_path
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
 from retrieval_eval.metrics.document import TrialMetrics
@@ -455,12 +455,12 @@ def evaluate_one(
         When there is no such trial; the message lists the closest names. Also for a URL but
         ``file://``.
     """
-    root = local_folder(runs_root) if runs_root else default_runs_root()
+    root = local_path(runs_root) if runs_root else default_runs_root()
     if run is None:
-        found, folder = trial_by_path(local_folder(trial))
+        found, folder = trial_by_path(local_path(trial))
     else:
-        found, folder = _by_name(trial, str(local_folder(run)) if is_url(run) else run, root)
-    tasks = local_folder(benchmarks_root) if benchmarks_root else default_benchmarks_root([folder])
+        found, folder = _by_name(trial, str(local_path(run)) if is_url(run) else run, root)
+    tasks = local_path(benchmarks_root) if benchmarks_root else default_benchmarks_root([folder])
     index = (
         TaskIndex(tasks)
         if tasks is not None

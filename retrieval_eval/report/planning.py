@@ -44,9 +44,7 @@ def load_plan(pilot: str = "", **options: Any) -> Planned:
     NothingToEvaluateError
         When the run holds no trial.
     """
-    places: dict[str, Any] = {
-        name: Path(value) for name in _PATHS if (value := options.pop(name, None))
-    }
+    places: dict[str, Any] = {name: value for name in _PATHS if (value := options.pop(name, None))}
     mcp = options.pop("mcp_configs", None) or ()
     named = [name.strip() for name in mcp.split(",")] if isinstance(mcp, str) else list(mcp)
     return plan_from(pilot, mcp_configs=[n for n in named if n] or None, **places, **options)

@@ -8,6 +8,7 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import entries, files_below, is_there, probe
+from retrieval_eval.io.remote import local_path
 from retrieval_eval.records import Trace
 from retrieval_eval.traces.formats import (
     event_folder_names,
@@ -98,7 +99,7 @@ def read_trace(path: Path | str, *, sample: str | None = None) -> Trace:
     >>> trace.format, [(c.name, c.result.text) for c in trace.calls], trace.flags
     ('claude-code-stream-json', [('Read', '1\timport os')], ('no_result_event',))
     """
-    path = Path(path)
+    path = local_path(path)
     if probe(path.is_file):
         return _read_file(path, sample)
     problems: list[str] = []

@@ -572,6 +572,12 @@ DOORS = (
         imports=frozenset({"fsspec", "s3fs", "boto3", "botocore"}),
     ),
     Door(
+        "paths of commands",
+        "A parameter takes a URL for what it is, or refuses it, and none for a local path:",
+        ("cli/common.py",),
+        names=frozenset({"click.Path", "click.File"}),
+    ),
+    Door(
         "drawing and rendering",
         "Numbers are computed without drawing libraries, which take seconds to load:",
         ("report/",),
@@ -742,6 +748,11 @@ BREACHES = {
         [],
         ["import fsspec", "from s3fs import S3FileSystem", "import boto3"],
         ["from retrieval_eval.io.remote import Place"],
+    ),
+    "paths of commands": (
+        ["import click", "from click import Path", "import click as c"],
+        ["click.Path(path_type=Path)", "Path()", "c.File('r')"],
+        ["from retrieval_eval.cli.common import FILE, FOLDER, PATH", "click.Choice(['a'])"],
     ),
     "drawing and rendering": (
         [],

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.remote import local_path
 from retrieval_eval.registry import Registry
 from retrieval_eval.search.protocol import Retriever
 
@@ -93,4 +94,4 @@ def file_of(spec: str) -> Path:
     kind, _, name = spec.partition(":")
     if not name:
         raise BadInputError(f"{kind}: needs a file; expected {shown_kinds()}")
-    return Path(name).expanduser()
+    return local_path(name).expanduser()

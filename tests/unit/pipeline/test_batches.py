@@ -578,21 +578,6 @@ def test_a_file_url_of_another_machine_or_a_relative_one_is_refused(url):
         Place(url)
 
 
-def test_what_reads_local_folders_alone_takes_no_url_for_a_path(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "kept").mkdir()
-    for command in (
-        ["trial", "s3://key:secret@bucket/t"],
-        ["trial", "t", "--run", "r", "--runs-root", "s3://bucket/runs"],
-        ["evaluate", "--from-events", "kept", "--output-dir", "s3://bucket/out"],
-        ["evaluate", "memory://b/runs"],
-    ):
-        assert run_command(command) in (2, 3), command
-    assert run_command(["report", "r", "--reports-dir", "s3://bucket/r"]) == 64
-    assert "secret" not in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-
-
 def test_a_folder_of_runs_is_no_run_behind_a_url_either(study, memory):
     for root in ("memory://b/runs", f"file://{study}/runs"):
         with pytest.raises(NothingToEvaluateError, match="it holds 1 run, such as r; name a run"):
