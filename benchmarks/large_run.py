@@ -130,6 +130,7 @@ def analyse(root: Path, part: str) -> None:
 def analyse_tables(root: Path, step: str) -> None:
     """Read the numbers of all trials from tables, and make a document of them."""
     from retrieval_eval import study
+    from retrieval_eval.io.artefacts import encoded
     from retrieval_eval.io.remote import Place
     from retrieval_eval.metrics.catalog import summarised
     from retrieval_eval.pipeline.tables import shards_in, task_numbers, trials_in
@@ -141,7 +142,7 @@ def analyse_tables(root: Path, step: str) -> None:
             own = [shard for shard in shards if shard.config == config]
             task_numbers(own, summarised()).summary(())
     elif step == "tables, impact":
-        study.impact_analysis(trials_in(shards), seed=1)
+        encoded(study.impact_analysis(trials_in(shards), seed=1), indent=1)
     else:
         list(trials_in(shards))
     print(f"{time.process_time() - start:.1f}", end="")
@@ -159,11 +160,13 @@ def write_rows(root: Path, n_rows: int) -> None:
         few = parquet.read_table(path, partitioning=None)
         path.unlink()
         models = few.to_pylist()
+        config = path.parent.name
         for start in range(0, n_rows // len(CONFIGS), 256):
             rows = []
             for number in range(start, min(start + 256, n_rows // len(CONFIGS))):
                 task = f"task-{number:06d}"
-                row = models[number % len(models)] | {"task_name": task, "trial_name": task}
+                own = {"task_name": task, "trial_name": f"{task} of {config}"}
+                row = models[number % len(models)] | own
                 row |= {"repositories": [f"repo-{int(n_rows / 8 * dice.random() ** 2)}"]}
                 row |= {"reward": float(dice.random() < 0.5), "file_recall": dice.random()}
                 rows.append(row | {"events": "", "metrics": ""})

@@ -400,7 +400,7 @@ class PairedStatistics(PairedEstimate, frozen=True, kw_only=True):
     ] = NULL
 
 
-class PairValues(Record, frozen=True, kw_only=True):
+class PairValues(Record, frozen=True, kw_only=True, gc=False):
     """Both sides."""
 
     baseline: Annotated[

@@ -195,20 +195,23 @@ def _documents_in(shard: Shard, column: str, struct: type[AnyRecord]) -> Iterato
 
 
 def trials_in(shards: Sequence[Shard]) -> Iterator[Trial]:
-    """Yield the trials of some shards as comparisons and associations use them.
+    """Return the trials of some shards as comparisons and associations use them.
 
     Only the columns of numbers and names are read; the documents are not.
     """
-    for shard in shards:
-        columns: dict[str, list[Any]] = read_table(shard.place, SCHEMA, _NUMBERS)
-        n = len(columns["task_name"])
-        columns["run_id"], columns["config_name"] = [shard.run_id] * n, [shard.config] * n
-        for name in ("tools", "mcp_servers"):
-            columns[name] = [
-                [(use["name"], use["calls"], use["answered"]) for use in row or () if use]
-                for row in columns[name]
-            ]
-        yield from from_columns(columns)
+    return from_columns(map(_columns_of, shards))
+
+
+def _columns_of(shard: Shard) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = read_table(shard.place, SCHEMA, _NUMBERS)
+    n = len(columns["task_name"])
+    columns["run_id"], columns["config_name"] = [shard.run_id] * n, [shard.config] * n
+    for name in ("tools", "mcp_servers"):
+        columns[name] = [
+            [(use["name"], use["calls"], use["answered"]) for use in row or () if use]
+            for row in columns[name]
+        ]
+    return columns
 
 
 def task_numbers(shards: Iterable[Shard], metrics: Sequence[Metric]) -> TaskNumbers:

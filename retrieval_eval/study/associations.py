@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,7 @@ from retrieval_eval.study.settings import Settings, as_entry, metrics_named
 from retrieval_eval.study.stated import Given, checked, stated_from
 from retrieval_eval.study.trials import (
     SCALES_DIFFER,
+    Numbers,
     Trial,
     Trials,
     are_poolable,
@@ -215,12 +216,12 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One task under one configuration: its numbers with repeats averaged."""
+    """One task under one configuration: its known numbers with repeats averaged."""
 
     task: str
     config: str
     suite: str
-    values: Mapping[str, float | None]
+    values: Mapping[str, float]
     trials: tuple[Trial, ...]
 
 
@@ -258,7 +259,7 @@ def associations(
 
 def difference_associations(
     pairs: Sequence[Pair],
-    values_of: Callable[[str], Sequence[tuple[float | None, float | None]]],
+    values_of: Callable[[str], Iterable[tuple[float | None, float | None]]],
     settings: Settings,
 ) -> tuple[DifferenceAssociation, ...]:
     """Return whether a larger change of retrieval goes with a larger change of an outcome.
@@ -267,8 +268,8 @@ def difference_associations(
     """
     columns = {m.name: values_of(settings.column(m)) for m in _both_sides(FAMILY)}
     units = []
-    for place, pair in enumerate(pairs):
-        values = {name: _difference(*column[place]) for name, column in columns.items()}
+    for pair, *sides in zip(pairs, *columns.values(), strict=True):
+        values = _known({name: _difference(*own) for name, own in zip(columns, sides, strict=True)})
         task = f"{pair.benchmark}/{pair.task_name}"
         trials = (*pair.baseline, *pair.comparison)
         units.append(Unit(task, "", pair.benchmark, values, trials))
@@ -303,11 +304,15 @@ def _units(trials: Sequence[Trial], family: Family) -> list[Unit]:
             f"{suite}/{task}",
             config,
             suite,
-            {name: average(group, name) for name in names},
+            _known({name: average(group, name) for name in names}),
             tuple(group),
         )
         for (suite, task, config), group in sorted(groups.items())
     ]
+
+
+def _known(values: Mapping[str, float | None]) -> Numbers:
+    return Numbers({name: value for name, value in values.items() if value is not None})
 
 
 def _groups(
@@ -366,7 +371,7 @@ def _of_too_few(units: Sequence[Unit], family: Family) -> list[Found]:
     found = []
     for metric, outcome in family:
         sides = (metric.name, outcome.name)
-        tasks = [u.task for u in units if all(u.values[name] is not None for name in sides)]
+        tasks = [u.task for u in units if all(name in u.values for name in sides)]
         clusters = len(set(tasks))
         shared = len(tasks) if len(tasks) > clusters else 0
         is_off = outcome.name == "reward" and not has_one_scale
@@ -427,7 +432,7 @@ def _with_sensitivity(
 
 def _columns(units: Sequence[Unit], family: Family) -> dict[str, list[float]]:
     return {
-        metric.name: [math.nan if (v := u.values[metric.name]) is None else v for u in units]
+        metric.name: [u.values.get(metric.name, math.nan) for u in units]
         for metric in _both_sides(family)
     }
 

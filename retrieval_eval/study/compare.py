@@ -847,7 +847,7 @@ def _flip(
 def _pair_rows(measure: Measure, metrics: Sequence[Metric]) -> Iterator[MatchedPair]:
     columns = [measure.values(measure.settings.column(metric)) for metric in metrics]
     names = [metric.name for metric in metrics]
-    for place, pair in enumerate(measure.pairs):
+    for pair, *sides in zip(measure.pairs, *columns, strict=True):
         yield MatchedPair(
             benchmark=pair.benchmark,
             task_name=pair.task_name,
@@ -859,8 +859,6 @@ def _pair_rows(measure: Measure, metrics: Sequence[Metric]) -> Iterator[MatchedP
                     comparison=after,
                     difference=None if before is None or after is None else after - before,
                 )
-                for name, (before, after) in zip(
-                    names, (column[place] for column in columns), strict=True
-                )
+                for name, (before, after) in zip(names, sides, strict=True)
             },
         )

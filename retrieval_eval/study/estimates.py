@@ -8,6 +8,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import structs
@@ -60,13 +61,11 @@ class Measure:
     pairs: Sequence[Pair]
     planned: Sequence[Planned]
     settings: Settings
-    _columns: dict[str, list[tuple[float | None, float | None]]] = field(
+    _columns: dict[str, array[float]] = field(default_factory=dict, init=False, repr=False)
+    _clusters: dict[bytes, tuple[tuple[Pair, ...], Clusters]] = field(
         default_factory=dict, init=False, repr=False
     )
-    _clusters: dict[tuple[int, ...], tuple[tuple[Pair, ...], Clusters]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    _trials: dict[int, Trial] = field(default_factory=dict, init=False, repr=False)
+    _trials: list[Trial] = field(default_factory=list, init=False, repr=False)
     _estimates: dict[tuple[str, bytes], PairedEstimate] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -83,23 +82,26 @@ class Measure:
         return self._estimates[key]
 
     def _numbers(self, column: str) -> bytes:
-        """Return a number of every trial as bytes; NaN where it is not known."""
+        """Return the digest of a number of every trial; NaN where it is not known."""
         if not self._trials:
             sides = (s.trials for task in self.planned for s in (task.baseline, task.comparison))
-            self._trials.update((id(t), t) for own in sides for t in own)
-            self._trials.update((id(t), t) for t in _trials(self.pairs))
-        known = [trial.numbers.get(column, math.nan) for trial in self._trials.values()]
-        return array("d", known).tobytes()
+            every = {id(t): t for own in sides for t in own}
+            every |= {id(t): t for t in _trials(self.pairs)}
+            self._trials.extend(every.values())
+        known = (trial.numbers.get(column, math.nan) for trial in self._trials)
+        return sha256(array("d", known)).digest()
 
-    def values(self, column: str) -> list[tuple[float | None, float | None]]:
-        """Return a number of both sides of every pair, repeats averaged."""
+    def values(self, column: str) -> Iterator[tuple[float | None, float | None]]:
+        """Return a number of both sides of every pair, in turn, repeats averaged."""
         if column not in self._columns:
-            self._columns[column] = [pair.values(column) for pair in self.pairs]
-        return self._columns[column]
+            sides = (side for pair in self.pairs for side in pair.values(column))
+            self._columns[column] = array("d", (math.nan if v is None else v for v in sides))
+        known = (None if math.isnan(v) else v for v in self._columns[column])
+        return zip(known, known, strict=True)
 
     def clusters(self, pairs: Sequence[Pair]) -> Clusters:
         """Return the clusters of some of the pairs."""
-        key = tuple(map(id, pairs))
+        key = array("Q", map(id, pairs)).tobytes()
         if key not in self._clusters:
             # With the pairs, which must live as long as the key that has their ids.
             found = clusters_of(pairs, self.settings.stated.cluster)

@@ -13,7 +13,7 @@ from retrieval_eval.model.design import Clustering
 from retrieval_eval.model.impact import ArmLedger, PairLedger, UnpairedTask
 from retrieval_eval.study.arms import Arm
 from retrieval_eval.study.gate import RULES, Valid
-from retrieval_eval.study.trials import VIEWED, Task, Trial, average
+from retrieval_eval.study.trials import VIEWED, Numbers, Task, Trial, average
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def with_failures(arms: tuple[Arm, Arm], valid: Valid) -> Valid:
 def _filled(trial: Trial, columns: set[str]) -> Trial:
     if columns <= trial.numbers.keys():
         return trial
-    return replace(trial, numbers={**dict.fromkeys(columns, 0.0), **trial.numbers})
+    return replace(trial, numbers=Numbers({**dict.fromkeys(columns, 0.0), **trial.numbers}))
 
 
 def _failure(like: Trial, arm: Arm, repositories: tuple[str, ...], columns: Iterable[str]) -> Trial:
@@ -230,7 +230,7 @@ def _failure(like: Trial, arm: Arm, repositories: tuple[str, ...], columns: Iter
         mcp_servers={},
         computable=False,
         never_hit=False,
-        numbers=dict.fromkeys(columns, 0.0),
+        numbers=Numbers(dict.fromkeys(columns, 0.0)),
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
@@ -109,6 +111,49 @@ _SECTIONS: Final = ("provenance", "coverage", "ledger", "file_level_metrics", "o
 _NO_TRUTH: Final = frozenset({"no_ground_truth", "not_a_retrieval_target"})
 
 
+class Numbers(Mapping[str, float]):
+    """Numbers by column, in a fraction of the memory of a ``dict``: all trials are held at once.
+
+    The names of the columns are shared with all others that have numbers in the same columns.
+
+    Examples
+    --------
+    >>> numbers = Numbers({"reward": 1.0, "file_recall": 0.5})
+    >>> numbers["reward"], numbers.get("cost_usd"), "cost_usd" in numbers, list(numbers)
+    (1.0, None, False, ['reward', 'file_recall'])
+    """
+
+    __slots__ = ("_places", "_values")
+
+    def __init__(self, numbers: Mapping[str, float]) -> None:
+        self._places = _places_of(tuple(numbers))
+        self._values = array("d", numbers.values())
+
+    def __getitem__(self, column: str) -> float:
+        return self._values[self._places[column]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    # Inherited too, but slower: each number is read many times.
+
+    def __contains__(self, column: object) -> bool:
+        return column in self._places
+
+    def get(self, column: str, default: Any = None) -> Any:
+        """Return the number of a column, or what is given where it is not known."""
+        place = self._places.get(column)
+        return default if place is None else self._values[place]
+
+
+@lru_cache(maxsize=1 << 10)
+def _places_of(columns: tuple[str, ...]) -> dict[str, int]:
+    return {column: place for place, column in enumerate(columns)}
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """The fields of one trial that comparisons and associations use.
@@ -199,7 +244,11 @@ Trials = Union["pd.DataFrame", Iterable[Trial | Document]]
 """A frame of trials, or trials, or their metrics."""
 
 
-def from_document(document: Document) -> Trial:
+Shared = dict[Any, Any]
+"""What some trials say, by itself: what is equal is in memory once."""
+
+
+def from_document(document: Document, shared: Shared | None = None) -> Trial:
     """Return the trial that its metrics, or a metrics document, describe.
 
     Raises
@@ -215,6 +264,7 @@ def from_document(document: Document) -> Trial:
         lambda column: value_at(document, _PATHS[column]),
         numbers,
         {name: value_at(document, path.split("/")) for name, path in _USES.items()},
+        {} if shared is None else shared,
     )
 
 
@@ -243,21 +293,22 @@ def from_frame(frame: pd.DataFrame, needed: Collection[str] = ()) -> list[Trial]
     listed = [name for name in _USES if name in frame.columns]
     values = {name: _known(frame[name], pd) for name in (*COLUMNS, *numeric, *listed)}
     _refuse_other_kinds(values, numeric)
-    return _of_columns(values, numeric, listed)
+    return list(_of_columns(values, numeric, listed, {}))
 
 
 def _of_columns(
-    values: Mapping[str, Sequence[Any]], numeric: Iterable[str], listed: Iterable[str]
-) -> list[Trial]:
-    numeric, listed = tuple(numeric), tuple(listed)
-    return [
-        _trial(
+    values: Mapping[str, Sequence[Any]],
+    numeric: Collection[str],
+    listed: Collection[str],
+    shared: Shared,
+) -> Iterator[Trial]:
+    for row in range(len(values["run_id"])):
+        yield _trial(
             lambda column, row=row: values[column][row],  # type: ignore[misc]
             {name: _finite(values[name][row]) for name in numeric},
             {name: values[name][row] for name in listed},
+            shared,
         )
-        for row in range(len(values["run_id"]))
-    ]
 
 
 COLUMN_KINDS: Final[dict[str, Literal["text", "list", "integer", "boolean", "number", "uses"]]] = {
@@ -279,9 +330,11 @@ def to_row(document: Document) -> dict[str, Any]:
     return {**found, "has_exception": found["has_exception"] is not None, **numbers, **uses}
 
 
-def from_columns(values: Mapping[str, Sequence[Any]]) -> list[Trial]:
-    """Return the trials of a table with the columns of :data:`COLUMN_KINDS`."""
-    return _of_columns(values, NUMBERS, _USES)
+def from_columns(tables: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[Trial]:
+    """Yield the trials of tables with the columns of :data:`COLUMN_KINDS`."""
+    shared: Shared = {}
+    for values in tables:
+        yield from _of_columns(values, NUMBERS, _USES, shared)
 
 
 def trials_of(
@@ -307,7 +360,8 @@ def trials_of(
     if hasattr(given, "columns"):
         found = from_frame(cast("pd.DataFrame", given), needed)
     else:
-        found = [row if isinstance(row, Trial) else from_document(row) for row in given]
+        shared: Shared = {}
+        found = [row if isinstance(row, Trial) else from_document(row, shared) for row in given]
         extra = {name for trial in found for name in trial.numbers} - NUMBERS.keys()
         _refuse_missing(needed, [*NUMBERS, *extra])
     return on_one_scale(sorted(found, key=order_of), scales)
@@ -341,7 +395,8 @@ def average(trials: Sequence[Trial], column: str) -> float | None:
 
 def known_values(trials: Iterable[Trial], column: str) -> list[float]:
     """Return a number of every trial that has it."""
-    return [trial.numbers[column] for trial in trials if column in trial.numbers]
+    found = (trial.numbers.get(column) for trial in trials)
+    return [value for value in found if value is not None]
 
 
 _WHOLE: Final = {"censored_at_seconds": "elapsed_seconds", "censored_at_tokens": "total_tokens"}
@@ -435,7 +490,8 @@ def _mapped(trial: Trial, ends: tuple[float, float] | None) -> Trial:
         return trial
     low, high = ends
     reward = (trial.numbers["reward"] - low) / (high - low)
-    return replace(trial, numbers={**trial.numbers, "reward": reward}, is_reward_mapped=True)
+    numbers = Numbers({**trial.numbers, "reward": reward})
+    return replace(trial, numbers=numbers, is_reward_mapped=True)
 
 
 def _scaled(trial: Trial, is_open: bool) -> Trial:
@@ -443,7 +499,8 @@ def _scaled(trial: Trial, is_open: bool) -> Trial:
         return replace(trial, is_reward_open=True)
     if 0 <= trial.numbers.get("reward", 0) <= 1:
         return trial
-    return replace(trial, numbers={k: v for k, v in trial.numbers.items() if k != "reward"})
+    known = {k: v for k, v in trial.numbers.items() if k != "reward"}
+    return replace(trial, numbers=Numbers(known))
 
 
 # Reading
@@ -453,11 +510,15 @@ def _trial(
     read: Callable[[str], Any],
     numbers: Mapping[str, float | None],
     uses: Mapping[str, Any],
+    shared: Shared,
 ) -> Trial:
     """Return a trial from its columns; values of another type than declared are dropped."""
-    text = {name: value if isinstance(value := read(name), str) else None for name in _TEXT}
+    once = shared.setdefault
+    text = {
+        name: once(value, value) if isinstance(value := read(name), str) else None for name in _TEXT
+    }
     lists = {
-        name: tuple(v for v in value if isinstance(v, str))
+        name: once(own := tuple(once(v, v) for v in value if isinstance(v, str)), own)
         for name in _LISTS
         if isinstance(value := read(name) or (), list | tuple)
     }
@@ -474,12 +535,13 @@ def _trial(
         **never,
         "has_exception": exception is not None and exception is not False,
     }
-    fields |= {name: _uses(value) for name, value in uses.items()}
-    return Trial(**fields, numbers={n: v for n, v in numbers.items() if v is not None})
+    fields |= {name: _uses(value, shared) for name, value in uses.items()}
+    return Trial(**fields, numbers=Numbers({n: v for n, v in numbers.items() if v is not None}))
 
 
-def _uses(value: Any) -> dict[str, Use]:
+def _uses(value: Any, shared: Shared) -> Mapping[str, Use]:
     """Return calls and answers by name, as a document holds them or a column of a frame."""
+    once = shared.setdefault
     if isinstance(value, Mapping):
         value = [(name, *parts) for name, parts in value.items() if isinstance(parts, list | tuple)]
     found = {}
@@ -487,8 +549,10 @@ def _uses(value: Any) -> dict[str, Use]:
         if isinstance(row, list | tuple) and len(row) == 3 and isinstance(row[0], str):
             calls, answered = _finite(row[1]), _finite(row[2])
             if calls is not None and answered is not None:
-                found[encodable(row[0])] = int(calls), int(answered)
-    return found
+                name, use = encodable(row[0]), (int(calls), int(answered))
+                found[once(name, name)] = once(use, use)
+    same: Mapping[str, Use] = once((dict, *found.items()), found)
+    return same
 
 
 _PATHS: Final = {name: tuple(path.split("/")) for name, path in COLUMNS.items()}

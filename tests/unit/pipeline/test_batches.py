@@ -10,6 +10,7 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 
@@ -383,6 +384,20 @@ def test_a_configuration_with_a_long_name_has_that_name_everywhere(study, memory
     assert body(there.impact) == body(here.impact)
     assert body(there.summary) == body(here.summary)
     assert name in {trial.config_name for trial in trials_in(there.shards)}
+
+
+def test_trials_of_tables_share_what_they_have_in_common(study, memory):
+    upload(study, memory)
+    first, *others = trials_in(remote().runs[0].shards)
+    for name in ("run_id", "benchmark", "model", "harness", "repositories", "quality_flags"):
+        own = getattr(first, name)
+        assert all(getattr(t, name) is own for t in others if getattr(t, name) == own), name
+    numbers = dict(first.numbers)
+    assert first == pickle.loads(pickle.dumps(first)) == replace(first, numbers=numbers)
+    assert replace(first, numbers=numbers | {"reward": 0.123}) != first
+    assert list(first.numbers.items()) == list(numbers.items())
+    assert first.numbers.get("no column") is None
+    assert "no column" not in first.numbers
 
 
 def test_a_changed_file_of_the_same_size_and_time_is_noticed_on_disk(study, on_disk):

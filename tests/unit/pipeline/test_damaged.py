@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from retrieval_eval.io.artefacts import (
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import to_builtins
+from retrieval_eval.model.impact import Discrimination, MatchedPair, PairValues
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report.run import Run
 from retrieval_eval.schema import faults, kind_of
@@ -266,6 +268,26 @@ def test_any_document_that_is_written_is_whole(tmp_path_factory, document):
 def test_both_encoders_write_a_value_in_the_same_bytes(value):
     try:
         expected = json_bytes(value)[:-1]
+    except ValueError:
+        with pytest.raises(ValueError, match="JSON compliant"):
+            canonical(value)
+    else:
+        assert canonical(value) == expected
+
+
+NUMBER = st.none() | st.floats() | st.sampled_from([0.0, 1e-5, -1e-5, 0.25, 1e16, 1e-300])
+
+
+@given(st.lists(st.tuples(st.text(max_size=3), NUMBER, NUMBER), max_size=4))
+def test_records_of_which_some_hold_an_unusual_number_are_written_in_the_same_bytes(rows):
+    sides = [PairValues(baseline=a, comparison=b, difference=None) for _, a, b in rows]
+    value = tuple(
+        MatchedPair(benchmark=name, task_name="1e-5", n_trials_baseline=3, metrics={"m": own})
+        for (name, *_), own in zip(rows, sides, strict=True)
+    )
+    value += (Discrimination(metric="m", status="redundant", detail="é", with_="1e16"),)
+    try:
+        expected = json_bytes(msgspec.to_builtins(value))[:-1]
     except ValueError:
         with pytest.raises(ValueError, match="JSON compliant"):
             canonical(value)
