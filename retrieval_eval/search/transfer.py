@@ -19,7 +19,7 @@ from retrieval_eval.search.named_metrics import (
     query_ids,
     shares,
 )
-from retrieval_eval.search.paired_change import Change, Pair, Resampling, change_of, restricted
+from retrieval_eval.search.paired_change import Change, Resampling, change_of, restricted
 from retrieval_eval.search.settings import HEADLINE
 
 DEFAULT_METRICS: Final = (*HEADLINE, "RR", "nDCG@10", TRUE_POSITIVE_RATE, FALSE_REFUSAL_RATE)
@@ -83,10 +83,22 @@ def transfer(
     resampling = Resampling.of(b.run.settings, seed)
     rows = {}
     if is_computable:
-        # Made once: the ids of a corpus are the same for every metric.
         sides = {name: (shares(a, name), shares(b, name)) for name in names}
         ids = {corpus: (_ids(a, corpus), _ids(b, corpus)) for corpus in corpora}
-        rows = {name: _row(name, pair, ids, resampling) for name, pair in sides.items()}
+
+        def changes(chosen: Collection[str]) -> dict[str, Change]:
+            # All metrics of some queries after one another: they are resampled with one draw.
+            parts = tuple(frozenset().union(*(ids[c][side] for c in chosen)) for side in (0, 1))
+            pairs = restricted(sides, (parts[0], parts[1]))
+            return {name: change_of(*pair, resampling) for name, pair in pairs.items()}
+
+        held_out = {corpus: changes([corpus]) for corpus in corpora}
+        others = {c: changes([other for other in corpora if other != c]) for c in corpora}
+        overall = changes(corpora)
+        rows = {
+            name: _row(overall[name], {c: (others[c][name], held_out[c][name]) for c in corpora})
+            for name in names
+        }
     return {
         "schema_version": SCHEMA_VERSION,
         "a": {"label": a.label, "generated_at": a.generated_at},
@@ -99,27 +111,19 @@ def transfer(
     }
 
 
-def _row(
-    name: str,
-    pair: Pair,
-    ids: Mapping[str, tuple[frozenset[str], frozenset[str]]],
-    resampling: Resampling,
-) -> dict[str, Any]:
-    def change(chosen: Collection[str]) -> Change:
-        parts = tuple(frozenset().union(*(ids[c][side] for c in chosen)) for side in (0, 1))
-        return change_of(*restricted({name: pair}, (parts[0], parts[1]))[name], resampling)
-
-    corpora: dict[str, dict[str, Any]] = {}
-    for corpus in ids:
-        held_out, others = change([corpus]), change([other for other in ids if other != corpus])
-        corpora[corpus] = {
+def _row(overall: Change, parts: Mapping[str, tuple[Change, Change]]) -> dict[str, Any]:
+    """Return the row of a metric from its changes on the other corpora and on the one held out."""
+    corpora: dict[str, dict[str, Any]] = {
+        corpus: {
             "held_out": asdict(held_out),
             "others": asdict(others),
             "verdict": _verdict(others, held_out),
             "is_clear": _is_clear(held_out),
         }
+        for corpus, (others, held_out) in parts.items()
+    }
     return {
-        "overall": asdict(change(list(ids))),
+        "overall": asdict(overall),
         "corpora": corpora,
         "holds_everywhere": _holds_everywhere([row["verdict"] for row in corpora.values()]),
     }
