@@ -224,13 +224,18 @@ def _is_as_written(data: bytes) -> bool:
             text = msgspec.json.format(data, indent=0)
         except (msgspec.DecodeError, RecursionError):
             return False
-    body, tail = text[: -len(_TAIL)], text[-len(_TAIL) :]
-    at = body.find(_MOMENT_MEMBER)
+    # Views of it, not copies: the text of a search run may have hundreds of megabytes.
+    view, end = memoryview(text), max(0, len(text) - len(_TAIL))
+    body = [view[:end]]
+    at = text.find(_MOMENT_MEMBER, 0, end)
     if at >= 0:
-        end = body.find(b'", ', at + len(_MOMENT_MEMBER))
-        body = body[:at] + body[end + 3 :] if end >= 0 else b""
-    digest = sha256(body + b"}\n").hexdigest().encode()
-    return tail == _BEFORE_DIGEST + digest + b'"}'
+        after = text.find(b'", ', at + len(_MOMENT_MEMBER), end)
+        body = [view[:at], view[after + 3 : end]] if after >= 0 else []
+    digest = sha256()
+    for piece in body:
+        digest.update(piece)
+    digest.update(b"}\n")
+    return view[end:] == _BEFORE_DIGEST + digest.hexdigest().encode() + b'"}'
 
 
 def _record_of(data: bytes, struct: type[AnyRecord]) -> AnyRecord | None:

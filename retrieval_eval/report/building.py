@@ -569,10 +569,8 @@ def _search_report(
         title = f"Search difference: {' to '.join(loaded.labels)}"
         values["flag_points"] = float(values["flag_points"])
         guard = loaded.guard
-        documents = [guard if isinstance(guard, str) else to_builtins(guard)]
+        documents = [loaded.document, guard]
     title = visible(title, 120)
-    runs = [to_builtins(run) for run in (loaded.before, *loaded.runs) if run is not None]
-    whole = [] if isinstance(loaded, SearchRun) else [to_builtins(loaded.document)]
     files = [Path(values[name]) for name in SEARCH_FILES if values.get(name)]
 
     def tables(place: Path) -> Files:
@@ -586,7 +584,7 @@ def _search_report(
         title=title,
         is_simulated=loaded.n_simulated > 0,
         tables=tables,
-        inputs=digest_of(*whole, *runs, *documents, *files),
+        inputs=digest_of(*documents, loaded.before, *loaded.runs, *files),
         listed=Listed(
             reports_dir,
             measured,

@@ -24,11 +24,11 @@ from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import slug
+from retrieval_eval.io.artefacts import canonical
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import (
     entries,
     files_below,
-    json_bytes,
     probe,
     read_bytes,
     read_text,
@@ -267,9 +267,8 @@ def _versions(notebook: str, inputs: str) -> str:
 
 def digest_of(*parts: Any) -> str:
     """Return a digest of everything a page is made from: files by their paths, and documents."""
-    found = [
-        _bytes_of(part) if isinstance(part, Path) else json_bytes(part).decode() for part in parts
-    ]
+    # One after the other: of a large search run a text is as large as its file.
+    found = (_bytes_of(p) if isinstance(p, Path) else canonical(p).decode() for p in parts)
     return f"sha256 {combined(found)}"
 
 
@@ -339,11 +338,13 @@ def write_frame(
     """
     if is_simulated:
         frame = simulated.mark_rows(frame)
-    cells = frame.astype(object).where(frame.notna(), None)
-    columns: list[list[Any]] = [cells.iloc[:, i].tolist() for i in range(cells.shape[1])]
-    for column in columns:
+    columns: list[list[Any]] = []
+    for i in range(frame.shape[1]):
+        cells = frame.iloc[:, i]
+        column = cells.astype(object).where(cells.notna(), None).tolist()
         if list in set(map(type, column)):
-            column[:] = [_listed(value) if isinstance(value, list) else value for value in column]
+            column = [_listed(value) if isinstance(value, list) else value for value in column]
+        columns.append(column)
     rows = zip(*columns, strict=True)
     text = csv_text(map(str, frame.columns), rows)
     write_text(folder / f"{name}.csv", text)
