@@ -308,7 +308,7 @@ class RunSlices(Record, frozen=True, kw_only=True):
     source: Annotated[dict[str, RunSlice], about("By source")]
 
 
-class RankedDocument(Record, frozen=True, kw_only=True):
+class RankedDocument(Record, frozen=True, kw_only=True, gc=False):
     """One document."""
 
     doc: Annotated[str, about("Document id")]

@@ -136,6 +136,8 @@ class handed_out:  # noqa: N801  used as a decorator, as cached_property is
         if self._name not in built:
             made = built[self._name] = named(self._make(run), f"{run.owner}.{self._name}")
             made.attrs.update(run.remarks(self._name))
-        frame: pd.DataFrame = built[self._name]
-        lists = [c.name for c in run.frame_columns[self._name] if c.type == "list"]
-        return frame.assign(**{name: frame[name].map(list) for name in lists}).copy()
+        frame: pd.DataFrame = built[self._name].copy()
+        for column in run.frame_columns[self._name]:
+            if column.type == "list":
+                frame[column.name] = frame[column.name].map(list)
+        return frame
