@@ -117,6 +117,11 @@ bench: $(BENCH)/installed.lock ## Compare speed with other packages and write do
 unbreakable: $(STAMPS)/dev ## Kill each command at many moments and check what is left and what follows
 	@$(BIN)/python benchmarks/unbreakable.py
 
+.PHONY: same-as
+same-as: REF ?= HEAD
+same-as: $(STAMPS)/dev ## Compare what the formats read from mutated traces with the commit REF
+	@$(BIN)/python -m tests.same_as $(REF)
+
 .PHONY: demo-data
 demo-data: $(STAMPS)/dev ## Record the data of the demo from the simulators in tests/simulators
 	$(BIN)/python -m tests.simulators.record_demo

@@ -18,12 +18,12 @@ from retrieval_eval.io.spooled import like
 from retrieval_eval.records import ToolCall
 from retrieval_eval.traces.untrusted import amount_of, count_of, dict_of
 
-_ANTHROPIC_PROMPT = (
+ANTHROPIC_PROMPT = (
     "input_tokens",
     "cache_read_input_tokens",
     "cache_creation_input_tokens",
 )
-ANTHROPIC_COUNTS = (*_ANTHROPIC_PROMPT, "output_tokens")
+ANTHROPIC_COUNTS = (*ANTHROPIC_PROMPT, "output_tokens")
 """The names of an Anthropic message's token counts."""
 
 OPENAI_COUNTS = ("input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")
@@ -57,7 +57,7 @@ def anthropic_usage(message_id: str, usage: Any, is_subagent: bool = False) -> U
     counts = dict_of(usage)
     if not counts:
         return None
-    prompt = sum([count_of(counts.get(name)) for name in _ANTHROPIC_PROMPT])
+    prompt = sum([count_of(counts.get(name)) for name in ANTHROPIC_PROMPT])
     output = count_of(counts.get("output_tokens"))
     return Usage(message_id, prompt, output, is_subagent) if prompt + output else None
 

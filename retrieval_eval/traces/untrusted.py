@@ -87,6 +87,46 @@ def clean(value: Any, depth: int = DEEPEST) -> Any:
     return value
 
 
+def at(value: Any, *path: str) -> Any:
+    """Return what lies under ``path`` in nested objects, or None.
+
+    Examples
+    --------
+    >>> at({"a": {"b": 1}}, "a", "b"), at({"a": []}, "a", "b")
+    (1, None)
+    """
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def text_at(value: Any, *path: str) -> str | None:
+    """Return the text under ``path``, see :func:`text_of`."""
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return text_of(value)
+
+
+def dict_at(value: Any, *path: str) -> Mapping[str, Any]:
+    """Return the object under ``path``, or an empty one."""
+    return dict_of(at(value, *path))
+
+
+def dicts_at(value: Any, *path: str) -> list[Mapping[str, Any]]:
+    """Return the objects of the array under ``path``; what is no object is an empty one."""
+    return [dict_of(entry) for entry in list_of(at(value, *path))]
+
+
+def count_at(value: Any, *names: str) -> int:
+    """Return the sum of the counts under these names of one object, see :func:`count_of`."""
+    known = dict_of(value)
+    return sum([count_of(known.get(name)) for name in names])
+
+
 def blocks_text(content: Any) -> str:
     r"""Return the text of a message's content: a string, or the text blocks of a list.
 

@@ -8,11 +8,20 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import ToolResult
 from retrieval_eval.traces.dialects.claude_code import opens_with_exit_status
-from retrieval_eval.traces.reading import CallLog, arguments_of, is_summary
-from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, anthropic_usage, is_misstated
-from retrieval_eval.traces.untrusted import blocks_text, clean, dict_of, text_of
+from retrieval_eval.traces.reading import is_summary
+from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, ANTHROPIC_PROMPT, is_misstated
+from retrieval_eval.traces.transcript import Transcript
+from retrieval_eval.traces.untrusted import (
+    at,
+    blocks_text,
+    clean,
+    count_at,
+    dict_of,
+    text_at,
+    text_of,
+)
 
 COMPACTED = "compact_boundary"
 """The subtype of the system line after which the agent saw a summary of the history."""
@@ -21,88 +30,49 @@ SYNTHETIC_MODEL = "<synthetic>"
 """The model name on messages that the harness made up itself, such as API errors."""
 
 
-def log_assistant(
-    log: CallLog,
-    message: Any,
-    *,
-    where: str,
-    timestamp: float | None = None,
-    is_subagent: bool = False,
-    parent_id: str | None = None,
-    cwd: str | None = None,
-) -> None:
-    """Log the usage and the tool calls of an assistant line's message."""
-    body = dict_of(message)
-    usage = anthropic_usage(text_of(body.get("id")) or where, body.get("usage"), is_subagent)
-    if is_misstated(body.get("usage"), ANTHROPIC_COUNTS):
-        log.complaints.note(where, "the token counts are no numbers")
-        log.add_gap()
-    elif usage is not None:
-        log.add_usage(usage)
-    for block in _blocks(log, message, where):
-        if block.get("type") != "tool_use":
-            continue
-        name, call_id = text_of(block.get("name")), text_of(block.get("id"))
-        if name is None:
-            log.complaints.note(where, "a tool call without a name")
-            continue
-        if call_id is None:
-            log.complaints.note(where, f"the call of {name[:60]} has no id")
-        if not isinstance(block.get("input"), (dict, type(None))):
-            log.complaints.note(where, f"the arguments of {name[:60]} are no object")
-        log.add(
-            ToolCall(
-                call_id=call_id or where,
-                name=name,
-                arguments=arguments_of(block.get("input")),
-                result=None,
-                timestamp=timestamp,
-                is_subagent=is_subagent,
-                cwd=cwd,
-                where=where,
-                parent_id=parent_id,
-            )
-        )
+def take_assistant(said: Transcript, message: Any) -> None:
+    """Take the usage and the tool calls of an assistant line's message."""
+    usage = at(message, "usage")
+    if is_misstated(usage, ANTHROPIC_COUNTS):
+        said.used(None, 0, 0, is_misstated=True)
+    else:
+        prompt, output = count_at(usage, *ANTHROPIC_PROMPT), count_at(usage, "output_tokens")
+        said.used(at(message, "id"), prompt, output)
+    for block in _blocks(said, message):
+        if block.get("type") == "tool_use":
+            name = text_at(block, "name")
+            if name and text_at(block, "id") is None:
+                said.note(f"the call of {name[:60]} has no id")
+            if name and not isinstance(block.get("input"), (dict, type(None))):
+                said.note(f"the arguments of {name[:60]} are no object")
+            said.call(name, block.get("input"), block.get("id"))
 
 
-def _blocks(log: CallLog, message: Any, where: str) -> list[Mapping[str, Any]]:
+def _blocks(said: Transcript, message: Any) -> list[Mapping[str, Any]]:
     """Return the content blocks of a line's message; plain text has none."""
-    content = message.get("content") if isinstance(message, dict) else None
+    content = at(message, "content")
     if isinstance(content, str):
         return []
     if not isinstance(content, list):
-        log.complaints.note(where, "expected a message with content")
+        said.note("expected a message with content")
         return []
-    blocks: list[Mapping[str, Any]] = [block for block in content if isinstance(block, dict)]
-    n_left = len(content) - len(blocks)
-    if n_left and n_left > sum(isinstance(block, str) for block in content):
-        log.complaints.note(where, "a content block is no object")
-    return blocks
+    if not all(isinstance(block, (dict, str)) for block in content):
+        said.note("a content block is no object")
+    return [block for block in content if isinstance(block, dict)]
 
 
-def log_user(
-    log: CallLog,
-    entry: Mapping[str, Any],
-    structured: Any,
-    *,
-    where: str,
-    timestamp: float | None = None,
-    is_subagent: bool = False,
-    parent_id: str | None = None,
-) -> None:
-    """Log the tool results of a user line, or that it is the summary of a dropped history.
+def take_user(said: Transcript, entry: Mapping[str, Any], structured: Any) -> None:
+    """Take the tool results of a user line, or that it is the summary of a dropped history.
 
     ``structured`` is the line's machine-readable result; it is used where it can belong to one
     result only. A result without a call id belongs to the one call that the same agent made
     directly before, if the line holds no other result.
     """
-    before = log.take_recent()
+    before = said.take_recent()
     message = entry.get("message")
-    if entry.get("isCompactSummary") is True or is_summary(
-        blocks_text(dict_of(message).get("content"))
-    ):
-        log.note_summary()
-    blocks = [b for b in _blocks(log, message, where) if b.get("type") == "tool_result"]
+    if entry.get("isCompactSummary") is True or is_summary(blocks_text(at(message, "content"))):
+        said.note_summary()
+    blocks = [b for b in _blocks(said, message) if b.get("type") == "tool_result"]
     callers = [text_of(block.get("tool_use_id")) for block in blocks]
     if (
         len(blocks) == len(before) == 1
@@ -110,11 +80,11 @@ def log_user(
         and not blocks[0].get("tool_use_id")
     ):
         (call,) = before
-        if (call.is_subagent, call.parent_id) == (is_subagent, parent_id):
+        if (call.is_subagent, call.parent_id) == (said.is_subagent, said.agent):
             callers = [call.call_id]
     answers = [(caller, b) for caller, b in zip(callers, blocks, strict=True) if caller is not None]
     if len(answers) < len(blocks):
-        log.complaints.note(where, "a tool result does not name its call")
+        said.note("a tool result does not name its call")
     own = clean(structured) if len(answers) == 1 and isinstance(structured, (dict, list)) else None
     for caller, block in answers:
         result = ToolResult(
@@ -122,7 +92,7 @@ def log_user(
             structured=own if own is not None else _picture(block.get("content")),
             is_error=block.get("is_error") is True,
         )
-        log.join(caller, marked(result), timestamp)
+        said.answer(caller, marked(result))
 
 
 def _picture(content: Any) -> Mapping[str, Any] | None:

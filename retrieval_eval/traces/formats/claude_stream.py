@@ -8,21 +8,21 @@ call then has the time of its result, a delegating call that of its sub-agent's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.clock import unix_seconds
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.claude_lines import (
     COMPACTED,
     SYNTHETIC_MODEL,
-    log_assistant,
-    log_user,
+    take_assistant,
+    take_user,
 )
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading
+from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import anthropic_usage
-from retrieval_eval.traces.untrusted import amount_of, dict_of, text_of
+from retrieval_eval.traces.transcript import Transcript
+from retrieval_eval.traces.untrusted import at, dict_of, text_at, text_of
 
 FORMAT = "claude-code-stream-json"
 _USAGE_NAMES = {
@@ -33,88 +33,37 @@ _USAGE_NAMES = {
 }
 
 
-@dataclass(slots=True)
-class _State:
-    log: CallLog
-    init: Mapping[str, Any] = field(default_factory=dict)
-    result: Mapping[str, Any] | None = None
-    session_ids: set[str] = field(default_factory=set)
-    started_at: float | None = None
-    finished_at: float | None = None
-    has_agent: bool = False
-
-
 def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a stream-json file; ``name`` is the file's name in messages."""
-    complaints = Complaints(name)
-    state = _State(CallLog(complaints))
-    for entry, where in complaints.objects(lines):
-        _take(state, entry, where)
-    declared = declared_total(state.result)
-    return Reading(
-        format=FORMAT,
-        items=state.log.items(),
-        session_ids=frozenset(state.session_ids),
-        harness="claude-code",
-        harness_version=text_of(state.init.get("claude_code_version")),
-        model=text_of(state.init.get("model")),
-        started_at=earliest(state.started_at, state.log.first_time),
-        finished_at=state.finished_at,
-        cwd=text_of(state.init.get("cwd")),
-        declared_tokens=declared,
-        declared_cost_usd=amount_of(dict_of(state.result).get("total_cost_usd")),
-        flags=(*_ending(state.result), *state.log.flags, *complaints.flags()),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        holds_run=True,
-    )
-
-
-def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
-    kind = entry.get("type")
-    session = text_of(entry.get("session_id"))
-    if session:
-        state.session_ids.add(session)
-    if kind == "system" and entry.get("subtype") == "init":
-        state.init = state.init or entry
-    elif kind == "system" and entry.get("subtype") == COMPACTED:
-        state.log.note_summary()
-    elif kind == "result":
-        state.result = entry
-    elif kind in ("assistant", "user"):
-        _message(state, entry, where)
-
-
-def _message(state: _State, entry: Mapping[str, Any], where: str) -> None:
-    timestamp = unix_seconds(entry.get("timestamp"))
-    parent = text_of(entry.get("parent_tool_use_id"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    if parent:
-        state.log.touch(parent, timestamp)
-    if entry.get("type") == "user":
-        structured = entry.get("tool_use_result")
-        log_user(
-            state.log,
-            entry,
-            structured,
-            where=where,
-            timestamp=timestamp,
-            is_subagent=parent is not None,
-            parent_id=parent,
-        )
-        return
-    model = dict_of(entry.get("message")).get("model")
-    state.has_agent = state.has_agent or model != SYNTHETIC_MODEL
-    state.started_at = earliest(state.started_at, timestamp)
-    log_assistant(
-        state.log,
-        entry.get("message"),
-        where=where,
-        timestamp=timestamp,
-        is_subagent=parent is not None,
-        parent_id=parent,
-        cwd=text_of(state.init.get("cwd")),
-    )
+    said = Transcript(name, harness="claude-code", holds_run=True)
+    has_begun, end = False, None
+    for entry, where in said.complaints.objects(lines):
+        said.session(entry.get("session_id"))
+        match entry.get("type"):
+            case "system" if entry.get("subtype") == "init" and not has_begun:
+                has_begun = True
+                said.version = text_at(entry, "claude_code_version")
+                said.model, said.cwd = text_at(entry, "model"), text_at(entry, "cwd")
+            case "system" if entry.get("subtype") == COMPACTED:
+                said.note_summary()
+            case "result":
+                end = entry
+            case "assistant" | "user" as kind:
+                parent = text_at(entry, "parent_tool_use_id")
+                is_assistant = kind == "assistant"
+                said.at(where, unix_seconds(entry.get("timestamp")), starts=is_assistant)
+                said.by(parent)
+                if parent:
+                    said.touch(parent, said.time)
+                if not is_assistant:
+                    take_user(said, entry, entry.get("tool_use_result"))
+                    continue
+                if at(entry, "message", "model") != SYNTHETIC_MODEL:
+                    said.has_agent = True
+                take_assistant(said, entry.get("message"))
+    said.ending = _ending(end)
+    said.paid(at(end, "total_cost_usd"))
+    return said.reading(FORMAT, declared_tokens=declared_total(end))
 
 
 def _ending(result: Mapping[str, Any] | None) -> tuple[str, ...]:
@@ -142,7 +91,7 @@ def declared_total(result: Mapping[str, Any] | None) -> int | None:
 
 def _is_stream_line(line: Mapping[str, Any]) -> bool:
     kind = line.get("type")
-    if kind == "assistant" and text_of(dict_of(line.get("message")).get("id")):
+    if kind == "assistant" and text_at(line, "message", "id"):
         return True
     return "parent_tool_use_id" in line or ("tools" in line and kind == "system")
 

@@ -10,25 +10,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
-from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
+from retrieval_eval.records import ToolResult
+from retrieval_eval.traces.clock import from_milliseconds
 from retrieval_eval.traces.dialects.cline import HARNESS, LISTS, answer, operations_of, results_of
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, Unreadable, arguments_of
-from retrieval_eval.traces.tokens import Usage
+from retrieval_eval.traces.reading import Reading, Unreadable, arguments_of
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
     amount_of,
+    at,
     blocks_text,
     clean,
-    count_of,
+    count_at,
+    dict_at,
     dict_of,
     list_of,
+    text_at,
     text_of,
 )
 
@@ -58,20 +60,17 @@ _LONGEST_PATH: Final = 4096
 _DETAILS = "<environment_details>"
 
 
-@dataclass(slots=True)
-class _State:
-    name: str
-    log: CallLog
-    names: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    pending: ToolCall | None = None
-    cwd: str | None = None
-    model: str | None = None
-    cost: float | None = None
-    tokens: int = 0
-    has_agent: bool = False
-    started_at: float | None = None
-    finished_at: float | None = None
+class _History(Transcript):
+    """A history's transcript, and what is known of its calls before they are answered."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name, "message", answer=answer, harness=HARNESS, holds_run=True, is_native=True
+        )
+        self.names: dict[str, str] = {}
+        self.counts: dict[str, int] = {}
+        self.pending: str | None = None
+        self.tokens = 0
 
 
 def read_cline_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -81,123 +80,96 @@ def read_cline_document(document: Mapping[str, Any], name: str) -> Reading | Unr
     messages = document.get("messages")
     if not isinstance(messages, list):
         return Unreadable(f"{name}: a Cline history without a list of messages")
-    state = _State(name, CallLog(Complaints(name, "message")))
-    for index, message in enumerate(messages):
-        _take(state, message, f"{name}#/messages/{index}")
-    return _reading(state)
+    return _reading(name, ((f"/messages/{n}", message) for n, message in enumerate(messages)))
 
 
 def read_cline_lines(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of the messages of an array."""
-    state = _State(name, CallLog(Complaints(name, "message")))
-    for line in lines:
-        _take(state, line.value, f"{name}#/{line.number - 1}")
-    return _reading(state)
+    return _reading(name, ((f"/{line.number - 1}", line.value) for line in lines))
 
 
-def _reading(state: _State) -> Reading:
-    return Reading(
-        format=FORMAT,
-        items=state.log.items(),
-        harness=HARNESS,
-        model=state.model,
-        started_at=state.started_at,
-        finished_at=state.finished_at,
-        cwd=state.cwd,
-        declared_tokens=state.tokens or None,
-        declared_cost_usd=state.cost,
-        flags=(*state.log.flags, *state.log.complaints.flags()),
-        problems=state.log.complaints.sentences(),
-        has_agent=state.has_agent,
-        holds_run=True,
-        is_native=True,
-    )
+def _reading(name: str, messages: Iterable[tuple[str, Any]]) -> Reading:
+    said = _History(name)
+    for pointer, message in messages:
+        is_agent = at(message, "role") == "assistant"
+        said.at(f"{name}#{pointer}", from_milliseconds(at(message, "ts")), by_agent=is_agent)
+        if isinstance(message, dict):
+            _take(said, message)
+        else:
+            said.note("expected an object")
+            said.add_gap()
+    return said.reading(FORMAT, declared_tokens=said.tokens or None)
 
 
 def _session(document: Mapping[str, Any]) -> Reading:
     """Return what the file beside a history states: folder, model, tokens and cost."""
-    usage = dict_of(document.get("usage"))
+    usage = dict_at(document, "usage")
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
     model = document.get("model")
     return Reading(
         FORMAT,
         harness=HARNESS,
-        model=text_of(clean(dict_of(model).get("id") if isinstance(model, dict) else model)),
+        model=text_of(clean(model.get("id") if isinstance(model, dict) else model)),
         cwd=text_of(clean(document.get("cwd"))),
-        declared_tokens=sum(count_of(usage.get(name)) for name in names) or None,
+        declared_tokens=count_at(usage, *names) or None,
         declared_cost_usd=amount_of(usage.get("totalCost", usage.get("cost"))),
         has_agent=False,
         is_native=True,
     )
 
 
-def _take(state: _State, message: Any, where: str) -> None:
-    if not isinstance(message, dict):
-        state.log.complaints.note(where, "expected an object")
-        state.log.add_gap()
-        return
-    timestamp = from_milliseconds(message.get("ts"))
-    state.finished_at = latest(state.finished_at, timestamp)
+def _take(said: _History, message: Mapping[str, Any]) -> None:
     stated = message.get("content")
     blocks = [{"type": "text", "text": stated}] if isinstance(stated, str) else list_of(stated)
     blocks = [dict_of(block) for block in blocks]
     if message.get("role") == "assistant":
-        state.has_agent = True
-        state.started_at = earliest(state.started_at, timestamp)
-        state.pending = None
-        info = dict_of(message.get("modelInfo"))
-        state.model = text_of(clean(info.get("modelId", info.get("id")))) or state.model
-        _take_metrics(state, dict_of(message.get("metrics")), where)
+        said.pending = None
+        info = dict_at(message, "modelInfo")
+        said.model = text_of(clean(info.get("modelId", info.get("id")))) or said.model
+        _take_metrics(said, dict_at(message, "metrics"))
         for block in blocks:
-            _call(state, block, timestamp, where)
+            _call(said, block)
     elif message.get("role") == "user":
-        _take_answers(state, blocks, timestamp)
+        _take_answers(said, blocks)
 
 
-def _take_metrics(state: _State, metrics: Mapping[str, Any], where: str) -> None:
-    tokens = dict_of(metrics.get("tokens")) or metrics
-    prompt = count_of(tokens.get("prompt")) + count_of(tokens.get("inputTokens"))
-    prompt += count_of(tokens.get("cached")) + count_of(tokens.get("cacheReadTokens"))
-    prompt += count_of(tokens.get("cacheWriteTokens"))
-    output = count_of(tokens.get("completion")) + count_of(tokens.get("outputTokens"))
-    cost = amount_of(metrics.get("cost"))
-    if cost is not None:
-        state.cost = (state.cost or 0.0) + cost
-    if prompt + output:
-        state.tokens += prompt + output
-        state.log.add_usage(Usage(where, prompt, output))
+def _take_metrics(said: _History, metrics: Mapping[str, Any]) -> None:
+    tokens = dict_at(metrics, "tokens") or metrics
+    cached = ("cached", "cacheReadTokens", "cacheWriteTokens")
+    prompt = count_at(tokens, "prompt", "inputTokens", *cached)
+    output = count_at(tokens, "completion", "outputTokens")
+    said.tokens += prompt + output
+    said.used(None, prompt, output)
+    said.paid(metrics.get("cost"))
 
 
-def _call(state: _State, block: Mapping[str, Any], timestamp: float | None, where: str) -> None:
+def _call(said: _History, block: Mapping[str, Any]) -> None:
     if block.get("type") == "text":
-        found = _in_text(text_of(block.get("text")) or "")
-        if found is None or state.pending is not None:
+        found = _in_text(text_at(block, "text") or "")
+        if found is None or said.pending is not None:
             return
-        name, arguments, call_id = *found, where
+        name, arguments, call_id = *found, said.where
+        said.pending = call_id
     elif block.get("type") == "tool_use":
-        stated = text_of(block.get("name"))
+        stated = text_at(block, "name")
         if stated is None:
-            state.log.complaints.note(where, "a tool call without a name")
+            said.note("a tool call without a name")
             return
         name, arguments = stated, dict(arguments_of(block.get("input")))
-        call_id = text_of(block.get("id")) or where
+        call_id = text_at(block, "id") or said.where
     else:
         return
-    state.names[call_id] = name
+    said.names[call_id] = name
     called, given = _unwrapped(name, arguments)
     operations = operations_of(called, given)
-    state.counts[call_id] = len(operations)
+    said.counts[call_id] = len(operations)
     for number, one in enumerate(operations):
-        own = call_id if number == 0 else f"{call_id}/{number}"
-        call = ToolCall(own, called, one, None, timestamp, cwd=state.cwd, where=where)
-        if block.get("type") == "text":
-            state.pending = call
-        state.log.add(call)
+        said.call(called, one, call_id if number == 0 else f"{call_id}/{number}")
 
 
 def _unwrapped(name: str, arguments: dict[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the call of a server's tool that a call of ``use_mcp_tool`` is."""
-    server, tool = text_of(arguments.get("server_name")), text_of(arguments.get("tool_name"))
+    server, tool = text_at(arguments, "server_name"), text_at(arguments, "tool_name")
     if name != "use_mcp_tool" or not server or not tool:
         return name, arguments
     inner = arguments.get("arguments")
@@ -225,60 +197,54 @@ def _parameter(body: str, name: str) -> str | None:
     return body[start + len(name) + 2 : end].strip("\n") if 0 <= start < end else None
 
 
-def _take_answers(state: _State, blocks: list[Mapping[str, Any]], timestamp: float | None) -> None:
-    texts = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
+def _take_answers(said: _History, blocks: list[Mapping[str, Any]]) -> None:
+    texts = [text_at(block, "text") for block in blocks if block.get("type") == "text"]
     known = [text for text in texts if text is not None]
-    for text in known if state.cwd is None else ():
+    for text in known if said.cwd is None else ():
         heading = _FOLDER.search(text)
         if heading is not None:
             rest = text[heading.end() : heading.end() + _LONGEST_PATH]
-            state.cwd = text_of(clean(rest.split(")", 1)[0].split("\n", 1)[0]))
+            said.cwd = text_of(clean(rest.split(")", 1)[0].split("\n", 1)[0]))
     for block in blocks:
-        call_id = text_of(block.get("tool_use_id"))
+        call_id = text_at(block, "tool_use_id")
         if block.get("type") == "tool_result" and call_id is not None:
-            for own, result in _results(state, call_id, block):
-                call = ToolCall(own, state.names.get(call_id, ""), {}, result)
-                state.log.join(own, answer(call), timestamp)
-    if state.pending is not None:
-        _answer_pending(state, state.pending, known, timestamp)
+            for number, result in enumerate(_results(said, call_id, block)):
+                said.answer(call_id if number == 0 else f"{call_id}/{number}", result)
+    if said.pending is not None:
+        body = _below_its_name(said.names[said.pending], known)
+        if body is not None:
+            said.answer(said.pending, ToolResult(body))
+        said.pending = None
 
 
-def _results(state: _State, call_id: str, block: Mapping[str, Any]) -> list[tuple[str, ToolResult]]:
-    """Return the results that a block holds, each with the id of its call."""
+def _results(said: _History, call_id: str, block: Mapping[str, Any]) -> list[ToolResult]:
+    """Return the results that a block holds, one for each thing that the call does."""
     results = results_of(block.get("content"))
-    if results is None:
-        text = blocks_text(block.get("content"))
-        header = _HEADER.match(text)
-        text = text[header.end() :] if header is not None else text
-        is_error = block.get("is_error") is True
-        result = ToolResult(text, None, is_error, is_unfinished=is_error)
-        if state.names.get(call_id) in LISTS and not is_error:
-            result = replace(result, doubt="unlinked_result")
-        results = [result] * state.counts.get(call_id, 1)
-    return [
-        (call_id if number == 0 else f"{call_id}/{number}", result)
-        for number, result in enumerate(results)
-    ]
+    if results is not None:
+        return results
+    text = blocks_text(block.get("content"))
+    header = _HEADER.match(text)
+    text = text[header.end() :] if header is not None else text
+    is_error = block.get("is_error") is True
+    result = ToolResult(text, None, is_error, is_unfinished=is_error)
+    if said.names.get(call_id) in LISTS and not is_error:
+        result = replace(result, doubt="unlinked_result")
+    return [result] * said.counts.get(call_id, 1)
 
 
-def _answer_pending(
-    state: _State, pending: ToolCall, texts: list[str], timestamp: float | None
-) -> None:
-    """Join the text below the line that names the tool; without such a line nothing is known."""
-    state.pending = None
+def _below_its_name(name: str, texts: list[str]) -> str | None:
+    """Return the text below the line that names the tool; without such a line nothing is known."""
     for place, text in enumerate(texts):
         header = _HEADER.match(text)
-        if header is None or header[1] != state.names[pending.call_id]:
+        if header is None or header[1] != name:
             continue
         parts = [text[header.end() :]]
         for further in texts[place + 1 :]:
             if further.lstrip().startswith((_DETAILS, "[")):
                 break
             parts.append(further)
-        body = "\n".join(part for part in parts if part).split(f"\n{_DETAILS}", 1)[0]
-        call = ToolCall(pending.call_id, pending.name, {}, ToolResult(body))
-        state.log.join(pending.call_id, answer(call), timestamp)
-        return
+        return "\n".join(part for part in parts if part).split(f"\n{_DETAILS}", 1)[0]
+    return None
 
 
 def _is_history(message: Mapping[str, Any]) -> bool:
@@ -287,7 +253,7 @@ def _is_history(message: Mapping[str, Any]) -> bool:
     if "modelInfo" in message or ("metrics" in message and "ts" in message):
         return True
     blocks = list_of(message.get("content"))
-    texts = (text_of(dict_of(block).get("text")) or "" for block in blocks)
+    texts = (text_at(block, "text") or "" for block in blocks)
     return any(
         text.startswith(_DETAILS) or _in_text(text) is not None or _HEADER.match(text)
         for text in texts

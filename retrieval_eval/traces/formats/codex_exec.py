@@ -8,7 +8,6 @@ without its middle.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.io.files import Line
@@ -17,89 +16,62 @@ from retrieval_eval.traces.dialects.codex import seen_part
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.codex_rollout import mcp_result
 from retrieval_eval.traces.formats.openai_calls import Place
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading
+from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import OPENAI_COUNTS, is_misstated, openai_usage
-from retrieval_eval.traces.untrusted import dict_of, list_of, status_of, text_of
+from retrieval_eval.traces.transcript import Transcript
+from retrieval_eval.traces.untrusted import dict_at, dicts_at, status_of, text_at
 
 FORMAT = "codex-exec-json"
 _SILENT = frozenset({"agent_message", "reasoning", "plan", "todo_list", "error"})
 
 
-@dataclass(slots=True)
-class _State:
-    log: CallLog
-    session_ids: set[str] = field(default_factory=set)
-    n_turns: int = 0
-    n_tokens: int = 0
-    ending: str | None = None
-    has_agent: bool = False
-
-
 def read_codex_exec(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of the events of ``exec --json``."""
-    complaints = Complaints(name)
-    state = _State(CallLog(complaints))
+    said = Transcript(name, harness="codex", is_digest=True)
+    n_turns = n_tokens = 0
+    ending: str | None = None
     for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        elif line.problem is not None and not state.n_turns and not state.session_ids:
-            continue  # What other programs wrote before the first event.
-        else:
-            complaints.add(line)
+        event = line.value
+        if not isinstance(event, dict):
+            # What other programs wrote before the first event is no fault.
+            if line.problem is None or n_turns or said.session_ids:
+                said.complaints.add(line)
+            continue
+        kind = text_at(event, "type") or ""
+        said.at(f"{name}:{line.number}")
+        if kind == "thread.started":
+            said.session(event.get("thread_id"))
+        elif kind in ("turn.started", "turn.completed", "turn.failed"):
+            n_turns += kind == "turn.started"
+            ending = None if kind == "turn.started" else kind
+            # The tokens of a turn are known only when it has ended.
+            if is_misstated(event.get("usage"), OPENAI_COUNTS):
+                said.used(None, 0, 0, is_misstated=True)
+            elif (usage := openai_usage("", event.get("usage"))) is not None:
+                n_tokens += usage.total
+        elif kind.startswith("item."):
+            _take_item(said, dict_at(event, "item"), n_turns, has_ended=kind == "item.completed")
     endings = {None: ("no_result_event",), "turn.failed": ("result_error",)}
-    return Reading(
-        format=FORMAT,
-        items=state.log.items(),
-        session_ids=frozenset(state.session_ids),
-        harness="codex",
-        declared_tokens=state.n_tokens or None,
-        flags=(*endings.get(state.ending, ()), *state.log.flags, *complaints.flags()),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        is_digest=True,
-    )
+    said.ending = endings.get(ending, ())
+    return said.reading(FORMAT, declared_tokens=n_tokens or None)
 
 
-def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
-    kind = text_of(event.get("type")) or ""
-    thread = text_of(event.get("thread_id"))
-    if kind == "thread.started" and thread:
-        state.session_ids.add(thread)
-    elif kind in ("turn.started", "turn.completed", "turn.failed"):
-        state.n_turns += kind == "turn.started"
-        state.ending = None if kind == "turn.started" else kind
-        _take_usage(state, event.get("usage"), where)
-    elif kind.startswith("item."):
-        _take_item(state, dict_of(event.get("item")), where, has_ended=kind == "item.completed")
-
-
-def _take_usage(state: _State, usage: Any, where: str) -> None:
-    """Add the tokens of a turn, which are known only when it has ended."""
-    if is_misstated(usage, OPENAI_COUNTS):
-        state.log.complaints.note(where, "the token counts are no numbers")
-        state.log.add_gap()
-        return
-    stated = openai_usage(where, usage)
-    state.n_tokens += stated.total if stated is not None else 0
-
-
-def _take_item(state: _State, item: Mapping[str, Any], where: str, *, has_ended: bool) -> None:
-    kind, item_id = text_of(item.get("type")), text_of(item.get("id"))
-    state.has_agent = state.has_agent or kind != "error"
+def _take_item(said: Transcript, item: Mapping[str, Any], turn: int, *, has_ended: bool) -> None:
+    kind, item_id = text_at(item, "type"), text_at(item, "id")
+    said.has_agent = said.has_agent or kind != "error"
     if kind in _SILENT:
         return
     if item_id is None or kind is None:
-        state.log.complaints.note(where, "an item without an id or a type")
+        said.note("an item without an id or a type")
         return
-    call = _call(item, kind, Place(where=where), f"turn{state.n_turns}/{item_id}")
+    call = _call(item, kind, said.place, f"turn{turn}/{item_id}")
     if call is None:
         return
-    if not state.log.has(call.call_id):
-        state.log.add(call)
-    if has_ended:
-        result = _result(item, kind)
-        if result is not None:
-            state.log.join(call.call_id, result)
+    if not said.has(call.call_id):
+        said.add(call)
+    result = _result(item, kind) if has_ended else None
+    if result is not None:
+        said.join(call.call_id, result)
 
 
 def _call(item: Mapping[str, Any], kind: str, place: Place, call_id: str) -> ToolCall | None:
@@ -107,14 +79,13 @@ def _call(item: Mapping[str, Any], kind: str, place: Place, call_id: str) -> Too
         case "command_execution":
             return place.call(call_id, "exec_command", {"cmd": item.get("command")})
         case "file_change":
-            changes = [dict_of(change) for change in list_of(item.get("changes"))]
-            files = [{"path": change.get("path")} for change in changes]
+            files = [{"path": change.get("path")} for change in dicts_at(item, "changes")]
             return place.call(call_id, "apply_patch", {"files": files})
         case "mcp_tool_call":
-            name = f"mcp__{text_of(item.get('server'))}__{text_of(item.get('tool'))}"
+            name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"
             return place.call(call_id, name, item.get("arguments"))
         case "collab_tool_call":
-            name = text_of(item.get("tool")) or "collab"
+            name = text_at(item, "tool") or "collab"
             return place.call(call_id, name, {"message": item.get("prompt")})
         case "web_search":
             return place.call(call_id, "web_search", {"query": item.get("query")})
@@ -122,14 +93,14 @@ def _call(item: Mapping[str, Any], kind: str, place: Place, call_id: str) -> Too
 
 
 def _result(item: Mapping[str, Any], kind: str) -> ToolResult | None:
-    status, exit_status = text_of(item.get("status")), status_of(item.get("exit_code"))
+    status, exit_status = text_at(item, "status"), status_of(item.get("exit_code"))
     if status == "in_progress":
         return None
     has_failed = status in ("failed", "declined") or bool(exit_status)
     if kind == "mcp_tool_call":
         return mcp_result(item)
     if kind == "command_execution":
-        text, is_truncated = seen_part(text_of(item.get("aggregated_output")) or "")
+        text, is_truncated = seen_part(text_at(item, "aggregated_output") or "")
         is_unfinished = status == "declined" or (has_failed and exit_status is None)
         return ToolResult(text, None, has_failed, is_truncated, is_unfinished)
     if kind == "web_search":
@@ -138,10 +109,10 @@ def _result(item: Mapping[str, Any], kind: str) -> ToolResult | None:
 
 
 def _is_exec_event(event: Mapping[str, Any]) -> bool:
-    kind = text_of(event.get("type")) or ""
+    kind = text_at(event, "type") or ""
     if kind.startswith("item."):
         return isinstance(event.get("item"), dict)
-    return kind == "thread.started" and text_of(event.get("thread_id")) is not None
+    return kind == "thread.started" and text_at(event, "thread_id") is not None
 
 
 FORMATS.add(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
@@ -20,13 +19,24 @@ from msgspec.structs import replace
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.clock import unix_seconds
 from retrieval_eval.traces.dialects.codex import answer, seen_part, session_of
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openai_calls import Place, log_item, output_text
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, size
+from retrieval_eval.traces.reading import Reading, size
 from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, Usage, is_misstated, openai_usage
-from retrieval_eval.traces.untrusted import clean, count_of, dict_of, list_of, status_of, text_of
+from retrieval_eval.traces.transcript import Transcript
+from retrieval_eval.traces.untrusted import (
+    at,
+    clean,
+    count_at,
+    dict_at,
+    dict_of,
+    list_of,
+    status_of,
+    text_at,
+    text_of,
+)
 
 FORMAT = "codex-rollout"
 STREAM = "codex-exec-events"
@@ -53,150 +63,121 @@ class _Seen(Struct):
     n_left: int = _OUTPUTS_LOOKED_AT
 
 
-@dataclass(slots=True)
-class _State:
-    log: CallLog
-    name: str
-    meta: Mapping[str, Any] | None = None
-    is_subagent: bool = False
-    first_own: int = 0
-    model: str | None = None
-    cwd: str | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
-    total: Usage | None = None
-    n_requests: int = 0
-    waiting: Spooled[_Waiting] = field(default_factory=lambda: Spooled(_Waiting))
-    names: dict[str, str] = field(default_factory=dict)
-    commands: set[str] = field(default_factory=set)
-    ended: dict[str, bool] = field(default_factory=dict)
-    unseen: list[_Seen] = field(default_factory=list)
-    certain: set[str] = field(default_factory=set)
-    explained: set[str] = field(default_factory=set)
-    open_cells: set[str] = field(default_factory=set)
-    has_cells: bool = False
-    has_agent: bool = False
-    has_ended: bool = False
-    is_stream: bool = False
+class _Session(Transcript):
+    """A session's transcript, and what its events state beside the items."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, harness="codex", is_native=True)
+        self.meta: Mapping[str, Any] | None = None
+        self.is_inner = self.is_stream = self.has_ended = False
+        self.first_own = 0
+        self.total: Usage | None = None
+        self.n_requests = 0
+        self.waiting: Spooled[_Waiting] = Spooled(_Waiting)
+        self.names: dict[str, str] = {}
+        self.commands: set[str] = set()
+        self.ended: dict[str, bool] = {}
+        self.unseen: list[_Seen] = []
+        self.certain: set[str] = set()
+        self.explained: set[str] = set()
+        self.open_cells: set[str] = set()
+        self.has_cells = False
+
+    @property
+    def thread(self) -> str:
+        return text_at(self.meta, "id") or self.name
 
 
 def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session file; ``name`` is the file's name in messages."""
-    complaints = Complaints(name)
-    state = _State(CallLog(complaints), name)
-    for entry, where in complaints.objects(lines):
-        _take(state, entry, where)
-    _flush(state)
-    meta = dict_of(state.meta)
-    ids = (meta.get("id"), meta.get("session_id"), _parent(meta), meta.get("forked_from_id"))
-    ending = ("no_result_event",) if state.is_stream and not state.has_ended else ()
-    return Reading(
-        format=STREAM if state.is_stream else FORMAT,
-        items=_finished(state),
-        session_ids=frozenset(text for text in map(text_of, ids) if text),
-        harness="codex",
-        harness_version=text_of(meta.get("cli_version")),
-        model=None if state.is_subagent else state.model,
-        started_at=earliest(state.started_at, state.log.first_time),
-        finished_at=state.finished_at,
-        cwd=text_of(meta.get("cwd")) or state.cwd,
-        declared_tokens=None if state.is_subagent or not state.total else state.total.total,
-        flags=(*ending, *state.log.flags, *complaints.flags()),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        is_native=True,
+    said = _Session(name)
+    for entry, where in said.complaints.objects(lines):
+        _take(said, entry, where)
+    _flush(said)
+    meta = dict_of(said.meta)
+    said.session(meta.get("id"), meta.get("session_id"), _parent(meta), meta.get("forked_from_id"))
+    if said.is_stream and not said.has_ended:
+        said.ending = ("no_result_event",)
+    return said.reading(
+        STREAM if said.is_stream else FORMAT,
+        items=_finished(said),
+        harness_version=text_at(meta, "cli_version"),
+        model=None if said.is_inner else said.model,
+        cwd=text_at(meta, "cwd") or said.cwd,
+        declared_tokens=None if said.is_inner or not said.total else said.total.total,
     )
 
 
-def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
-    timestamp = unix_seconds(entry.get("timestamp"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    kind, payload = text_of(entry.get("type")), dict_of(entry.get("payload"))
+def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
+    kind, payload = text_at(entry, "type"), dict_at(entry, "payload")
     if isinstance(entry.get("msg"), dict):
-        kind, payload, state.is_stream = "event_msg", dict_of(entry.get("msg")), True
-    elif text_of(entry.get("workdir")) and kind is None:
-        state.cwd = text_of(entry.get("workdir"))
-        state.model = text_of(entry.get("model"))
+        kind, payload, said.is_stream = "event_msg", dict_at(entry, "msg"), True
+    elif kind is None and text_at(entry, "workdir"):
+        said.cwd, said.model = text_at(entry, "workdir"), text_at(entry, "model")
     elif kind in _BARE_KINDS and "payload" not in entry:
         kind, payload = "response_item", entry
+    said.at(where, unix_seconds(entry.get("timestamp")), starts=kind == "turn_context")
     ordinal = status_of(entry.get("ordinal"))
-    is_copied = ordinal is not None and 0 < ordinal < state.first_own
-    is_own = state.is_subagent and not is_copied
-    place = Place(
-        where=where,
-        timestamp=timestamp,
-        cwd=state.cwd,
-        is_subagent=is_own,
-        parent_id=_thread(state) if is_own else None,
-    )
-    if kind == "session_meta" and state.meta is None:
-        # A copied history brings the first lines of other sessions with it.
-        state.meta = payload
-        is_marked = bool(dict_of(payload.get("source")).get("subagent"))
-        is_marked = is_marked or payload.get("thread_source") == "subagent"
-        state.is_subagent = is_marked or _parent(payload) is not None
-        # A sub-agent's file begins with a copy of what the agent that started it did.
-        state.first_own = count_of(payload.get("subagent_history_start_ordinal"))
-        state.cwd = text_of(payload.get("cwd"))
-    elif kind == "turn_context":
-        state.model = text_of(payload.get("model")) or state.model
-        state.cwd = text_of(payload.get("cwd")) or state.cwd
-        state.started_at = earliest(state.started_at, timestamp)
-    elif kind == "compacted":
-        _flush(state)
-        state.log.note_summary()
-    elif kind == "event_msg" and is_copied and payload.get("type") == "token_count":
-        # These tokens are those of the other thread.
-        state.total = openai_usage("total", dict_of(payload.get("info")).get("total_token_usage"))
-        _flush(state)
-    elif kind == "event_msg":
-        _take_event(state, payload, place)
-    elif kind == "response_item":
-        state.has_agent = state.has_agent or payload.get("role") not in ("user", "developer")
-        state.waiting.append((payload, place), size(payload))
-        _note_name(state, payload)
+    is_copied = ordinal is not None and 0 < ordinal < said.first_own
+    said.by(said.thread if said.is_inner and not is_copied else None)
+    match kind:
+        case "session_meta" if said.meta is None:
+            # A copied history brings the first lines of other sessions with it.
+            said.meta = payload
+            said.is_inner = (
+                bool(at(payload, "source", "subagent"))
+                or payload.get("thread_source") == "subagent"
+                or _parent(payload) is not None
+            )
+            # A sub-agent's file begins with a copy of what the agent that started it did.
+            said.first_own = count_at(payload, "subagent_history_start_ordinal")
+            said.cwd = text_at(payload, "cwd")
+        case "turn_context":
+            said.model = text_at(payload, "model") or said.model
+            said.cwd = text_at(payload, "cwd") or said.cwd
+        case "compacted":
+            _flush(said)
+            said.note_summary()
+        case "event_msg" if is_copied and payload.get("type") == "token_count":
+            # These tokens are those of the other thread.
+            said.total = openai_usage("total", at(payload, "info", "total_token_usage"))
+            _flush(said)
+        case "event_msg":
+            _take_event(said, payload)
+        case "response_item":
+            said.has_agent = said.has_agent or payload.get("role") not in ("user", "developer")
+            said.waiting.append((payload, said.place), size(payload))
+            _note_name(said, payload)
 
 
 def _parent(meta: Mapping[str, Any]) -> str | None:
     """Return the thread that started this one as its sub-agent, if the file names it."""
-    subagent = dict_of(dict_of(meta.get("source")).get("subagent"))
-    spawned = text_of(dict_of(subagent.get("thread_spawn")).get("parent_thread_id"))
-    return spawned or text_of(meta.get("parent_thread_id"))
+    spawned = text_at(meta, "source", "subagent", "thread_spawn", "parent_thread_id")
+    return spawned or text_at(meta, "parent_thread_id")
 
 
-def _thread(state: _State) -> str:
-    return text_of(dict_of(state.meta).get("id")) or state.name
-
-
-def _flush(state: _State) -> None:
+def _flush(said: _Session) -> None:
     """Log the items that came since the last count of tokens, which counts them."""
-    waiting, state.waiting = state.waiting, Spooled(_Waiting)
+    waiting, said.waiting = said.waiting, Spooled(_Waiting)
     for item, place in waiting:
-        _log(state, item, place)
+        call_id, output = text_at(item, "call_id"), item.get("output")
+        is_cell = call_id is not None and said.names.get(call_id) in _CELLS
+        if log_item(said, item, place) and is_cell and output is not None:
+            _look_for(said, output_text(output))
+            said.open_cells.discard(call_id or "")
 
 
-def _note_name(state: _State, item: Mapping[str, Any]) -> None:
-    call_id, name = (
-        text_of(item.get("call_id")) or text_of(item.get("id")),
-        text_of(item.get("name")),
-    )
+def _note_name(said: _Session, item: Mapping[str, Any]) -> None:
+    call_id, name = text_at(item, "call_id") or text_at(item, "id"), text_at(item, "name")
     is_call = name is not None or item.get("type") == "local_shell_call"
     if call_id is None or not is_call:
         return
-    state.names[call_id] = name or "local_shell"
+    said.names[call_id] = name or "local_shell"
     stated = item.get("arguments")
-    state.commands |= _commands(decode(stated)[0] if isinstance(stated, str) else stated)
+    said.commands |= _commands(decode(stated)[0] if isinstance(stated, str) else stated)
     if name == "exec":
-        state.open_cells.add(call_id)
-        state.has_cells = True
-
-
-def _log(state: _State, item: Mapping[str, Any], place: Place) -> None:
-    call_id, output = text_of(item.get("call_id")), item.get("output")
-    is_cell = call_id is not None and state.names.get(call_id) in _CELLS
-    if log_item(state.log, item, place) and is_cell and output is not None:
-        _look_for(state, output_text(output))
-        state.open_cells.discard(call_id or "")
+        said.open_cells.add(call_id)
+        said.has_cells = True
 
 
 # --------------------------------------------------------------------------------------------------
@@ -205,37 +186,36 @@ def _log(state: _State, item: Mapping[str, Any], place: Place) -> None:
 
 def _commands(arguments: Any) -> set[str]:
     """Return a call's command, as a line and without the shell that runs it."""
-    stated = dict_of(arguments)
-    command = stated.get("command", stated.get("cmd"))
+    command = dict_of(arguments).get("command", at(arguments, "cmd"))
     if isinstance(command, str):
         return {command}
     words = [word for word in list_of(command) if isinstance(word, str)]
     return {" ".join(words), words[-1]} if words else set()
 
 
-def _take_event(state: _State, event: Mapping[str, Any], place: Place) -> None:
-    kind, call_id = text_of(event.get("type")), text_of(event.get("call_id"))
-    if kind == "token_count":
-        _take_tokens(state, dict_of(event.get("info")), place)
-        _flush(state)
-    elif kind == "item_completed":
-        _flush(state)
-        state.has_agent = True
-        _take_item(state, dict_of(event.get("item")), place)
-    elif kind in _ENDS and call_id:
-        if call_id not in state.names:
-            _flush(state)
-        state.has_agent = True
-        _take_item(state, _item_of(event, call_id), place)
-    elif kind == "session_configured":
-        state.has_agent = True
-        state.model = text_of(event.get("model")) or state.model
-        state.meta = state.meta or {"id": event.get("session_id")}
-    elif kind in ("task_complete", "turn_complete"):
-        state.has_ended = True
-
-
-_ENDS = frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end"})
+def _take_event(said: _Session, event: Mapping[str, Any]) -> None:
+    match text_at(event, "type"):
+        case "token_count":
+            _take_tokens(said, at(event, "info", "total_token_usage"))
+            _flush(said)
+        case "item_completed":
+            _flush(said)
+            said.has_agent = True
+            _take_item(said, dict_at(event, "item"))
+        case "exec_command_end" | "patch_apply_end" | "mcp_tool_call_end":
+            call_id = text_at(event, "call_id")
+            if call_id is None:
+                return
+            if call_id not in said.names:
+                _flush(said)
+            said.has_agent = True
+            _take_item(said, _item_of(event, call_id))
+        case "session_configured":
+            said.has_agent = True
+            said.model = text_at(event, "model") or said.model
+            said.meta = said.meta or {"id": event.get("session_id")}
+        case "task_complete" | "turn_complete":
+            said.has_ended = True
 
 
 def _item_of(event: Mapping[str, Any], call_id: str) -> Mapping[str, Any]:
@@ -247,112 +227,106 @@ def _item_of(event: Mapping[str, Any], call_id: str) -> Mapping[str, Any]:
         case "patch_apply_end":
             status = "failed" if event.get("success") is False else "completed"
             return {**item, "type": "FileChange", "status": status}
-    result = dict_of(event.get("result"))
-    is_error = "Err" in result
+    result = dict_at(event, "result")
     return {
         **item,
-        **dict_of(event.get("invocation")),
+        **dict_at(event, "invocation"),
         "type": "McpToolCall",
-        "status": "failed" if is_error else "completed",
+        "status": "failed" if "Err" in result else "completed",
         "error": result.get("Err"),
         "result": result.get("Ok"),
     }
 
 
-def _take_tokens(state: _State, info: Mapping[str, Any], place: Place) -> None:
+def _take_tokens(said: _Session, stated: Any) -> None:
     """Log what a request added to the total, which is stated again between requests."""
-    stated = info.get("total_token_usage")
     if is_misstated(stated, OPENAI_COUNTS):
-        state.log.complaints.note(place.where, "the token counts are no numbers")
-        state.log.add_gap()
+        said.used(None, 0, 0, is_misstated=True)
         return
     total = openai_usage("total", stated)
     if total is None:
         return
-    before = state.total or Usage("total", 0, 0)
+    before = said.total or Usage("total", 0, 0)
     added = (total.prompt - before.prompt, total.output - before.output)
     if min(added) < 0:
-        before, added = Usage("total", 0, 0), (total.prompt, total.output)
-    state.total = total
+        added = (total.prompt, total.output)
+    said.total = total
     if any(added):
-        state.n_requests += 1
-        message = f"{_thread(state)}#{state.n_requests}"
-        state.log.add_usage(Usage(message, *added, is_subagent=place.is_subagent))
+        said.n_requests += 1
+        said.used(f"{said.thread}#{said.n_requests}", *added)
 
 
-def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
+def _take_item(said: _Session, item: Mapping[str, Any]) -> None:
     """Take an event about a call: one that an item names already, or one that a script made.
 
     In a file without other calls such events are the record. Beside some, an event about a command
     of theirs repeats it; any other shows what ran, and not what the agent saw.
     """
-    call_id, status = text_of(item.get("id")), text_of(item.get("status"))
+    call_id, status = text_at(item, "id"), text_at(item, "status")
     if call_id is None:
         return
     has_failed = status in ("failed", "declined") or bool(status_of(item.get("exit_code")))
-    if call_id in state.names:
-        state.ended[call_id] = has_failed
+    if call_id in said.names:
+        said.ended[call_id] = has_failed
         return
-    call, result = _call_of(item, place, call_id)
-    if call is None or item.get("source") in ("userShell", "user_shell"):
+    name, arguments, result = _call_of(item)
+    if name is None or item.get("source") in ("userShell", "user_shell"):
         return
-    if not state.has_cells and _commands(call.arguments) & state.commands:
+    call = said.place.call(call_id, name, arguments)
+    if not said.has_cells and _commands(call.arguments) & said.commands:
         return
-    state.log.add(call)
-    state.explained |= state.open_cells
-    state.open_cells.clear()
+    said.add(call)
+    said.explained |= said.open_cells
+    said.open_cells.clear()
     if result is None or status in ("inProgress", "in_progress"):
         return
     has_ended = status_of(item.get("exit_code")) is not None
     is_unfinished = result.is_unfinished or (has_failed and not has_ended) or status == "declined"
-    is_certain = is_unfinished or not result.text.strip() or not state.names
-    if is_certain:
-        text, is_cut = seen_part(result.text)
-        result = replace(result, text=text, is_truncated=is_cut)
-    state.log.join(
+    is_certain = is_unfinished or not result.text.strip() or not said.names
+    text, is_cut = seen_part(result.text) if is_certain else (result.text, result.is_truncated)
+    said.join(
         call_id,
         replace(
             result,
+            text=text,
+            is_truncated=is_cut,
             is_error=has_failed or result.is_error,
             is_unfinished=is_unfinished,
             doubt=None if is_certain else "display_only",
         ),
     )
-    if not is_certain and len(state.unseen) < _MOST_WAITING:
-        state.unseen.append(_Seen(call_id, result.text))
+    if not is_certain and len(said.unseen) < _MOST_WAITING:
+        said.unseen.append(_Seen(call_id, result.text))
 
 
-def _call_of(
-    item: Mapping[str, Any], place: Place, call_id: str
-) -> tuple[ToolCall | None, ToolResult | None]:
+def _call_of(item: Mapping[str, Any]) -> tuple[str | None, Any, ToolResult | None]:
+    """Return the name, the arguments and the result of the call that an event is about."""
     match item.get("type"):
         case "CommandExecution":
             arguments: dict[str, Any] = {"command": item.get("command")}
-            folder = text_of(item.get("cwd"))
+            folder = text_at(item, "cwd")
             if folder is not None:
                 arguments["workdir"] = folder.removeprefix("file://")
-            texts = (text_of(item.get(name)) for name in _TEXTS)
-            result = ToolResult(next(filter(None, texts), ""))
-            return place.call(call_id, "exec_command", arguments), result
+            texts = (text_at(item, name) for name in _TEXTS)
+            return "exec_command", arguments, ToolResult(next(filter(None, texts), ""))
         case "FileChange":
-            files = [{"path": path} for path in dict_of(item.get("changes"))]
-            text = text_of(item.get("stdout")) or ""
-            return place.call(call_id, "apply_patch", {"files": files}), ToolResult(text)
+            files = [{"path": path} for path in dict_at(item, "changes")]
+            return "apply_patch", {"files": files}, ToolResult(text_at(item, "stdout") or "")
         case "McpToolCall":
-            name = f"mcp__{text_of(item.get('server'))}__{text_of(item.get('tool'))}"
-            return place.call(call_id, name, item.get("arguments")), mcp_result(item)
-        case "DynamicToolCall" if text_of(item.get("tool")):
+            name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"
+            return name, item.get("arguments"), mcp_result(item)
+        case "DynamicToolCall":
             content = output_text(item.get("content_items"))
             result = ToolResult(content, is_error=item.get("success") is False)
-            return place.call(call_id, str(item.get("tool")), item.get("arguments")), result
-    return None, None
+            return text_at(item, "tool"), item.get("arguments"), result
+    return None, None, None
 
 
 def mcp_result(item: Mapping[str, Any]) -> ToolResult | None:
     """Return the result that an item about a server's tool holds, or None where it holds none."""
     error, result = item.get("error"), item.get("result")
     if error:
-        message = text_of(dict_of(error).get("message")) or text_of(error)
+        message = text_at(error, "message") or text_of(error)
         return ToolResult(message or "", is_error=True, is_unfinished=True)
     if not isinstance(result, dict):
         return None
@@ -360,28 +334,28 @@ def mcp_result(item: Mapping[str, Any]) -> ToolResult | None:
     return ToolResult(output_text(result), clean(result), is_error)
 
 
-def _look_for(state: _State, output: str) -> None:
+def _look_for(said: _Session, output: str) -> None:
     """Note the calls of a script whose texts its output holds: the agent saw them."""
     left = []
-    for seen in state.unseen:
+    for seen in said.unseen:
         text = seen.text.strip()
         if text in output or json.dumps(text, ensure_ascii=False)[1:-1] in output:
-            state.certain.add(seen.call_id)
+            said.certain.add(seen.call_id)
         elif seen.n_left > 1:
             left.append(replace(seen, n_left=seen.n_left - 1))
-    state.unseen = left
+    said.unseen = left
 
 
 # --------------------------------------------------------------------------------------------------
 # What can be said of calls only when all lines are known.
 
 
-def _finished(state: _State) -> Sequence[Item]:
-    items = state.log.items()
-    return like(items, Item, _answered(state, items, _polls(state, items)))
+def _finished(said: _Session) -> Sequence[Item]:
+    items = said.items()
+    return like(items, Item, _answered(said, items, _polls(said, items)))
 
 
-def _polls(state: _State, items: Sequence[Item]) -> dict[int, list[int]]:
+def _polls(said: _Session, items: Sequence[Item]) -> dict[int, list[int]]:
     """Return the places of the calls that fetched later output, by that of the command's call."""
     running: dict[str, int] = {}
     polls: dict[int, list[int]] = {}
@@ -392,7 +366,7 @@ def _polls(state: _State, items: Sequence[Item]) -> dict[int, list[int]]:
         polled = running.get(str(item.arguments.get("session_id"))) if is_poll else None
         if polled is not None:
             polls.setdefault(polled, []).append(place)
-        elif item.name != "write_stdin" and item.call_id not in state.explained:
+        elif item.name != "write_stdin" and item.call_id not in said.explained:
             session = session_of(item.result.text)
             if session is not None:
                 running[session] = place
@@ -400,18 +374,18 @@ def _polls(state: _State, items: Sequence[Item]) -> dict[int, list[int]]:
 
 
 def _answered(
-    state: _State, items: Sequence[Item], polls: Mapping[int, Sequence[int]]
+    said: _Session, items: Sequence[Item], polls: Mapping[int, Sequence[int]]
 ) -> Iterator[Item]:
     """Yield every item, calls with what the agent saw of their results."""
     fetched = {place for places in polls.values() for place in places}
     for place, item in enumerate(items):
-        result = _result(state, item)
+        result = _result(said, item)
         if not isinstance(item, ToolCall) or result is None:
             yield item
         elif place in fetched:
             yield replace(item, result=replace(result, text="", doubt=None))
         else:
-            parts = [_result(state, items[later]) for later in polls.get(place, ())]
+            parts = [_result(said, items[later]) for later in polls.get(place, ())]
             yield replace(item, result=_continued(result, [p for p in parts if p is not None]))
 
 
@@ -426,29 +400,29 @@ def _continued(result: ToolResult, parts: Sequence[ToolResult]) -> ToolResult:
     return replace(result, text=text, is_error=is_error, doubt=doubt)
 
 
-def _result(state: _State, item: Item) -> ToolResult | None:
+def _result(said: _Session, item: Item) -> ToolResult | None:
     """Return what the agent saw of a call's result, with what the events state about it."""
     if not isinstance(item, ToolCall) or item.result is None:
         return None
     result = item.result
-    if item.call_id in state.explained:
+    if item.call_id in said.explained:
         # The calls that the script made are calls of their own.
         result = ToolResult("")
-    if item.call_id in state.certain:
+    if item.call_id in said.certain:
         result = replace(result, doubt=None)
-    if state.ended.get(item.call_id):
+    if said.ended.get(item.call_id):
         result = replace(result, is_error=True)
     return answer(replace(item, result=result))
 
 
 def _is_rollout_line(line: Mapping[str, Any]) -> bool:
-    if text_of(line.get("type")) in _KINDS and isinstance(line.get("payload"), dict):
+    if text_at(line, "type") in _KINDS and isinstance(line.get("payload"), dict):
         return True
     return line.get("record_type") == "state"
 
 
 def _is_stream_line(line: Mapping[str, Any]) -> bool:
-    return "id" in line and text_of(dict_of(line.get("msg")).get("type")) is not None
+    return "id" in line and text_at(line, "msg", "type") is not None
 
 
 FORMATS.add(

@@ -8,21 +8,21 @@ calls have the same ids, states the answers themselves.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.clock import unix_seconds
 from retrieval_eval.traces.dialects import tool_name
 from retrieval_eval.traces.dialects.gemini_cli import answer
 from retrieval_eval.traces.formats import FORMATS, LineFormat
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of
+from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.results.base import DISPLAY
 from retrieval_eval.traces.served import states_exit_status
-from retrieval_eval.traces.untrusted import count_of, dict_of, text_of
+from retrieval_eval.traces.transcript import Transcript
+from retrieval_eval.traces.untrusted import at, count_at, dict_at, text_at
 
 FORMAT = "gemini-cli-stream-json"
 _LONGEST_OUTPUT = 30_000
@@ -30,91 +30,50 @@ _MOST_LINES = 1000
 """Characters and lines of a command's output that every version shows to the agent whole."""
 
 
-@dataclass(slots=True)
-class _State:
-    log: CallLog
-    calls: dict[str, ToolCall] = field(default_factory=dict)
-    init: Mapping[str, Any] = field(default_factory=dict)
-    result: Mapping[str, Any] | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
-    has_agent: bool = False
-
-
 def read_gemini_stream(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a stream-json file."""
-    complaints = Complaints(name)
-    state = _State(CallLog(complaints))
+    said = Transcript(name, harness="gemini-cli", is_digest=True)
+    calls: dict[str, ToolCall] = {}
+    has_begun, end = False, None
     for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        elif state.init:
-            complaints.add(line)
-    session = text_of(state.init.get("session_id"))
-    stats = dict_of(dict_of(state.result).get("stats"))
-    counted = count_of(stats.get("input_tokens")) + count_of(stats.get("output_tokens"))
-    ending = ("no_result_event",) if state.result is None else ()
-    if state.result is not None and state.result.get("status") == "error":
-        ending = ("result_error",)
-    return Reading(
-        format=FORMAT,
-        items=state.log.items(),
-        session_ids=frozenset({session} if session else ()),
-        harness="gemini-cli",
-        model=text_of(state.init.get("model")),
-        started_at=earliest(state.started_at, state.log.first_time),
-        finished_at=state.finished_at,
-        declared_tokens=count_of(stats.get("total_tokens")) or counted or None,
-        flags=(*ending, *state.log.flags, *complaints.flags()),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        is_digest=True,
-    )
-
-
-def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
-    kind, timestamp = event.get("type"), unix_seconds(event.get("timestamp"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    if kind == "init":
-        state.init = state.init or event
-    elif kind == "result":
-        state.result = event
-    elif kind == "message" and event.get("role") == "assistant":
-        state.has_agent = True
-        state.started_at = earliest(state.started_at, timestamp)
-    elif kind == "tool_use":
-        state.has_agent = True
-        _log_call(state, event, where, timestamp)
-    elif kind == "tool_result":
-        call = state.calls.get(text_of(event.get("tool_id")) or "")
-        if call is None:
-            state.log.complaints.note(where, "a tool result does not name its call")
-        else:
-            result = answer(replace(call, result=_result(event, call)))
-            state.log.join(call.call_id, result, timestamp)
-
-
-def _log_call(state: _State, event: Mapping[str, Any], where: str, timestamp: float | None) -> None:
-    name = text_of(event.get("tool_name"))
-    if name is None:
-        state.log.complaints.note(where, "a tool call without a name")
-        return
-    call = ToolCall(
-        call_id=text_of(event.get("tool_id")) or where,
-        name=name,
-        arguments=arguments_of(event.get("parameters")),
-        result=None,
-        timestamp=timestamp,
-        where=where,
-    )
-    state.calls[call.call_id] = call
-    state.log.add(call)
+        event = line.value
+        if not isinstance(event, dict):
+            if has_begun:
+                said.complaints.add(line)
+            continue
+        kind, time = event.get("type"), unix_seconds(event.get("timestamp"))
+        is_answer = kind == "message" and event.get("role") == "assistant"
+        said.at(f"{name}:{line.number}", time, by_agent=is_answer)
+        match kind:
+            case "init" if not has_begun:
+                has_begun = True
+                said.session(event.get("session_id"))
+                said.model = text_at(event, "model")
+            case "result":
+                end = event
+            case "tool_use":
+                said.has_agent = True
+                tool, call_id = event.get("tool_name"), event.get("tool_id")
+                call = said.call(tool, event.get("parameters"), call_id)
+                calls |= {call.call_id: call} if call is not None else {}
+            case "tool_result":
+                call = calls.get(text_at(event, "tool_id") or "")
+                if call is None:
+                    said.note("a tool result does not name its call")
+                else:
+                    said.answer(call.call_id, answer(replace(call, result=_result(event, call))))
+    said.ending = ("no_result_event",) if end is None else ()
+    if at(end, "status") == "error":
+        said.ending = ("result_error",)
+    stats = dict_at(end, "stats")
+    total = count_at(stats, "total_tokens") or count_at(stats, "input_tokens", "output_tokens")
+    return said.reading(FORMAT, declared_tokens=total or None)
 
 
 def _result(event: Mapping[str, Any], call: ToolCall) -> ToolResult:
-    shown = text_of(event.get("output")) or ""
+    shown = text_at(event, "output") or ""
     if event.get("status") == "error":
-        text = shown or text_of(dict_of(event.get("error")).get("message")) or ""
+        text = shown or text_at(event, "error", "message") or ""
         return ToolResult(text, is_error=True, is_unfinished=not states_exit_status(text))
     if call.name == "run_shell_command":
         is_long = len(shown) > _LONGEST_OUTPUT or shown.count("\n") > _MOST_LINES
@@ -127,8 +86,8 @@ def _result(event: Mapping[str, Any], call: ToolCall) -> ToolResult:
 def _is_stream_event(event: Mapping[str, Any]) -> bool:
     kind = event.get("type")
     if kind == "init":
-        return text_of(event.get("session_id")) is not None and "model" in event
-    return kind in ("tool_use", "tool_result") and text_of(event.get("tool_id")) is not None
+        return text_at(event, "session_id") is not None and "model" in event
+    return kind in ("tool_use", "tool_result") and text_at(event, "tool_id") is not None
 
 
 FORMATS.add(

@@ -7,31 +7,28 @@ by id. The chunks of one message share its id.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.sqlite import Database, Row
-from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, from_seconds, latest
+from retrieval_eval.records import ToolResult
+from retrieval_eval.traces.clock import from_seconds
 from retrieval_eval.traces.dialects.goose import HARNESS, LOCAL, answer
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat, Store, StoreFormat
 from retrieval_eval.traces.merge import join_sub_agents
-from retrieval_eval.traces.reading import (
-    CallLog,
-    Complaints,
-    Reading,
-    Unreadable,
-    arguments_of,
-    chosen,
-)
+from retrieval_eval.traces.reading import Complaints, Reading, Unreadable, chosen
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
-    amount_of,
+    at,
     blocks_text,
     clean,
+    count_at,
     count_of,
+    dict_at,
     dict_of,
+    dicts_at,
     list_of,
+    text_at,
     text_of,
 )
 
@@ -41,157 +38,92 @@ STORE = "goose-store"
 _CONTENTS = ("toolRequest", "toolResponse")
 
 
-@dataclass(slots=True)
-class _State:
-    name: str
-    log: CallLog
-    names: dict[str, str] = field(default_factory=dict)
-    head: Mapping[str, Any] = field(default_factory=dict)
-    end: Mapping[str, Any] | None = None
-    is_stream: bool = False
-    has_agent: bool = False
-    agent: str | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
+def _transcript(name: str, unit: str, agent: str | None = None) -> Transcript:
+    return Transcript(
+        name, unit, agent=agent, answer=answer, harness=HARNESS, holds_run=True, is_native=True
+    )
 
 
 def read_goose(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session file or of a printed stream."""
-    complaints = Complaints(name)
-    state = _State(name, CallLog(complaints))
-    for entry, where in complaints.objects(lines):
-        _take(state, entry, where)
-    return _reading(state, FORMAT)
+    said = _transcript(name, "line")
+    head: Mapping[str, Any] = {}
+    end: Mapping[str, Any] | None = None
+    is_stream = False
+    for line, where in said.complaints.objects(lines):
+        kind = line.get("type")
+        is_stream = is_stream or kind in ("complete", "message")
+        if kind == "complete":
+            end = line
+        elif kind == "message":
+            _message(said, line.get("message"), where)
+        elif "content" in line and "role" in line:
+            _message(said, line, where)
+        elif "working_dir" in line:
+            head = line
+    # A session file has no end of its own.
+    said.ending = ("no_result_event",) if is_stream and end is None else ()
+    return _reading(said, FORMAT, head, end)
 
 
 def read_goose_export(document: Mapping[str, Any], name: str) -> Reading:
     """Return the reading of an exported session."""
-    return _reading(_exported(document, name), EXPORT)
+    return _exported(document, name, EXPORT)
 
 
-def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) -> _State:
+def _exported(
+    document: Mapping[str, Any], name: str, form: str, agent: str | None = None
+) -> Reading:
     """Return what a session holds; ``agent`` is the sub-agent whose session it is."""
-    state = _State(name, CallLog(Complaints(name, "step")), head=document, agent=agent)
+    said = _transcript(name, "step", agent)
     conversation = document.get("conversation")
-    wrapped = dict_of(conversation).get("messages")
+    wrapped = at(conversation, "messages")
     for index, message in enumerate(list_of(wrapped if wrapped is not None else conversation)):
-        where = f"{name}#/conversation/{index}"
-        if not isinstance(message, dict):
-            state.log.complaints.note(where, "a message that is no object")
-        _message(state, dict_of(message), where)
-    return state
+        _message(said, message, f"{name}#/conversation/{index}")
+    return _reading(said, form, document, None)
 
 
-def _reading(state: _State, name: str) -> Reading:
-    complaints = state.log.complaints
-    # A session file has no end of its own.
-    is_cut = state.is_stream and state.end is None
-    session = text_of(state.head.get("id"))
-    return Reading(
-        format=name,
-        items=state.log.items(),
-        session_ids=frozenset({session} if session else ()),
-        harness=HARNESS,
-        model=text_of(clean(dict_of(state.head.get("model_config")).get("model_name"))),
-        started_at=state.started_at,
-        finished_at=state.finished_at,
-        cwd=text_of(clean(state.head.get("working_dir"))),
-        declared_tokens=_tokens(state),
-        declared_cost_usd=amount_of(
-            dict_of(state.end).get("cost_usd", state.head.get("accumulated_cost"))
-        ),
-        flags=(
-            *(("no_result_event",) if is_cut else ()),
-            *state.log.flags,
-            *complaints.flags(),
-        ),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        holds_run=True,
-        is_native=True,
+def _reading(
+    said: Transcript, form: str, head: Mapping[str, Any], end: Mapping[str, Any] | None
+) -> Reading:
+    said.session(head.get("id"))
+    said.model = text_of(clean(at(head, "model_config", "model_name")))
+    said.cwd = text_of(clean(head.get("working_dir")))
+    said.paid(dict_of(end).get("cost_usd", head.get("accumulated_cost")))
+    tokens = (
+        count_at(end, "input_tokens", "output_tokens"),
+        count_at(end, "total_tokens"),
+        count_at(head, "accumulated_total_tokens"),
+        count_at(head, "total_tokens"),
     )
+    return said.reading(form, declared_tokens=next(filter(None, tokens), None))
 
 
-def _tokens(state: _State) -> int | None:
-    end = dict_of(state.end)
-    stated = count_of(end.get("input_tokens")) + count_of(end.get("output_tokens"))
-    further = (
-        end.get("total_tokens"),
-        state.head.get("accumulated_total_tokens"),
-        state.head.get("total_tokens"),
-    )
-    return stated or next((n for value in further if (n := count_of(value))), None)
-
-
-def _take(state: _State, line: Mapping[str, Any], where: str) -> None:
-    kind = line.get("type")
-    if kind == "complete":
-        state.is_stream, state.end = True, line
-    elif kind == "message":
-        state.is_stream = True
-        if not isinstance(line.get("message"), dict):
-            state.log.complaints.note(where, "a message that is no object")
-        _message(state, dict_of(line.get("message")), where)
-    elif "content" in line and "role" in line:
-        _message(state, line, where)
-    elif "working_dir" in line:
-        state.head = line
-
-
-def _message(state: _State, message: Mapping[str, Any], where: str) -> None:
-    timestamp = from_seconds(message.get("created"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    if message.get("role") == "assistant":
-        state.has_agent = True
-        state.started_at = earliest(state.started_at, timestamp)
-    for content in list_of(message.get("content")):
-        block = dict_of(content)
-        call_id = text_of(block.get("id"))
+def _message(said: Transcript, message: Any, where: str) -> None:
+    is_agent = at(message, "role") == "assistant"
+    said.at(where, from_seconds(at(message, "created")), by_agent=is_agent)
+    if not isinstance(message, dict):
+        said.note("a message that is no object")
+    for block in dicts_at(message, "content"):
         if block.get("type") == "toolRequest":
-            extension = text_of(dict_of(block.get("_meta")).get("goose_extension"))
-            called = dict_of(block.get("toolCall"))
-            _request(state, called, call_id, timestamp, where, extension)
-        elif block.get("type") == "toolResponse" and call_id is not None:
-            result = _result(block.get("toolResult"))
-            call = ToolCall(call_id, state.names.get(call_id, ""), {}, result)
-            state.log.join(call_id, answer(call), timestamp)
+            _request(said, block)
+        elif block.get("type") == "toolResponse" and text_at(block, "id") is not None:
+            said.answer(block.get("id"), _result(block.get("toolResult")))
 
 
-def _request(
-    state: _State,
-    stated: Mapping[str, Any],
-    call_id: str | None,
-    timestamp: float | None,
-    where: str,
-    extension: str | None,
-) -> None:
+def _request(said: Transcript, block: Mapping[str, Any]) -> None:
     """Log a request; one that goose could not decode has an error in place of its call.
 
     Newer versions name the extension that offers a tool beside the call, not in the tool's name.
     """
-    value = dict_of(stated.get("value")) or stated
-    name = text_of(value.get("name"))
-    if name is None:
-        if stated.get("status") != "error":
-            state.log.complaints.note(where, "a tool call without a name")
+    stated = dict_at(block, "toolCall")
+    value = dict_at(stated, "value") or stated
+    name, extension = text_at(value, "name"), text_at(block, "_meta", "goose_extension")
+    if name is None and stated.get("status") == "error":
         return
-    if extension is not None and extension not in LOCAL and "__" not in name:
+    if name is not None and extension not in (None, *LOCAL) and "__" not in name:
         name = f"{extension}__{name}"
-    own = call_id or where
-    state.names[own] = name
-    arguments = arguments_of(value.get("arguments"))
-    state.log.add(
-        ToolCall(
-            own,
-            name,
-            arguments,
-            None,
-            timestamp,
-            is_subagent=state.agent is not None,
-            where=where,
-            parent_id=state.agent,
-        )
-    )
+    said.call(name, value.get("arguments"), block.get("id"))
 
 
 def _result(answered: Any) -> ToolResult:
@@ -287,7 +219,7 @@ def _stored(database: Database, session: str, *, is_only: bool) -> Reading:
         model = decode(str(row.get("model_config_json") or "{}"))[0]
         document = {**row, "model_config": model, "conversation": found.get(member, [])}
         agent = None if member == session else member
-        readings.append(_reading(_exported(document, f"{database.name}/{member}", agent), STORE))
+        readings.append(_exported(document, f"{database.name}/{member}", STORE, agent))
     return join_sub_agents(readings[0], readings[1:])
 
 

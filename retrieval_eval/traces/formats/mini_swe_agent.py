@@ -8,48 +8,30 @@ file keeps the raw output too, which the agent may not have seen whole: the mess
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from msgspec.structs import replace
-
 from retrieval_eval.io.files import Line
-from retrieval_eval.io.spooled import Spooled
-from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, from_seconds, latest, unix_seconds
+from retrieval_eval.records import ToolResult
+from retrieval_eval.traces.clock import from_seconds, unix_seconds
 from retrieval_eval.traces.dialects.mini_swe_agent import HARNESS, answer
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.traces.reading import Complaints, Reading, Unreadable
-from retrieval_eval.traces.tokens import Gap, Item, Usage
+from retrieval_eval.traces.reading import Reading, Unreadable
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
-    amount_of,
+    at,
     blocks_text,
     clean,
-    count_of,
-    dict_of,
-    list_of,
+    count_at,
+    dict_at,
+    dicts_at,
+    text_at,
     text_of,
 )
 
 FORMAT = "mini-swe-agent"
 _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n")
-
-
-@dataclass(slots=True)
-class _State:
-    name: str
-    complaints: Complaints
-    cwd: str | None
-    items: Spooled[Item] = field(default_factory=lambda: Spooled(Item))
-    waiting: deque[int] = field(default_factory=deque)
-    places: dict[str, int] = field(default_factory=dict)
-    flags: dict[str, None] = field(default_factory=dict)
-    has_agent: bool = False
-    started_at: float | None = None
-    finished_at: float | None = None
 
 
 def read_mini_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -66,67 +48,61 @@ def read_mini_swe_agent_messages(lines: Iterable[Line], name: str) -> Reading:
 
 
 def _reading(document: Mapping[str, Any], messages: Iterable[Any], name: str) -> Reading:
-    info = dict_of(document.get("info"))
-    config = dict_of(info.get("config"))
-    cwd = text_of(clean(dict_of(config.get("environment")).get("cwd")))
-    state = _State(name, Complaints(name, "step"), cwd)
+    said = Transcript(name, "step", answer=answer, harness=HARNESS, holds_run=True, is_native=True)
+    info = dict_at(document, "info")
+    said.cwd = text_of(clean(at(info, "config", "environment", "cwd")))
+    said.model = text_of(clean(at(info, "config", "model", "model_name")))
+    said.version = text_at(info, "mini_version")
+    said.paid(at(info, "model_stats", "instance_cost"))
+    said.ending = _ending(text_at(info, "exit_status"))
+    waiting: list[str] = []
     for index, message in enumerate(messages):
-        where = f"{name}#/messages/{index}"
+        time = _time(at(message, "extra", "timestamp"), at(message, "timestamp"))
+        said.at(f"{name}#/messages/{index}", time)
         if isinstance(message, dict):
-            _take(state, message, where)
+            waiting = _take(said, message, waiting)
         else:
-            state.complaints.note(where, "expected an object")
-            state.items.append(Gap())
-    return Reading(
-        format=f"{FORMAT}-{_version(document)}",
-        items=state.items.done(),
-        harness=HARNESS,
-        harness_version=text_of(info.get("mini_version")),
-        model=text_of(clean(dict_of(config.get("model")).get("model_name"))),
-        started_at=state.started_at,
-        finished_at=state.finished_at,
-        cwd=cwd,
-        declared_cost_usd=amount_of(dict_of(info.get("model_stats")).get("instance_cost")),
-        flags=(*_ending(info), *state.flags, *state.complaints.flags()),
-        problems=state.complaints.sentences(),
-        has_agent=state.has_agent,
-        holds_run=True,
-        is_native=True,
-    )
+            said.note("expected an object")
+            said.add_gap()
+    version = (text_at(document, "trajectory_format") or "")[:40].removeprefix("mini-swe-agent-")
+    return said.reading(f"{FORMAT}-{version or 1}")
 
 
-def _version(document: Mapping[str, Any]) -> str:
-    stated = text_of(document.get("trajectory_format")) or ""
-    return stated[:40].removeprefix("mini-swe-agent-") or "1"
-
-
-def _ending(info: Mapping[str, Any]) -> tuple[str, ...]:
-    status = text_of(info.get("exit_status"))
+def _ending(status: str | None) -> tuple[str, ...]:
     if status is None:
         return ("no_result_event",)
     return () if status == "Submitted" else (f"result_{status[:60]}",)
 
 
-def _take(state: _State, message: Mapping[str, Any], where: str) -> None:
-    extra = dict_of(message.get("extra"))
-    timestamp = _time(extra.get("timestamp"), message.get("timestamp"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    if message.get("role") == "assistant" or message.get("object") == "response":
-        state.has_agent = True
-        state.started_at = earliest(state.started_at, timestamp)
-        _log_usage(state, message, extra, where)
-        _log_calls(state, message, extra, timestamp, where)
-    elif message.get("role") == "tool" or message.get("type") == "function_call_output":
-        call_id = text_of(message.get("tool_call_id")) or text_of(message.get("call_id"))
-        place = state.places.get(call_id) if call_id else _next(state)
-        if place is None:
-            state.flags["result_without_call"] = None
-        else:
-            _answer(state, place, message.get("content", message.get("output")))
-    elif message.get("role") == "user" and extra.get("interrupt_type") is None:
-        place = _next(state)
-        if place is not None:
-            _answer(state, place, message.get("content"))
+def _take(said: Transcript, message: Mapping[str, Any], waiting: list[str]) -> list[str]:
+    """Take a message; ``waiting`` are the calls without an answer, and those after it return.
+
+    A message without the id of a call answers the first of them.
+    """
+    role = message.get("role")
+    if role == "assistant" or message.get("object") == "response":
+        said.at(said.where, said.time, by_agent=True)
+        usage = at(message, "extra", "response", "usage") or at(message, "usage")
+        prompt = count_at(usage, "prompt_tokens") or count_at(usage, "input_tokens")
+        output = count_at(usage, "completion_tokens") or count_at(usage, "output_tokens")
+        said.used(None, prompt, output)
+        made = []
+        for number, (command, call_id) in enumerate(_commands(message)):
+            own = call_id or (said.where if number == 0 else f"{said.where}/{number}")
+            if not said.has(own):
+                said.call("bash", {"command": command}, own)
+                made.append(own)
+        return made
+    is_tool = role == "tool" or message.get("type") == "function_call_output"
+    if not is_tool and (role != "user" or at(message, "extra", "interrupt_type") is not None):
+        return waiting
+    stated = text_at(message, "tool_call_id") or text_at(message, "call_id") if is_tool else None
+    call_id = stated or next(iter(waiting), None)
+    if call_id is not None:
+        said.join(call_id, ToolResult(blocks_text(message.get("content", message.get("output")))))
+    elif is_tool:
+        said.flags["result_without_call"] = None
+    return [other for other in waiting if other != call_id]
 
 
 def _time(*stated: Any) -> float | None:
@@ -134,46 +110,11 @@ def _time(*stated: Any) -> float | None:
     return next((time for time in times if time is not None), None)
 
 
-def _next(state: _State) -> int | None:
-    """Return the place of the first call without an answer, which a message without id answers."""
-    return state.waiting.popleft() if state.waiting else None
-
-
-def _log_usage(
-    state: _State, message: Mapping[str, Any], extra: Mapping[str, Any], where: str
-) -> None:
-    response = dict_of(extra.get("response"))
-    usage = dict_of(response.get("usage")) or dict_of(message.get("usage"))
-    prompt = count_of(usage.get("prompt_tokens")) or count_of(usage.get("input_tokens"))
-    output = count_of(usage.get("completion_tokens")) or count_of(usage.get("output_tokens"))
-    if prompt + output:
-        state.items.append(Usage(where, prompt, output))
-
-
-def _log_calls(
-    state: _State,
-    message: Mapping[str, Any],
-    extra: Mapping[str, Any],
-    timestamp: float | None,
-    where: str,
-) -> None:
-    state.waiting.clear()
-    for number, (command, call_id) in enumerate(_commands(message, extra)):
-        arguments = {"command": command}
-        own = call_id or (where if number == 0 else f"{where}/{number}")
-        if own in state.places:
-            continue
-        state.places[own] = len(state.items)
-        state.waiting.append(len(state.items))
-        call = ToolCall(own, "bash", arguments, None, timestamp, cwd=state.cwd, where=where)
-        state.items.append(call)
-
-
-def _commands(message: Mapping[str, Any], extra: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-    actions = [dict_of(action) for action in list_of(extra.get("actions"))]
-    stated = [(text_of(clean(a.get("command"))), text_of(a.get("tool_call_id"))) for a in actions]
+def _commands(message: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    actions = dicts_at(message, "extra", "actions")
+    stated = [(text_of(clean(a.get("command"))), text_at(a, "tool_call_id")) for a in actions]
     known = [(command, call_id) for command, call_id in stated if command is not None]
-    if known or "actions" in extra:
+    if known or "actions" in dict_at(message, "extra"):
         return known
     # Only a message with exactly one block was executed.
     text = blocks_text(message.get("content"))
@@ -182,22 +123,12 @@ def _commands(message: Mapping[str, Any], extra: Mapping[str, Any]) -> list[tupl
     return [(body.split("\n```", 1)[0].removesuffix("```"), None)] if "```" in body else []
 
 
-def _answer(state: _State, place: int, content: Any) -> None:
-    call = state.items[place]
-    if isinstance(call, ToolCall) and call.result is None:
-        text = blocks_text(content)
-        call = replace(call, result=ToolResult(text))
-        state.items.put(place, replace(call, result=answer(call)), len(text))
-    if place in state.waiting:
-        state.waiting.remove(place)
-
-
 def _is_mini_swe_agent(document: Mapping[str, Any]) -> bool:
-    stated = text_of(document.get("trajectory_format")) or ""
+    stated = text_at(document, "trajectory_format") or ""
     if stated.startswith("mini-swe-agent"):
         return True
-    return isinstance(document.get("messages"), list) and "mini_version" in dict_of(
-        document.get("info")
+    return isinstance(document.get("messages"), list) and "mini_version" in dict_at(
+        document, "info"
     )
 
 

@@ -8,34 +8,29 @@ database holds. Its newest form keeps whole messages in one table, with their ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
-
-from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.sqlite import Database, Row
-from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
+from retrieval_eval.records import ToolResult
+from retrieval_eval.traces.clock import from_milliseconds
 from retrieval_eval.traces.dialects.opencode import answer
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat, Store, StoreFormat
 from retrieval_eval.traces.merge import join_sub_agents
-from retrieval_eval.traces.reading import (
-    CallLog,
-    Complaints,
-    Reading,
-    Unreadable,
-    arguments_of,
-    chosen,
-)
-from retrieval_eval.traces.tokens import Usage, is_misstated
+from retrieval_eval.traces.reading import Complaints, Reading, Unreadable, chosen
+from retrieval_eval.traces.tokens import is_misstated
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
     amount_of,
+    at,
     blocks_text,
     clean,
-    count_of,
+    count_at,
+    dict_at,
     dict_of,
+    dicts_at,
     list_of,
+    text_at,
     text_of,
 )
 
@@ -43,184 +38,121 @@ STREAM = "opencode-run-json"
 EXPORT = "opencode-export"
 STORE = "opencode-store"
 _KINDS = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish"})
-_COUNTS = ("input", "output", "reasoning")
+_ENDINGS = {"stop": (), "error": ("result_error",)}
 
 
-@dataclass(slots=True)
-class _State:
-    name: str
-    log: CallLog
-    session_ids: set[str] = field(default_factory=set)
-    waiting: list[tuple[ToolCall, ToolResult | None]] = field(default_factory=list)
-    costs: list[float] = field(default_factory=list)
-    model: str | None = None
-    cwd: str | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
-    ending: str | None = None
-    has_agent: bool = False
-    agent: str | None = None
-    delegated: dict[str, str] = field(default_factory=dict)
+def _transcript(name: str, unit: str, agent: str | None = None) -> Transcript:
+    return Transcript(
+        name,
+        unit,
+        agent=agent,
+        answer=answer,
+        tokens_follow=True,
+        harness="opencode",
+        is_native=True,
+    )
 
 
 def read_opencode_stream(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a stream of events."""
-    complaints = Complaints(name)
-    state = _State(name, CallLog(complaints))
+    said = _transcript(name, "line")
+    ending = None
     for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        elif state.has_agent:
-            complaints.add(line)
-    endings = {"stop": (), "error": ("result_error",)}
-    return _reading(state, STREAM, endings.get(state.ending or "", ("no_result_event",)), {})
-
-
-def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
-    timestamp = from_milliseconds(event.get("timestamp"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    session = text_of(event.get("sessionID"))
-    if session:
-        state.session_ids.add(session)
-    kind, part = text_of(event.get("type")), dict_of(event.get("part"))
-    if kind in _KINDS:
-        state.has_agent = True
-        state.started_at = earliest(state.started_at, timestamp)
-    if kind == "error":
-        state.ending = "error"
-    elif kind == "tool_use":
-        state.ending = None
-        _take_call(state, part, where, timestamp)
-    elif kind == "step_finish":
-        state.ending = text_of(part.get("reason"))
-        _take_usage(state, part, where)
+        event = line.value
+        if not isinstance(event, dict):
+            if said.has_agent:
+                said.complaints.add(line)
+            continue
+        kind, part = text_at(event, "type"), dict_at(event, "part")
+        time = from_milliseconds(event.get("timestamp"))
+        said.at(f"{name}:{line.number}", time, by_agent=kind in _KINDS)
+        said.session(event.get("sessionID"))
+        match kind:
+            case "error":
+                ending = "error"
+            case "tool_use":
+                ending = None
+                _take_call(said, part)
+            case "step_finish":
+                ending = text_at(part, "reason")
+                _take_usage(said, part)
+    said.ending = _ENDINGS.get(ending or "", ("no_result_event",))
+    return said.reading(STREAM)
 
 
 def read_opencode_export(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
     """Return the reading of an exported session."""
     if not isinstance(document.get("messages"), list):
         return Unreadable(f"{name}: an exported OpenCode session without a list of messages")
-    state = _exported(document, name)
-    return _reading(state, EXPORT, (), dict_of(document.get("info")))
+    return _exported(document, name).reading(EXPORT)
 
 
-def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) -> _State:
+def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) -> Transcript:
     """Return what a session holds; ``agent`` is the sub-agent whose session it is."""
-    state = _State(name, CallLog(Complaints(name, "step")), agent=agent)
-    info = dict_of(document.get("info"))
-    state.cwd = text_of(info.get("directory"))
-    session = text_of(info.get("id"))
-    state.session_ids |= {session} if session else set()
+    said = _transcript(name, "step", agent)
+    info = dict_at(document, "info")
+    said.session(info.get("id"))
+    said.cwd, said.version = text_at(info, "directory"), text_at(info, "version")
     for index, message in enumerate(list_of(document.get("messages"))):
-        _take_message(state, message, f"{name}#/messages/{index}")
-    return state
+        info = dict_at(message, "info")
+        if not info:
+            said.complaints.note(f"{name}#/messages/{index}", "expected a message")
+        elif info.get("role") == "assistant":
+            created = from_milliseconds(at(info, "time", "created"))
+            said.at(f"{name}#/messages/{index}", created, by_agent=True)
+            said.until(from_milliseconds(at(info, "time", "completed")))
+            said.model = said.model or text_at(info, "modelID")
+            said.cwd = text_at(info, "path", "cwd") or said.cwd
+            if info.get("summary") is True:
+                said.note_summary()
+            for n, part in enumerate(dicts_at(message, "parts")):
+                if part.get("type") == "tool":
+                    _take_call(said, part, f"/parts/{n}")
+                elif part.get("type") == "step-finish":
+                    _take_usage(said, part, f"/parts/{n}")
+            said.release()
+    return said
 
 
-def _take_message(state: _State, message: Any, where: str) -> None:
-    info = dict_of(dict_of(message).get("info"))
-    if not info:
-        state.log.complaints.note(where, "expected a message")
-        return
-    if info.get("role") != "assistant":
-        return
-    times = dict_of(info.get("time"))
-    started = from_milliseconds(times.get("created"))
-    state.has_agent = True
-    state.started_at = earliest(state.started_at, started)
-    state.finished_at = latest(state.finished_at, from_milliseconds(times.get("completed")))
-    state.model = state.model or text_of(info.get("modelID"))
-    state.cwd = text_of(dict_of(info.get("path")).get("cwd")) or state.cwd
-    if info.get("summary") is True:
-        state.log.note_summary()
-    parts = [dict_of(part) for part in list_of(dict_of(message).get("parts"))]
-    for index, part in enumerate(parts):
-        if part.get("type") == "tool":
-            _take_call(state, part, f"{where}/parts/{index}", started)
-        elif part.get("type") == "step-finish":
-            _take_usage(state, part, f"{where}/parts/{index}")
-    _flush(state)
-
-
-def _take_call(state: _State, part: Mapping[str, Any], where: str, timestamp: float | None) -> None:
-    name, stated = text_of(part.get("tool")), dict_of(part.get("state"))
-    if name is None:
-        state.log.complaints.note(where, "a tool call without a name")
-        return
-    call = ToolCall(
-        call_id=text_of(part.get("callID")) or text_of(part.get("id")) or where,
-        name=name,
-        arguments=arguments_of(stated.get("input")),
-        result=None,
-        timestamp=from_milliseconds(dict_of(stated.get("time")).get("start")) or timestamp,
-        is_subagent=state.agent is not None,
-        cwd=state.cwd,
-        where=where,
-        parent_id=state.agent,
+def _take_call(said: Transcript, part: Mapping[str, Any], inside: str = "") -> None:
+    call = said.call(
+        part.get("tool"),
+        at(part, "state", "input"),
+        text_at(part, "callID") or part.get("id"),
+        result=_result(dict_at(part, "state")),
+        inside=inside,
+        time=from_milliseconds(at(part, "state", "time", "start")),
     )
-    child = text_of(dict_of(stated.get("metadata")).get("sessionId"))
-    if child is not None:
-        state.delegated[child] = call.call_id
-    state.waiting.append((call, _result(stated)))
+    child = text_at(part, "state", "metadata", "sessionId")
+    if call is not None and child is not None:
+        said.delegated[child] = call.call_id
 
 
-def _result(stated: Mapping[str, Any]) -> ToolResult | None:
+def _result(state: Mapping[str, Any]) -> ToolResult | None:
     """Return the result in a call's state, None while it is pending or running."""
-    metadata = clean(stated.get("metadata"))
+    metadata = clean(state.get("metadata"))
     metadata = metadata if isinstance(metadata, dict) and "exit" in metadata else None
-    match stated.get("status"):
+    match state.get("status"):
         case "completed":
-            return ToolResult(text_of(stated.get("output")) or "", metadata)
+            return ToolResult(text_at(state, "output") or "", metadata)
         case "error":
-            text = text_of(stated.get("error")) or ""
+            text = text_at(state, "error") or ""
             return ToolResult(text, is_error=True, is_unfinished=True)
     return None
 
 
-def _take_usage(state: _State, part: Mapping[str, Any], where: str) -> None:
-    """Log what a step took, before the calls it made."""
-    tokens = part.get("tokens")
-    counts, cache = dict_of(tokens), dict_of(dict_of(tokens).get("cache"))
-    if is_misstated(tokens, _COUNTS) or is_misstated(cache, ("read", "write")):
-        state.log.complaints.note(where, "the token counts are no numbers")
-        state.log.add_gap()
-    prompt = sum(map(count_of, (counts.get("input"), cache.get("read"), cache.get("write"))))
-    output = count_of(counts.get("output")) + count_of(counts.get("reasoning"))
-    if prompt + output:
-        is_subagent = state.agent is not None
-        state.log.add_usage(Usage(text_of(part.get("id")) or where, prompt, output, is_subagent))
-    cost = amount_of(part.get("cost"))
-    if cost is not None:
-        state.costs.append(cost)
-    _flush(state)
-
-
-def _flush(state: _State) -> None:
-    waiting, state.waiting = state.waiting, []
-    for call, result in waiting:
-        state.log.add(call)
-        if result is not None:
-            state.log.join(call.call_id, answer(replace(call, result=result)))
-
-
-def _reading(state: _State, name: str, flags: tuple[str, ...], info: Mapping[str, Any]) -> Reading:
-    _flush(state)
-    complaints = state.log.complaints
-    return Reading(
-        format=name,
-        items=state.log.items(),
-        session_ids=frozenset(state.session_ids),
-        harness="opencode",
-        harness_version=text_of(info.get("version")),
-        model=state.model,
-        started_at=earliest(state.started_at, state.log.first_time),
-        finished_at=state.finished_at,
-        cwd=state.cwd,
-        declared_cost_usd=sum(state.costs) if state.costs else None,
-        flags=(*flags, *state.log.flags, *complaints.flags()),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        is_native=True,
+def _take_usage(said: Transcript, part: Mapping[str, Any], inside: str = "") -> None:
+    """Note what a step took, which is stated after the calls it made."""
+    tokens, cache = part.get("tokens"), dict_at(part, "tokens", "cache")
+    said.used(
+        part.get("id"),
+        count_at(tokens, "input") + count_at(cache, "read", "write"),
+        count_at(tokens, "output", "reasoning"),
+        is_misstated=is_misstated(tokens, ("input", "output", "reasoning"))
+        or is_misstated(cache, ("read", "write")),
+        inside=inside,
     )
+    said.paid(part.get("cost"))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -276,9 +208,9 @@ def _stored(database: Database, session: str) -> Reading:
         info = {"id": member, "directory": row.get("directory"), "version": row.get("version")}
         document = {"info": info, "messages": messages.get(member, [])}
         agent = None if member == session else calls.get(member, member)
-        state = _exported(document, f"{database.name}/{member}", agent)
-        calls |= state.delegated
-        readings.append(_reading(state, STORE, (), info))
+        said = _exported(document, f"{database.name}/{member}", agent)
+        calls |= said.delegated
+        readings.append(said.reading(STORE))
     return join_sub_agents(readings[0], readings[1:])
 
 
@@ -337,10 +269,10 @@ def _as_exported(row: Row, data: Mapping[str, Any]) -> Mapping[str, Any]:
     info = {
         "role": "assistant",
         "time": data.get("time"),
-        "modelID": dict_of(data.get("model")).get("id"),
+        "modelID": at(data, "model", "id"),
         "summary": kind == "compaction",
     }
-    parts = [_as_part(dict_of(entry)) for entry in list_of(data.get("content"))]
+    parts = [_as_part(entry) for entry in dicts_at(data, "content")]
     end: dict[str, Any] = {"type": "step-finish", "id": row.get("id"), "reason": data.get("finish")}
     end |= {key: data[key] for key in ("tokens", "cost") if key in data}
     return {"info": info, "parts": [*parts, end]}
@@ -349,8 +281,7 @@ def _as_exported(row: Row, data: Mapping[str, Any]) -> Mapping[str, Any]:
 def _as_part(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     if entry.get("type") != "tool":
         return entry
-    state = dict_of(entry.get("state"))
-    started = dict_of(entry.get("time"))
+    state = dict_at(entry, "state")
     error = state.get("error")
     return {
         "type": "tool",
@@ -360,23 +291,21 @@ def _as_part(entry: Mapping[str, Any]) -> Mapping[str, Any]:
             "status": state.get("status"),
             "input": state.get("input"),
             "output": blocks_text(state.get("content")),
-            "error": dict_of(error).get("message") if isinstance(error, dict) else error,
+            "error": error.get("message") if isinstance(error, dict) else error,
             "metadata": state.get("structured"),
-            "time": {"start": started.get("ran") or started.get("created")},
+            "time": {"start": at(entry, "time", "ran") or at(entry, "time", "created")},
         },
     }
 
 
 def _is_event(event: Mapping[str, Any]) -> bool:
-    is_part = text_of(event.get("type")) in _KINDS and isinstance(event.get("part"), dict)
-    return is_part and text_of(event.get("sessionID")) is not None
+    is_part = text_at(event, "type") in _KINDS and isinstance(event.get("part"), dict)
+    return is_part and text_at(event, "sessionID") is not None
 
 
 def _is_export(document: Mapping[str, Any]) -> bool:
-    messages = list_of(document.get("messages"))
-    return isinstance(document.get("info"), dict) and any(
-        isinstance(dict_of(message).get("parts"), list) for message in messages
-    )
+    has_parts = (isinstance(m.get("parts"), list) for m in dicts_at(document, "messages"))
+    return isinstance(document.get("info"), dict) and any(has_parts)
 
 
 _CALL: Mapping[str, Any] = {

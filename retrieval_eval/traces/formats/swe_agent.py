@@ -8,36 +8,17 @@ written as an object in a text. Steps have no times and no ids.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
-
-from msgspec.structs import replace
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects.swe_agent import HARNESS, answer, call_of, shown_file
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat
-from retrieval_eval.traces.reading import Complaints, Reading, Unreadable
-from retrieval_eval.traces.tokens import Gap, Item
-from retrieval_eval.traces.untrusted import (
-    amount_of,
-    blocks_text,
-    clean,
-    count_of,
-    dict_of,
-    text_of,
-)
+from retrieval_eval.traces.reading import Reading, Unreadable
+from retrieval_eval.traces.transcript import Transcript
+from retrieval_eval.traces.untrusted import at, blocks_text, clean, count_at, text_at, text_of
 
 FORMAT = "swe-agent-traj"
-
-
-@dataclass(slots=True)
-class _State:
-    name: str
-    complaints: Complaints
-    items: list[Item] = field(default_factory=list)
-    cwd: str | None = None
-    open_file: str | None = None
 
 
 def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -45,83 +26,65 @@ def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadab
     steps = document.get("trajectory")
     if not isinstance(steps, list):
         return Unreadable(f"{name}: a SWE-agent trajectory without a list of steps")
-    state = _State(name, Complaints(name, "step"))
-    state.cwd = _first_folder(steps)
+    said = Transcript(name, "step", harness=HARNESS, holds_run=True, is_native=True)
+    said.cwd = _first_folder(steps)
+    open_file: str | None = None
     for index, step in enumerate(steps):
-        where = f"{name}#/trajectory/{index}"
-        if isinstance(step, dict):
-            _take(state, step, where)
+        said.at(f"{name}#/trajectory/{index}", by_agent=True)
+        state = at(step, "state")
+        if not isinstance(step, dict):
+            said.note("expected an object")
+            said.add_gap()
+        elif isinstance(state, str):
+            open_file = _enter(said, decode(state)[0])
+            _take(said, step, open_file)
         else:
-            state.complaints.note(where, "expected an object")
-            state.items.append(Gap())
-    info = dict_of(document.get("info"))
-    stats = dict_of(info.get("model_stats"))
-    sent, received = count_of(stats.get("tokens_sent")), count_of(stats.get("tokens_received"))
-    return Reading(
-        format=FORMAT,
-        items=tuple(state.items),
-        harness=HARNESS,
-        harness_version=text_of(info.get("swe_agent_version")),
-        model=_model(document.get("replay_config")),
-        declared_tokens=sent + received or None,
-        declared_cost_usd=amount_of(stats.get("instance_cost")),
-        flags=(*_ending(info), *state.complaints.flags()),
-        problems=state.complaints.sentences(),
-        has_agent=bool(steps),
-        holds_run=True,
-        is_native=True,
-    )
+            _take(said, step, open_file)
+            open_file = _enter(said, state)
+    config = document.get("replay_config")
+    config = decode(config)[0] if isinstance(config, str) else config
+    said.model = text_of(clean(at(config, "agent", "model", "name")))
+    said.version = text_at(document, "info", "swe_agent_version")
+    stats = at(document, "info", "model_stats")
+    said.paid(at(stats, "instance_cost"))
+    said.ending = _ending(text_at(document, "info", "exit_status"))
+    tokens = count_at(stats, "tokens_sent", "tokens_received") or None
+    return said.reading(FORMAT, cwd=None, declared_tokens=tokens)
 
 
-def _take(state: _State, step: Mapping[str, Any], where: str) -> None:
-    stated = step.get("state")
-    is_before = isinstance(stated, str)
-    if isinstance(stated, str):
-        _enter(state, decode(stated)[0])
-    action = text_of(step.get("action"))
+def _take(said: Transcript, step: Mapping[str, Any], open_file: str | None) -> None:
+    action, observed = text_at(step, "action"), step.get("observation")
     if action is not None and action.strip():
-        name, arguments = call_of(action, state.open_file)
-        if name == "bash" and state.cwd is not None:
-            arguments["workdir"] = state.cwd
-        call = ToolCall(where, name, arguments, None, cwd=state.cwd, where=where)
-        observed = step.get("observation")
+        name, arguments = call_of(action, open_file)
+        if name == "bash" and said.cwd is not None:
+            arguments["workdir"] = said.cwd
+        result = None
         if isinstance(observed, str | list):
-            call = replace(call, result=ToolResult(blocks_text(observed)))
+            call = ToolCall(said.where, name, arguments, ToolResult(blocks_text(observed)))
             result = answer(call)
-            call = replace(call, result=result)
             if name in ("edit", "insert") and (shown := shown_file(result.text)) is not None:
                 arguments["path"] = shown
-        state.items.append(call)
-    elif "action" in step and not isinstance(step["action"], str | None):
-        state.complaints.note(where, "the action is no text")
-    if not is_before:
-        _enter(state, stated)
+        said.call(name, arguments, result=result)
+    elif not isinstance(step.get("action"), str | None):
+        said.note("the action is no text")
 
 
-def _enter(state: _State, stated: Any) -> None:
-    """Take over the folder and the open file of a shell."""
-    shell = dict_of(stated)
-    state.cwd = text_of(clean(shell.get("working_dir"))) or state.cwd
-    file = text_of(clean(shell.get("open_file")))
-    state.open_file = file if file and file.lower() not in ("n/a", "none") else None
+def _enter(said: Transcript, shell: Any) -> str | None:
+    """Take over the folder of a shell; return its open file."""
+    said.cwd = text_of(clean(at(shell, "working_dir"))) or said.cwd
+    file = text_of(clean(at(shell, "open_file")))
+    return file if file and file.lower() not in ("n/a", "none") else None
 
 
 def _first_folder(steps: list[Any]) -> str | None:
     """Return the folder of the first step's shell, known where that step does not change it."""
-    first = dict_of(steps[0]) if steps else {}
-    action = text_of(first.get("action")) or ""
-    folder = text_of(dict_of(first.get("state")).get("working_dir"))
-    return None if "cd" in action or "pushd" in action else folder
+    action = text_at(steps[0], "action") if steps else None
+    if "cd" in (action or "") or "pushd" in (action or ""):
+        return None
+    return text_at(steps[0], "state", "working_dir") if steps else None
 
 
-def _model(stated: Any) -> str | None:
-    config = decode(stated)[0] if isinstance(stated, str) else stated
-    model = dict_of(dict_of(dict_of(config).get("agent")).get("model"))
-    return text_of(clean(model.get("name")))
-
-
-def _ending(info: Mapping[str, Any]) -> tuple[str, ...]:
-    status = text_of(info.get("exit_status"))
+def _ending(status: str | None) -> tuple[str, ...]:
     if status is None:
         return ("no_result_event",)
     return () if status.startswith("submitted") else (f"result_{status[:60]}",)
