@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
@@ -26,6 +26,7 @@ Doubt = Literal[
     "background",
     "display_only",
     "may_have_failed",
+    "may_not_have_run",
     "cut_result",
     "cut_trace",
 ]
@@ -37,8 +38,9 @@ the call. ``unlinked_result``: the result may belong to another call. ``subagent
 calls of a sub-agent are not in the trace. ``background``: the output of a background command is
 not known to have been fetched. ``display_only``: the trace keeps what was displayed to a person,
 not what the agent saw. ``may_have_failed``: the answer may be that of a call that was denied or
-failed, or content of these words. ``cut_result``: the trace cut the result. ``cut_trace``: steps
-are missing.
+failed, or content of these words. ``may_not_have_run``: the call was stopped, and the command may
+come behind the stop. ``cut_result``: what the agent was shown of the result was cut, or the trace
+cut it. ``cut_trace``: steps are missing.
 """
 
 Placement = Literal["stated", "observed", "inferred"]
@@ -83,6 +85,9 @@ class ToolResult(Struct, frozen=True, gc=False):
     ``structured`` is the decoded machine-readable result where the trace keeps one.
     ``is_unfinished`` marks an error whose call did not run or was interrupted: then nothing was
     served, whatever the text states. A command that ended with an error may have printed files.
+    ``is_stopped`` marks a call that was ended, or left to run on, before its end: the text is what
+    it printed until then, and what a command would have done later did not happen or is not known.
+    A line :data:`CUT_HERE` stands in the text where the agent was not shown a part.
     ``doubt`` says why the agent may not have seen what the result shows.
     """
 
@@ -91,7 +96,35 @@ class ToolResult(Struct, frozen=True, gc=False):
     is_error: bool = False
     is_truncated: bool = False
     is_unfinished: bool = False
+    is_stopped: bool = False
     doubt: Doubt | None = None
+
+
+CUT_HERE: Final = "[... output truncated ...]"
+"""The line in the text of a result where the harness left out a part that the agent never saw.
+
+At the end of a text it means that the agent saw the beginning alone, at its beginning that it saw
+the end alone.
+"""
+
+
+class Attached(Struct, frozen=True, gc=False):
+    """A file whose content was put before the agent without a call of its own that asked for it.
+
+    Such are files that a prompt names, instructions of a folder that come with the read of another
+    file, and files that a harness shows again after it summarised the history. ``call_id`` is the
+    call that it came with, if it came with one; ``how`` says in a few words why it was attached.
+    """
+
+    path: str
+    how: str = ""
+    lines: tuple[LineRange, ...] | None = None
+    is_whole: bool = False
+    call_id: str | None = None
+    cwd: str | None = None
+    timestamp: float | None = None
+    is_subagent: bool = False
+    where: str = ""
 
 
 class ToolCall(Struct, frozen=True, gc=False, tag=True):
@@ -101,6 +134,7 @@ class ToolCall(Struct, frozen=True, gc=False, tag=True):
     input and output tokens up to and including the message that made the call; cached tokens
     are part of the input and a message is counted once. ``where`` names file and line or pointer.
     ``parent_id`` names the sub-agent that made the call: the call that started it, or its own id.
+    ``is_abandoned``: the call lies on a branch that was rewound; what it showed was shown and paid.
     """
 
     call_id: str
@@ -113,6 +147,7 @@ class ToolCall(Struct, frozen=True, gc=False, tag=True):
     cwd: str | None = None
     where: str = ""
     parent_id: str | None = None
+    is_abandoned: bool = False
 
 
 class Trace(Struct, frozen=True, gc=False):
@@ -121,6 +156,8 @@ class Trace(Struct, frozen=True, gc=False):
     ``calls`` is a tuple, and of a large trace a sequence that reads each call from a file again.
     ``flags`` are machine-readable quality flags such as ``trimmed`` or ``no_result_event``;
     ``problems`` are sentences that name file and line and end up in ``degraded_reason``.
+    ``attached`` are files that were shown without a call that asked for them. ``submission`` is the
+    patch that the agent handed in, where the trace keeps it.
     """
 
     calls: Sequence[ToolCall]
@@ -139,6 +176,8 @@ class Trace(Struct, frozen=True, gc=False):
     declared_cost_usd: float | None = None
     flags: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    attached: tuple[Attached, ...] = ()
+    submission: str | None = None
 
 
 class FileRef(Struct, frozen=True, gc=False):

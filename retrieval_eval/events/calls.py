@@ -15,6 +15,7 @@ from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import RawTarget, Symbol, ToolCall, ToolResult, Trace
 from retrieval_eval.traces.dialects import dialect_of
+from retrieval_eval.traces.received import received
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argument
 from retrieval_eval.traces.results.local_files import without_numbers
 from retrieval_eval.traces.served import is_refusal
@@ -124,6 +125,8 @@ class CallReducer:
         index, self._taken = self._taken, self._taken + 1
         self.exposure.take(index, call)
         call = with_plain_output(call)
+        if call.result is not None:
+            call = replace(call, result=received(call.result))
         use = interpret(call)
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
         session = self._shells.get(agent)

@@ -128,7 +128,8 @@ CAUSES: Final[dict[Doubt, str]] = {
     "background": "the output of a background command may not have been fetched",
     "display_only": "the trace keeps what was displayed, not what the agent saw",
     "may_have_failed": "the answer may be that of a call that was denied or failed",
-    "cut_result": "the trace cut the result",
+    "may_not_have_run": "the call was stopped, and the command may come behind the stop",
+    "cut_result": "what was shown of the result was cut, and it may lie in the part left out",
     "cut_trace": "steps are missing from the trace",
 }
 """Why an access is only possible, in words."""

@@ -95,6 +95,9 @@ def join_sub_agents(agent: Reading, sub_agents: Sequence[Reading]) -> Reading:
             declared_cost_usd=_sum(whole.declared_cost_usd, part.declared_cost_usd),
             flags=tuple(dict.fromkeys((*whole.flags, *part.flags))),
             problems=(*whole.problems, *part.problems),
+            attached=(*whole.attached, *part.attached),
+            sub_agents=whole.sub_agents | part.sub_agents,
+            delegated={**part.delegated, **whole.delegated},
         )
     return whole
 
@@ -234,6 +237,10 @@ def _filled(
             if flag != HISTORY_COMPACTED or _is_history_lost(base, other, items)
         ),
         problems=(*base.problems, *other.problems),
+        attached=tuple(dict.fromkeys((*base.attached, *other.attached))),
+        submission=base.submission or other.submission,
+        sub_agents=base.sub_agents | other.sub_agents,
+        delegated={**other.delegated, **base.delegated},
         format="+".join(dict.fromkeys((*base.format.split("+"), other.format))),
     )
 
@@ -293,6 +300,8 @@ def _trace(
         declared_cost_usd=reading.declared_cost_usd,
         flags=tuple(dict.fromkeys((*reading.flags, *missing, *silent))),
         problems=tuple(dict.fromkeys(reading.problems)),
+        attached=reading.attached,
+        submission=reading.submission,
     )
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled, like
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import Attached, ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 from retrieval_eval.traces.untrusted import clean
@@ -40,7 +40,11 @@ class Reading(Struct, frozen=True, gc=False):
     in. ``is_digest``: the file reports the run to a reader, with less than the agent saw or with
     call ids of its own, so that a session file of the same run takes its place. ``is_native``: the
     file is the harness's own record, of which a trajectory is a copy that may have lost failures
-    and arguments.
+    and arguments. ``attached`` and ``submission`` are those of the trace.
+
+    ``sub_agents`` are the ids of the sub-agents whose transcript is in the file, also of those that
+    called no tool. ``delegated`` gives, by the id of a call that delegates, the id of the sub-agent
+    that it started, where the file states it.
     """
 
     format: str
@@ -60,6 +64,10 @@ class Reading(Struct, frozen=True, gc=False):
     holds_run: bool = False
     is_digest: bool = False
     is_native: bool = False
+    attached: tuple[Attached, ...] = ()
+    submission: str | None = None
+    sub_agents: frozenset[str] = frozenset()
+    delegated: Mapping[str, str] = {}
 
     @property
     def calls(self) -> Sequence[ToolCall]:

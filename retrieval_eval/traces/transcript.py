@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.io.spooled import Spooled
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import Attached, ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest
 from retrieval_eval.traces.formats.openai_calls import Place
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of, size
@@ -67,6 +67,9 @@ class Transcript(CallLog):
         self.facts = facts
         self.session_ids: set[str] = set()
         self.delegated: dict[str, str] = {}
+        self.sub_agents: set[str] = set()
+        self.attached: list[Attached] = []
+        self.submission: str | None = None
         self.version: str | None = None
         self.model: str | None = None
         self.cwd: str | None = None
@@ -170,6 +173,16 @@ class Transcript(CallLog):
         else:
             self.join(known, result, self.time)
 
+    def attach(self, path: Any, how: str, **facts: Any) -> None:
+        """Note a file whose content was shown here without a call that asked for it.
+
+        ``facts`` are further fields of :class:`~retrieval_eval.records.Attached`.
+        """
+        known = text_of(path)
+        if known is not None:
+            place = {"cwd": self.cwd, "timestamp": self.time, "is_subagent": self.is_subagent}
+            self.attached.append(Attached(known, how, where=self.where, **(place | facts)))
+
     def used(
         self,
         message_id: Any,
@@ -206,6 +219,10 @@ class Transcript(CallLog):
             "cwd": self.cwd,
             "declared_cost_usd": self.cost,
             "has_agent": self.has_agent,
+            "attached": tuple(self.attached),
+            "submission": self.submission,
+            "sub_agents": frozenset(self.sub_agents),
+            "delegated": dict(self.delegated),
         }
         flags = (*self.ending, *self.flags, *self.complaints.flags())
         problems = self.complaints.sentences()

@@ -94,6 +94,16 @@ class Dialect:
     answer
         Takes a call with its raw result and returns the result without the harness's envelope,
         with what the envelope states (exit status, cut, time-out) in its fields.
+    cut
+        How the harness cuts what it shows of an answer, in a sentence, as ``answer`` or
+        :mod:`retrieval_eval.traces.received` knows it. Empty: not known, so that no long answer
+        is taken for a whole one.
+    finished
+        How the record shows that a call did not run, or not to its end, in a sentence. Empty: not
+        known, so that what a failed call printed is only possible.
+    delegated
+        By which tools work goes to sub-agents, and where their calls are kept, in a sentence.
+        Empty: not known, so that every tool with such a name counts as delegating.
     source
         What the rows were read from: project, version or commit.
 
@@ -121,6 +131,9 @@ class Dialect:
     preview: Callable[[str], str] | None = None
     statuses: tuple[str, ...] = ()
     answer: Callable[[ToolCall], ToolResult] | None = None
+    cut: str = ""
+    finished: str = ""
+    delegated: str = ""
     source: str = ""
 
 
@@ -136,13 +149,6 @@ DIALECTS = _Dialects(
     "tool dialect",
     tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),
 )
-
-
-CUT_HERE: Final = "[... output truncated ...]"
-"""The line that a dialect puts where the harness left out a part of an output.
-
-The agent did not see that part either, so that the trace is not cut.
-"""
 
 
 def read_nothing(_seen: Seen) -> Found:

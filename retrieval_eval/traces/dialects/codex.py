@@ -8,8 +8,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import decode
-from retrieval_eval.records import RawTarget, ToolCall, ToolResult
-from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
+from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.results.base import Found, Seen, distinct, joined, text_argument
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.grep import read_grep

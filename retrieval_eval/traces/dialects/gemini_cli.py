@@ -8,7 +8,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import LineRange, RawTarget, ToolCall, ToolCategory, ToolResult
+from retrieval_eval.records import (
+    CUT_HERE,
+    LineRange,
+    RawTarget,
+    ToolCall,
+    ToolCategory,
+    ToolResult,
+)
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.results.base import (
     NOTHING,
@@ -50,7 +57,6 @@ _OVERSIZE: Final = re.compile(r"Output too large\. Showing first [^\n]{0,2000}\n
 _OMITTED: Final = re.compile(
     r"^\.\.\. \[[\d,]{1,20} (?:characters|lines) (?:omitted|truncated)\] \.\.\.$", re.MULTILINE
 )
-_CUT_HERE: Final = "[... output truncated ...]"
 
 
 def answer(call: ToolCall) -> ToolResult:
@@ -126,7 +132,7 @@ def _whole(text: str) -> str:
     notice = _OVERSIZE.match(text[:2100])
     if notice is None:
         return text
-    return _OMITTED.sub(_CUT_HERE, text[notice.end() :], count=1)
+    return _OMITTED.sub(CUT_HERE, text[notice.end() :], count=1)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
+from retrieval_eval.traces.dialects import DIALECTS, Dialect
 
 HARNESS: Final = "mini-swe-agent"
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
+from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.untrusted import dict_of, status_of
 
 _NOTE: Final = re.compile(

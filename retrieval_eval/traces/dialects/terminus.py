@@ -10,8 +10,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from retrieval_eval.records import Doubt, ToolResult
-from retrieval_eval.traces.dialects import CUT_HERE, DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.records import CUT_HERE, Doubt, ToolResult
+from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 
 HARNESS: Final = "terminus-2"
 TOOL: Final = "bash_command"

@@ -69,6 +69,9 @@ class LineFormat:
         A few lines with at least one call and its result.
     keeps
         What its files keep besides calls and results, for the table of formats.
+    counters
+        What its counts of tokens and costs count, in a sentence: of which run, with or without the
+        cached tokens, the sub-agents and copied history. Empty: not known, so that none is stated.
     source
         What it was read from, where no dialect of a harness states it.
     may_be
@@ -109,6 +112,7 @@ class LineFormat:
     folders: tuple[str, ...] = ()
     event_folders: tuple[str, ...] = ()
     keeps: tuple[Kept, ...] = ()
+    counters: str = ""
     source: str = ""
 
 
@@ -128,6 +132,7 @@ class DocumentFormat:
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     keeps: tuple[Kept, ...] = ()
+    counters: str = ""
     source: str = ""
 
 
@@ -146,6 +151,7 @@ class FileFormat:
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     keeps: tuple[Kept, ...] = ()
+    counters: str = ""
     source: str = ""
 
 
@@ -196,6 +202,7 @@ class StoreFormat:
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     keeps: tuple[Kept, ...] = ()
+    counters: str = ""
     source: str = ""
 
     def recognises(self, database: Database) -> bool:

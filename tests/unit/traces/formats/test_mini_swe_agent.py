@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces import read_trace
-from retrieval_eval.traces.dialects import CUT_HERE
 from retrieval_eval.traces.formats import read_document
 from retrieval_eval.traces.reading import Unreadable
 

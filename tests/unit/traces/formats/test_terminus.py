@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.traces.dialects import CUT_HERE
+from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces.dialects.terminus import Terminal
 from retrieval_eval.traces.formats.atif import read_atif
 
