@@ -43,9 +43,12 @@ _MOUNTS = re.compile(
 """What one system writes before a path that another one, or a link, names without it."""
 _MOUNTED = ("/mnt/", "/cygdrive/", "/wsl", "/private/")
 _VERSION = re.compile(
-    r"(?:-v?\d+\.\d[\w.+-]*|-v\d[\w.+-]*|[-_](?:main|master|develop|trunk)|-[0-9a-f]{7,40})$",
+    r"(?:(?:-|__)v?\d+\.\d[\w.+-]*|(?:-|__)v\d[\w.+-]*|[-_](?:main|master|develop|trunk)"
+    r"|-[0-9a-f]{7,40})$",
     re.IGNORECASE,
 )
+_INSTANCE = re.compile(r"-\d{1,9}$")
+"""The number of an issue behind ``owner__repository``, which benchmarks name instances by."""
 _INSTALLED = frozenset(
     {"site-packages", "dist-packages", "node_modules", "bower_components", "vendor", "third_party"}
     | {".git", ".venv", "venv", "virtualenvs", ".tox", ".nox", ".eggs", ".cargo", ".rustup", ".m2"}
@@ -105,6 +108,8 @@ def checkout_names(folder: str) -> tuple[str, ...]:
     (('api-1.2.3', 'api'), ('api@1f3c', 'api'))
     >>> checkout_names("acme__widgets")
     ('acme__widgets', 'widgets')
+    >>> checkout_names("acme__widgets__5.0")[-1], checkout_names("acme__widgets-1234")[-1]
+    ('widgets', 'widgets')
     """
     folder = folder.lower()
     if len(folder) > _LONGEST_NAME:
@@ -112,7 +117,7 @@ def checkout_names(folder: str) -> tuple[str, ...]:
     found = [folder, repository_name(folder) or folder]
     owner, _, rest = found[-1].partition("__")
     if owner and rest:
-        found.append(rest)
+        found += [rest, _INSTANCE.sub("", rest)]
     found += [name for name in (_VERSION.sub("", name).rstrip("-_") for name in found) if name]
     return tuple(dict.fromkeys(found))
 

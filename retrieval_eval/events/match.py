@@ -19,17 +19,14 @@ from retrieval_eval.events.roots import (
     START,
     Expected,
     Layout,
+    Repositories,
     Root,
     identity,
     is_below,
+    is_telling,
     stated_roots,
 )
-from retrieval_eval.paths import (
-    Names,
-    checked_out,
-    in_checkout,
-    repository_name,
-)
+from retrieval_eval.paths import Names, in_checkout
 from retrieval_eval.records import Doubt, FileRef, GroundTruth, Placement
 
 Identity = tuple[str | None, str]
@@ -85,19 +82,9 @@ class Workspace:
         self._layout = layout or Layout(stated_roots(cwd, ground_truth))
         self._tops = {root.folder for root in self._layout.roots}
         self._expected = Expected(ground_truth.files)
-        names = {r.name for r in ground_truth.repositories}
-        names |= {f.repository for f in ground_truth.files if f.repository}
-        self._sole = next(iter(names)).lower() if len(names) == 1 else None
-        primary = self._sole or ground_truth.primary
-        self._primary = primary.lower() if primary else None
-        names |= {n for raw in remote_repositories if (n := repository_name(raw))}
-        self._names = frozenset(n.lower() for n in names)
-        self._folders = {
-            r.folder.strip("/").lower(): r.name.lower()
-            for r in ground_truth.repositories
-            if r.folder
-        }
-        self._depths = sorted({1, *(f.count("/") + 1 for f in self._folders)}, reverse=True)
+        self._repositories = Repositories(ground_truth, remote_repositories)
+        self._primary = self._repositories.primary
+        self._is_relative = ground_truth.confidence == "high"
         self._index: dict[Identity, int] = {}
         self._bare: dict[Identity, int] = {}
         for position, file in enumerate(ground_truth.files):
@@ -107,9 +94,13 @@ class Workspace:
                 repository = file.key[0]
                 self._bare[None if repository == self._primary else repository, name] = position
         self._files = ground_truth.files
-        self._last = {key[1].rpartition("/")[2] for key in self._index}
+        heads = {path.partition("/")[0] for name, path in self._index if name is None}
+        heads &= self._repositories.names
+        self._heads = heads if self._primary is None and len(heads) > 1 else set()
+        self._by_name: dict[str, list[FileRef]] = {}
+        for file in self._files:
+            self._by_name.setdefault(file.key[1].rpartition("/")[2], []).append(file)
         self._resolved: dict[tuple[str, str | None], _Resolved] = {}
-        self._repositories: dict[str, str | None] = {}
         self._spelling: dict[Identity, str] = {f.key: f.path for f in ground_truth.files}
         self.collisions: list[str] = []
 
@@ -155,19 +146,33 @@ class Workspace:
         canonical = self._canonical(ref)
         file = canonical if position is None else self._files[position]
         self._note(file, canonical)
+        possible = () if position is not None else self._possible_remote(ref)
+        if possible:
+            return file, tuple(Placed(found, doubt="unplaced_path") for found in possible)
         return file, (Placed(file, "stated"),)
 
+    def _possible_remote(self, ref: FileRef) -> tuple[FileRef, ...]:
+        """Return the files that one of a remote repository may be, if the task writes no more."""
+        repository, path = ref.key
+        if self._primary is None and not self._heads:
+            at = self._index.get((None, f"{repository}/{path}"))
+            if at is not None:
+                return (self._files[at],)
+        return () if self._is_relative else self._bare_names(ref)
+
     def _local(self, path: str) -> _Resolved:
+        is_adrift = not (path.startswith("/") or self._layout.has_workdirs)
         path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
         same = identity(path)
         around = self._layout.around(path, same)
-        if same.rpartition("/")[2] not in self._last:
+        if same.rpartition("/")[2] not in self._by_name:
             other, placement = self._other(path, same, [found for found in around if found[1]])
             return other, (Placed(other, placement),) if other is not None else ()
-        is_barred = self._layout.is_elsewhere(path)
+        if is_adrift and (drifted := self._adrift(same)):
+            return drifted[0], tuple(Placed(file, doubt="unplaced_path") for file in drifted)
         for root, rest in around:
             ref = _within(root, rest)
-            position = self._find(ref, has_bare_names=not is_barred) if ref is not None else None
+            position = self._find(ref) if ref is not None else None
             if ref is not None and position is not None:
                 file = self._files[position]
                 self._note(file, self._canonical(ref))
@@ -176,10 +181,22 @@ class Workspace:
             return self._files[position], (Placed(self._files[position], "stated"),)
         inside = [found for found in around if found[1]]
         other, placement = self._other(path, same, inside)
-        possible = () if other is None or is_barred else self._possible(same, inside)
+        is_barred = other is None or self._layout.is_elsewhere(path)
+        possible = () if is_barred else self._possible(same, inside)
         if possible:
             return other, tuple(Placed(file, doubt="unplaced_path") for file in possible)
         return other, (Placed(other, placement),) if other is not None else ()
+
+    def _adrift(self, path: str) -> tuple[FileRef, ...]:
+        """Return the files that a relative path may mean where a command ran in any folder.
+
+        None where it is one of them from the top on and says enough to be no other.
+        """
+        _, _, rest = path.partition("/")
+        files = self._by_name[path.rpartition("/")[2]]
+        if any(file.key[1] == rest for file in files) and is_telling(rest):
+            return ()
+        return tuple(file for file in files if f"/{file.key[1]}".endswith(f"/{rest}"))
 
     def _other(
         self, path: str, same: str, around: Sequence[tuple[Root, str]]
@@ -193,27 +210,55 @@ class Workspace:
             return file, None
         root, rest = max(around, key=lambda found: len(found[0].folder))
         ref = _within(root, rest)
-        if ref is None or (ref.repository is None and self._is_folder(ref.path.lower())):
+        if ref is None or (ref.repository is None and self._is_folder(ref.path)):
             return None, None
         file = self._canonical(ref)
         self._note(file, file)
         return file, root.placement
 
+    def _is_folder(self, path: str) -> bool:
+        return self._repositories.is_folder(path.lower())
+
     def _possible(self, path: str, around: Sequence[tuple[Root, str]]) -> tuple[FileRef, ...]:
-        """Return the files of the ground truth that a path outside every checkout may mean."""
-        if any(root.is_checkout or root.repository for root, _ in around):
-            return ()
-        found: dict[FileRef, None] = {}
-        for folder, files in self._expected.ends(path):
-            name = self._repository_of(folder.rpartition("/")[2])
-            if not self._layout.is_elsewhere(f"{folder}/"):
-                found.update((f, None) for f in files if name in (None, f.key[0] or self._primary))
+        """Return the files of the ground truth that a local path may mean."""
+        named = self._repositories.named
         folder, _, name = path.rpartition("/")
-        own = self._repository_of(folder.rpartition("/")[2])
-        found.update((f, None) for f in self._expected.at(name) if own and own == f.key[0])
-        if not around:
-            found.update((self._files[n], None) for (_, b), n in self._bare.items() if b == name)
+        found: dict[FileRef, None] = {}
+        is_known = any(root.is_checkout or root.repository for root, _ in around)
+        if not is_known:
+            for above, files in self._expected.ends(path):
+                if not self._layout.is_elsewhere(f"{above}/"):
+                    own = named(above)
+                    found.update((f, None) for f in files if self._may_be_of(f, own))
+            is_open = not (around or self._layout.is_placed)
+            if is_open or named(folder):
+                at_top = self._expected.at(name)
+                found.update((f, None) for f in at_top if self._may_be_of(f, named(folder)))
+        if not (is_known and self._is_relative):
+            refs = [_within(root, rest) for root, rest in around] if around else [FileRef(path)]
+            for ref in filter(None, refs):
+                found.update((f, None) for f in self._bare_names(ref))
         return tuple(found)
+
+    def _may_be_of(self, file: FileRef, repository: str | None) -> bool:
+        own = file.key[0] or self._primary
+        return repository is None or own in (None, repository)
+
+    def _bare_names(self, ref: FileRef) -> tuple[FileRef, ...]:
+        """Return the files that the task gives by a name alone, which this one has too.
+
+        Names that occur in most folders are those of files at the top.
+        """
+        if not self._bare:
+            return ()
+        repository, path = self._canonical(ref).key
+        name = path.rpartition("/")[2]
+        own = self._bare.get((repository, name))
+        if path.startswith("/"):
+            return tuple(self._files[n] for (_, b), n in self._bare.items() if b == name)
+        is_primary = repository is None or self._primary in (None, repository)
+        own = self._bare.get((None, name)) if own is None and is_primary else own
+        return () if own is None else (self._files[own],)
 
     def _note(self, file: FileRef, seen: FileRef) -> None:
         """Note when a file was seen in two spellings."""
@@ -273,57 +318,29 @@ class Workspace:
     def _canonical(self, ref: FileRef) -> FileRef:
         repository, path = ref.repository, ref.path
         if repository is None:
-            repository, path = self._checkout(path)
+            repository, path = self._repositories.split(path)
             if repository is None:
                 return ref
-        if repository.lower() == self._sole:
+        if repository.lower() == self._repositories.sole:
             return FileRef(path)
         return ref if repository == ref.repository else FileRef(path, repository)
 
-    def _is_folder(self, path: str) -> bool:
-        """Return whether a path is the folder of a checkout itself."""
-        return path in self._folders or path in self._names
-
-    def _repository_of(self, folder: str) -> str | None:
-        stated = self._folders.get(folder)
-        if stated is not None or "/" in folder:
-            return stated
-        if folder not in self._repositories:
-            self._repositories[folder] = checked_out(folder, self._names)
-        return self._repositories[folder]
-
-    def _checkout(self, path: str) -> tuple[str | None, str]:
-        """Return the repository whose folder a path begins with, and what lies below it."""
-        parts = path.split("/")
-        for depth in self._depths:
-            name = self._repository_of("/".join(parts[:depth]).lower())
-            if name and depth < len(parts):
-                return name, "/".join(parts[depth:])
-        return None, path
-
-    def _find(self, ref: FileRef, *, has_bare_names: bool = True) -> int | None:
+    def _find(self, ref: FileRef) -> int | None:
         for candidate in self._candidates(ref):
             if candidate in self._index:
                 return self._index[candidate]
-        if not has_bare_names or not self._bare:
-            return None
-        repository, path = self._canonical(ref).key
-        if path.startswith("/"):
-            return None
-        name = path.rsplit("/", 1)[-1]
-        own = self._bare.get((repository, name))
-        is_primary = repository is None or self._primary in (None, repository)
-        return self._bare.get((None, name)) if own is None and is_primary else own
+        return None
 
     def _candidates(self, ref: FileRef) -> Iterator[Identity]:
         repository, path = ref.key
         yield (repository, path)
         if repository is not None:
-            yield (None, f"{repository}/{path}")
+            if repository in self._heads:
+                yield (None, f"{repository}/{path}")
             if self._primary == repository or (self._primary is None and self._is_telling(path)):
                 yield (None, path)
             return
-        name, rest = self._checkout(path)
+        name, rest = self._repositories.split(path)
         if name:
             yield (name, rest)
             if self._primary in (None, name) and self._is_telling(rest):
@@ -337,7 +354,7 @@ class Workspace:
         ``Cargo.toml`` exists in every repository of a task; ``pandas/core/arrays/masked.py``
         does not.
         """
-        return "/" in path or len(self._names) <= 1
+        return "/" in path or len(self._repositories.names) <= 1
 
 
 def fits(pattern: str, text: str) -> bool:

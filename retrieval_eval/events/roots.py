@@ -2,9 +2,12 @@
 
 A checkout may lie anywhere: in the folder that a harness mounts, in a home, under its own name, in
 a worktree. Its folder is *stated* (by the session, the task, or the layout of a known harness),
-*observed* (an agent cloned into it, git named it, or an agent worked in it and it holds files of
-the ground truth or has the repository's name), or *inferred*: the one folder below which all the
-paths lie that end like files of the ground truth. What is not decided stays possible.
+*observed* (an agent cloned into it, git named it, it holds ``.git``, or an agent worked in it and it
+holds files of the ground truth or has the repository's name), or *inferred*: the one folder below
+which all the paths lie that end like files of the ground truth. What is not decided stays possible.
+
+A folder with the name of the repository is no checkout for that alone: below the checkout of
+``acme/widgets`` the package ``widgets`` has it too.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from retrieval_eval.events.calls import ReadCall
@@ -21,6 +24,7 @@ from retrieval_eval.paths import (
     WORKSPACE_ROOTS,
     Names,
     checked_out,
+    checkout_names,
     is_elsewhere,
     local_path,
     repository_name,
@@ -103,6 +107,10 @@ _PARTS: Final = frozenset(
     | {"tests"}
 )
 """Folders inside a checkout: what lies below one is seldom a checkout of its own."""
+_CHECKOUTS: Final = frozenset({"/testbed", "/repo_full"})
+"""Folders that harnesses mount one checkout as, and never one beside another."""
+_RUNNERS: Final = ("/home/runner/work/", "/__w/")
+"""Folders in which the runner of a workflow keeps each checkout in a folder of the same name."""
 _MOST_CANDIDATES: Final = 50
 _MOST_ROOTS: Final = 50
 _MOST_TRIED: Final = 200
@@ -138,13 +146,17 @@ class Layout:
 
     ``roots`` are ordered: the first that makes a path a file of the ground truth decides.
     ``elsewhere`` are checkouts of other repositories. ``has_drives``: the trial ran where
-    ``/c/work`` is ``C:\work``. ``home`` is the folder that ``~`` means.
+    ``/c/work`` is ``C:\work``. ``home`` is the folder that ``~`` means. ``is_placed``: some
+    folder is known in which a checkout may lie. ``has_workdirs``: a relative path begins in the
+    folder of the session, for the trace states which other folder a command ran in.
     """
 
     roots: tuple[Root, ...]
     elsewhere: frozenset[str] = frozenset()
     has_drives: bool = False
     home: str | None = None
+    is_placed: bool = False
+    has_workdirs: bool = True
 
     def is_elsewhere(self, path: str) -> bool:
         """Return whether a path lies where no checkout of the task is."""
@@ -210,6 +222,85 @@ def stated_roots(cwd: str | None, truth: GroundTruth | None = None) -> tuple[Roo
     return (*task, *known, Root(START, "stated"))
 
 
+class Repositories:
+    """The repositories of a trial, and what the name of a folder says of them.
+
+    Parameters
+    ----------
+    truth
+        What the task expects: it names repositories and, perhaps, their folders.
+    remote
+        Raw names of the repositories that remote tools of the trial named.
+
+    Attributes
+    ----------
+    names
+        All of them in lower case.
+    sole
+        The only repository of the task, if it has one.
+    primary
+        The repository that paths without one belong to.
+
+    Examples
+    --------
+    >>> from retrieval_eval.records import Repository
+    >>> found = Repositories(GroundTruth(repositories=(Repository("widgets"),)))
+    >>> found.named("widgets"), found.proved("widgets"), found.proved("widgets-1.2")
+    ('widgets', None, 'widgets')
+    """
+
+    def __init__(self, truth: GroundTruth, remote: Iterable[str] = ()) -> None:
+        stated = {r.name.lower() for r in truth.repositories}
+        stated |= {file.repository.lower() for file in truth.files if file.repository}
+        self.sole = next(iter(stated)) if len(stated) == 1 else None
+        primary = self.sole or truth.primary
+        self.primary = primary.lower() if primary else None
+        self._apart = stated - {self.primary} if len(stated) > 1 else set()
+        others = {name.lower() for raw in remote if (name := repository_name(raw))}
+        self.names = frozenset(stated | others)
+        self._folders = {
+            r.folder.strip("/").lower(): r.name.lower() for r in truth.repositories if r.folder
+        }
+        self._depths = sorted({1, *(f.count("/") + 1 for f in self._folders)}, reverse=True)
+        self._known: dict[str, str | None] = {}
+
+    def named(self, folder: str) -> str | None:
+        """Return the repository that a folder may be a checkout of, by the last part of its name.
+
+        A package of that repository may have the same name.
+        """
+        name = folder.rpartition("/")[2]
+        if name not in self._known:
+            self._known[name] = checked_out(name, self.names)
+        return self._known[name]
+
+    def proved(self, folder: str) -> str | None:
+        """Return the repository that a folder in a workspace is a checkout of by its name alone.
+
+        The name says more than that of the repository: its owner, its revision. Or the task has
+        several repositories, which lie in folders of their own.
+        """
+        name = self.named(folder)
+        return name if name != folder.rpartition("/")[2] or name in self._apart else None
+
+    def split(self, path: str) -> tuple[str | None, str]:
+        """Return the repository whose folder a path in a workspace begins with, and the rest.
+
+        None for the repository where no folder at the beginning is proved to be a checkout.
+        """
+        parts = path.split("/")
+        for depth in self._depths:
+            folder = "/".join(parts[:depth]).lower()
+            name = self._folders.get(folder) or (self.proved(folder) if depth == 1 else None)
+            if name and depth < len(parts):
+                return name, "/".join(parts[depth:])
+        return None, path
+
+    def is_folder(self, path: str) -> bool:
+        """Return whether a path in a workspace is the folder of a repository, or named like one."""
+        return path in self._folders or path in self.names
+
+
 class Expected:
     """The files of a ground truth by the ends of their paths.
 
@@ -270,11 +361,13 @@ class _Seen:
     """What the calls of a trial show: paths, folders worked in, checkouts.
 
     ``paths`` says of each whether it was retrieved before it was written: what an agent wrote tells
-    little. ``reread`` are those that were retrieved after.
+    little. ``reread`` are those that were retrieved after. ``remote`` are the files that remote
+    tools named, each with its repository.
     """
 
     paths: dict[str, bool] = field(default_factory=dict)
     reread: dict[str, bool] = field(default_factory=dict)
+    remote: dict[tuple[str, str], None] = field(default_factory=dict)
     visited: dict[str, None] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout(()))
@@ -309,6 +402,12 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen
     has_drives = any(text is not None and _DRIVE.match(text) for text in texts)
     home = next(iter(homes)) if len(homes) == 1 else None
     seen.layout, seen.places = Layout((), frozenset(), has_drives, home), places
+    seen.remote = {
+        (name.lower(), identity(target.path.strip("/"))): None
+        for read in reads
+        for target, _ in read.raw_targets()
+        if target.repository and (name := repository_name(target.repository))
+    }
     for raw, folder, is_retrieved in raws:
         path = seen.path(raw, folder)
         if path is not None and not seen.paths.setdefault(path, is_retrieved) and is_retrieved:
@@ -321,7 +420,12 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen
 
 
 def find_layout(
-    reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth, names: Names | None = None
+    reads: Sequence[ReadCall],
+    cwd: str | None,
+    truth: GroundTruth,
+    names: Names | None = None,
+    *,
+    has_workdirs: bool = True,
 ) -> Layout:
     """Return where the checkouts of a trial lie.
 
@@ -335,6 +439,8 @@ def find_layout(
         The ground truth: its repositories are the known ones.
     names
         The ways to write files that were read already.
+    has_workdirs
+        Whether the trace states in which folder each command ran.
 
     Returns
     -------
@@ -344,7 +450,8 @@ def find_layout(
         nothing shows that a folder above it is the checkout, and where no path would then be two
         files of the ground truth.
     """
-    return _Finder(_observed(reads, cwd, names or Names()), cwd, truth).layout()
+    found = _Finder(_observed(reads, cwd, names or Names()), cwd, truth).layout()
+    return replace(found, has_workdirs=has_workdirs)
 
 
 @dataclass(slots=True)
@@ -362,18 +469,14 @@ class _Finder:
     def __init__(self, seen: _Seen, cwd: str | None, truth: GroundTruth) -> None:
         self._seen = seen
         self._expected = Expected(truth.files)
-        stated = {r.name for r in truth.repositories}
-        stated |= {file.repository for file in truth.files if file.repository}
-        self._names = frozenset(name.lower() for name in stated)
-        sole = next(iter(self._names)) if len(self._names) == 1 else truth.primary
-        self._sole = sole.lower() if sole else None
+        self._repositories = Repositories(truth)
+        self._names, self._sole = self._repositories.names, self._repositories.primary
         start = local_path(cwd) if cwd else None
         self._roots = list(stated_roots(seen.layout.spelled(start) if start else None, truth))
         self._start = identity(seen.layout.spelled(start)) if start else None
         self._elsewhere: set[str] = set()
         self._tops: set[str] = set()
         self._budget = iter(range(_MOST_TRIED))
-        self._repositories: dict[str, str | None] = {}
         self._telling = dict.fromkeys(filter(self._expected.may_hold, seen.paths))
         self._worktrees = self._found_worktrees()
         self._hosts = self._places_of_evidence()
@@ -381,13 +484,29 @@ class _Finder:
     def layout(self) -> Layout:
         self._add_start()
         self._add_checkouts()
+        self._mark_mounts()
         self._add_named()
         self._confirm()
         self._add_session()
         self._infer()
         self._add_worktrees()
         seen = self._seen.layout
-        return Layout(tuple(self._roots), frozenset(self._elsewhere), seen.has_drives, seen.home)
+        return Layout(
+            tuple(self._roots),
+            frozenset(self._elsewhere),
+            seen.has_drives,
+            seen.home,
+            self._is_placed(),
+        )
+
+    def _is_placed(self) -> bool:
+        """Return whether the trial shows a folder in which the checkout may lie."""
+        mounts = [root for root in stated_roots(None) if root.folder != START]
+        around = {root.folder for root in mounts}
+        return len(self._roots) > len(mounts) + 1 or any(
+            folder in around or is_inside(folder, around)
+            for folder in (*self._seen.visited, *self._seen.paths)
+        )
 
     # What the trial shows
 
@@ -407,12 +526,6 @@ class _Finder:
 
     def _is_installed(self, path: str) -> bool:
         return self._seen.layout.is_elsewhere(path)
-
-    def _repository_of(self, folder: str) -> str | None:
-        name = folder.rpartition("/")[2]
-        if name not in self._repositories:
-            self._repositories[name] = checked_out(name, self._names)
-        return self._repositories[name]
 
     def _add(self, root: Root) -> None:
         if len(self._roots) >= _MOST_ROOTS or not root.folder or is_shared(root.folder):
@@ -445,8 +558,7 @@ class _Finder:
             if found:
                 yield found
             elif root.repository is None:
-                first, _, below = rest.partition("/")
-                name = self._repository_of(first)
+                name, below = self._repositories.split(rest)
                 named = tuple(f for f in self._expected.at(below) if f.key[0] in (None, name))
                 if name and named:
                     yield named
@@ -477,7 +589,9 @@ class _Finder:
                 continue
             name = repository_name(place.source) if place.kind == "clone" and place.source else None
             cloned[folder] = name.lower() if name else cloned.get(folder)
-        known = {f: n or self._repository_of(f) for f, n in cloned.items()}
+        for folder in self._with_git():
+            cloned.setdefault(folder, None)
+        known = {f: n or self._repositories.named(f) for f, n in cloned.items()}
         for folder, name in known.items():
             if name in self._names:
                 self._add(Root(folder, "observed", name, True))
@@ -488,6 +602,22 @@ class _Finder:
         if len(unknown) == 1 and not self._has_direct_hit(unknown[0]):
             self._add(Root(unknown[0], "observed", self._sole, True))
         self._tops = set(unknown)
+
+    def _with_git(self) -> list[str]:
+        """Return the folders that hold ``.git``, but for parts of others such as submodules."""
+        ends = (f"{path}/".partition("/.git/") for path in self._seen.paths if "/.git" in path)
+        found = {folder for folder, mark, _ in ends if mark and folder}
+        own = (f for f in found if self._repositories.named(f) or not is_inside(f, found))
+        return sorted(f for f in own if not self._is_installed(f"{f}/"))
+
+    def _mark_mounts(self) -> None:
+        """Mark what harnesses mount as a checkout, unless checkouts are known inside of it."""
+        inside = [root.folder for root in self._roots if root.is_checkout]
+        for at, root in enumerate(self._roots):
+            if root.folder in _CHECKOUTS and not any(is_below(f, root.folder) for f in inside):
+                used = (*self._seen.visited, *self._seen.paths)
+                if any(path == root.folder or is_below(path, root.folder) for path in used):
+                    self._roots[at] = replace(root, is_checkout=True)
 
     def _has_direct_hit(self, besides: str) -> bool:
         return any(
@@ -504,16 +634,34 @@ class _Finder:
                 if folder in known:
                     break
                 known.add(folder)
-                name = self._repository_of(folder)
+                name = self._repositories.named(folder)
                 if name:
                     beside[folder.rpartition("/")[0]][folder] = name
         together = [f for found in beside.values() if len({*found.values()}) > 1 for f in found]
+        together += [f for found in beside.values() for f in found if self._is_remote(f, found[f])]
         for folder in dict.fromkeys((*self._seen.visited, *together)):
-            name = self._repository_of(folder)
-            if any(not is_shared(f) and self._repository_of(f) == name for f in _above(folder)):
+            name = self._repositories.named(folder)
+            if any(not is_shared(f) and self._repositories.named(f) == name for f in _above(folder)):
+                continue
+            is_proved = folder in together or self._repositories.proved(folder) is not None
+            if not (is_proved or self._is_worked_in(folder)):
                 continue
             if name and self._is_open(folder) and not self._is_contradicted(folder, together):
                 self._add(Root(folder, self._placement(folder), name, True))
+
+    def _is_remote(self, folder: str, name: str) -> bool:
+        """Return whether a remote tool named a file of the repository as one below the folder."""
+        return any(
+            "/" in rest and f"{folder}/{rest}" in self._seen.paths
+            for repository, rest in self._seen.remote
+            if repository == name and (name, f"{name}/{rest}") not in self._seen.remote
+        )
+
+    def _is_worked_in(self, folder: str) -> bool:
+        """Return whether the agent worked in a folder and in none that may hold its checkout."""
+        return folder in self._seen.visited and not any(
+            above in self._seen.visited and not is_shared(above) for above in _above(folder)
+        )
 
     def _is_open(self, folder: str) -> bool:
         """Return whether a folder may be a checkout: no known one holds it, nor is it installed."""
@@ -582,7 +730,7 @@ class _Finder:
         if any(is_below(start, root.folder) for root in self._roots) and (
             self._is_open(start) and not self._is_contradicted(start) and not _is_part(start)
         ):
-            self._add(Root(start, "stated", self._repository_of(start)))
+            self._add(Root(start, "stated", self._repositories.named(start)))
 
     def _infer(self) -> None:
         """Add the folders that explain the paths which end like files of the ground truth."""
@@ -618,7 +766,7 @@ class _Finder:
                 placed.update(file.key[0] for file in direct)
             for folder, files in self._expected.ends(path) if not direct else ():
                 for file in files if folder and self._is_open(folder) else ():
-                    if self._repository_of(folder) in (None, file.key[0] or self._sole):
+                    if self._repositories.named(folder) in (None, file.key[0] or self._sole):
                         found = explained[file.key[0]].setdefault(folder, _Explained())
                         found.paths.add(path)
                         found.files.add(file)
@@ -636,10 +784,11 @@ class _Finder:
             return []
         allowed = [folder for folder in folders if not self._is_contradicted(folder, apart)]
         own = repository or self._sole
-        named = [f for f in allowed if own and self._repository_of(f) == own]
-        if named:
-            return named
-        unnamed = [f for f in allowed if self._repository_of(f) is None and not is_placed]
+        named = [f for f in allowed if own and self._repositories.named(f) == own]
+        proved = [f for f in named if self._repositories.proved(f)]
+        if proved:
+            return proved
+        unnamed = [f for f in named or allowed if not is_placed]
         everything = {path for found in folders.values() for path in found.paths}
         whole = [f for f in unnamed if folders[f].paths == everything or _explains_all(f, folders)]
         visited = [f for f in unnamed if f in self._seen.visited]
@@ -649,6 +798,7 @@ class _Finder:
             for f in chosen
             if not self._has_neighbours(f, apart)
             and not _is_part(f)
+            and not _is_package(f)
             and (f in visited or _is_telling(folders[f].files))
         ]
 
@@ -703,7 +853,24 @@ def _is_part(folder: str) -> bool:
     return not _PARTS.isdisjoint(folder.split("/")[-2:])
 
 
+def _is_package(folder: str) -> bool:
+    """Return whether a folder has the name of the one above it, as a package in its checkout."""
+    above, _, name = folder.rpartition("/")
+    is_named = name in checkout_names(above.rpartition("/")[2])
+    return is_named and not above.startswith(_RUNNERS)
+
+
 def _is_telling(files: Iterable[FileRef]) -> bool:
-    """Return whether some file has a path that says more than ``src/index.ts``."""
-    paths = [file.key[1] for file in files]
-    return any(p.count("/") > 1 or p.rpartition("/")[2] not in PER_FOLDER_NAMES for p in paths)
+    return any(is_telling(file.key[1]) for file in files)
+
+
+def is_telling(path: str) -> bool:
+    """Return whether a path in lower case says more than ``src/index.ts``, which many have.
+
+    Examples
+    --------
+    >>> is_telling("src/a.py"), is_telling("src/main.py"), is_telling("a.py")
+    (True, False, False)
+    """
+    n_folders = path.count("/")
+    return n_folders > 1 or (n_folders == 1 and path.rpartition("/")[2] not in PER_FOLDER_NAMES)

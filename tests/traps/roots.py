@@ -283,8 +283,8 @@ TRAPS = (
     Trap(
         situation="layout",
         files=_session(None, _read("/srv/project/lib/utils.py")),
-        expected={"utils.py": "none"},
-        reason="A name that most folders have proves nothing below an unknown one.",
+        expected={"utils.py": "possible"},
+        reason="Nothing tells which folder is the checkout, and it may be this one.",
     ),
     Trap(
         situation="layout",

@@ -15,11 +15,17 @@ def position(workspace: Workspace, raw: str, repository: str | None = None) -> i
     return None if file is None else workspace.position(file)
 
 
+def possible(workspace: Workspace, raw: str, repository: str | None = None) -> list[str]:
+    placed = workspace.place(raw, repository=repository)
+    return [str(p.file) for p in placed if p.doubt == "unplaced_path"]
+
+
 def test_a_repository_qualified_file_is_found_locally_and_remotely():
     workspace = Workspace(truth("widgets::src/a.py"))
     for raw in (
         "/workspace/src/a.py",
-        "/workspace/widgets/src/a.py",
+        "/workspace/acme__widgets__1.2/src/a.py",
+        "/workspace/acme__widgets-7/src/a.py",
         "/workspace/widgets--v1/src/a.py",
         "widgets::src/a.py",
         "/workspace/SRC/A.py",
@@ -41,9 +47,39 @@ def test_in_a_task_of_one_repository_another_remote_one_does_not_hit():
     assert position(workspace, "src/a.py", "x/widgets") == 0
 
 
+@pytest.mark.parametrize("task", [{"primary": "widgets"}, {}])
+@pytest.mark.parametrize(
+    "raw", ["/workspace/widgets/src/core/a.py", "/workspace/widgets/setup.py", "widgets/setup.py"]
+)
+def test_the_name_of_the_repository_is_no_proof_that_a_folder_is_its_checkout(raw, task):
+    stated = (Repository("widgets"),) if task else ()
+    expected = GroundTruth((FileRef("src/core/a.py"), FileRef("setup.py")), repositories=stated)
+    workspace = Workspace(expected, remote_repositories=["acme/widgets"])
+    assert position(workspace, raw) is None
+    assert possible(workspace, raw) == [raw.partition("widgets/")[2]]
+    assert str(workspace.resolve(raw)) == raw.removeprefix("/workspace/")
+    assert str(workspace.resolve("/workspace/widgets/other.py")) == "widgets/other.py"
+
+
+def test_a_remote_file_is_none_of_the_package_that_has_the_name_of_its_repository():
+    stated = GroundTruth(
+        (FileRef("widgets/conftest.py"),), repositories=(Repository("widgets"),), confidence="high"
+    )
+    assert position(Workspace(stated), "conftest.py", "acme/widgets") is None
+    assert not possible(Workspace(stated), "conftest.py", "acme/widgets")
+    open_one = Workspace(truth("widgets/conftest.py"), remote_repositories=["acme/widgets"])
+    assert possible(open_one, "conftest.py", "acme/widgets") == ["widgets/conftest.py"]
+
+
+def test_folders_of_several_repositories_without_a_name_are_in_the_ground_truth():
+    workspace = Workspace(truth("widgets/a.py", "gears/b.py"), remote_repositories=["x/widgets"])
+    assert possible(workspace, "a.py", "x/widgets") == ["widgets/a.py"]
+    both = Workspace(truth("widgets/a.py", "gears/b.py"), remote_repositories=["widgets", "gears"])
+    assert position(both, "a.py", "widgets") == 0
+
+
 def test_a_plain_ground_truth_path_is_found_under_a_checkout_folder():
     workspace = Workspace(truth("src/core/a.py"), remote_repositories=["acme/widgets--1"])
-    assert position(workspace, "/workspace/widgets/src/core/a.py") == 0
     assert position(workspace, "src/core/a.py", "acme/widgets--1") == 0
 
 
@@ -60,10 +96,45 @@ def test_a_bare_manifest_name_is_the_one_at_the_root():
     assert position(several, "package.json", "a/x") is None
 
 
-def test_a_bare_source_name_is_found_wherever_it_lies():
+def test_a_bare_source_name_may_be_a_file_in_any_folder():
     workspace = Workspace(truth("eval_variable.go"))
-    assert position(workspace, "/workspace/internal/eval_variable.go") == 0
-    assert position(workspace, "/tmp/eval_variable.go") is None
+    assert position(workspace, "/workspace/eval_variable.go") == 0
+    for raw in ("/workspace/internal/eval_variable.go", "/tmp/eval_variable.go"):
+        assert position(workspace, raw) is None
+        assert possible(workspace, raw) == ["eval_variable.go"]
+
+
+def test_in_a_known_checkout_a_stated_bare_name_is_at_the_top():
+    stated = GroundTruth((FileRef("eval_variable.go"),), confidence="high")
+    root = Root("/srv/project", "observed", None, True)
+    extracted = GroundTruth((FileRef("eval_variable.go"),), confidence="low")
+    for expected, found in ((stated, []), (extracted, ["eval_variable.go"])):
+        workspace = Workspace(expected, layout=Layout((root,), is_placed=True))
+        assert possible(workspace, "/srv/project/internal/eval_variable.go") == found
+        assert position(workspace, "/srv/project/eval_variable.go") == 0
+
+
+@pytest.mark.parametrize("name", ["README.md", "Makefile", "package.json", "conftest.py"])
+def test_a_name_that_most_folders_have_may_be_the_one_at_the_top_of_an_unknown_checkout(name):
+    workspace = Workspace(truth(name))
+    assert possible(workspace, f"/w/p/{name}") == [name]
+    assert not possible(workspace, f"/workspace/packages/p/{name}")
+    assert not possible(workspace, f"/usr/lib/node_modules/p/{name}")
+    known = Workspace(truth(name), layout=Layout((), is_placed=True))
+    assert not possible(known, f"/w/p/{name}")
+
+
+def test_a_relative_path_of_a_command_in_any_folder_may_be_each_file_that_ends_so():
+    expected = truth("src/cart/totals.py", "README.md", "src/main.py")
+    start = Root(".", "stated")
+    workspace = Workspace(expected, layout=Layout((start,), has_workdirs=False))
+    assert position(workspace, "src/cart/totals.py") == 0
+    assert possible(workspace, "totals.py") == ["src/cart/totals.py"]
+    assert possible(workspace, "cart/totals.py") == ["src/cart/totals.py"]
+    assert possible(workspace, "README.md") == ["README.md"]
+    assert possible(workspace, "src/main.py") == ["src/main.py"]
+    assert not possible(workspace, "lib/main.py")
+    assert not possible(workspace, "subtotals.py")
 
 
 def test_a_stated_clone_folder_is_the_repository():
@@ -165,8 +236,8 @@ def test_a_bare_name_is_not_found_in_another_repository_than_the_tasks():
         primary="widgets",
     )
     workspace = Workspace(expected)
-    assert position(workspace, "/workspace/internal/eval_variable.go") == 0
-    assert position(workspace, "/workspace/gears/internal/eval_variable.go") is None
+    assert possible(workspace, "/workspace/internal/eval_variable.go") == ["eval_variable.go"]
+    assert not possible(workspace, "/workspace/gears/internal/eval_variable.go")
 
 
 def test_an_absolute_path_of_the_ground_truth_is_itself():
