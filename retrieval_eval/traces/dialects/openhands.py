@@ -32,7 +32,7 @@ _CLIPPED: Final = re.compile(
     r"|<response clipped>(?:<NOTE>[^<]{0,1000}</NOTE>)?"
     r"|\[Results truncated to [^\]\n]{0,200}\])\n?"
 )
-_EXECUTED: Final = re.compile(r"\[Tool '[^'\n]{1,300}' executed[^\]\n]{0,100}\](?:\n|\Z)")
+_EXECUTED: Final = re.compile(r"\A\[Tool '[^'\n]{1,300}' executed[^\]\n]{0,100}\](?:\n|\Z)")
 
 
 def server_tool(name: str, arguments: Mapping[str, Any], servers: Sequence[str] = ()) -> str:
@@ -72,8 +72,7 @@ def answer(call: ToolCall) -> ToolResult:
     lines, code, is_late = _without_notes(result.text)
     lines = _CLIPPED.sub(f"\n{CUT_HERE}\n", lines)
     if call.name not in _SHELLS:
-        is_server = call.name.startswith("mcp__")
-        return replace(result, text=_EXECUTED.sub("", lines, count=1) if is_server else lines)
+        return replace(result, text=_EXECUTED.sub("", lines, count=1))
     stated = status_of(dict_of(result.structured).get("exit_code"))
     if code is None and stated != -1:
         code = stated
