@@ -14,6 +14,7 @@ from retrieval_eval.records import ToolCall, ToolResult, Trace, TraceSource
 from retrieval_eval.traces.clock import earliest, latest
 from retrieval_eval.traces.dialects import delegating_tools
 from retrieval_eval.traces.reading import (
+    CALLS_UNREADABLE,
     CONTINUED_ELSEWHERE,
     HISTORY_COMPACTED,
     SUBAGENT_ELSEWHERE,
@@ -65,17 +66,22 @@ def join_parts(parts: Sequence[Reading]) -> Reading:
         flags = tuple(flag for flag in base.flags if flag != CONTINUED_ELSEWHERE)
         joined = replace(base, flags=flags, format=part.format)
         base = replace(
-            _filled(joined, part, _followed(base.items, part.items), ()),
+            _filled(joined, part, _followed(base, part), ()),
             declared_tokens=_stated(part.declared_tokens, base.declared_tokens),
             declared_cost_usd=_stated(part.declared_cost_usd, base.declared_cost_usd),
         )
     return base
 
 
-def _followed(items: Sequence[Item], more: Sequence[Item]) -> Sequence[Item]:
-    joined: Spooled[Item] = Spooled(Item, room=room_like(items, more))
-    joined.extend(items)
-    joined.extend(more)
+def _followed(base: Reading, part: Reading) -> Sequence[Item]:
+    """Return the items of two parts; what the second copies from the first is not missing."""
+    joined: Spooled[Item] = Spooled(Item, room=room_like(base.items, part.items))
+    joined.extend(base.items)
+    is_open = HISTORY_COMPACTED in part.flags and base.has_calls
+    for item in part.items:
+        is_open = is_open and not isinstance(item, ToolCall)
+        if not (is_open and isinstance(item, Gap)):
+            joined.append(item)
     return joined.done()
 
 
@@ -234,7 +240,8 @@ def _filled(
         flags=tuple(
             flag
             for flag in (*base.flags, *other.flags, *flags)
-            if flag != HISTORY_COMPACTED or _is_history_lost(base, other, items)
+            if (flag != HISTORY_COMPACTED or _is_history_lost(base, other, items))
+            and (flag != CALLS_UNREADABLE or _is_all_unread(base, other))
         ),
         problems=(*base.problems, *other.problems),
         attached=tuple(dict.fromkeys((*base.attached, *other.attached))),
@@ -243,6 +250,11 @@ def _filled(
         delegated={**other.delegated, **base.delegated},
         format="+".join(dict.fromkeys((*base.format.split("+"), other.format))),
     )
+
+
+def _is_all_unread(base: Reading, other: Reading) -> bool:
+    """Return whether no file holds the calls that cannot be read in another one."""
+    return all(CALLS_UNREADABLE in part.flags or not part.has_calls for part in (base, other))
 
 
 def _is_history_lost(base: Reading, other: Reading, items: Iterable[Item]) -> bool:
@@ -464,5 +476,10 @@ def _fuller(mine: ToolResult | None, theirs: ToolResult | None) -> ToolResult | 
     if mine.is_truncated and not theirs.is_truncated:
         return replace(theirs, is_error=is_error)
     structured = theirs.structured if mine.structured is None else mine.structured
-    is_unfinished = mine.is_unfinished or theirs.is_unfinished
-    return replace(mine, structured=structured, is_error=is_error, is_unfinished=is_unfinished)
+    return replace(
+        mine,
+        structured=structured,
+        is_error=is_error,
+        is_unfinished=mine.is_unfinished or theirs.is_unfinished,
+        is_stopped=mine.is_stopped or theirs.is_stopped,
+    )

@@ -19,7 +19,7 @@ from retrieval_eval.records import Doubt, RawTarget, ToolCall, ToolCategory, Too
 from retrieval_eval.traces.dialects import Tool, ToolName, read_nothing, tool_name, tool_row
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
-from retrieval_eval.traces.results.payload import parsed, unwrapped
+from retrieval_eval.traces.results.payload import is_envelope, parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
 from retrieval_eval.traces.served import is_refusal, may_be_refused, states_error
@@ -210,7 +210,8 @@ def _record(result: ToolResult, text: str) -> Any:
 def _read(result: ToolResult, category: ToolCategory, is_mcp: bool) -> tuple[str, Any]:
     """Return text and value of a result; the answers of MCP tools are unwrapped."""
     if is_mcp:
-        text, value = unwrapped(result.text, result.structured)
+        is_content = category == "file_read"
+        text, value = unwrapped(result.text, result.structured, is_content=is_content)
         return undecorated(text), value
     value = result.structured if isinstance(result.structured, dict | list) else None
     text = result.text
@@ -218,6 +219,8 @@ def _read(result: ToolResult, category: ToolCategory, is_mcp: bool) -> tuple[str
         text = text_argument(value, ("content",)) or ""
     if value is None and category not in {"file_read", "file_write"}:
         value = parsed(text)
+    if category != "file_read" and is_envelope(value):
+        text, value = unwrapped(text, value)
     return (text if category == "file_read" else undecorated(text)), value
 
 

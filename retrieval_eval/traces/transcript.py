@@ -207,8 +207,11 @@ class Transcript(CallLog):
         if known is not None:
             self.cost = known if self.cost is None else self.cost + known
 
-    def reading(self, form: str, **facts: Any) -> Reading:
-        """Return everything that was said, with what only the format knows."""
+    def reading(self, form: str, *, n_requests: int = 0, **facts: Any) -> Reading:
+        """Return everything that was said, with what only the format knows.
+
+        ``n_requests`` is how often a model was asked, where the file states it.
+        """
         self.release()
         stated = {
             "session_ids": frozenset(self.session_ids),
@@ -224,7 +227,7 @@ class Transcript(CallLog):
             "sub_agents": frozenset(self.sub_agents),
             "delegated": dict(self.delegated),
         }
-        flags = (*self.ending, *self.flags, *self.complaints.flags())
+        flags = (*self.ending, *self.all_flags(n_requests), *self.complaints.flags())
         problems = self.complaints.sentences()
         known = self.facts | stated | facts
         items = known.pop("items", None) or self.items()
