@@ -73,8 +73,15 @@ def answer(call: ToolCall) -> ToolResult:
 DIALECTS.add(
     "opencode",
     Dialect(
-        harnesses=frozenset({"opencode"}),
+        harnesses=frozenset({"opencode", "kilo"}),
         delegating=frozenset({"call_omo_agent"}),
+        underscored=(
+            *("apply_patch", "plan_enter", "plan_exit", "schedule_wakeup", "*_mcp_resource*"),
+            *("background_process", "board_*", "cron_*", "kilo_*", "repo_clone", "repo_overview"),
+            # Those of its plug-in for agents.
+            *("call_omo_agent", "lsp_*", "ast_grep_*", "session_*", "background_*"),
+            *("interactive_bash", "look_at", "skill_mcp", "todo_*", "task_*"),
+        ),
         keeps_shell=False,
         refusals=(
             r"(?:Error: )?The user rejected permission",
@@ -92,7 +99,15 @@ DIALECTS.add(
         ),
         tools=(
             Tool(("call_omo_agent", "invalid"), "other", read_nothing),
-            Tool(("question",), "other", read_nothing, is_retrieval=False),
+            Tool(
+                (
+                    *("question", "board_*", "background_process", "plan_enter", "plan_exit"),
+                    *("list_mcp_resource_templates", "goal"),
+                ),
+                "other",
+                read_nothing,
+                is_retrieval=False,
+            ),
         ),
     ),
 )
