@@ -88,7 +88,8 @@ class ToolResult(Struct, frozen=True, gc=False):
     ``is_stopped`` marks a call that was ended, or left to run on, before its end: the text is what
     it printed until then, and what a command would have done later did not happen or is not known.
     A line :data:`CUT_HERE` stands in the text where the agent was not shown a part; ``saved_to`` is
-    the file to which the harness saved the whole of it, which the agent may read later. ``doubt`` says why the agent may not have seen what the result shows.
+    the file to which the harness saved the whole of it, which the agent may read later. ``doubt``
+    says why the agent may not have seen what the result shows.
     """
 
     text: str

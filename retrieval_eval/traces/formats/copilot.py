@@ -104,6 +104,8 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             said.cwd = text_of(clean(at(data, "context", "cwd")))
         case "session.context_changed":
             said.cwd = text_of(clean(data.get("cwd"))) or said.cwd
+        case "session.resume":
+            said.has_ended = False
         case "session.shutdown":
             said.has_ended = True
             _take_totals(said, dict_at(data, "modelMetrics"))
@@ -121,15 +123,7 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             said.sub_agents.update(filter(None, (by,)))
             said.delegated |= {started: by} if started and by else {}
         case "assistant.message":
-            agent = text_at(event, "agentId")
-            if event.get("agentId") is None:
-                said.model = said.model or text_of(clean(data.get("model")))
-            for request in dicts_at(data, "toolRequests"):
-                call_id = text_at(request, "toolCallId")
-                if call_id and request.get("arguments") is None and not said.has(call_id):
-                    said.unnamed[call_id] = (request, agent)
-                else:
-                    _request(said, request, request.get("name"), agent)
+            _take_message(said, data, text_at(event, "agentId"))
         case "tool.execution_start":
             request, agent = said.unnamed.pop(text_at(data, "toolCallId") or "", (data, None))
             name = data.get("toolName") or request.get("name")
@@ -139,6 +133,17 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             _complete(said, data)
         case "permission.requested" | "permission.completed":
             _permit(said, data)
+
+
+def _take_message(said: _Session, data: Mapping[str, Any], agent: str | None) -> None:
+    if agent is None:
+        said.model = said.model or text_of(clean(data.get("model")))
+    for request in dicts_at(data, "toolRequests"):
+        call_id = text_at(request, "toolCallId")
+        if call_id and request.get("arguments") is None and not said.has(call_id):
+            said.unnamed[call_id] = (request, agent)
+        else:
+            _request(said, request, request.get("name"), agent)
 
 
 def _take_totals(said: _Session, models: Mapping[str, Any]) -> None:

@@ -168,7 +168,8 @@ def _reading(said: _Session) -> Reading:
 
 
 _SECTION = re.compile(
-    r"^(?:--- Context from: (?P<context>[^\n]{1,4096}?) ---|Content from @(?P<named>[^\n]{1,4096}):)$",
+    r"^(?:--- Context from: (?P<context>[^\n]{1,4096}?) ---"
+    r"|Content from @(?P<named>[^\n]{1,4096}):)$",
     re.MULTILINE,
 )
 
