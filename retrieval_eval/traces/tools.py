@@ -79,7 +79,7 @@ def interpret(call: ToolCall) -> ToolUse:
     >>> use.category, use.targets[0].path, use.targets[0].access
     ('file_search', '/workspace/src/a.py', 'matched')
     """
-    raw_name, arguments = _cursor_mcp(call.name, call.arguments)
+    raw_name, arguments = _wrapped(call.name, call.arguments)
     name = tool_name(raw_name, arguments)
     tool = tool_row(name.bare, name.is_mcp)
     category = tool.category if isinstance(tool.category, str) else tool.category(arguments)
@@ -224,8 +224,14 @@ def _read(result: ToolResult, category: ToolCategory, is_mcp: bool) -> tuple[str
     return (text if category == "file_read" else undecorated(text)), value
 
 
-def _cursor_mcp(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Replace Cursor's wrapper around MCP calls by the name and arguments inside it."""
+def _wrapped(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the name and arguments inside Cursor's and Qwen Code's wrappers around MCP calls."""
+    if name == "tool_call":
+        called, given = text_argument(arguments, ("name",)), arguments.get("arguments")
+        given = parsed(given) if isinstance(given, str) else given
+        return (
+            (called, given if isinstance(given, Mapping) else {}) if called else (name, arguments)
+        )
     if name != "mcpToolCall":
         return name, arguments
     tool = text_argument(arguments, ("toolName", "name"))

@@ -78,6 +78,8 @@ class Transcript(CallLog):
         self.started_at: float | None = None
         self.finished_at: float | None = None
         self.has_agent = False
+        self.is_abandoned = False
+        """Whether the calls from here on lie on a branch that was rewound."""
         self.where = name
         self.time: float | None = None
         self.by(agent)
@@ -159,6 +161,7 @@ class Transcript(CallLog):
             cwd=self.cwd,
             where=where,
             parent_id=self.agent,
+            is_abandoned=self.is_abandoned,
         )
         self.add(call)
         if result is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from pkgutil import iter_modules
 from typing import Any, Final, Literal
@@ -64,6 +64,10 @@ class Dialect:
         Bare names of a server's tools that no harness uses, for harnesses that drop prefixes.
     own_names_with_repository
         Bare names that are the server's only when the arguments name a repository.
+    underscored
+        Names, with ``*`` for any text, of the harness's own tools that hold an underscore, of a
+        harness that calls a server's tool SERVER_TOOL without a mark: any other such name is a
+        server's. Empty for a harness that marks them.
     delegating
         Names, as traces have them, of tools that hand work to a sub-agent.
     own_files
@@ -119,6 +123,7 @@ class Dialect:
     namespaces: frozenset[str] = frozenset()
     own_names: frozenset[str] = frozenset()
     own_names_with_repository: frozenset[str] = frozenset()
+    underscored: tuple[str, ...] = ()
     delegating: frozenset[str] = frozenset()
     keeps_shell: bool = True
     harnesses: frozenset[str] = frozenset()
@@ -191,10 +196,9 @@ def _rows(is_mcp: bool) -> tuple[Mapping[str, Tool], tuple[tuple[re.Pattern[str]
     rows = [tool for dialect in dialects for tool in dialect.tools]
     guesses = [tool for dialect in dialects for tool in dialect.guesses]
     named = {name: tool for tool in reversed(rows) for name in tool.names}
-    patterns = (
-        (re.compile(translate(name)), tool) for tool in (*rows, *guesses) for name in tool.names
-    )
-    return named, tuple(patterns)
+    patterns = [(name, tool) for tool in (*rows, *guesses) for name in tool.names]
+    patterns.sort(key=lambda row: row[0] == "*")  # The row of every other tool comes last.
+    return named, tuple((re.compile(translate(name)), tool) for name, tool in patterns)
 
 
 @cache
@@ -330,6 +334,26 @@ def _split(name: str, has_repository: bool) -> ToolName:
     if has_repository and bare in known.servers_with_repository:
         return ToolName(bare, known.servers_with_repository[bare])
     return ToolName(bare, None)
+
+
+@lru_cache(maxsize=1024)
+def marked_name(name: str, harness: str | None) -> str:
+    """Return the name of a tool, with the mark of a server where its harness leaves that out.
+
+    Examples
+    --------
+    >>> marked_name("docs_lookup", "opencode"), marked_name("docs_lookup", "claude-code")
+    ('mcp__docs__lookup', 'docs_lookup')
+    >>> marked_name("apply_patch", "opencode")
+    'apply_patch'
+    """
+    dialect = dialect_of(harness)
+    own = dialect.underscored if dialect is not None else ()
+    server, _, tool = name[:_LONGEST].partition("_")
+    is_marked = not own or "__" in name or not server or not tool
+    if is_marked or any(fnmatchcase(name, pattern) for pattern in own):
+        return name
+    return f"mcp__{server}__{tool}"
 
 
 def _snake(name: str) -> str:
