@@ -16,12 +16,12 @@ from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.claude_lines import (
     COMPACTED,
     SYNTHETIC_MODEL,
+    ClaudeTranscript,
     take_assistant,
     take_user,
 )
 from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import anthropic_usage
-from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import at, dict_of, text_at, text_of
 
 FORMAT = "claude-code-stream-json"
@@ -35,7 +35,7 @@ _USAGE_NAMES = {
 
 def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a stream-json file; ``name`` is the file's name in messages."""
-    said = Transcript(name, harness="claude-code", holds_run=True)
+    said = ClaudeTranscript(name, holds_run=True)
     has_begun, end = False, None
     for entry, where in said.complaints.objects(lines):
         said.session(entry.get("session_id"))
@@ -55,6 +55,7 @@ def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
                 said.by(parent)
                 if parent:
                     said.touch(parent, said.time)
+                    said.sub_agents.add(parent)
                 if not is_assistant:
                     take_user(said, entry, entry.get("tool_use_result"))
                     continue
