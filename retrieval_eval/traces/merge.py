@@ -315,7 +315,7 @@ def _lacks_sub_agents(reading: Reading, calls: Sequence[ToolCall]) -> bool:
         n_started = started_sub_agents(call) or int(agent is not None)
         if not n_started or _is_denied(call.result):
             continue
-        own = {call.call_id, agent} & present
+        own = present.intersection((call.call_id, agent or call.call_id))
         if own:
             linked |= own
         elif agent:

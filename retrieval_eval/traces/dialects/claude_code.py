@@ -64,7 +64,7 @@ def moved_to_background(text: str) -> str | None:
 
     Examples
     --------
-    >>> note = "Command did not complete within its 2s timeout and was moved to the background (ID: b)"
+    >>> note = "Command did not complete within its 2s timeout and was moved to the background"
     >>> moved_to_background(f"import os\n{note}"), moved_to_background("import os")
     ('import os', None)
     """
@@ -114,9 +114,7 @@ DIALECTS.add(
             r"No such tool available",
         ),
         empty=(r"<system-reminder>Warning: the file exists but the contents are empty",),
-        unchanged=(
-            r"(?:Wasted call \u2014 )?[Ff]ile unchanged since (?:your )?last [Rr]ead\b",
-        ),
+        unchanged=(r"(?:Wasted call \u2014 )?[Ff]ile unchanged since (?:your )?last [Rr]ead\b",),
         own_files=(
             r"/(?:\.claude|sessions)/projects/",
             r"/\.claude/(?:plans|todos|file-history)/",

@@ -30,7 +30,14 @@ from retrieval_eval.traces.formats.claude_lines import (
 from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.results.base import integer
 from retrieval_eval.traces.tokens import Item
-from retrieval_eval.traces.untrusted import amount_of, at, dict_at, dict_of, dicts_at, text_at, text_of
+from retrieval_eval.traces.untrusted import (
+    at,
+    dict_at,
+    dict_of,
+    dicts_at,
+    text_at,
+    text_of,
+)
 
 FORMAT = "claude-code-session-jsonl"
 
