@@ -56,6 +56,50 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
     return base
 
 
+def grouped(readings: Sequence[Reading]) -> list[list[Reading]]:
+    """Return the readings of several files by run: those that ids or copied calls link.
+
+    A sub-agent's file is of the session that it names; a resumed session repeats its id or its
+    calls. A reading that states no id, or a sub-agent's that names none of these sessions, may be
+    of any run, so that it is of the first.
+    """
+    groups: list[tuple[set[object], list[Reading]]] = []
+    for reading in sorted(readings, key=_is_inner):
+        keys: set[object] = {name for name in (*reading.session_ids, reading.part_of) if name}
+        is_named = bool(keys) and not _is_inner(reading)
+        keys |= {(call.call_id, hash(repr(call.arguments))) for call in reading.calls}
+        linked = [group for group in groups if group[0] & keys] or ([] if is_named else groups[:1])
+        whole = (keys.union(*(known for known, _ in linked)), [r for _, g in linked for r in g])
+        whole[1].append(reading)
+        place = groups.index(linked[0]) if linked else len(groups)
+        groups = [group for group in groups if group not in linked]
+        groups.insert(place, whole)
+    return [members for _, members in groups]
+
+
+def _is_inner(reading: Reading) -> bool:
+    """Return whether a file holds only what sub-agents did."""
+    if reading.part_of is not None:
+        return True
+    return reading.has_calls and all(call.is_subagent for call in reading.calls)
+
+
+def as_sub_agent(reading: Reading, agent: str) -> Reading:
+    """Return what a sub-agent's file holds as that of a sub-agent, whose id it may not state."""
+
+    def marked() -> Iterator[Item]:
+        for item in reading.items:
+            if isinstance(item, ToolCall):
+                yield replace(item, is_subagent=True, parent_id=item.parent_id or agent)
+            else:
+                yield replace(item, is_subagent=True) if isinstance(item, Usage) else item
+
+    if reading.sub_agents:
+        return reading
+    items = like(reading.items, Item, marked())
+    return replace(reading, items=items, sub_agents=frozenset((agent,)))
+
+
 def join_parts(parts: Sequence[Reading]) -> Reading:
     """Return the files of one trajectory as one reading, the first part first.
 

@@ -10,11 +10,12 @@ rewound shows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.io.files import Line
+from retrieval_eval.io.files import Line, probe, read_json
 from retrieval_eval.io.spooled import like
 from retrieval_eval.records import LineRange, ToolCall
 from retrieval_eval.traces.clock import unix_seconds
@@ -205,6 +206,24 @@ def _marked(items: Sequence[Item], places: set[str]) -> Iterator[Item]:
         yield replace(item, is_abandoned=True) if is_abandoned else item
 
 
+def placed_in_session(path: Path, root: Path, reading: Reading) -> Reading:
+    """Return a sub-agent's reading with the call and the workflow that started it.
+
+    The call stands in a file beside; the sub-agents of a workflow lie in a folder of its name.
+    """
+    if reading.part_of is None:
+        return reading
+    agent = next(iter(reading.sub_agents), path.stem)
+    beside = path.with_suffix(".meta.json")
+    caller = text_at(read_json(beside, root).value, "toolUseId") if probe(beside.is_file) else None
+    folder = path.parent.name
+    return replace(
+        reading,
+        delegated=reading.delegated if caller is None else {**reading.delegated, caller: agent},
+        sub_agents=reading.sub_agents | ({folder} if folder.startswith("wf_") else frozenset()),
+    )
+
+
 _KINDS: Final = frozenset({"assistant", "user", "attachment", "system"})
 
 
@@ -223,8 +242,10 @@ FORMATS.add(
     LineFormat(
         recognises=_is_session_line,
         read=read_claude_session,
-        keeps=("times", "tokens", "model", "version", "sub-agents"),
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         priority=2,
+        sub_agent_files=("{name}/subagents/**/agent-*.jsonl",),
+        placed=placed_in_session,
         example=(
             {
                 "type": "assistant",

@@ -596,6 +596,7 @@ FORMATS.add(
         keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=3,
         file_names=("*.jsonl.zst", "*.jsonl.gz"),
+        sub_agent_files=("rollout-*.jsonl*",),
         example=(
             {
                 "timestamp": "2026-01-01T00:00:00Z",
