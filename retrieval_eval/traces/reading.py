@@ -48,7 +48,8 @@ class Reading(Struct, frozen=True, gc=False):
 
     ``sub_agents`` are the ids of the sub-agents whose transcript is in the file, also of those that
     called no tool. ``delegated`` gives, by the id of a call that delegates, the id of the sub-agent
-    that it started, where the file states it.
+    that it started, where the file states it, else an empty text. ``part_of`` is the session whose
+    sub-agent's transcript the file is, if it is one.
     """
 
     format: str
@@ -72,6 +73,7 @@ class Reading(Struct, frozen=True, gc=False):
     submission: str | None = None
     sub_agents: frozenset[str] = frozenset()
     delegated: Mapping[str, str] = {}
+    part_of: str | None = None
 
     @property
     def calls(self) -> Sequence[ToolCall]:

@@ -16,20 +16,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCall, ToolCategory, ToolResult
-from retrieval_eval.traces.dialects import Tool, ToolName, read_nothing, tool_name, tool_row
+from retrieval_eval.traces.dialects import (
+    Tool,
+    ToolName,
+    read_nothing,
+    tool_name,
+    tool_row,
+    wording,
+)
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
 from retrieval_eval.traces.results.payload import is_envelope, parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
 from retrieval_eval.traces.served import is_refusal, may_be_refused, states_error
-from retrieval_eval.traces.untrusted import status_of
+from retrieval_eval.traces.untrusted import dict_of, status_of
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
 
 _MOST_ARGUMENTS: Final = 40
 _LONGEST_RECORD: Final = 10_000
+_LONGEST_STUB: Final = 400
 _NOT_SALIENT: Final = frozenset({"parsingResult", "toolCallId", "security_risk", "simpleCommands"})
 _COMMANDS: Final = ("command", "cmd", "CommandLine", "script")
 _FOLDERS: Final = (
@@ -181,6 +189,10 @@ def _found(
     if not is_stated and is_failure(text):
         return Found(is_error=True)
     seen = Seen(arguments, text, value, category, call.cwd, result.is_truncated)
+    if category == "file_read" and wording("unchanged").match(text[:_LONGEST_STUB].lstrip()):
+        is_stated = dict_of(result.structured).get("type") == "file_unchanged"
+        found = () if is_stated else possible(seen, "may_have_failed", is_remote=name.is_mcp)
+        return Found(found)
     if name.is_mcp or tool.parser is read_page:
         unserved = unserved_remotely(seen, result)
         if unserved is not None:

@@ -70,6 +70,9 @@ class Dialect:
         server's. Empty for a harness that marks them.
     delegating
         Names, as traces have them, of tools that hand work to a sub-agent.
+    delegates
+        Takes a call of another tool and returns how many sub-agents it started at least, by its
+        arguments or its answer; 0 where it started none.
     own_files
         Regular expressions found in the absolute paths of files that are the harness's own, such
         as its memory and the results it saved.
@@ -95,6 +98,9 @@ class Dialect:
         The same for a call that ran and failed, so that its answer is no content.
     empty
         The same for an answer that says that nothing was found.
+    unchanged
+        The same for an answer in place of a file's content, which did not change since the agent
+        read it before.
     answer
         Takes a call with its raw result and returns the result without the harness's envelope,
         with what the envelope states (exit status, cut, time-out) in its fields.
@@ -125,11 +131,13 @@ class Dialect:
     own_names_with_repository: frozenset[str] = frozenset()
     underscored: tuple[str, ...] = ()
     delegating: frozenset[str] = frozenset()
+    delegates: Callable[[ToolCall], int] | None = None
     keeps_shell: bool = True
     harnesses: frozenset[str] = frozenset()
     refusals: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
     own_files: tuple[str, ...] = ()
     blocks: tuple[tuple[str, str], ...] = ()
     saved_files: tuple[str, ...] = ()
@@ -219,7 +227,7 @@ def dialect_of(harness: str | None) -> Dialect | None:
 
 @cache
 def wording(
-    kind: Literal["refusals", "failures", "empty", "own_files", "saved_files"],
+    kind: Literal["refusals", "failures", "empty", "unchanged", "own_files", "saved_files"],
 ) -> re.Pattern[str]:
     """Return one expression for what all dialects state of a kind."""
     found = [text for _, dialect in DIALECTS.items() for text in getattr(dialect, kind)]
@@ -251,6 +259,33 @@ def added_blocks() -> tuple[tuple[str, str], ...]:
 def delegating_tools() -> frozenset[str]:
     """Return the tools that delegate to a sub-agent, whose calls a trace may not keep."""
     return frozenset(name for _, dialect in DIALECTS.items() for name in dialect.delegating)
+
+
+def started_sub_agents(call: ToolCall) -> int:
+    """Return how many sub-agents a call started, at least; 0 where it delegates nothing.
+
+    Examples
+    --------
+    >>> started_sub_agents(ToolCall("1", "Agent", {}, None))
+    1
+    >>> started_sub_agents(ToolCall("1", "Read", {"file_path": "a.py"}, None))
+    0
+    """
+    by_answer = max((delegates(call) for delegates in _delegates()), default=0)
+    return max(by_answer, int(_delegates_by_name(call.name)))
+
+
+@cache
+def _delegates() -> tuple[Callable[[ToolCall], int], ...]:
+    return tuple(d.delegates for _, d in DIALECTS.items() if d.delegates is not None)
+
+
+@lru_cache(maxsize=1024)
+def _delegates_by_name(name: str) -> bool:
+    """Return whether a tool delegates; harnesses may write its namespace before its name."""
+    known = delegating_tools()
+    split = tool_name(name, {})
+    return name in known or (not split.is_mcp and "__" in name and split.bare in known)
 
 
 _LONGEST: Final = 200

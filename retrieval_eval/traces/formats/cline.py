@@ -316,6 +316,7 @@ FORMATS.add(
         read=read_cline_document,
         keeps=("times", "tokens", "cost", "model"),
         file_names=("*.messages.json",),
+        sub_agent_files=("agent_*.messages.json",),
         example={"messages": list(_EXAMPLE)},
     ),
 )

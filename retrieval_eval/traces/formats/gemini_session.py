@@ -251,6 +251,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_session_line,
         read=read_gemini_lines,
+        sub_agent_files=("{session}/*.jsonl",),
         keeps=("times", "tokens", "model", "sub-agents"),
         priority=3,
         example=(
@@ -271,5 +272,6 @@ FORMATS.add(
         keeps=("times", "tokens", "model", "sub-agents"),
         example={"sessionId": "s", "projectHash": "h", "messages": [_CALL]},
         file_names=("gemini-cli.trajectory.json", "session-*.json"),
+        sub_agent_files=("{session}/*.json",),
     ),
 )

@@ -263,6 +263,7 @@ FORMATS.add(
         keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=4,
         folders=("qwen-sessions",),
+        sub_agent_files=("../subagents/{session}/agent-*.jsonl",),
         example=(
             {
                 "uuid": "u1",
