@@ -29,7 +29,7 @@ from retrieval_eval.report.columns import (
 )
 from retrieval_eval.search.guard.workflow import filled
 from retrieval_eval.study.threats import THREATS
-from retrieval_eval.traces.dialects import dialect_of
+from retrieval_eval.traces.dialects import DIALECTS, dialect_of
 from retrieval_eval.traces.formats import (
     FORMATS,
     DocumentFormat,
@@ -137,6 +137,23 @@ A database is read with the write-ahead log beside it. Calls and results are in 
 what else is there. The version is the harness's. Without times there is no time to first relevant
 in seconds. Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness
 that they name.
+"""
+
+FORMATS_COUNTERS = """
+## What the counters count
+
+The tokens and the cost of a trial are a run's own share: copied history counts once, what an
+earlier run of a resumed session used does not count, and sub-agents do. What each format states:
+"""
+
+FORMATS_ANSWERS = """
+## What each harness cuts, stops and delegates
+
+Four questions decide what a trace proves: how much of an answer the agent was shown, whether a call
+ran to its end and what it printed before, which calls handed work to a sub-agent, and what the
+counters count (above). Where one is not known, nothing is certain about it: no long answer is taken
+for a whole one, what a failed call printed is possible, every tool with such a name counts as
+delegating, and no count is stated.
 """
 
 FORMATS_MEMORY = """
@@ -275,6 +292,20 @@ def _formats_page() -> Iterator[str]:
     yield FORMATS_SOURCES
     for source, shown_names in sources.items():
         yield f"- {', '.join(shown_names)}: {source}."
+    yield FORMATS_COUNTERS
+    counters: dict[str, list[str]] = {}
+    for name, entry in sorted(FORMATS.items()):
+        counters.setdefault(entry.counters, []).append(f"`{name}`")
+    for counted, names in counters.items():
+        yield f"- {', '.join(names)}: {counted or 'not known, so that none is stated.'}"
+    yield FORMATS_ANSWERS
+    for name, dialect in sorted(DIALECTS.items()):
+        if dialect.harnesses:
+            unknown = "not known."
+            yield f"\n**{name}**\n"
+            yield f"- *cut*: {dialect.cut or unknown}"
+            yield f"- *finished*: {dialect.finished or unknown}"
+            yield f"- *delegated*: {dialect.delegated or unknown}"
     yield FORMATS_TAIL
 
 

@@ -11,7 +11,9 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as copy_of
 from fnmatch import fnmatchcase
+from functools import wraps
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
@@ -36,9 +38,11 @@ from retrieval_eval.io.files import (
     read_json,
 )
 from retrieval_eval.io.packed import PackedError, unpacked
+from retrieval_eval.io.spooled import like
 from retrieval_eval.io.sqlite import Database, DatabaseError, reading_database
 from retrieval_eval.registry import Registry
 from retrieval_eval.traces.reading import NEWEST_UNREAD, Reading, Several, Unreadable
+from retrieval_eval.traces.tokens import Item, Usage
 from retrieval_eval.traces.untrusted import dict_of, text_of
 
 _HEAD = 200
@@ -233,7 +237,29 @@ class _Formats(Registry[Format]):
             raise TypeError(
                 f"{entry!r} is no LineFormat, DocumentFormat, FileFormat or StoreFormat"
             )
-        return super().add(name, entry)
+        return super().add(name, entry if entry.counters else _uncounted(entry))
+
+
+def _uncounted(entry: Format) -> Format:
+    """Return a format of which nothing is known about its counters, without what they count."""
+    read: Callable[..., Reading | Unreadable] = entry.read
+
+    @wraps(read)
+    def without_counts(*given: Any) -> Reading | Unreadable:
+        return _without_counts(read(*given))
+
+    return copy_of(entry, read=without_counts)
+
+
+def _without_counts(found: Reading | Unreadable) -> Reading | Unreadable:
+    if isinstance(found, Several):
+        read = found.read
+        return copy_of(found, read=lambda name: _without_counts(read(name)))
+    if not isinstance(found, Reading):
+        return found
+    kept = (item for item in found.items if not isinstance(item, Usage))
+    items = like(found.items, Item, kept)
+    return replace(found, items=items, declared_tokens=None, declared_cost_usd=None)
 
 
 FORMATS = _Formats(
