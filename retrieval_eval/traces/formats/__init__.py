@@ -86,6 +86,8 @@ class LineFormat:
     event_folders
         Names of folders in which the harness writes each event to a JSON file of its own. Their
         files are read as the lines of one file, in the order of the numbers in their names.
+    has_workdirs
+        Whether a command that did not run in the session's folder is with the folder it ran in.
 
     Examples
     --------
@@ -111,6 +113,7 @@ class LineFormat:
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     event_folders: tuple[str, ...] = ()
+    has_workdirs: bool = True
     keeps: tuple[Kept, ...] = ()
     counters: str = ""
     source: str = ""
@@ -264,6 +267,12 @@ def event_folder_names() -> frozenset[str]:
     """Return the names of folders whose JSON files are one event each."""
     known = (entry for _, entry in FORMATS.items() if isinstance(entry, LineFormat))
     return frozenset(name for entry in known for name in entry.event_folders)
+
+
+def has_workdirs(name: str) -> bool:
+    """Return whether the traces of a format tell of each command in which folder it ran."""
+    entry = FORMATS[name] if name in FORMATS else None
+    return entry.has_workdirs if isinstance(entry, LineFormat) else True
 
 
 def tried() -> str:

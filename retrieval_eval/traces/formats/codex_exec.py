@@ -1,7 +1,7 @@
 """Codex's ``exec --json``: events about items, each a call and its result in one.
 
-The stream states neither folder, model nor times, and has ids of its own, so that a session file of
-the same run takes its place. A command's output is whole here, while the agent saw a long one
+The stream states neither model nor times nor any folder, also not the one that a command was told
+to run in, and has ids of its own, so that a session file of the same run takes its place. A command's output is whole here, while the agent saw a long one
 without its middle.
 """
 
@@ -120,6 +120,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_exec_event,
         read=read_codex_exec,
+        has_workdirs=False,
         keeps=("tokens",),
         priority=3,
         example=(
