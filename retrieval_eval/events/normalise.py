@@ -25,6 +25,7 @@ from retrieval_eval.records import (
     ToolCall,
     Trace,
 )
+from retrieval_eval.traces.formats import has_workdirs
 from retrieval_eval.traces.shell import ShellEvent
 
 if TYPE_CHECKING:
@@ -121,11 +122,12 @@ def extract_events(
         t.repository for read in reads for t, _ in read.raw_targets() if t.repository
     )
     names = Names()
-    layout = find_layout(reads, trace.cwd, ground_truth, names)
+    workdirs = has_workdirs(trace.format)
+    layout = find_layout(reads, trace.cwd, ground_truth, names, has_workdirs=workdirs)
     workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout, paths=names)
     if ground_truth.patterns:
         ground_truth = expanded(ground_truth, _seen(reads, workspace))
-        layout = find_layout(reads, trace.cwd, ground_truth, names)
+        layout = find_layout(reads, trace.cwd, ground_truth, names, has_workdirs=workdirs)
         workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout, paths=names)
     start = agent_started_at if agent_started_at is not None else trace.started_at
     builder = _Builder(workspace, _folders(reads, workspace), start)

@@ -395,6 +395,7 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen
     )
     worked = [cwd, *(f for r in reads for f in (r.call.cwd, r.use.command_cwd))]
     places = [p for r in reads if r.shell is not None for p in r.shell.places]
+    places += _isolated(reads, cwd)
     texts = {*worked, *(raw for raw, _, _ in raws), *(p.folder for p in places)}
     texts |= {folder for _, folder, _ in raws}
     known = [names.local(text) for text in texts if text and _MAY_HOLD_HOME.search(text)]
@@ -417,6 +418,29 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen
         if found is not None:
             seen.visited[found] = None
     return seen
+
+
+def _isolated(reads: Iterable[ReadCall], cwd: str | None) -> Iterator[Place]:
+    """Yield the worktrees that a harness made for an agent.
+
+    One that it made for a sub-agent is the folder in which this begins, and one that an agent
+    entered is the folder of the next call.
+    """
+    begun: set[str] = set()
+    entering: dict[str | None, str | None] = {}
+    is_isolating = False
+    for read in reads:
+        call, agent = read.call, read.call.parent_id
+        is_isolating = is_isolating or call.arguments.get("isolation") == "worktree"
+        if call.cwd is not None:
+            source = entering.pop(agent, None)
+            if source is None and agent is not None and agent not in begun and is_isolating:
+                source = cwd if cwd and not is_below(call.cwd, cwd) else None
+            if source is not None and call.cwd != source:
+                yield Place("worktree", call.cwd, source)
+            begun.add(agent or "")
+        if call.name.replace("_", "").lower() == "enterworktree" and read.has_result:
+            entering[agent] = call.cwd or cwd
 
 
 def find_layout(

@@ -267,6 +267,15 @@ def _with_tokens(calls: Sequence[ToolCall], *counted: Sequence[ToolCall]) -> Seq
     return like(calls, ToolCall, stated)
 
 
+def _cwd(base: Reading, other: Reading) -> str | None:
+    """Return the folder that the agent began in: a sub-agent may work in a worktree."""
+    if base.cwd and other.cwd and base.cwd != other.cwd:
+        is_main = any(not call.is_subagent for call in base.calls)
+        if not is_main and any(not call.is_subagent for call in other.calls):
+            return other.cwd
+    return base.cwd or other.cwd
+
+
 def _filled(
     base: Reading, other: Reading, items: Sequence[Item], flags: tuple[str, ...]
 ) -> Reading:
@@ -280,7 +289,7 @@ def _filled(
         model=base.model or other.model,
         started_at=earliest(base.started_at, other.started_at),
         finished_at=latest(base.finished_at, other.finished_at),
-        cwd=base.cwd or other.cwd,
+        cwd=_cwd(base, other),
         declared_tokens=_stated(base.declared_tokens, other.declared_tokens),
         declared_cost_usd=_stated(base.declared_cost_usd, other.declared_cost_usd),
         flags=tuple(

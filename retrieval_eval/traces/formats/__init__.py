@@ -98,6 +98,8 @@ class LineFormat:
     placed
         Takes the path of a file, the folder out of which nothing is read, and the file's reading;
         returns the reading with what the place and the files beside it say of the sub-agent.
+    has_workdirs
+        Whether a command that did not run in the session's folder is with the folder it ran in.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class LineFormat:
     event_folders: tuple[str, ...] = ()
     sub_agent_files: tuple[str, ...] = ()
     placed: Callable[[Path, Path, Reading], Reading] | None = None
+    has_workdirs: bool = True
     keeps: tuple[Kept, ...] = ()
     counters: str = ""
     source: str = ""
@@ -301,6 +304,12 @@ def event_folder_names() -> frozenset[str]:
     """Return the names of folders whose JSON files are one event each."""
     known = (entry for _, entry in FORMATS.items() if isinstance(entry, LineFormat))
     return frozenset(name for entry in known for name in entry.event_folders)
+
+
+def has_workdirs(name: str) -> bool:
+    """Return whether the traces of a format tell of each command in which folder it ran."""
+    entry = FORMATS[name] if name in FORMATS else None
+    return entry.has_workdirs if isinstance(entry, LineFormat) else True
 
 
 def tried() -> str:

@@ -1,10 +1,11 @@
 """Codex's ``exec --json``: events about items, each a call and its result in one.
 
-The stream states neither folder, model nor times, and has ids of its own, so that a session file of
-the same run takes its place. A command's output is whole here, while the agent saw a long one
-without its middle. Where the model works in code mode (the default of the newest models), a script
-ran the commands and decided what the agent was shown of them. Nothing in the stream tells such
-commands from others; only streams of versions before these models are known to hold none.
+The stream states neither model nor times nor any folder, also not the one that a command was told
+to run in, and has ids of its own, so that a session file of the same run takes its place. A
+command's output is whole here, while the agent saw a long one without its middle. Where the model
+works in code mode (the default of the newest models), a script ran the commands and decided what
+the agent was shown of them. Nothing in the stream tells such commands from others; only streams of
+versions before these models are known to hold none.
 """
 
 from __future__ import annotations
@@ -177,6 +178,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_exec_event,
         read=read_codex_exec,
+        has_workdirs=False,
         keeps=("tokens",),
         priority=3,
         example=(

@@ -9,6 +9,7 @@ a proxy logs them. A history that is repeated counts once, by the ids of its cal
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -56,6 +57,11 @@ _INSIDE: Final = ("request", "body", "kwargs", "params", "response")
 """Members under which a log keeps a request and its response, in the order of time."""
 _DEEPEST: Final = 6
 _LONGEST_KEY: Final = 2_000
+_LONGEST_OPENING: Final = 20_000
+_UPLOADED: Final = re.compile(
+    r"<uploaded_files>\s{0,9}((?:[A-Za-z]:)?/[^\s<>]{1,1000})\s{0,9}</uploaded_files>"
+)
+"""The folder of the task in the first message of OpenHands and SWE-agent."""
 
 
 @dataclass(slots=True)
@@ -64,6 +70,7 @@ class _State:
     kinds: dict[str, None] = field(default_factory=dict)
     model: str | None = None
     has_agent: bool = False
+    folder: str | None = None
     started_at: float | None = None
     finished_at: float | None = None
 
@@ -114,6 +121,7 @@ def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Rea
         model=state.model,
         started_at=earliest(state.started_at, state.log.first_time),
         finished_at=state.finished_at,
+        cwd=state.folder,
         flags=(*state.log.all_flags(), *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
@@ -167,8 +175,13 @@ def _log_entry(state: _State, message: Mapping[str, Any], place: Place) -> None:
         state.log.spoke()
     elif role in ("user", "tool", "function"):
         state.log.heard()
-    if role == "user" and is_summary(blocks_text(content)):
-        state.log.note_summary()
+    if role == "user":
+        text = blocks_text(content)
+        if is_summary(text):
+            state.log.note_summary()
+        if state.folder is None and not state.has_agent:
+            uploaded = _UPLOADED.search(text[:_LONGEST_OPENING])
+            state.folder = uploaded[1] if uploaded is not None else None
     if role in ("tool", "function") or message.get("tool_calls") or message.get("function_call"):
         state.kinds.setdefault(CHAT)
         log_message(state.log, message, place)

@@ -109,7 +109,8 @@ def _split_match(plan: Plan, line: str) -> tuple[str | None, int | None]:
     binary = re.fullmatch(r"(?:Binary file |grep: )(.{1,1000}?)(?:: binary file)? matches", line)
     drive = 2 if _DRIVE.match(line) else 0
     path = binary[1] if binary else line[:drive] + line[drive:].partition(":")[0]
-    if (binary or ":" in line) and _covers(plan, path):
+    # A line that ends in the colon is the heading of another command's listing.
+    if (binary or ":" in line[:-1]) and _covers(plan, path):
         return path, None
     return None, None
 
