@@ -27,7 +27,13 @@ _CUT: Final = re.compile(
     r"\s*The output of your call to [^\n]{1,200} was too long to be displayed\.\s{1,20}"
     r"Here is a truncated version:\s{1,20}<START_TOOL_OUTPUT>\n"
 )
+_LONGEST_OPENING: Final = 1000
 _END: Final = "<END_TOOL_OUTPUT>"
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text is an output that was cut, between its marks."""
+    return _CUT.match(text[:_LONGEST_OPENING]) is not None
 
 
 def cut_in_the_middle(text: str) -> str:
@@ -84,7 +90,7 @@ def answer(call: ToolCall) -> ToolResult:
     if call.name == "grep" and not call.arguments.get("output_mode"):
         # The mode of its searches is that of content, where nothing else is requested.
         result = replace(result, structured={"mode": "content"})
-    opening = _CUT.match(result.text[:1000])
+    opening = _CUT.match(result.text[:_LONGEST_OPENING])
     if opening is None:
         return result
     shown = result.text[opening.end() :].rstrip().removesuffix(_END).removesuffix("\n")
