@@ -95,10 +95,26 @@ TRAPS = (
         files=_sample(
             "bash",
             {"cmd": "cd /workspace && grep -rn x ."},
-            _CUT.format("./src/a.py:3:x = 1"),
+            _CUT.format("./src/a.py:3:x = 1\n./src/z.py:3:x = 1"),
         ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The part that was shown names one file.",
+        expected={"src/a.py": "certain", "src/b.py": "none", "src/z.py": "certain"},
+        reason="The halves that were shown name two files.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_sample(
+            "bash",
+            {"cmd": "cd /workspace && cat src/a.py src/b.py src/z.py"},
+            _CUT.format("a = 1\nz = 1"),
+        ),
+        expected={"src/b.py": "possible"},
+        reason="The log joins the two halves, between which the file may be left out.",
+    ),
+    Trap(
+        situation="listing",
+        files=_sample("list_files", {"path": "src"}, "src/a.py\nsrc/my notes\nsrc/x\nsrc/x/y.py"),
+        expected={"src/a.py": "certain", "src/my notes": "possible", "src/x": "none"},
+        reason="Names with a space are names; those without an ending may be folders.",
     ),
     Trap(
         situation="write",

@@ -32,6 +32,9 @@ DIALECTS.add(
     "housekeeping",
     Dialect(
         offered_by="both",
+        cut="of no matter: the tools show no file",
+        finished="of no matter: the tools show no file",
+        delegated="none: the tools start no agent",
         tools=(
             Tool(
                 (
@@ -58,6 +61,9 @@ DIALECTS.add(
     Dialect(
         namespaces=frozenset({"functions"}),
         delegating=frozenset({"agent", "task", "delegate_task"}),
+        cut="as the harness that has a tool of such a name does, and else by the wording's shape",
+        finished="as the harness that has a tool of such a name states it, and else by the wording",
+        delegated="agent, task and delegate_task; where the calls are kept the harness decides",
         tools=(
             Tool(("shell", "run_command", "terminal"), "other", read_nothing, is_shell=True),
             Tool(("task", "agent", "mcp", "delegate*"), "other", read_nothing),
@@ -79,6 +85,9 @@ DIALECTS.add(
     "of unknown origin",
     Dialect(
         offered_by="both",
+        cut="not known, so by the wording's shape alone",
+        finished="not known, so by marks of an error and the wording alone",
+        delegated="none is guessed from a name",
         failures=(
             r"MCP error -?\d",
             r"(?:\w{1,60}(?:Error|Exception): )?\[(?:Errno|WinError) \d{1,6}\] ",

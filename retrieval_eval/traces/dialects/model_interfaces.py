@@ -18,6 +18,9 @@ DIALECTS.add(
                 read_nothing,
             ),
         ),
+        cut="not known to be cut: the tools run at the provider and show no file of the checkout",
+        finished="by the item's status, or an error in place of its output",
+        delegated="none: the tools start no agent",
         source="public interface descriptions of Anthropic and OpenAI; no file was seen",
     ),
 )

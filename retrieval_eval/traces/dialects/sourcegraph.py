@@ -10,6 +10,9 @@ DIALECTS.add(
     "sourcegraph",
     Dialect(
         offered_by="server",
+        cut="by the harness that asks the server, in its own way",
+        finished="by the harness that asks the server; an error is marked or a sentence",
+        delegated="none: a server's tool starts no agent whose calls a trace keeps",
         failures=(r"repo(?:sitory)? not found", r"script execution failed"),
         own_names=frozenset(
             {

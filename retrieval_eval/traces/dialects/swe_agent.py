@@ -190,6 +190,15 @@ DIALECTS.add(
         failures=_FAILURES,
         empty=(r"More than \d{1,9} files matched for ",),
         answer=answer,
+        cut=(
+            "since 1.0 the model is sent the first 100,000 characters, or as many as the "
+            "configuration states; the trajectory keeps the whole observation"
+        ),
+        finished=(
+            "an observation begins with the sentence that a command was cancelled, blocked or not "
+            "executed; what it printed before is lost; no exit status is kept"
+        ),
+        delegated="none: the one agent has tools of its shell alone",
         source=(
             "SWE-agent 1.x at 3ea751c0, read in its source; 22 trajectories of 0.x and 1.0 seen"
         ),

@@ -18,9 +18,10 @@ from typing import Any, Final
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.packed import PackedError, member, members
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.dialects import dialect_of
+from retrieval_eval.traces.dialects.inspect_ai import has_marks
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from retrieval_eval.traces.reading import (
     CallLog,
@@ -266,13 +267,17 @@ def _join(state: _State, call: ToolCall, text: str, error: Any, moment: float | 
     """Join a result to its call; the model saw the message of an error in its place."""
     stated = dict_of(error)
     kind = text_of(stated.get("type"))
-    is_cut = kind in ("limit", "output_limit") and bool(
-        text
-    )  # the output that was printed up to its limit
+    has_output = bool(text.strip())
+    # What was printed up to a limit of its size, or before the call was ended, was shown.
+    is_cut = kind in ("limit", "output_limit") and has_output
+    is_stopped = kind in ("timeout", "cancelled") and has_output
+    if is_cut and not has_marks(text):
+        text = f"{text.rstrip()}\n{CUT_HERE}"
     if stated:
         text = text or blocks_text(_resolved(state, stated.get("message")))
     is_error = bool(stated) and not is_cut
-    result = ToolResult(text, None, is_error, is_unfinished=is_error and kind in _NOT_RUN)
+    is_unfinished = is_error and kind in _NOT_RUN and not is_stopped
+    result = ToolResult(text, None, is_error, is_unfinished=is_unfinished, is_stopped=is_stopped)
     dialect = dialect_of(HARNESS)
     if dialect is not None and dialect.answer is not None:
         call = ToolCall(call.call_id, call.name, call.arguments, result)

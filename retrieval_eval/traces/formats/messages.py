@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.io.files import Line
-from retrieval_eval.io.spooled import Spooled
-from retrieval_eval.records import ToolResult
+from retrieval_eval.io.spooled import Spooled, like
+from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, from_milliseconds, latest, unix_seconds
+from retrieval_eval.traces.dialects import dialect_of
+from retrieval_eval.traces.dialects.openhands import HARNESS as OPENHANDS
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.traces.formats.openai_calls import Place, log_item, log_message
 from retrieval_eval.traces.reading import (
@@ -30,7 +34,7 @@ from retrieval_eval.traces.reading import (
     size,
 )
 from retrieval_eval.traces.served import is_refusal
-from retrieval_eval.traces.tokens import Usage, anthropic_usage
+from retrieval_eval.traces.tokens import Item, Usage, anthropic_usage
 from retrieval_eval.traces.untrusted import (
     amount_of,
     blocks_text,
@@ -55,6 +59,8 @@ _ITEMS: Final = frozenset(
 _BLOCK_CALLS: Final = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
 _INSIDE: Final = ("request", "body", "kwargs", "params", "response")
 """Members under which a log keeps a request and its response, in the order of time."""
+_WITH_CALLS: Final = {"messages": "fncall_messages", "response": "fncall_response"}
+"""Members beside those of a log of OpenHands that hold the same with the calls apart."""
 _DEEPEST: Final = 6
 _LONGEST_KEY: Final = 2_000
 _LONGEST_OPENING: Final = 20_000
@@ -71,6 +77,7 @@ class _State:
     model: str | None = None
     has_agent: bool = False
     folder: str | None = None
+    harness: str | None = None
     started_at: float | None = None
     finished_at: float | None = None
 
@@ -117,7 +124,8 @@ def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Rea
         )
     return Reading(
         format=next(iter(state.kinds), ANTHROPIC),
-        items=state.log.items(),
+        items=_as_seen(state),
+        harness=state.harness,
         model=state.model,
         started_at=earliest(state.started_at, state.log.first_time),
         finished_at=state.finished_at,
@@ -127,6 +135,20 @@ def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Rea
         has_agent=state.has_agent,
         holds_run=True,
     )
+
+
+def _as_seen(state: _State) -> Sequence[Item]:
+    """Return what was logged, with answers that are without the envelope of a known harness."""
+    items = state.log.items()
+    dialect = dialect_of(state.harness)
+    answer = dialect.answer if dialect is not None else None
+    if answer is None:
+        return items
+    seen = (
+        replace(item, result=answer(item)) if isinstance(item, ToolCall) and item.result else item
+        for item in items
+    )
+    return like(items, Item, seen)
 
 
 def _take(
@@ -147,6 +169,8 @@ def _take(
     elif entry.get("role") in _ROLES:
         _log_entry(state, entry, place)
     elif depth:
+        if any(name in entry for name in _WITH_CALLS.values()):
+            state.harness = OPENHANDS
         for member, value in _members(entry):
             inside = f"{where}/{member}"
             if isinstance(value, dict):
@@ -162,6 +186,8 @@ def _members(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the members that hold messages, requests before responses."""
     for member in ("messages", "input", *_INSIDE, "choices", "output", "items"):
         kind = dict if member in _INSIDE else list
+        with_calls = _WITH_CALLS.get(member, member)
+        member = with_calls if isinstance(entry.get(with_calls), kind) else member
         if isinstance(entry.get(member), kind):
             yield member, entry[member]
     if "finish_reason" in entry and isinstance(entry.get("message"), dict):

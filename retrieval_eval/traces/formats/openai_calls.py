@@ -198,12 +198,12 @@ def _shell_result(part: Mapping[str, Any]) -> ToolResult:
     """Return the result of one command, whose outcome is an exit status or that it timed out."""
     texts = (text_of(part.get(name)) for name in ("stdout", "stderr"))
     outcome = dict_of(part.get("outcome"))
-    is_error = outcome.get("type") == "timeout" or bool(status_of(outcome.get("exit_code")))
-    return ToolResult(
-        "\n".join(filter(None, texts)),
-        is_error=is_error,
-        is_unfinished=outcome.get("type") == "timeout",
-    )
+    text = "\n".join(filter(None, texts))
+    is_late = outcome.get("type") == "timeout"
+    is_error = is_late or bool(status_of(outcome.get("exit_code")))
+    is_stopped = is_late and bool(text.strip())
+    is_unfinished = is_late and not is_stopped
+    return ToolResult(text, is_error=is_error, is_unfinished=is_unfinished, is_stopped=is_stopped)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -4,13 +4,18 @@ They come as OTLP's JSON (``resourceSpans``; an exporter writes one such object 
 span a line, as SDKs print and stores export them. A call is known from the span of its tool, from
 the message of the model that made it and from the message that answered it, which every later
 span of a model repeats; the three are one call by its id or, where the tool's span has none, by its
-name and order. What a later message answered is what the model saw.
+name and arguments, and then by its order. Some instruments give a call another id where a message
+repeats it. What a later message answered is what the model saw.
+
+Work below a tool is a sub-agent's if the tool delegates or a model was asked there, or below an
+agent inside another one. A span of an agent at the top that does nothing itself is the whole run.
 
 The contents of calls are opt-in: without them a call is known by its name and has no result.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,7 +26,7 @@ from msgspec.structs import replace
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import from_milliseconds, unix_seconds
-from retrieval_eval.traces.dialects import dialect_of
+from retrieval_eval.traces.dialects import delegating_tools, dialect_of
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.traces.formats.atif import result_of_claude_code
 from retrieval_eval.traces.formats.openai_calls import function_arguments
@@ -31,6 +36,12 @@ from retrieval_eval.traces.reading import (
     Reading,
     Unreadable,
     chosen,
+)
+from retrieval_eval.traces.results.payload import (
+    is_envelope,
+    parsed,
+    states_failure,
+    unwrapped,
 )
 from retrieval_eval.traces.tokens import Usage
 from retrieval_eval.traces.truncated import complete_json
@@ -50,6 +61,7 @@ OPEN_INFERENCE: Final = "openinference"
 _MOST_SPANS: Final = 1_000_000
 _DEEPEST: Final = 12
 _LONGEST_CHAIN: Final = 100
+_LONGEST_OPENING: Final = 10_000
 _MODEL_OPERATIONS: Final = ("chat", "generate_content", "text_completion")
 _CUT: Final = "...[truncated]"
 """What an exporter writes behind a value that it cut."""
@@ -102,10 +114,82 @@ class _Call:
     """Whether the result is what the model was sent."""
 
 
+_Repeated = tuple[str | None, str]
+
+
 @dataclass(slots=True)
 class _Joined:
     calls: dict[str, _Call] = field(default_factory=dict)
     order: list[_Call | Usage] = field(default_factory=list)
+    alike: dict[_Repeated, list[_Call]] = field(default_factory=dict)
+    """Calls of one agent with one name and the same arguments, in their order."""
+
+
+class _Tree:
+    """The spans of a session, and which agent each belongs to."""
+
+    def __init__(self, spans: list[_Span]) -> None:
+        self.by_id = {span.identity: span for span in spans}
+        work = [span for span in spans if span.kind in ("llm", "tool", "retriever")]
+        asked = (tool for span in work if span.kind == "llm" for tool in self.tools_above(span))
+        self._delegating = {tool.identity for tool in asked}
+        self._around = self._whole_runs(work)
+
+    def above(self, span: _Span) -> Iterator[_Span]:
+        """Yield the spans that a span lies in, the nearest first."""
+        passed = {span.identity}
+        while len(passed) < _LONGEST_CHAIN:
+            parent = self.by_id.get(span.parent or "")
+            if parent is None or parent.identity in passed:
+                return
+            yield parent
+            passed.add(parent.identity)
+            span = parent
+
+    def tools_above(self, span: _Span) -> Iterator[_Span]:
+        """Yield the spans of tools that a span lies in."""
+        return (above for above in self.above(span) if above.kind == "tool")
+
+    def sub_agent(self, span: _Span) -> str | None:
+        """Return the span of the sub-agent that a span lies in, or None."""
+        found: str | None = None
+        for above in self.above(span):
+            if above.identity in self._around:
+                break
+            if above.kind == "tool" and (found is not None or self._delegates(above)):
+                return found or above.identity
+            if above.kind == "agent":
+                if found is not None:
+                    return found
+                found = above.identity
+        return None
+
+    def repeats(self, span: _Span) -> bool:
+        """Return whether a span lies in another one of the same call, as a client's in an agent's.
+
+        What a sub-agent calls below a tool that delegates is no repetition.
+        """
+        name = _tool_name(span)
+        same = (above for above in self.tools_above(span) if _tool_name(above) == name)
+        nearest = next(same, None)
+        return nearest is not None and not self._delegates(nearest)
+
+    def _delegates(self, tool: _Span) -> bool:
+        return tool.identity in self._delegating or _tool_name(tool) in delegating_tools()
+
+    def _whole_runs(self, work: list[_Span]) -> set[str]:
+        """Return the agents' spans at the top in which all work is that of other agents."""
+        around: set[str] = set()
+        nearest: set[str] = set()
+        for span in work:
+            agents = [above.identity for above in self.above(span) if above.kind == "agent"]
+            nearest.update(agents[:1])
+            around.update(agents[1:])
+        tops = {span for span in around if not self._is_below_work(span)}
+        return tops - nearest
+
+    def _is_below_work(self, identity: str) -> bool:
+        return any(above.kind in ("agent", "tool") for above in self.above(self.by_id[identity]))
 
 
 def read_span_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
@@ -151,13 +235,15 @@ def _holds_work(spans: list[_Span]) -> bool:
 
 def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Reading:
     ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))
-    by_id = {span.identity: span for span in ordered}
+    tree = _Tree(ordered)
+    by_id = tree.by_id
     joined = _Joined()
     models = [span for span in ordered if span.kind == "llm"]
-    tools = [span for span in ordered if span.kind == "tool" and not _repeats(span, by_id)]
+    tools = [span for span in ordered if span.kind == "tool" and not tree.repeats(span)]
     for span in models:
-        _take_model(joined, span, by_id)
+        _take_model(joined, span, tree)
     _take_tools(joined, tools)
+    _take_managed(joined, [span for span in ordered if span.kind == "agent"])
     for span in ordered:
         if span.kind == "retriever":
             _take_retriever(joined, span)
@@ -169,7 +255,7 @@ def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Readin
         if isinstance(item, Usage):
             log.add_usage(item)
         else:
-            log.add(_answered(_finished(item, by_id), harness, is_converted=is_converted))
+            log.add(_answered(_finished(item, tree), harness, is_converted=is_converted))
     costs = [c for s in models if (c := amount_of(s.attributes.get("llm.cost.total"))) is not None]
     service = next(filter(None, (span.service for span in ordered)), None)
     total = [count_of(top.get(f"llm.token_count.{name}")) for name in ("prompt", "completion")]
@@ -191,7 +277,26 @@ def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Readin
         flags=(*log.all_flags(len(models)), *complaints.flags()),
         problems=complaints.sentences(),
         holds_run=True,
+        sub_agents=frozenset(filter(None, map(tree.sub_agent, (*models, *tools)))),
+        delegated=_delegated(joined, tree),
     )
+
+
+def _delegated(joined: _Joined, tree: _Tree) -> dict[str, str]:
+    """Return which sub-agent each call started in whose span others lie."""
+    started = {
+        call.span.identity: call.call_id
+        for call in joined.order
+        if isinstance(call, _Call) and call.span is not None
+    }
+    found: dict[str, str] = {}
+    for span in tree.by_id.values():
+        agent = tree.sub_agent(span) if span.kind in ("llm", "tool") else None
+        for above in (*tree.above(span),) if agent is not None else ():
+            if above.identity in started:
+                found.setdefault(started[above.identity], agent or "")
+                break
+    return found
 
 
 def _top(spans: list[_Span], by_id: Mapping[str, _Span]) -> Mapping[str, Any]:
@@ -244,8 +349,8 @@ def _moment_of(joined: _Joined, spans: list[_Span]) -> Any:
     return key
 
 
-def _finished(call: _Call, by_id: Mapping[str, _Span]) -> ToolCall:
-    agent = _sub_agent(call.span, by_id) if call.span is not None else None
+def _finished(call: _Call, tree: _Tree) -> ToolCall:
+    agent = tree.sub_agent(call.span) if call.span is not None else None
     return ToolCall(
         call_id=call.call_id,
         name=call.name,
@@ -267,19 +372,47 @@ def _model(span: _Span) -> str | None:
     return next(filter(None, (text_of(span.attributes.get(name)) for name in names)), None)
 
 
-def _take_model(joined: _Joined, span: _Span, by_id: Mapping[str, _Span]) -> None:
+def _take_model(joined: _Joined, span: _Span, tree: _Tree) -> None:
     found = span.attributes
     prompt = count_of(found.get("gen_ai.usage.input_tokens", found.get("llm.token_count.prompt")))
     output = count_of(
         found.get("gen_ai.usage.output_tokens", found.get("llm.token_count.completion"))
     )
+    agent = tree.sub_agent(span)
     if prompt + output:
-        is_sub = _sub_agent(span, by_id) is not None
-        joined.order.append(Usage(span.identity, prompt, output, is_sub))
+        joined.order.append(Usage(span.identity, prompt, output, agent is not None))
     for direction in ("input", "output"):
-        for n, message in enumerate(_messages(span, direction)):
-            for part in _parts(message):
-                _take_part(joined, part, span, f"{span.where}/{direction}/{n}")
+        messages = _messages(span, direction)
+        parts = [(n, part) for n, message in enumerate(messages) for part in _parts(message)]
+        if direction == "input":
+            _take_repeated(joined, [part for _, part in parts], agent)
+        for n, part in parts:
+            _take_part(joined, part, span, agent, f"{span.where}/{direction}/{n}")
+
+
+def _take_repeated(joined: _Joined, parts: list[Mapping[str, Any]], agent: str | None) -> None:
+    """Give the calls of a history that have other ids there their first ids.
+
+    The n-th call in a history with a name and arguments is the n-th that was made with them.
+    """
+    calls = [part for part in parts if part.get("type") == "tool_call"]
+    stated = {_part_id(part) for part in calls}
+    counts: Counter[_Repeated] = Counter()
+    for part in calls:
+        key = (agent, _fingerprint(text_of(part.get("name")), _arguments(part.get("arguments"))))
+        known = joined.alike.get(key, [])[counts[key] : counts[key] + 1]
+        counts[key] += 1
+        call_id = _part_id(part)
+        if call_id and call_id not in joined.calls and known and known[0].call_id not in stated:
+            joined.calls[call_id] = known[0]
+
+
+def _part_id(part: Mapping[str, Any]) -> str:
+    return (text_of(part.get("id")) or "").strip()
+
+
+def _fingerprint(name: str | None, arguments: Mapping[str, Any] | None) -> str:
+    return repr((name, sorted(arguments.items(), key=str) if arguments else None))
 
 
 def _messages(span: _Span, direction: str) -> list[Mapping[str, Any]]:
@@ -328,8 +461,10 @@ def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield {"type": "tool_call_response", "id": inner.get("tool_call_id"), "result": shown}
 
 
-def _take_part(joined: _Joined, part: Mapping[str, Any], span: _Span, where: str) -> None:
-    call_id, kind = (text_of(part.get("id")) or "").strip(), part.get("type")
+def _take_part(
+    joined: _Joined, part: Mapping[str, Any], span: _Span, agent: str | None, where: str
+) -> None:
+    call_id, kind = _part_id(part), part.get("type")
     if not call_id:
         return
     known = joined.calls.get(call_id)
@@ -340,6 +475,7 @@ def _take_part(joined: _Joined, part: Mapping[str, Any], span: _Span, where: str
         known.span = replace(span, start=span.end or span.start)
         joined.calls[call_id] = known
         joined.order.append(known)
+        joined.alike.setdefault((agent, _fingerprint(name, arguments)), []).append(known)
     elif kind == "tool_call_response" and known is not None and not known.is_seen:
         answer = part.get("result", part.get("response"))
         if answer is not None:
@@ -348,9 +484,12 @@ def _take_part(joined: _Joined, part: Mapping[str, Any], span: _Span, where: str
 
 
 def _take_tools(joined: _Joined, spans: list[_Span]) -> None:
-    """Join the spans of tools to the calls of models, first by id, then by name and order."""
+    """Join the spans of tools to the calls of models.
+
+    First by id, then by name and arguments, and what is left by name and order.
+    """
     left: list[_Span] = []
-    taken: set[str] = set()
+    taken: set[int] = set()
     for span in spans:
         call_id = _first(span, _IDS)
         if call_id is None:
@@ -361,23 +500,55 @@ def _take_tools(joined: _Joined, spans: list[_Span]) -> None:
             known = _Call(call_id, "", None, None, span, span.where)
             joined.calls[call_id] = known
             joined.order.append(known)
-        elif call_id in taken:
+        elif id(known) in taken:
             continue
-        taken.add(call_id)
+        taken.add(id(known))
         _fill(known, span)
+    left = _take_equal(joined, left, taken)
     waiting: dict[str, list[_Call]] = {}
-    for call_id, call in joined.calls.items():
-        if call_id not in taken:
+    for call in _calls(joined):
+        if id(call) not in taken:
             waiting.setdefault(call.name, []).append(call)
     for span in left:
         name = _tool_name(span)
         same = waiting.get(name, [])
-        if same:
-            _fill(same.pop(0), span)
-        else:
-            call = _Call(span.identity, name, None, None, span, span.where)
-            _fill(call, span)
+        call = same.pop(0) if same else _Call(span.identity, name, None, None, span, span.where)
+        if call.span is span:
             joined.order.append(call)
+        _fill(call, span)
+
+
+def _calls(joined: _Joined) -> list[_Call]:
+    return [item for item in joined.order if isinstance(item, _Call)]
+
+
+def _take_equal(joined: _Joined, spans: list[_Span], taken: set[int]) -> list[_Span]:
+    """Join spans to calls with their names and arguments; return the others."""
+    waiting: dict[str, list[_Call]] = {}
+    for call in _calls(joined):
+        if id(call) not in taken and call.arguments:
+            waiting.setdefault(_fingerprint(call.name, call.arguments), []).append(call)
+    left = []
+    for span in spans:
+        same = waiting.get(_fingerprint(_tool_name(span), _span_arguments(span)), [])
+        if not same:
+            left.append(span)
+            continue
+        call = same.pop(0)
+        taken.add(id(call))
+        _fill(call, span)
+    return left
+
+
+def _take_managed(joined: _Joined, agents: list[_Span]) -> None:
+    """Join the spans of managed agents to the calls that started them, which have no other span."""
+    waiting = [call for call in _calls(joined) if call.result is None]
+    for span in agents:
+        name = span.name.removesuffix(".run")
+        started = next((call for call in waiting if call.name == name != span.name), None)
+        if started is not None:
+            waiting.remove(started)
+            _fill(started, span)
 
 
 _IDS: Final = ("gen_ai.tool.call.id", "tool.id", "tool_call.id", "ai.toolCall.id")
@@ -399,10 +570,7 @@ def _fill(call: _Call, span: _Span) -> None:
     found = span.attributes
     call.span = span
     call.name = call.name or _tool_name(span)
-    stated = next((found[name] for name in _ARGUMENTS if found.get(name) is not None), None)
-    nested = _nested(_below(found, ("gen_ai.tool.call.arguments.", "input.value.")))
-    if not call.arguments:
-        call.arguments = _arguments(stated) if stated is not None else dict(nested)
+    call.arguments = call.arguments or _span_arguments(span)
     answer = next((found[name] for name in _RESULTS if found.get(name) is not None), None)
     if span.is_error or text_of(found.get("error.type")):
         text = call.result.text if call.result is not None else _text(answer) or span.message
@@ -411,6 +579,17 @@ def _fill(call: _Call, span: _Span) -> None:
         below = _below(found, ("gen_ai.tool.call.result.", "output.value."))
         if answer is not None or below:
             call.result = _result(answer if answer is not None else _nested(below))
+            if "sanitize_inputs_outputs" in str(found.get("input.value"))[:_LONGEST_OPENING]:
+                # The code that called the tool may not have printed what it returned.
+                call.result = replace(call.result, doubt=call.result.doubt or "display_only")
+
+
+def _span_arguments(span: _Span) -> Mapping[str, Any]:
+    found = span.attributes
+    stated = next((found[name] for name in _ARGUMENTS if found.get(name) is not None), None)
+    if stated is not None:
+        return _arguments(stated)
+    return _nested(_below(found, ("gen_ai.tool.call.arguments.", "input.value.")))
 
 
 def _take_retriever(joined: _Joined, span: _Span) -> None:
@@ -433,40 +612,16 @@ def _take_retriever(joined: _Joined, span: _Span) -> None:
     )
 
 
-def _repeats(span: _Span, by_id: Mapping[str, _Span]) -> bool:
-    """Return whether a span lies in another one of the same call, as a client's in an agent's."""
-    name = _tool_name(span)
-    return any(above.kind == "tool" and _tool_name(above) == name for above in _above(span, by_id))
-
-
-def _sub_agent(span: _Span, by_id: Mapping[str, _Span]) -> str | None:
-    """Return the span of the sub-agent a span lies in: an agent's inside a tool's or agent's."""
-    found: str | None = None
-    for above in _above(span, by_id):
-        if above.kind == "agent" and found is None:
-            found = above.identity
-        elif above.kind in ("agent", "tool") and found is not None:
-            return found
-    return None
-
-
-def _above(span: _Span, by_id: Mapping[str, _Span]) -> Iterator[_Span]:
-    passed = {span.identity}
-    while len(passed) < _LONGEST_CHAIN:
-        parent = by_id.get(span.parent or "")
-        if parent is None or parent.identity in passed:
-            return
-        yield parent
-        passed.add(parent.identity)
-        span = parent
-
-
 def _arguments(value: Any) -> Mapping[str, Any]:
     arguments = function_arguments(value)
     text = text_of(arguments.get("input")) or ""
     if len(arguments) == 1 and text == value and text.startswith("{"):
         # Exporters cut long values.
         arguments = dict_of(clean(complete_json(text, keep_cut_text=False))) or arguments
+    if "sanitize_inputs_outputs" in arguments:
+        named = dict_of(arguments.get("kwargs"))
+        unnamed = [value for value in list_of(arguments.get("args")) if isinstance(value, str)]
+        return {**({"input": unnamed[0]} if unnamed else {}), **named}
     # Some frameworks nest what a tool was given: {"input": {…}}, {"kwargs": {…}}.
     for name in ("input", "kwargs", "args"):
         inner = arguments.get(name)
@@ -476,37 +631,41 @@ def _arguments(value: Any) -> Mapping[str, Any]:
 
 
 def _result(value: Any) -> ToolResult:
-    """Return a result: text, content blocks, or an object, which may be JSON in a text."""
-    record = decode(value)[0] if isinstance(value, str) and '"isError"' in value else value
-    is_error = dict_of(record).get("isError") is True
+    """Return a result: text, MCP's answer, a message, or an object, which may be JSON in a text."""
+    record = parsed(value) if isinstance(value, str) else value
+    message = _message(record)
+    if message is not None:
+        content = message.get("content")
+        is_error = message.get("status") == "error"
+        inner = _result(content) if is_envelope(content) else ToolResult(blocks_text(content))
+        return replace(inner, is_error=inner.is_error or is_error)
+    if is_envelope(record):
+        text, _ = unwrapped("", record)
+        structured = clean(dict_of(record).get("structuredContent"))
+        return ToolResult(text, structured, states_failure("", record))
     stated = clean(value) if isinstance(value, (dict, list)) else None
     text = _text(value)
     is_cut = text.endswith(_CUT)
-    return ToolResult(text.removesuffix(_CUT), stated, is_error, is_truncated=is_cut)
+    has_failed = states_failure("", record)
+    return ToolResult(text.removesuffix(_CUT), stated, has_failed, is_truncated=is_cut)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        inner = decode(value)[0] if value.lstrip().startswith(('{"', "[{")) else None
-        return _unwrapped(inner) or text_of(value) or ""
+        return text_of(value) or ""
     if isinstance(value, dict):
         named = (value.get(name) for name in ("content", "output", "result", "text"))
         return next(filter(None, map(blocks_text, named)), "")
     return blocks_text(value)
 
 
-def _unwrapped(value: Any) -> str:
-    """Return the text of a message or of blocks, which JSON that is itself a result is not."""
-    is_message = isinstance(value, dict) and bool(value.keys() & _OF_MESSAGES)
-    if is_message:
-        return blocks_text(value.get("content"))
-    are_blocks = isinstance(value, list) and all(
-        dict_of(block).get("type") == "text" for block in value
-    )
-    return blocks_text(value) if are_blocks else ""
-
-
-_OF_MESSAGES: Final = frozenset({"tool_call_id", "isError"})
+def _message(value: Any) -> Mapping[str, Any] | None:
+    """Return the message of a tool that a value is, which libraries nest once."""
+    entry = dict_of(value)
+    for record in (entry, dict_of(entry.get("data")), dict_of(entry.get("kwargs"))):
+        if "tool_call_id" in record and "content" in record:
+            return record
+    return None
 
 
 def _first(span: _Span, names: Iterable[str]) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retrieval_eval.io.files import decode
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 from retrieval_eval.traces.dialects.swe_agent import HARNESS, answer, call_of, shown_file
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat
 from retrieval_eval.traces.reading import Reading, Unreadable
@@ -19,6 +19,7 @@ from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import at, blocks_text, clean, count_at, text_at, text_of
 
 FORMAT = "swe-agent-traj"
+_LONGEST_SHOWN = 100_000
 
 
 def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -28,6 +29,10 @@ def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadab
         return Unreadable(f"{name}: a SWE-agent trajectory without a list of steps")
     said = Transcript(name, "step", harness=HARNESS, holds_run=True, is_native=True)
     said.cwd = _first_folder(steps)
+    config = document.get("replay_config")
+    config = decode(config)[0] if isinstance(config, str) else config
+    said.version = text_at(document, "info", "swe_agent_version")
+    longest = _longest_observation(config, said.version)
     open_file: str | None = None
     for index, step in enumerate(steps):
         said.at(f"{name}#/trajectory/{index}", by_agent=True)
@@ -37,14 +42,11 @@ def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadab
             said.add_gap()
         elif isinstance(state, str):
             open_file = _enter(said, decode(state)[0])
-            _take(said, step, open_file)
+            _take(said, step, open_file, longest)
         else:
-            _take(said, step, open_file)
+            _take(said, step, open_file, longest)
             open_file = _enter(said, state)
-    config = document.get("replay_config")
-    config = decode(config)[0] if isinstance(config, str) else config
     said.model = text_of(clean(at(config, "agent", "model", "name")))
-    said.version = text_at(document, "info", "swe_agent_version")
     stats = at(document, "info", "model_stats")
     said.paid(at(stats, "instance_cost"))
     said.ending = _ending(text_at(document, "info", "exit_status"))
@@ -60,7 +62,16 @@ def _submission(document: Mapping[str, Any]) -> str | None:
     return next(filter(None, (text_of(clean(value)) for value in stated)), None)
 
 
-def _take(said: Transcript, step: Mapping[str, Any], open_file: str | None) -> None:
+def _longest_observation(config: Any, version: str | None) -> int | None:
+    """Return how many characters of an observation the model is sent at most."""
+    stated = count_at(at(config, "agent", "templates"), "max_observation_length")
+    is_known = version is not None and version.startswith("1.")
+    return stated or (_LONGEST_SHOWN if is_known else None)
+
+
+def _take(
+    said: Transcript, step: Mapping[str, Any], open_file: str | None, longest: int | None
+) -> None:
     action, observed = text_at(step, "action"), step.get("observation")
     said.spoke()
     if action is not None and action.strip():
@@ -69,7 +80,10 @@ def _take(said: Transcript, step: Mapping[str, Any], open_file: str | None) -> N
             arguments["workdir"] = said.cwd
         result = None
         if isinstance(observed, str | list):
-            call = ToolCall(said.where, name, arguments, ToolResult(blocks_text(observed)))
+            text = blocks_text(observed)
+            if longest is not None and len(text) > longest:
+                text = f"{text[:longest]}\n{CUT_HERE}"
+            call = ToolCall(said.where, name, arguments, ToolResult(text))
             result = answer(call)
             if name in ("edit", "insert") and (shown := shown_file(result.text)) is not None:
                 arguments["path"] = shown

@@ -12,6 +12,7 @@ import zlib
 import pytest
 
 from retrieval_eval.io import packed
+from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces import NoTraceError, SeveralTracesError, read_trace
 from retrieval_eval.traces.formats.inspect_log import read_sample
 
@@ -153,7 +154,16 @@ def test_the_kind_of_an_error_says_whether_the_call_ran(error, result, state):
     reading = read_sample(sample(tool("c", "bash", {}, result, error=error)), {}, "l")
     answer = reading.calls[0].result
     assert (answer.is_error, answer.is_unfinished) == state
-    assert answer.text == (result or error["message"])
+    assert answer.text.removesuffix(f"\n{CUT_HERE}") == (result or error["message"])
+    assert (CUT_HERE in answer.text) == (error["type"] == "limit" and bool(result))
+
+
+def test_what_was_printed_before_a_call_was_ended_was_shown():
+    late = {"type": "timeout", "message": "Command timed out before completing."}
+    reading = read_sample(sample(tool("c", "bash", {}, "a.py", error=late)), {}, "l")
+    answer = reading.calls[0].result
+    assert (answer.text, answer.is_error) == ("a.py", True)
+    assert (answer.is_stopped, answer.is_unfinished) == (True, False)
 
 
 def test_a_call_that_is_pending_has_no_result():

@@ -222,3 +222,35 @@ def test_answers_whose_calls_are_mostly_in_their_text_are_unreadable():
     assert read(*ANTHROPIC[:3], *[written, reply] * 2).flags == ("calls_unreadable",)
     assert read(*ANTHROPIC[:3], written, reply, written).flags == ()
     assert read(*ANTHROPIC[:3], written).flags == ()
+
+
+def test_a_log_of_openhands_keeps_the_calls_beside_the_messages_as_sent(tmp_path):
+    def chat(call_id, command):
+        function = {"name": "execute_bash", "arguments": json.dumps({"command": command})}
+        return {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": call_id} | {"function": function}],
+        }
+
+    shown = "a = 1\n[Command finished with exit code 0]"
+    entry = {
+        "messages": [{"role": "assistant", "content": "<function=execute_bash>…"}],
+        "fncall_messages": [
+            {"role": "user", "content": "Fix it."},
+            chat("c1", "cat a.py"),
+            {"role": "tool", "tool_call_id": "c1", "content": shown},
+        ],
+        "response": {"choices": [{"message": {"role": "assistant", "content": "<function=…"}}]},
+        "fncall_response": {"choices": [{"finish_reason": "stop", "message": chat("c2", "ls")}]},
+        "timestamp": 1767607200.5,
+    }
+    path = tmp_path / "completion.json"
+    path.write_text(json.dumps(entry), encoding="utf-8")
+    trace = read_trace(path)
+    assert [(c.arguments["command"], c.result and c.result.text) for c in trace.calls] == [
+        ("cat a.py", "a = 1"),
+        ("ls", None),
+    ]
+    assert (trace.harness, trace.format) == ("openhands", "openai-chat")
+    assert "calls_unreadable" not in trace.flags

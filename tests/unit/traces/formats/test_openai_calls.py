@@ -87,7 +87,8 @@ def test_each_command_of_a_shell_call_has_its_own_output():
     calls = log.items()
     assert [c.arguments["command"] for c in calls] == ["ls", "cat x", "make"]
     results = [(c.result.text, c.result.is_error, c.result.is_unfinished) for c in calls]
-    assert results == [("a.py", False, False), ("no", True, False), ("b", True, True)]
+    assert results == [("a.py", False, False), ("no", True, False), ("b", True, False)]
+    assert [c.result.is_stopped for c in calls] == [False, False, True], "what it printed was shown"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from retrieval_eval.traces import NoTraceError, SeveralTracesError, read_trace
 from retrieval_eval.traces.formats import read_document, read_lines
 from retrieval_eval.traces.merge import join_trace
 from retrieval_eval.traces.reading import Reading
+from retrieval_eval.traces.tools import interpret
 
 START = 1_767_607_200
 
@@ -419,3 +420,126 @@ def test_requests_to_a_model_without_any_call_are_unreadable():
     text = {"role": "assistant", "parts": [{"type": "text", "content": "ls"}]}
     assert read(chat("m1", 1, [], [text]), chat("m2", 2, [], [text])).flags == ("calls_unreadable",)
     assert read(chat("m1", 1, [], [text])).flags == ()
+
+
+def agent(identity, parent=None, name="span"):
+    return {**span(identity, "AGENT", {}, parent=parent), "name": name}
+
+
+def used_tool(identity, name, given, shown, parent=None, second=1):
+    found = {"tool.name": name, "input.value": given, "output.value": shown}
+    start = f"2026-01-05T10:00:{second:02}+00:00"
+    return {**span(identity, "TOOL", found, parent=parent), "start_time": start}
+
+
+def lines(*values):
+    reading = read_lines((Line(n, v) for n, v in enumerate(values, start=1)), "s")
+    assert isinstance(reading, Reading), reading
+    return reading
+
+
+def test_the_span_of_a_whole_run_is_no_agent_around_the_main_one():
+    reading = lines(
+        agent("a", name="Agent workflow"),
+        span("b", "CHAIN", {}, parent="0xa"),
+        agent("c", "0xb"),
+        used_tool("d", "read_file", "{}", "x", "0xc"),
+        agent("e", "0xd"),
+        used_tool("f", "grep", "{}", "x", "0xe", second=2),
+        agent("a1", "0xb"),
+        used_tool("a2", "ls", "{}", "x", "0xa1", second=3),
+    )
+    agents = {call.name: call.parent_id for call in reading.calls}
+    assert agents == {"read_file": None, "grep": "e", "ls": None}
+
+
+def test_work_below_a_tool_that_delegates_is_a_sub_agent_s():
+    reading = lines(
+        span("a", "CHAIN", {}),
+        used_tool("b", "task", '{"description": "Read."}', "It says x.", "0xa"),
+        span("c", "CHAIN", {}, parent="0xb"),
+        used_tool("d", "read_file", '{"path": "a.py"}', "x = 1", "0xc", second=2),
+        used_tool("e", "ask_helper", "{}", "It says y.", "0xa", second=3),
+        span("f", "LLM", {"llm.model_name": "m"}, parent="0xe"),
+    )
+    assert [(c.name, c.is_subagent, c.parent_id) for c in reading.calls] == [
+        ("task", False, None),
+        ("read_file", True, "b"),
+        ("ask_helper", False, None),
+    ]
+    assert reading.sub_agents == {"b", "e"}
+    assert reading.delegated == {"b": "b", "e": "e"}
+    assert join_trace(None, reading).flags == ()
+
+
+HIT = {"hits": [{"path": "src/a.py", "line": 7, "text": "x"}]}
+
+
+@pytest.mark.parametrize(
+    ("shown", "text", "is_error"),
+    [
+        ({"type": "text", "text": json.dumps(HIT)}, json.dumps(HIT), False),
+        ([{"type": "text", "text": "a.py"}], "a.py", False),
+        ({"content": [{"type": "text", "text": "no"}], "isError": True}, "no", True),
+        ({"type": "tool", "data": {"content": "a.py", "tool_call_id": "c"}}, "a.py", False),
+        ({"content": "no", "tool_call_id": "c", "status": "error"}, "no", True),
+        ({"kwargs": {"content": "a.py", "tool_call_id": "c"}}, "a.py", False),
+    ],
+)
+def test_what_a_tool_returned_lies_in_an_envelope(shown, text, is_error):
+    (found,) = lines(used_tool("a", "find_symbol", "{}", json.dumps(shown, indent=1))).calls
+    assert (found.result.text, found.result.is_error) == (text, is_error)
+
+
+def test_a_failure_of_a_server_has_the_status_ok():
+    shown = json.dumps({"type": "text", "text": "Error executing tool broken: cannot open a.py"})
+    (found,) = lines(used_tool("a", "broken", '{"path": "a.py"}', shown)).calls
+    assert interpret(found).is_error
+
+
+def test_a_call_may_have_another_id_where_its_message_is_repeated():
+    sent = [{"role": "user", "parts": []}]
+    spans = []
+    for n, path in enumerate(("a.py", "b.py", "a.py"), start=1):
+        asked = call(f"call_{n}", path=path)
+        spans.append(chat(f"m{n}", 10 * n, sent, [asked]))
+        status = {"code": 2} if path == "b.py" else None
+        given = {"path": path}
+        spans.append(tool(f"t{n}", 10 * n + 2, arguments=given, result=f"in {n}", status=status))
+        sent = [*sent, call(f"fc_{n}", path=path), answer(f"call_{n}", f"in {n}")]
+    spans.append(chat("m4", 40, sent, [{"role": "assistant", "parts": []}]))
+    assert [(c.call_id, c.result.text, c.result.is_error) for c in read(*spans).calls] == [
+        ("call_1", "in 1", False),
+        ("call_2", "in 2", True),
+        ("call_3", "in 3", False),
+    ]
+
+
+def test_a_span_belongs_to_the_call_with_its_arguments():
+    reading = read(
+        chat("m", 1, [], [call("c1", path="a.py"), call("c2", path="b.py")]),
+        tool("t1", 2, arguments={"path": "b.py"}, result="in b"),
+        tool("t2", 3, arguments={"path": "a.py"}, result="in a"),
+    )
+    assert {c.call_id: c.result.text for c in reading.calls} == {"c1": "in a", "c2": "in b"}
+
+
+def test_code_may_not_have_printed_what_a_tool_returned_to_it():
+    given = {"args": [], "sanitize_inputs_outputs": True, "kwargs": {"path": "a.py"}}
+    (found,) = lines(used_tool("a", "read_file", json.dumps(given), "x = 1")).calls
+    assert (found.arguments, found.result.doubt) == ({"path": "a.py"}, "display_only")
+
+
+def test_a_managed_agent_s_span_is_its_call_s():
+    asked = {
+        **MODEL,
+        "attributes": {
+            **MODEL["attributes"],
+            f"{CALLED}function.name": "helper",
+            f"{CALLED}function.arguments": '{"task": "Read."}',
+        },
+    }
+    run = {**agent("a", "0xb", "helper.run")}
+    run["attributes"] = {**run["attributes"], "output.value": "It says x."}
+    reading = lines(span("b", "AGENT", {}), asked | {"parent_id": "0xb"}, run)
+    assert [(c.name, c.result.text) for c in reading.calls] == [("helper", "It says x.")]

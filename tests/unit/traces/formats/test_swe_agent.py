@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces.dialects.swe_agent import call_of
 from retrieval_eval.traces.formats import read_document
 from retrieval_eval.traces.reading import Unreadable
@@ -191,3 +192,26 @@ def test_actions_that_were_not_recognised_are_unreadable_and_not_none():
     assert "calls_unreadable" in read(trajectory=[unread, unread]).flags
     assert "calls_unreadable" in read(trajectory=[], info={"model_stats": {"api_calls": 9}}).flags
     assert "calls_unreadable" not in read(trajectory=[step("ls", "a.py"), unread]).flags
+
+
+@pytest.mark.parametrize(
+    ("version", "templates", "is_cut"),
+    [
+        ("1.1.0", {}, False),
+        ("1.1.0", {"max_observation_length": 9}, True),
+        (None, {"max_observation_length": 9}, True),
+    ],
+)
+def test_the_model_was_sent_the_beginning_of_a_long_observation(version, templates, is_cut):
+    config = json.dumps({"agent": {"templates": templates}})
+    shown = step("cat a.py", "a = 1\nb = 2\nc = 3")
+    info = {"swe_agent_version": version}
+    (call,) = read(trajectory=[shown], info=info, replay_config=config).calls
+    assert call.result.text == (f"a = 1\nb =\n{CUT_HERE}" if is_cut else "a = 1\nb = 2\nc = 3")
+
+
+@pytest.mark.parametrize(("version", "is_cut"), [("1.1.0", True), (None, False)])
+def test_a_hundred_thousand_characters_were_sent_since_the_first_version(version, is_cut):
+    shown = step("cat a.py", "x" * 100_001)
+    (call,) = read(trajectory=[shown], info={"swe_agent_version": version}).calls
+    assert (CUT_HERE in call.result.text) == is_cut
