@@ -116,7 +116,8 @@ DIALECTS.add(
             r"Tool '[^'\n]{1,200}' does not exist\. Available tools that can be called are ",
         ),
         failures=(r"Path [^\n]{1,4096} does not exist\. Please provide a valid path",),
-        own_files=(r"copilot-tool-output-",),
+        saved_files=(r"copilot-tool-output-[^/]{1,200}$",),
+        saved=(r"Output too large to read at once \([^)\n]{1,60}\)\. Saved to: ([^\n]{1,4096})",),
         answer=answer,
         statuses=(r"<(?:exited|shellId: \S{1,100} completed) with exit code -?\d+>",),
         source=(

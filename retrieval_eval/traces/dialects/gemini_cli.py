@@ -293,6 +293,15 @@ DIALECTS.add(
             r"Cannot display content of binary file: ",
         ),
         own_files=(r"/\.(?:gemini|qwen)/tmp/[^/]+/",),
+        saved_files=(
+            r"/\.gemini/tmp/[^/]+/tool-outputs/",
+            r"/\.qwen/tmp/[^/]+/(?:background-shells/.{1,300}|\w{1,100}_[\w-]{1,100})\.output$",
+        ),
+        saved=(
+            r"Output too large\. Showing [^\n]{1,200}\. For full output see: ([^\n]{1,4096})",
+            r"The full output has been saved to: ([^\n]{1,4096})",
+            r"Background shell started\.\n(?:[^\n]{1,200}\n){1,4}output file: ([^\n]{1,4096})",
+        ),
         answer=answer,
         statuses=(r"Exit Code:? -?\d+",),
         source=(

@@ -90,7 +90,8 @@ DIALECTS.add(
             r"The arguments provided to the tool are invalid: ",
         ),
         failures=(r"File not found: ", r"Cannot read binary file: ", r"Search path not found: "),
-        own_files=(r"/\.local/share/opencode/tool-output/",),
+        saved_files=(r"/(?:opencode|kilo)/tool-output/[^/]+$",),
+        saved=(r"Full output saved to: ([^\n]{1,4096})",),
         answer=answer,
         source=(
             "anomalyco/opencode: message-v2 007a940, run 00f9806, read 00937b9, grep 082eeb9, "
