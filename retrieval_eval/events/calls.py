@@ -149,12 +149,15 @@ class CallReducer:
                 targets=again.use.targets,
                 is_opaque=again.use.is_opaque,
             )
-            shell = again.shell or shell
+            shell = again.shell or self._without_saved(shell)
             folder = again.use.command_cwd or folder
         else:
             targets = self._saved.others(use.targets, folder)
             use = use if len(targets) == len(use.targets) else replace(use, targets=targets)
-            shell = None if shell is None else self._without_saved(shell, call, use)
+            shell = self._without_saved(shell)
+            is_silent = call.result is not None and not call.result.text.strip()
+            if shell is not None and not is_silent and self._saved.is_read_by(use):
+                shell = replace(shell, opaque=(*shell.opaque, IN_ITS_OWN_WAY))
         kept = replace(call, result=None) if call.result is not None else call
         self._saved.remember(index, kept, call.result, before, again)
         return ReadCall(
@@ -183,17 +186,15 @@ class CallReducer:
                 reads[index] = replace(reads[index], shell=_without_background(shell))
         return reads.done()
 
-    def _without_saved(self, shell: ShellAnalysis, call: ToolCall, use: ToolUse) -> ShellAnalysis:
+    def _without_saved(self, shell: ShellAnalysis | None) -> ShellAnalysis | None:
         """Return what a command did to other files than those of saved results."""
+        if shell is None:
+            return None
         events = []
         for event in shell.events:
             targets = self._saved.others(event.targets, None)
             events += [replace(event, targets=targets)] if targets else []
-        shell = replace(shell, events=tuple(events))
-        is_silent = call.result is not None and not call.result.text.strip()
-        if is_silent or not self._saved.is_read_by(use):
-            return shell
-        return replace(shell, opaque=(*shell.opaque, IN_ITS_OWN_WAY))
+        return replace(shell, events=tuple(events))
 
     def _of_copies(self, use: ToolUse) -> ToolUse:
         """Return what a tool did, with the files whose copies it showed."""

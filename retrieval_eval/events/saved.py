@@ -18,6 +18,7 @@ from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.dialects import saved_path
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, strings, text_argument
 from retrieval_eval.traces.results.decorations import is_saved_result
+from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS
 from retrieval_eval.traces.results.local_files import content_lines, requested_range
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.shell.printed import printed_lines
@@ -26,6 +27,7 @@ from retrieval_eval.traces.tools import ToolUse, interpret
 _TASK: Final = re.compile(r"Command running in background with ID: ([\w-]{1,100})")
 _IS_OVER: Final = re.compile(r"<status>(?:completed|failed|killed)</status>")
 _TASK_ARGUMENTS: Final = ("bash_id", "task_id", "shell_id")
+_WORD: Final = re.compile(r"[^\s'\"|;&<>()`$=]{1,4096}")
 _PATH: Final = re.compile(r"(?:[A-Za-z]:)?[/\\][^\s'\"|;&<>()`$]{1,1000}")
 _HEAD: Final = 1400
 
@@ -78,6 +80,7 @@ class SavedResults:
     def __init__(self) -> None:
         self.fetched: set[int] = set()
         self._by_path: dict[str, _SavedResult] = {}
+        self._names: set[str] = set()
         self._by_task: dict[str, _SavedResult] = {}
 
     def remember(
@@ -98,15 +101,15 @@ class SavedResults:
         path = result.saved_to or saved_path(result.text)
         if path is not None:
             self._by_path[posixpath.normpath(path)] = saved
+            self._names.add(posixpath.basename(path))
         started = _TASK.search(result.text[:_HEAD])
         if started is not None:
             self._by_task[started[1]] = saved
 
     def is_read_by(self, use: ToolUse) -> bool:
         """Return whether a shell command names a saved result."""
-        return use.command is not None and any(
-            path in self._by_path for path in map(posixpath.normpath, _PATH.findall(use.command))
-        )
+        paths = _PATH.findall(use.command or "") if self._by_path else ()
+        return any(path in self._by_path for path in map(posixpath.normpath, paths))
 
     def others(self, targets: Iterable[RawTarget], cwd: str | None) -> tuple[RawTarget, ...]:
         """Return targets without the files of saved results, which are no files of a repository."""
@@ -164,7 +167,8 @@ class SavedResults:
         return _Part(saved, _fetched(result.text), is_whole=True)
 
     def _printed(self, use: ToolUse, result: ToolResult, cwd: str | None) -> _Part | None:
-        if not self.is_read_by(use):
+        words = _WORD.findall(use.command or "") if self._names else ()
+        if self._names.isdisjoint(map(posixpath.basename, words)):
             return None
         folder = joined(cwd, use.command_cwd) if use.command_cwd is not None else cwd
         found = printed_lines(
@@ -183,9 +187,8 @@ def _is_whole(result: ToolResult) -> bool:
 def _named_file(arguments: Mapping[str, Any]) -> str | None:
     """Return the one file that a call names."""
     several = strings(arguments.get("paths"))
-    return text_argument(arguments, (*PATH_ARGUMENTS, "paths")) or (
-        several[0] if len(several) == 1 else None
-    )
+    named = text_argument(arguments, (*PATH_ARGUMENTS, *FOLDER_ARGUMENTS, "paths"))
+    return named or (several[0] if len(several) == 1 else None)
 
 
 def _analysis_of_a_part(shell: ShellAnalysis) -> ShellAnalysis:

@@ -86,6 +86,7 @@ DIALECTS.add(
             r"No replacement was performed",
             r"Ran into [^\n]{1,1000} while trying to (?:read|write to) ",
         ),
+        saved=(r"(?:complete|full) (?:output|content) has been saved to (\S{1,1000})",),
         answer=answer,
         statuses=(r"\[(?:The c|C)ommand (?:completed|finished) with exit code -?\d+\b.*",),
         source=(

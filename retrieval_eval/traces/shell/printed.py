@@ -26,8 +26,9 @@ _ABOUT: Final = words("wc ls stat file du md5sum sha256sum test [")
 """Programs that print a line about the file, in which it is named."""
 
 _GREPS: Final = words("grep egrep fgrep rg zgrep ag ack")
-_PRINTS: Final = words("cat head tail less more bat batcat tac nl sed gsed awk gawk mawk")
-_FILTERS: Final = words("sort uniq cut cat head tail less more tac nl sed gsed awk gawk mawk")
+_PRINTS: Final = words(
+    "cat head tail less more bat batcat tac nl sort uniq cut sed gsed awk gawk mawk"
+)
 _OTHER_THAN_LINES: Final = frozenset(
     {
         *("o", "only-matching", "c", "count", "l", "files-with-matches", "L", "json", "r"),
@@ -131,14 +132,12 @@ class _Shown:
             self.is_about = True
             return not filters
         self.prints = True
-        return self._keeps(first, _GREPS | _PRINTS) and all(
-            self._keeps(stage, _GREPS | _FILTERS) for stage in filters
-        )
+        return all(map(self._keeps, stages))
 
-    def _keeps(self, stage: Invocation, programs: frozenset[str]) -> bool:
+    def _keeps(self, stage: Invocation) -> bool:
         """Whether a program prints lines as they are, or with numbers before them."""
         options = _options(stage)
-        if stage.program not in programs or not _KEEPS.get(stage.program, _any)(options):
+        if stage.program not in _GREPS | _PRINTS or not _KEEPS.get(stage.program, _any)(options):
             return False
         is_search = stage.program in _GREPS
         has_numbers = stage.program == "nl" or (
