@@ -151,8 +151,8 @@ def test_what_is_too_large_again_is_a_part_of_the_first_result():
         ),
         (
             (
-                "src/z.py:9:x\n<response clipped><NOTE>The complete output has been saved to {} - you "
-                "can use other tools to view it.</NOTE>"
+                "src/z.py:9:x\n<response clipped><NOTE>The complete output has been saved to {} - "
+                "you can use other tools to view it.</NOTE>"
             ),
             "/w/.observations/o.txt",
         ),
