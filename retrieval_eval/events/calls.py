@@ -11,13 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.events.exposure import Exposure
+from retrieval_eval.events.saved import IN_ITS_OWN_WAY, SavedResults
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
-from retrieval_eval.records import RawTarget, Symbol, ToolCall, ToolResult, Trace
+from retrieval_eval.records import RawTarget, Symbol, ToolCall, Trace
 from retrieval_eval.traces.dialects import dialect_of, marked_name
 from retrieval_eval.traces.received import received
-from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argument
-from retrieval_eval.traces.results.local_files import without_numbers
+from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.shell.copies import Copies
@@ -141,7 +141,7 @@ class CallReducer:
         session.learn(use.targets)
         shell = _shell(session, call, use)
         folder = use.command_cwd or call.cwd or self._cwd
-        again = self._saved.reread(call, use)
+        again = self._saved.reread(call, use, before)
         if again is not None:
             use = replace(
                 use,
@@ -149,12 +149,17 @@ class CallReducer:
                 targets=again.use.targets,
                 is_opaque=again.use.is_opaque,
             )
-            shell = again.shell or shell
+            shell = again.shell or self._without_saved(shell)
             folder = again.use.command_cwd or folder
-        elif shell is not None and self._saved.is_read_by(use):
-            shell = replace(shell, opaque=(*shell.opaque, "reads a saved result in its own way"))
+        else:
+            targets = self._saved.others(use.targets, folder)
+            use = use if len(targets) == len(use.targets) else replace(use, targets=targets)
+            shell = self._without_saved(shell)
+            is_silent = call.result is not None and not call.result.text.strip()
+            if shell is not None and not is_silent and self._saved.is_read_by(use):
+                shell = replace(shell, opaque=(*shell.opaque, IN_ITS_OWN_WAY))
         kept = replace(call, result=None) if call.result is not None else call
-        self._saved.remember(index, kept, call.result, before)
+        self._saved.remember(index, kept, call.result, before, again)
         return ReadCall(
             index,
             kept,
@@ -180,6 +185,16 @@ class CallReducer:
             if shell is not None:
                 reads[index] = replace(reads[index], shell=_without_background(shell))
         return reads.done()
+
+    def _without_saved(self, shell: ShellAnalysis | None) -> ShellAnalysis | None:
+        """Return what a command did to other files than those of saved results."""
+        if shell is None:
+            return None
+        events = []
+        for event in shell.events:
+            targets = self._saved.others(event.targets, None)
+            events += [replace(event, targets=targets)] if targets else []
+        return replace(shell, events=tuple(events))
 
     def _of_copies(self, use: ToolUse) -> ToolUse:
         """Return what a tool did, with the files whose copies it showed."""
@@ -319,118 +334,3 @@ def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
     kept, rest = ordered[:_MOST_OPAQUE_REASONS], ordered[_MOST_OPAQUE_REASONS:]
     further = [(f"{len(rest)} further reasons", sum(n for _, n in rest))] if rest else []
     return dict([*sorted(kept), *further])
-
-
-# --------------------------------------------------------------------------------------------------
-# Results that a harness saved to a file because they were too large to show.
-#
-# The agent sees a preview and the file's path, and reads the file afterwards. What it then sees is
-# a further part of the first tool's result, not a file of a repository.
-
-_NOTICE: Final = re.compile(r"<persisted-output>[^/]{0,200}saved to: (/\S{1,1000})")
-_BACKGROUND: Final = re.compile(
-    r"Command running in background with ID: ([\w-]{1,100})"
-    r"(?:\.? Output is being written to: (/[^\s]{1,1000}))?"
-)
-_IS_OVER: Final = re.compile(r"<status>(?:completed|failed|killed)</status>")
-_TASK_ARGUMENTS: Final = ("bash_id", "task_id", "shell_id")
-_PLAIN: Final = re.compile(r"\s*(?:cat|head|tail|sed|grep|egrep|fgrep)\s[^|;&<>`$\n]{1,2000}")
-_PATH: Final = re.compile(r"/[^\s'\"|;&<>()`$]{1,1000}")
-_CHANGES_LINES: Final = re.compile(
-    r"\s*(?:cat|[ef]?grep)\s(?:[^\n]{0,2000}\s)?-(?:-|[A-Za-z]{0,20}[nbclLHoZ])"
-)
-"""Options that number, count or cut the lines that are printed."""
-_HEAD: Final = 1400
-
-
-class _SavedResult(Struct, frozen=True, gc=False):
-    """The call, without its result, whose result was saved to a file."""
-
-    index: int
-    call: ToolCall
-    cwd: str | None
-
-
-class Reread(Struct, frozen=True, gc=False):
-    """A read of a saved result: the first tool's use and, for a shell, its analysis."""
-
-    use: ToolUse
-    shell: ShellAnalysis | None
-
-
-def _fetched(text: str) -> str:
-    """Return what an answer about a background command holds of its output."""
-    for tag in ("output", "stdout"):
-        _, opening, rest = text.partition(f"<{tag}>")
-        if opening:
-            inner, closing, _ = rest.rpartition(f"</{tag}>")
-            return (inner if closing else rest).strip("\n")
-    return ""
-
-
-class SavedResults:
-    """The saved results of a trial, by the path of their file.
-
-    Attributes
-    ----------
-    fetched
-        The calls in the background whose output was fetched to its end.
-    """
-
-    def __init__(self) -> None:
-        self.fetched: set[int] = set()
-        self._by_path: dict[str, _SavedResult] = {}
-        self._by_task: dict[str, _SavedResult] = {}
-
-    def remember(
-        self, index: int, call: ToolCall, result: ToolResult | None, cwd: str | None
-    ) -> None:
-        """Note the file a result was saved to; ``cwd`` is where a shell was before the call."""
-        text = result.text[:_HEAD] if result is not None else ""
-        found = _NOTICE.match(text.lstrip())
-        if found is not None:
-            self._by_path[found[1]] = _SavedResult(index, call, cwd)
-        started = _BACKGROUND.search(text)
-        if started is not None:
-            self._by_task[started[1]] = _SavedResult(index, call, cwd)
-            if started[2]:
-                self._by_path[started[2].rstrip(".")] = _SavedResult(index, call, cwd)
-
-    def is_read_by(self, use: ToolUse) -> bool:
-        """Return whether a shell command names a saved result."""
-        return use.command is not None and bool(self._named_in(use.command))
-
-    def reread(self, call: ToolCall, use: ToolUse) -> Reread | None:
-        """Return what a call shows of a saved result.
-
-        None for a call that reads none, that failed, or whose output need not consist of lines of
-        the saved file.
-        """
-        saved = self._read(call, use)
-        if saved is None or call.result is None or use.is_error:
-            return None
-        text = call.result.text if use.command else without_numbers(call.result.text)
-        if not use.is_retrieval:
-            if _IS_OVER.search(text[:_HEAD]) and not call.result.is_truncated:
-                self.fetched.add(saved.index)
-            text = _fetched(text)
-        shown = ToolResult(text, is_truncated=call.result.is_truncated)
-        again = interpret(replace(saved.call, result=shown))
-        shell = None
-        if again.command is not None:
-            session = ShellSession(saved.cwd)
-            shell = session.analyse(again.command, text, cwd=again.command_cwd)
-        return Reread(again, shell)
-
-    def _read(self, call: ToolCall, use: ToolUse) -> _SavedResult | None:
-        if not use.is_retrieval:
-            return self._by_task.get(text_argument(call.arguments, _TASK_ARGUMENTS) or "")
-        if use.command is None:
-            path = text_argument(call.arguments, PATH_ARGUMENTS)
-            return self._by_path.get(path) if path and use.category == "file_read" else None
-        is_plain = _PLAIN.fullmatch(use.command) and not _CHANGES_LINES.match(use.command)
-        named = self._named_in(use.command) if is_plain else []
-        return named[0] if len(named) == 1 else None
-
-    def _named_in(self, command: str) -> list[_SavedResult]:
-        return [self._by_path[p] for p in _PATH.findall(command) if p in self._by_path]

@@ -14,6 +14,7 @@ from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import Attached, ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest
+from retrieval_eval.traces.dialects import saved_path
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 from retrieval_eval.traces.untrusted import clean
 
@@ -276,7 +277,10 @@ class CallLog:
         if call.result is not None:
             return False
         when = timestamp if call.timestamp is None else call.timestamp
-        answered = replace(call, result=self._as_seen(call, result), timestamp=when)
+        seen = self._as_seen(call, result)
+        path = seen.saved_to or saved_path(result.text)
+        seen = replace(seen, saved_to=path) if path != seen.saved_to else seen
+        answered = replace(call, result=seen, timestamp=when)
         self._items.put(place, answered, _size_of(result))
         self._open.pop(place, None)
         return True

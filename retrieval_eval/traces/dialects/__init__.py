@@ -81,6 +81,10 @@ class Dialect:
     saved_files
         Regular expressions found in the paths of files to which the harness saves results that are
         too large to show.
+    saved
+        Regular expressions, each with one group for the path, of the words by which an answer says
+        to which file the harness saves the result. They hold ``saved to``, ``written to``,
+        ``output see`` or ``output file``.
     preview
         Takes an answer and returns what it shows of such a result; any other answer as it is.
     statuses
@@ -141,6 +145,7 @@ class Dialect:
     own_files: tuple[str, ...] = ()
     blocks: tuple[tuple[str, str], ...] = ()
     saved_files: tuple[str, ...] = ()
+    saved: tuple[str, ...] = ()
     preview: Callable[[str], str] | None = None
     statuses: tuple[str, ...] = ()
     answer: Callable[[ToolCall], ToolResult] | None = None
@@ -227,11 +232,40 @@ def dialect_of(harness: str | None) -> Dialect | None:
 
 @cache
 def wording(
-    kind: Literal["refusals", "failures", "empty", "unchanged", "own_files", "saved_files"],
+    kind: Literal[
+        "refusals", "failures", "empty", "unchanged", "own_files", "saved_files", "saved"
+    ],
 ) -> re.Pattern[str]:
     """Return one expression for what all dialects state of a kind."""
     found = [text for _, dialect in DIALECTS.items() for text in getattr(dialect, kind)]
     return re.compile("|".join(f"(?:{text})" for text in found))
+
+
+_SAYS_WHERE: Final = ("aved to", "written to", "output see", "output file")
+_BEFORE_IT: Final = 700
+_BEHIND_IT: Final = 4300
+_MOST_PLACES: Final = 20
+
+
+def saved_path(text: str) -> str | None:
+    r"""Return the file to which an answer says that its result is saved, or None.
+
+    Examples
+    --------
+    >>> saved_path("...\n\nFull output saved to: /home/u/.local/share/opencode/tool-output/t1\n")
+    '/home/u/.local/share/opencode/tool-output/t1'
+    >>> saved_path("saved to: /tmp/a.txt") is None
+    True
+    """
+    for hint in _SAYS_WHERE:
+        place, n_places = text.find(hint), 0
+        while place >= 0 and n_places < _MOST_PLACES:
+            found = wording("saved").search(text, max(0, place - _BEFORE_IT), place + _BEHIND_IT)
+            if found is not None:
+                path = next(group for group in found.groups() if group is not None)
+                return path.strip().rstrip(".")
+            place, n_places = text.find(hint, place + 1), n_places + 1
+    return None
 
 
 @cache

@@ -121,6 +121,10 @@ DIALECTS.add(
             r"^/tmp/claude-\d",
         ),
         saved_files=(r"/tool-results/[^/]+\.(?:txt|json)$",),
+        saved=(
+            r"<persisted-output>[^/]{0,200}saved to: (/\S{1,1000})",
+            r"running in background with ID: \S{1,100} Output is being written to: (/\S{1,1000})",
+        ),
         preview=preview,
         # The second form is that of the conversion to ATIF.
         statuses=(r"Exit code \d+", r"\[exit_code\] -?\d+"),

@@ -212,9 +212,21 @@ DIALECTS.add(
             r"Tool \[?\w{1,100}\]? was not executed because a tool has already been used",
         ),
         answer=answer,
+        cut=(
+            "A long output keeps its beginning and its end, with `[... output truncated: N chars "
+            "total ...]` between them; the rest is kept nowhere."
+        ),
+        finished=(
+            "Each thing that a call did states success, and an error where it failed; a command "
+            "that exceeded its time limit keeps nothing of what it printed."
+        ),
+        delegated=(
+            "`spawn_agent` starts a sub-agent, whose history is the file agent_*.messages.json "
+            "beside the agent's own."
+        ),
         source=(
             "Cline: responses 008b035, ExtensionMessage 0014234, its SDK's tools 21cb8d2; XML "
-            "results from reports; no trace seen"
+            "results from reports; histories and requests of its command line 3.0.65 compared"
         ),
         tools=(
             Tool(("read_files",), "file_read", read_local),

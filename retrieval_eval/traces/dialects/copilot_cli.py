@@ -116,12 +116,26 @@ DIALECTS.add(
             r"Tool '[^'\n]{1,200}' does not exist\. Available tools that can be called are ",
         ),
         failures=(r"Path [^\n]{1,4096} does not exist\. Please provide a valid path",),
-        own_files=(r"copilot-tool-output-",),
+        saved_files=(r"copilot-tool-output-[^/]{1,200}$",),
+        saved=(r"Output too large to read at once \([^)\n]{1,60}\)\. Saved to: ([^\n]{1,4096})",),
         answer=answer,
+        cut=(
+            "An answer that is too large is saved to a file, which it names, and its first 500 "
+            "characters are shown."
+        ),
+        finished=(
+            "tool.execution_complete states success, and an error with its code, also for a call "
+            "that was denied; a command states its exit code, or that it goes on in a shell, below "
+            "what it printed."
+        ),
+        delegated=(
+            "`task` starts a sub-agent, whose events are in the same file and carry its agentId."
+        ),
+        delegating=frozenset({"task"}),
         statuses=(r"<(?:exited|shellId: \S{1,100} completed) with exit code -?\d+>",),
         source=(
             "generated event types of copilot-sdk at 0139612; sessions of 1.0.65 and answers of "
-            "its tools seen"
+            "its tools seen; session, stream and requests of 1.0.102 compared"
         ),
         tools=(
             Tool(("powershell",), "other", read_nothing, is_shell=True),

@@ -9,7 +9,7 @@ from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.results.mentions import read_mentions
 from retrieval_eval.traces.results.payload import parsed
 from retrieval_eval.traces.served import states_exit_status
-from retrieval_eval.traces.untrusted import clean, dict_of, text_of
+from retrieval_eval.traces.untrusted import clean, dict_of, text_at, text_of
 
 _TEXT_KEYS: Final = (
     "interleavedOutput",
@@ -20,6 +20,7 @@ _TEXT_KEYS: Final = (
     "error",
     "reason",
 )
+_PATH_KEYS: Final = ("filePath", "path", "uri")
 _OUTCOMES: Final = frozenset(
     {
         *("success", "failure", "error", "rejected", "timeout", "permissionDenied", "spawnError"),
@@ -40,7 +41,11 @@ def result_of(stated: Any, is_cut: bool) -> ToolResult | None:
             text = f"{text}\n{behind}" if text else behind
         is_error = outcome != "success" or inner.get("isError") is True
         is_unfinished = is_error and not states_exit_status("", inner)
-        return ToolResult(text, clean(body), is_error, is_cut, is_unfinished)
+        where = inner.get("outputLocation")
+        path = text_of(where) or next(
+            filter(None, (text_at(where, key) for key in _PATH_KEYS)), None
+        )
+        return ToolResult(text, clean(body), is_error, is_cut, is_unfinished, saved_to=path)
     return ToolResult("", None, False, True) if is_cut else None
 
 
@@ -65,6 +70,15 @@ DIALECTS.add(
     Dialect(
         harnesses=frozenset({"cursor", "cursor-cli"}),
         answer=answer,
+        cut=(
+            "A long output of a command is kept in a file that outputLocation names; how much of "
+            "it the agent was shown is not stated."
+        ),
+        finished=(
+            "The one key of a result is its status: success, failure with an exit code, or a call "
+            "that was rejected, timed out, aborted or left to the background."
+        ),
+        delegated="taskToolCall starts a sub-agent, whose calls the stream does not hold.",
         delegating=frozenset({"taskToolCall"}),
         tools=(
             Tool(

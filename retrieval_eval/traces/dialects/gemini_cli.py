@@ -293,11 +293,32 @@ DIALECTS.add(
             r"Cannot display content of binary file: ",
         ),
         own_files=(r"/\.(?:gemini|qwen)/tmp/[^/]+/",),
+        saved_files=(
+            r"/\.gemini/tmp/[^/]+/tool-outputs/",
+            r"/\.qwen/tmp/[^/]+/(?:background-shells/.{1,300}|\w{1,100}_[\w-]{1,100})\.output$",
+        ),
+        saved=(
+            r"Output too large\. Showing [^\n]{1,200}\. For full output see: ([^\n]{1,4096})",
+            r"The full output has been saved to: ([^\n]{1,4096})",
+            r"Background shell started\.\n(?:[^\n]{1,200}\n){1,4}output file: ([^\n]{1,4096})",
+        ),
         answer=answer,
+        cut=(
+            "A large answer is cut to its beginning and its end, with a line of dots between them, "
+            "and the whole is saved to a file that it names; a read states which lines it shows."
+        ),
+        finished=(
+            "The status of a call is success, error or cancelled; the answer of a command says "
+            "that it was cancelled or timed out, or runs in the background, and what it printed."
+        ),
+        delegated=(
+            "`invoke_agent` and `codebase_investigator` start a sub-agent, whose session is a file "
+            "in a folder with the name of the session; the stream does not hold it."
+        ),
         statuses=(r"Exit Code:? -?\d+",),
         source=(
             "google-gemini/gemini-cli 5411f113 (0.49 preview), recording 04741d1; a session of "
-            "October 2025 seen"
+            "October 2025 seen; session, stream and requests of 0.61.0 compared"
         ),
         tools=(
             Tool(("run_shell_command",), "other", read_nothing, is_shell=True),

@@ -83,6 +83,14 @@ DIALECTS.add(
             r"The user has declined to run this tool",
         ),
         answer=answer,
+        finished=(
+            "A response states success or error; a command's last line states its exit code, and "
+            "an answer that begins with `Command timed out after` shows nothing of it."
+        ),
+        delegated=(
+            "`delegate`, `create_task` and `execute_task` start sub-agents, whose sessions only "
+            "the database holds."
+        ),
         statuses=(r"Command exited with code -?\d+",),
         source=(
             "goose: message 6416fe7, shell 2f4773c, developer bc55f68, session_manager dbec165 "

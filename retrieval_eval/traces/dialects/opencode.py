@@ -90,12 +90,27 @@ DIALECTS.add(
             r"The arguments provided to the tool are invalid: ",
         ),
         failures=(r"File not found: ", r"Cannot read binary file: ", r"Search path not found: "),
-        own_files=(r"/\.local/share/opencode/tool-output/",),
+        saved_files=(r"/(?:opencode|kilo)/tool-output/[^/]+$",),
+        saved=(r"Full output saved to: ([^\n]{1,4096})",),
         answer=answer,
+        cut=(
+            "A command's output of more than 50 kB is cut to its end, or to nothing, behind "
+            "`...output truncated...`; older versions state how many lines or bytes they left out; "
+            "metadata.truncated says so too. The whole is saved to a file that the answer names."
+        ),
+        finished=(
+            "The state of a part is completed or error, and error means that it did not run; a "
+            "note behind the output of a command says that it was ended at its limit or aborted."
+        ),
+        delegated=(
+            "`task` starts a sub-agent in a session of its own, whose id is in metadata.sessionId; "
+            "the database holds it, the stream and the exported document do not."
+        ),
         source=(
             "anomalyco/opencode: message-v2 007a940, run 00f9806, read 00937b9, grep 082eeb9, "
             "truncate 0a3427d, session.sql 063e830, session/message 08e3e1f, export 07fa810; "
-            "a stream of 1.18.25, and events of 40 sessions of 0.14 to 1.17 seen"
+            "a stream of 1.18.25, and events of 40 sessions of 0.14 to 1.17 seen; database, stream "
+            "and requests of 1.18.33 and of Kilo 7.7.9 compared"
         ),
         tools=(
             Tool(("call_omo_agent", "invalid"), "other", read_nothing),

@@ -123,6 +123,7 @@ DIALECTS.add(
         ),
         # The model is sent the number of a folder's entries, and not their names.
         empty=(r"Listed directory: [^\n]{1,4096} \(\d{1,9} entries\)\s*$",),
+        saved=(r"(?:complete|full) (?:output|content) has been saved to (\S{1,1000})",),
         answer=answer,
         cut=(
             "of a long output the head and the tail: 'Observation truncated due to length' on a "

@@ -280,6 +280,12 @@ def _is_document(document: Mapping[str, Any]) -> bool:
     return has_state and ("session_id" in document or "sessionId" in document)
 
 
+_COUNTERS = (
+    "Tokens and cost of each message; inputTokens include the cached ones, the cached ones of the "
+    "older form stand beside prompt. Each sub-agent's file counts its own, which the totals of the "
+    "session's description leave out."
+)
+
 _EXAMPLE: tuple[Mapping[str, Any], ...] = (
     {"role": "user", "content": [{"type": "text", "text": "task"}], "ts": 1_700_000_000_000},
     {
@@ -303,6 +309,7 @@ FORMATS.add(
         recognises=_is_history,
         read=read_cline_lines,
         keeps=("times", "tokens", "cost", "model"),
+        counters=_COUNTERS,
         priority=2,
         file_names=("api_conversation_history.json",),
         folders=("tasks",),
@@ -314,7 +321,8 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_document,
         read=read_cline_document,
-        keeps=("times", "tokens", "cost", "model"),
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=_COUNTERS,
         file_names=("*.messages.json",),
         sub_agent_files=("agent_*.messages.json",),
         example={"messages": list(_EXAMPLE)},

@@ -280,6 +280,13 @@ FORMATS.add(
         recognises=_is_copilot,
         read=read_copilot,
         keeps=("times", "tokens", "model", "version", "sub-agents"),
+        counters=(
+            "The requests of the session and of its sub-agents, the cached tokens inside the "
+            "input: one record each in newer versions, else the totals of the last end, which "
+            "count from the first start of a session that was resumed. The requests for summaries "
+            "of the history are in no total and are added. No cost in money is kept; the printed "
+            "stream keeps no tokens."
+        ),
         folders=("copilot",),
         example=(
             {

@@ -203,6 +203,10 @@ _EXAMPLE: tuple[Mapping[str, Any], ...] = (
     {"type": "result", "subtype": "success"},
 )
 
+_COUNTERS = (
+    "The totals that the last line states for the run, the cached tokens beside the input; whether "
+    "sub-agents are in them is not known. No cost is kept."
+)
 _SOURCE = "Cursor CLI, which is closed: files seen, which state no version"
 
 FORMATS.add(
@@ -211,6 +215,7 @@ FORMATS.add(
         recognises=_is_cursor_event,
         read=read_cursor_lines,
         keeps=("times", "tokens", "model"),
+        counters=_COUNTERS,
         source=_SOURCE,
         may_be=_may_be_cursor_event,
         priority=1,
@@ -223,6 +228,7 @@ FORMATS.add(
         recognises=_is_cursor_document,
         read=read_cursor_document,
         keeps=("times", "tokens", "model"),
+        counters=_COUNTERS,
         source=_SOURCE,
         example={"schema_version": "cursor-jsonl-v1", "steps": list(_EXAMPLE)},
     ),

@@ -147,16 +147,13 @@ def _reading(said: _Session) -> Reading:
             counts = (0, 0) if is_wrong else (count_at(tokens, *prompt), count_at(tokens, *output))
             said.used(message_id, *counts, is_misstated=is_wrong)
             for call in dicts_at(message, "toolCalls"):
-                call_id = text_at(call, "id") or f"{where}#{said.n_calls}"
                 said.call(
                     call.get("name"),
                     call.get("args"),
-                    call_id,
+                    text_at(call, "id") or f"{where}#{said.n_calls}",
                     result=_result(call),
                     time=said.time or unix_seconds(call.get("timestamp")),
                 )
-                agent = text_at(call, "agentId")
-                said.delegated |= {call_id: agent} if agent else {}
     said.until(unix_seconds(meta.get("lastUpdated")))
     folders = list_of(meta.get("directories"))
     return said.reading(
@@ -229,6 +226,12 @@ def _is_session(document: Mapping[str, Any]) -> bool:
     return "projectHash" in document and isinstance(document.get("messages"), list)
 
 
+_COUNTERS = (
+    "Tokens of each message, the cached ones inside the input, thoughts beside the output; a "
+    "resumed run goes on in the file, so that it counts the whole session, with rewound branches; "
+    "sub-agents count in their own files. No cost is kept."
+)
+
 _CALL: Mapping[str, Any] = {
     "id": "m1",
     "timestamp": "2026-01-01T00:00:01Z",
@@ -253,6 +256,7 @@ FORMATS.add(
         read=read_gemini_lines,
         sub_agent_files=("{session}/*.jsonl",),
         keeps=("times", "tokens", "model", "sub-agents"),
+        counters=_COUNTERS,
         priority=3,
         example=(
             {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"},
@@ -270,6 +274,7 @@ FORMATS.add(
         recognises=_is_session,
         read=read_gemini_document,
         keeps=("times", "tokens", "model", "sub-agents"),
+        counters=_COUNTERS,
         example={"sessionId": "s", "projectHash": "h", "messages": [_CALL]},
         file_names=("gemini-cli.trajectory.json", "session-*.json"),
         sub_agent_files=("{session}/*.json",),

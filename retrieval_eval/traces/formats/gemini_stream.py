@@ -96,6 +96,10 @@ FORMATS.add(
         recognises=_is_stream_event,
         read=read_gemini_stream,
         keeps=("times", "tokens", "model"),
+        counters=(
+            "The totals that the last line states for this run, the cached tokens inside the "
+            "input; whether sub-agents are in them is not known. No cost is kept."
+        ),
         priority=3,
         example=(
             {

@@ -269,12 +269,18 @@ _RESPONSE: Mapping[str, Any] = {
     ],
 }
 
+_COUNTERS = (
+    "The totals of the session, which runs that go on with it add to, the cached tokens inside the "
+    "input; a sub-agent's session has totals of its own, which only the database holds."
+)
+
 FORMATS.add(
     FORMAT,
     LineFormat(
         recognises=_is_goose,
         read=read_goose,
         keeps=("times", "tokens", "cost", "model"),
+        counters=_COUNTERS,
         may_be=_may_be_goose,
         example=(
             {"working_dir": "/w", "message_count": 2, "accumulated_total_tokens": 12},
@@ -289,6 +295,7 @@ FORMATS.add(
         recognises=_is_export,
         read=read_goose_export,
         keeps=("times", "tokens", "cost", "model"),
+        counters=_COUNTERS,
         example={
             "id": "20260105_1",
             "working_dir": "/w",
@@ -324,6 +331,7 @@ FORMATS.add(
         },
         read=read_goose_store,
         keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        counters=_COUNTERS,
         example=_SCRIPT,
         file_names=("sessions.db", "goose*.db"),
         folders=("goose",),

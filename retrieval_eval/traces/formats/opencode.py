@@ -363,6 +363,10 @@ FORMATS.add(
         recognises=_is_event,
         read=read_opencode_stream,
         keeps=("times", "tokens", "cost"),
+        counters=(
+            "Tokens and cost of each step of this run, the cached tokens beside the input; those "
+            "of sub-agents are not in the stream."
+        ),
         priority=3,
         example=(
             {"type": "tool_use", "timestamp": 1770112802000, "sessionID": "s", "part": _CALL},
@@ -376,6 +380,11 @@ FORMATS.add(
         recognises=_is_export,
         read=read_opencode_export,
         keeps=("times", "tokens", "cost", "model", "version"),
+        counters=(
+            "Tokens and cost of each step of the session and of no sub-agent, the cached tokens "
+            "beside the input; resumed runs go on in the session, and the steps that a forked one "
+            "begins with are copies and not counted."
+        ),
         example={
             "info": {"id": "s", "directory": "/w", "version": "1.2.0"},
             "messages": [
@@ -413,8 +422,13 @@ FORMATS.add(
         },
         read=read_opencode_store,
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=(
+            "Tokens and cost of each step of the session and of its sub-agents' sessions, the "
+            "cached tokens beside the input; resumed runs go on in the session, and the steps that "
+            "a forked one begins with are copies and not counted. The title's request is in no step."
+        ),
         example=_SCRIPT,
-        file_names=("opencode.db", "opencode-*.db"),
-        folders=("opencode",),
+        file_names=("opencode.db", "opencode-*.db", "kilo.db"),
+        folders=("opencode", "kilo"),
     ),
 )

@@ -261,6 +261,11 @@ FORMATS.add(
         recognises=_is_session_line,
         read=read_qwen_session,
         keeps=("times", "tokens", "model", "version", "sub-agents"),
+        counters=(
+            "Tokens of each message, the cached ones inside the prompt; a resumed run goes on in "
+            "the file, so that it counts the whole session, with branches that were left behind; "
+            "sub-agents count in their own files. No cost is kept."
+        ),
         priority=4,
         folders=("qwen-sessions",),
         sub_agent_files=("../subagents/{session}/agent-*.jsonl",),
@@ -300,6 +305,11 @@ FORMATS.add(
         recognises=_is_stream_line,
         read=read_qwen_stream,
         keeps=("tokens", "model", "version", "sub-agents"),
+        counters=(
+            "Tokens of each message of this run and of its sub-agents, the cached ones inside the "
+            "input. The totals of the last line are those of the session, which a resumed run goes "
+            "on with, and count only where no message states tokens. No cost is kept."
+        ),
         priority=4,
         example=(
             {

@@ -73,6 +73,49 @@ def without_numbers(text: str) -> str:
     return "\n".join(_LISTED.sub("", line, count=1) for line in text.split("\n"))
 
 
+_OF_LINES: Final = re.compile(
+    r"\s*(?:IMPORTANT: The file content has been truncated\.|Showing lines \d{1,9}-\d{1,9} of )"
+)
+_RULE: Final = re.compile(r"^---(?: FILE CONTENT \(truncated\) ---)?\n", re.MULTILINE)
+_COUNTED: Final = re.compile(r"[ ]{0,12}(\d{1,9})(?:\. | \| ?|: |[.:]$)")
+_END_NOTE: Final = re.compile(
+    r"\((?:Showing lines|End of file|Output capped|File has more)[^\n]*\)"
+)
+
+
+def content_lines(text: str) -> tuple[list[str], bool]:
+    r"""Return the lines of a file that a read shows, without the harness's headings and numbers.
+
+    Whether these are all lines of the file is false where a heading says that they are some.
+
+    Examples
+    --------
+    >>> content_lines("     1\ta.py\n     2\tb.py")
+    (['a.py', 'b.py'], True)
+    >>> content_lines("Showing lines 3-4 of 9 total lines.\n\n---\n\nc\nd")
+    (['c', 'd'], False)
+    >>> content_lines("<path>/t/a</path>\n<type>file</type>\n<content>\n7: g\n</content>")[0]
+    ['g']
+    """
+    is_part = _OF_LINES.match(text) is not None
+    heading = _RULE.search(text) if is_part else None
+    text = text if heading is None else text[heading.end() :].removeprefix("\n")
+    tagged = _TAGGED.match(text[:8500])
+    if tagged is not None:
+        text = text[tagged.end() :].rpartition(f"</{tagged['tag'] or 'file'}>")[0]
+    lines = without_numbers(text).split("\n")
+    while lines and (not lines[-1].strip() or _END_NOTE.fullmatch(lines[-1])):
+        note = lines.pop()
+        is_part = is_part or (note.startswith("(") and not note.startswith("(End of file"))
+    numbers = [_COUNTED.match(line) for line in lines]
+    found = [number for number in numbers if number is not None]
+    values = [int(number[1]) for number in found]
+    if lines and len(found) == len(lines) and values == [*range(values[0], values[-1] + 1)]:
+        is_part = is_part or values[0] > 1
+        lines = [line[number.end() :] for line, number in zip(lines, found, strict=True)]
+    return lines, not is_part
+
+
 def has_content(text: str) -> bool:
     """Whether any line has something besides its number.
 
