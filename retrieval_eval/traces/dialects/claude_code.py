@@ -91,6 +91,20 @@ DIALECTS.add(
         harnesses=frozenset({"claude-code"}),
         delegating=frozenset({"Agent", "Task", "Workflow"}),
         delegates=_forks,
+        cut=(
+            "A large answer is saved to a file, and the first 2 KB are shown: `<persisted-output>`; "
+            "`toolUseResult` holds more than that. A read without a limit ends after 2,000 lines."
+        ),
+        finished=(
+            "`is_error` without an exit code: the call did not run. A command that exceeds its time "
+            "limit is no error: it goes on in the background, and the answer ends with a sentence "
+            "that says so; older versions stopped it with an error."
+        ),
+        delegated=(
+            "`Agent` (`Task`), `Workflow` and skills that fork. Session files: SESSION/subagents/ "
+            "beside SESSION.jsonl, a workflow's below workflows/; the stream holds the calls of an "
+            "`Agent` only."
+        ),
         source="Claude Code, which is closed: files of 2.1.63 to 2.1.220 seen",
         refusals=(
             r"<tool_use_error>",

@@ -245,6 +245,11 @@ FORMATS.add(
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         priority=2,
         sub_agent_files=("{name}/subagents/**/agent-*.jsonl",),
+        counters=(
+            "Each message's usage once, with cached tokens apart; a `cost-state` line counts "
+            "the session since its first run, with its sub-agents. A forked session repeats the "
+            "messages of the other one."
+        ),
         placed=placed_in_session,
         example=(
             {
