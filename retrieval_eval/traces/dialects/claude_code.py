@@ -92,13 +92,13 @@ DIALECTS.add(
         delegating=frozenset({"Agent", "Task", "Workflow"}),
         delegates=_forks,
         cut=(
-            "A large answer is saved to a file, and the first 2 KB are shown: `<persisted-output>`; "
+            "A large answer is saved to a file, and 2 KB of it are shown (`<persisted-output>`); "
             "`toolUseResult` holds more than that. A read without a limit ends after 2,000 lines."
         ),
         finished=(
-            "`is_error` without an exit code: the call did not run. A command that exceeds its time "
-            "limit is no error: it goes on in the background, and the answer ends with a sentence "
-            "that says so; older versions stopped it with an error."
+            "`is_error` without an exit code: the call did not run. A command that exceeds its "
+            "time limit goes on in the background, and its answer ends with a sentence that says "
+            "so; older versions stopped it with an error."
         ),
         delegated=(
             "`Agent` (`Task`), `Workflow` and skills that fork. Session files: SESSION/subagents/ "
