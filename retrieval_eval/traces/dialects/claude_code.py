@@ -35,21 +35,24 @@ _PREVIEW_END: Final = re.compile(r"\n\.{3}\s*$")
 def preview(text: str) -> str:
     r"""Return what an answer shows of a result that was saved to a file; another as it is.
 
+    The preview is cut at a byte count, so that its last line may be half a line. It is kept before
+    a line that says that the rest was left out.
+
     Examples
     --------
     >>> preview("<persisted-output>\nPreview (first 2KB):\na.py\nb\n...\n</persisted-output>")
-    'a.py\n[... output truncated ...]'
+    'a.py'
     """
     if not text.lstrip().startswith(_PERSISTED):
         return text
     marker = _PREVIEW.search(text)
     if marker is None:
-        return CUT_HERE
-    body = text[marker.end() :].split("</persisted-output>", 1)[0]
-    # The preview is cut at a byte count, so its last line may be half a line.
-    body = _PREVIEW_END.sub("", body)
-    shown = body.rsplit("\n", 1)[0].removeprefix("\n")
-    return f"{shown}\n{CUT_HERE}" if shown else CUT_HERE
+        return ""
+    body = text[marker.end() :].split("</persisted-output>", 1)[0].removeprefix("\n")
+    shown, mark, _ = body.partition(CUT_HERE)
+    if mark:
+        return shown + mark
+    return _PREVIEW_END.sub("", body).rpartition("\n")[0]
 
 
 _MOVED: Final = re.compile(
