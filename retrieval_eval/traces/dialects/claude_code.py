@@ -35,21 +35,24 @@ _PREVIEW_END: Final = re.compile(r"\n\.{3}\s*$")
 def preview(text: str) -> str:
     r"""Return what an answer shows of a result that was saved to a file; another as it is.
 
+    The preview is cut at a byte count, so that its last line may be half a line. It is kept before
+    a line that says that the rest was left out.
+
     Examples
     --------
     >>> preview("<persisted-output>\nPreview (first 2KB):\na.py\nb\n...\n</persisted-output>")
-    'a.py\n[... output truncated ...]'
+    'a.py'
     """
     if not text.lstrip().startswith(_PERSISTED):
         return text
     marker = _PREVIEW.search(text)
     if marker is None:
-        return CUT_HERE
-    body = text[marker.end() :].split("</persisted-output>", 1)[0]
-    # The preview is cut at a byte count, so its last line may be half a line.
-    body = _PREVIEW_END.sub("", body)
-    shown = body.rsplit("\n", 1)[0].removeprefix("\n")
-    return f"{shown}\n{CUT_HERE}" if shown else CUT_HERE
+        return ""
+    body = text[marker.end() :].split("</persisted-output>", 1)[0].removeprefix("\n")
+    shown, mark, _ = body.partition(CUT_HERE)
+    if mark:
+        return shown + mark
+    return _PREVIEW_END.sub("", body).rpartition("\n")[0]
 
 
 _MOVED: Final = re.compile(
@@ -91,6 +94,20 @@ DIALECTS.add(
         harnesses=frozenset({"claude-code"}),
         delegating=frozenset({"Agent", "Task", "Workflow"}),
         delegates=_forks,
+        cut=(
+            "A large answer is saved to a file, and 2 KB of it are shown (`<persisted-output>`); "
+            "`toolUseResult` holds more than that. A read without a limit ends after 2,000 lines."
+        ),
+        finished=(
+            "`is_error` without an exit code: the call did not run. A command that exceeds its "
+            "time limit goes on in the background, and its answer ends with a sentence that says "
+            "so; older versions stopped it with an error."
+        ),
+        delegated=(
+            "`Agent` (`Task`), `Workflow` and skills that fork. Session files: SESSION/subagents/ "
+            "beside SESSION.jsonl, a workflow's below workflows/; the stream holds the calls of an "
+            "`Agent` only."
+        ),
         source="Claude Code, which is closed: files of 2.1.63 to 2.1.220 seen",
         refusals=(
             r"<tool_use_error>",

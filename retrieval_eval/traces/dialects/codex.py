@@ -40,7 +40,8 @@ _CUT: Final = re.compile(
     r"|\[\.\.\. omitted \d{1,12} of \d{1,12} lines \.\.\.\])[^\n]*"
 )
 _TIMED_OUT: Final = re.compile(r"command timed out after \d{1,12} milliseconds(?:\n|\Z)")
-_STATUS_OF_TIMEOUT: Final = 124
+STATUS_OF_TIMEOUT: Final = 124
+"""The exit status of a command that was stopped at its time limit."""
 _ABORTED: Final = re.compile(
     r"(?:Wall time: [\d.]{1,20} seconds\n)?aborted by user[^\n]{0,80}\s*\Z"
 )
@@ -88,14 +89,30 @@ def answer(call: ToolCall) -> ToolResult:
     text, status, is_running = _opened(result.text, call.name)
     if status is None and (_REFUSED.match(text[:600]) or _ABORTED.match(text[:200])):
         return replace(result, text=text, is_error=True, is_unfinished=True)
-    late = _TIMED_OUT.match(text[:200]) if status in (None, _STATUS_OF_TIMEOUT) else None
+    late = timed_out(text) if status in (None, STATUS_OF_TIMEOUT) else None
     if late is not None:
-        rest = _uncut(text[late.end() :])
-        return replace(result, text=rest, is_error=True, is_unfinished=not rest.strip())
+        return replace(
+            result, text=late, is_error=True, is_unfinished=not late, is_stopped=bool(late)
+        )
     text = _uncut(text)
     doubt = result.doubt or ("background" if is_running and not text.strip() else None)
     is_error = result.is_error or bool(status)
-    return replace(result, text=text, is_error=is_error, doubt=doubt)
+    return replace(result, text=text, is_error=is_error, is_stopped=is_running, doubt=doubt)
+
+
+def timed_out(text: str) -> str | None:
+    r"""Return what a command printed before it was stopped at its time limit, if it was.
+
+    Examples
+    --------
+    >>> timed_out("command timed out after 9 milliseconds\nimport os"), timed_out("import os")
+    ('import os', None)
+    """
+    late = _TIMED_OUT.match(text[:200])
+    if late is None:
+        return None
+    rest = _uncut(text[late.end() :])
+    return rest if rest.strip() else ""
 
 
 _LONGEST_SHOWN: Final = 10_000
@@ -221,6 +238,21 @@ DIALECTS.add(
         harnesses=frozenset({"codex", "codex-cli", "codex_exec"}),
         delegating=frozenset({"spawn_agent", "spawn_agents_on_csv"}),
         delegates=spawns,
+        cut=(
+            "An output of more than about 10,000 tokens loses its middle, of whole lines with the "
+            "ends of two: `…N tokens truncated…` or `[... omitted N of M lines ...]`; `exec "
+            "--json` has it whole."
+        ),
+        finished=(
+            "The heading states the exit status, or the session of a process that still runs; a "
+            "call that was refused, denied or not understood has a sentence instead, and in "
+            "`exec --json` no item at all."
+        ),
+        delegated=(
+            "`spawn_agent` and `spawn_agents_on_csv`, called directly or by a script of code mode; "
+            "each sub-agent has a rollout of its own that names its parent; `exec --json` holds "
+            "none of its calls."
+        ),
         namespaces=frozenset({"multi_agent_v1", "collaboration"}),
         keeps_shell=False,
         refusals=_REFUSALS,

@@ -190,7 +190,12 @@ def marked(result: ToolResult) -> ToolResult:
         # What was printed before stands behind the message.
         shown = (late["status"] or "") + result.text[late.end() :]
         is_nothing = not result.text[late.end() :].strip()
-        return replace(result, text=result.text if is_nothing else shown, is_unfinished=is_nothing)
+        return replace(
+            result,
+            text=result.text if is_nothing else shown,
+            is_unfinished=is_nothing,
+            is_stopped=not is_nothing,
+        )
     printed = moved_to_background(result.text)
     if printed is not None:
         return replace(result, text=printed, is_stopped=True)
@@ -198,7 +203,7 @@ def marked(result: ToolResult) -> ToolResult:
     is_interrupted = structured.get("interrupted") is True and "stdout" in structured
     if is_interrupted and (text_of(structured.get("stdout")) or "").strip():
         # Whether the agent was shown what was printed before is not stated.
-        return replace(result, is_error=True, doubt="may_have_failed")
+        return replace(result, is_error=True, is_stopped=True, doubt="may_have_failed")
     if is_interrupted or (result.is_error and not opens_with_exit_status(result.text)):
         return replace(result, is_error=True, is_unfinished=True)
     return result

@@ -224,17 +224,25 @@ def placed_in_session(path: Path, root: Path, reading: Reading) -> Reading:
     )
 
 
-_KINDS: Final = frozenset({"assistant", "user", "attachment", "system"})
+_THREAD: Final = frozenset({"attachment", "system", "progress"})
+_BOOKKEEPING: Final = frozenset(
+    {
+        *("queue-operation", "last-prompt", "cost-state", "tools-used", "atis-latch"),
+        *("api-request", "api-request-blob", "api-request-shape", "permission-mode", "mode"),
+        *("custom-title", "ai-title", "agent-name", "agent-color", "pr-link", "tag"),
+    }
+)
 
 
 def _is_session_line(line: Mapping[str, Any]) -> bool:
-    """Return whether a line is one of a session; other programs have a type and a session too."""
-    if text_at(line, "sessionId") is None:
+    """Return whether a line is one of a session; other programs have types and sessions, too."""
+    kind = text_at(line, "type")
+    if text_at(line, "sessionId") is None or kind is None:
         return False
-    kind = line.get("type")
     if kind in ("assistant", "user"):
-        return isinstance(line.get("message"), dict) and "parts" not in line["message"]
-    return kind in _KINDS and "parentUuid" in line
+        message = line.get("message")
+        return isinstance(message, dict) and "parts" not in message
+    return kind in _BOOKKEEPING or (kind in _THREAD and "parentUuid" in line)
 
 
 FORMATS.add(
@@ -245,6 +253,11 @@ FORMATS.add(
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         priority=2,
         sub_agent_files=("{name}/subagents/**/agent-*.jsonl",),
+        counters=(
+            "Each message's usage once, with cached tokens apart; a `cost-state` line counts "
+            "the session since its first run, with its sub-agents. A forked session repeats the "
+            "messages of the other one."
+        ),
         placed=placed_in_session,
         example=(
             {

@@ -158,6 +158,12 @@ FORMATS.add(
         read=read_claude_stream,
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         may_be=_may_be_stream_line,
+        counters=(
+            "`usage` of a result counts a turn of the main thread; `modelUsage` and "
+            "`total_cost_usd` count the session since its first run, with sub-agents. Cached "
+            "tokens are apart. Of a run that resumed a session the tokens of its turns are "
+            "taken, and no cost."
+        ),
         example=(
             {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/w"},
             {

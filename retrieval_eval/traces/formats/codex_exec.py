@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import like
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.dialects.codex import seen_part
+from retrieval_eval.traces.dialects.codex import STATUS_OF_TIMEOUT, seen_part, timed_out
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.codex_rollout import mcp_result
 from retrieval_eval.traces.formats.openai_calls import Place
@@ -160,7 +160,15 @@ def _result(item: Mapping[str, Any], kind: str) -> ToolResult | None:
     if kind == "command_execution":
         text, is_truncated = seen_part(text_at(item, "aggregated_output") or "")
         is_unfinished = status == "declined" or (has_failed and exit_status is None)
-        return ToolResult(text, None, has_failed, is_truncated, is_unfinished)
+        late = timed_out(text) if exit_status == STATUS_OF_TIMEOUT else None
+        return ToolResult(
+            text if late is None else late,
+            None,
+            has_failed,
+            is_truncated,
+            is_unfinished or late == "",
+            is_stopped=bool(late),
+        )
     if kind == "web_search":
         return None
     return ToolResult("", is_error=has_failed, is_unfinished=has_failed)
@@ -180,6 +188,10 @@ FORMATS.add(
         read=read_codex_exec,
         has_workdirs=False,
         keeps=("tokens",),
+        counters=(
+            "`turn.completed` counts the thread since it began, also before it was resumed or "
+            "forked, with cached tokens inside the input and without sub-agents."
+        ),
         priority=3,
         example=(
             {"type": "thread.started", "thread_id": "t"},

@@ -536,7 +536,9 @@ def _continued(result: ToolResult, parts: Sequence[ToolResult]) -> ToolResult:
     text = "\n".join(filter(None, texts))
     is_error = result.is_error or any(part.is_error for part in parts)
     doubt = None if text.strip() else parts[-1].doubt
-    return replace(result, text=text, is_error=is_error, doubt=doubt)
+    return replace(
+        result, text=text, is_error=is_error, is_stopped=parts[-1].is_stopped, doubt=doubt
+    )
 
 
 def _result(said: _Session, item: Item) -> ToolResult | None:
@@ -569,6 +571,10 @@ FORMATS.add(
     LineFormat(
         recognises=_is_stream_line,
         read=read_codex_rollout,
+        counters=(
+            "`token_count` counts the thread since it began; cached tokens are inside the "
+            "input, and sub-agents are left out."
+        ),
         keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=3,
         example=(
@@ -597,6 +603,11 @@ FORMATS.add(
         priority=3,
         file_names=("*.jsonl.zst", "*.jsonl.gz"),
         sub_agent_files=("rollout-*.jsonl*",),
+        counters=(
+            "`token_usage_record` counts a request; `token_count` the thread since it began, "
+            "also what it had when it was forked, which is left out. Cached tokens are inside "
+            "the input; sub-agents count in their own files; a copied history counts once."
+        ),
         example=(
             {
                 "timestamp": "2026-01-01T00:00:00Z",

@@ -43,7 +43,14 @@ def read(*values):
         ([{"type": "assistant", "message": {"id": "m", "content": []}}], "claude-code-stream-json"),
         ([{"type": "assistant", "message": {"content": []}}], "claude-code-stream-json"),
         ([{"type": "queue-operation", "sessionId": "s"}], "claude-code-session-jsonl"),
-        ([{"type": "summary"}, {"type": "user", "sessionId": "s"}], "claude-code-session-jsonl"),
+        (
+            [{"type": "summary"}, {"type": "user", "sessionId": "s", "message": {}}],
+            "claude-code-session-jsonl",
+        ),
+        (
+            [{"type": "system", "sessionId": "s", "parentUuid": None}],
+            "claude-code-session-jsonl",
+        ),
         ([CURSOR_INIT], "cursor-jsonl"),
         ([CURSOR_INIT, {"type": "user"}, {"type": "thinking", "text": "…"}], "cursor-jsonl"),
         ([{"type": "tool_call", "subtype": "started"}], "cursor-jsonl"),
@@ -66,6 +73,11 @@ def test_formats_are_told_by_content(values, trace_format):
         ),
         ([{"a": 1}], "agent/x.txt: not a known trace format (found JSON lines without a type)"),
         ([None, "log line"], "agent/x.txt: not a known trace format (found text, no JSON lines)"),
+        (
+            # Other programs give their records a type and a session, too.
+            [{"type": "effect", "sessionId": "s"}, {"type": "message", "sessionId": "s"}],
+            "agent/x.txt: not a known trace format (found JSON lines of type effect, message)",
+        ),
         (
             [{"type": {}, "sessionId": "s"}],
             "agent/x.txt: not a known trace format (found JSON lines without a type)",
@@ -99,7 +111,8 @@ def test_a_file_that_cannot_be_opened_says_why():
 
 
 def test_the_first_line_that_proves_a_format_decides():
-    cursor, session = {"type": "thinking"}, {"type": "user", "sessionId": "s"}
+    cursor = {"type": "thinking"}
+    session = {"type": "user", "sessionId": "s", "message": {}}
     stream = {"type": "user", "parent_tool_use_id": None}
     assert read({"type": "noise"}, cursor, session, stream).format == "cursor-jsonl"
     assert read(stream, cursor).format == "claude-code-stream-json"
