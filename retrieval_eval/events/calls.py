@@ -124,6 +124,7 @@ class CallReducer:
         """Return the next call with what it did."""
         index, self._taken = self._taken, self._taken + 1
         self.exposure.take(index, call)
+        answered = call.result
         call = with_plain_output(call)
         if call.result is not None:
             call = replace(call, result=received(call.result))
@@ -152,7 +153,7 @@ class CallReducer:
         elif shell is not None and self._saved.is_read_by(use):
             shell = replace(shell, opaque=(*shell.opaque, "reads a saved result in its own way"))
         kept = replace(call, result=None) if call.result is not None else call
-        self._saved.remember(index, kept, call.result, before)
+        self._saved.remember(index, kept, answered, before)
         return ReadCall(
             index,
             kept,
@@ -228,6 +229,7 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
         result.text if result is not None else None,
         is_error=use.is_error,
         is_truncated=result is not None and result.is_truncated,
+        is_stopped=result is not None and result.is_stopped,
         doubt=doubt_of(result),
         cwd=use.command_cwd,
     )
