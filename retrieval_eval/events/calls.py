@@ -126,6 +126,7 @@ class CallReducer:
         index, self._taken = self._taken, self._taken + 1
         self.exposure.take(index, call)
         marked = marked_name(call.name, self._harness)
+        answered = call.result
         call = with_plain_output(replace(call, name=marked) if marked != call.name else call)
         if call.result is not None:
             call = replace(call, result=received(call.result))
@@ -159,7 +160,7 @@ class CallReducer:
             if shell is not None and not is_silent and self._saved.is_read_by(use):
                 shell = replace(shell, opaque=(*shell.opaque, IN_ITS_OWN_WAY))
         kept = replace(call, result=None) if call.result is not None else call
-        self._saved.remember(index, kept, call.result, before, again)
+        self._saved.remember(index, kept, answered, before, again)
         return ReadCall(
             index,
             kept,
@@ -245,6 +246,7 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
         result.text if result is not None else None,
         is_error=use.is_error,
         is_truncated=result is not None and result.is_truncated,
+        is_stopped=result is not None and result.is_stopped,
         doubt=doubt_of(result),
         cwd=use.command_cwd,
     )

@@ -10,6 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from retrieval_eval.records import ToolResult
 from retrieval_eval.traces.dialects import exit_statuses, wording
 
 _LONGEST_OPENING: Final = 400
@@ -49,6 +52,131 @@ def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
     return exit_statuses().search(ends) is not None
 
 
+# --------------------------------------------------------------------------------------------------
+# Whether a command ran to its end, and what it printed before.
+
+_TIME: Final = r"(?:\d[\d.,]{0,12}\s?(?:m|ms|s|h|sec(?:ond)?s?|minutes?|milliseconds?)?\s?){1,3}"
+_SUBJECT: Final = r"(?:the\s|this\s|your\s|previous\s|shell\s|bash\s|tool\s|last\s){0,3}"
+_STOPPED: Final = re.compile(
+    rf"""(?ix)[\s\[(<*]{{0,6}}(?:error:\s?|warning:\s?|note:\s?)?{_SUBJECT}(?:
+        (?:command|process|execution|script|tool\scall|program)\s(?:has\s|was\s|execution\s)?
+            (?:timed\sout\b|killed\safter\s|terminated\s(?:after|due\sto|because\sof)\s
+            |exceeded\s(?:the|its)\s|stopped\safter\s|moved\sto\s(?:the\s)?background
+            |did\snot\s(?:complete|finish|return)\s(?:with)?in\b|(?:is\s)?still\srunning\b
+            |has\sno\snew\soutput\safter\s|reached\s(?:the|its)\s(?:time|timeout))[^\n]{{0,600}}
+      | terminated\scommand\safter\sexceeding\stimeout[^\n]{{0,600}}
+      | (?:tool\s)?terminated\scommand\safter[^\n]{{0,600}}
+      | time(?:d\sout|out)\s(?:after|of|exceeded|reached)\b\s?{_TIME}?[^\n]{{0,200}}
+      | (?:an\serror\soccurred\swhile\sexecuting\sthe\scommand:\s)?
+            command\s'[^\n]{{1,4000}}'\stimed\sout\safter\s[^\n]{{0,100}}
+    )"""
+)
+"""A line of a harness that says that a command was ended, or left to run on."""
+
+_STOP_HINTS: Final = (
+    *("timed out", "imeout", "imed out", "TIMED OUT", "background", "still running"),
+    *("killed after", "terminated", "did not", "no new output", "stopped after", "exceeded the"),
+)
+_FRAME: Final = re.compile(r"\s*</?[a-z_]{1,40}>\s*")
+_KEPT_OUTPUT: Final = re.compile(
+    r"(?i)\s*(?:(?:below|here) is (?:the|its) output|(?:the )?(?:partial )?output(?: of the command"
+    r")?(?: so far| until then)?(?: was| is)?)[^\n]{0,80}:\s*"
+)
+_STOPPED_STATUSES: Final = frozenset({-1, -9, -15, 124})
+_LIMITED: Final = re.compile(r"\btimeout\b")
+_LIMITS_ALL: Final = re.compile(
+    r"\s*(?:cd\s[^;&|\n]{1,1000}(?:&&|;)\s*)?(?:\w{1,60}=\S{0,200}\s+){0,9}(?:sudo\s+)?g?timeout\b"
+)
+_NOTES_AT_EDGE: Final = 8
+
+
+def until_stopped(result: ToolResult, command: str, status: int | None = None) -> ToolResult:
+    r"""Return the result of a command with :attr:`ToolResult.is_stopped` where its text says so.
+
+    The text is then without the harness's sentence about it, and what is left is what the command
+    printed before. ``status`` is its exit status, where a record states it.
+
+    Examples
+    --------
+    >>> found = until_stopped(
+    ...     ToolResult("a = 1\nCommand timed out after 2 seconds"), "cat a; cat b"
+    ... )
+    >>> found.text, found.is_stopped
+    ('a = 1', True)
+    >>> until_stopped(ToolResult("# Command timed out after 2 s\nx"), "cat a").is_stopped
+    False
+    """
+    if result.is_unfinished or result.is_stopped:
+        return result
+    status = status if status is not None else _stated_status(result.text)
+    is_late = status in _STOPPED_STATUSES and _is_limit_of_all(command, status)
+    text = result.text
+    edges = text[:_LONGEST_EDGE] + text[-_LONGEST_EDGE:]
+    if any(hint in edges for hint in _STOP_HINTS):
+        text = _without_stop(text)
+    if text is result.text and not is_late:
+        return result
+    is_nothing = not _without_status(text).strip()
+    if is_nothing and _GOES_ON.search(result.text[-_LONGEST_OPENING:]) is not None:
+        return result
+    return replace(result, text=text, is_stopped=not is_nothing, is_unfinished=is_nothing)
+
+
+_LONGEST_EDGE: Final = 5000
+_GOES_ON: Final = re.compile(r"(?i)\b(?:background|still running)\b")
+"""What a harness says of a command whose output may be fetched later."""
+
+
+def _is_limit_of_all(command: str, status: int | None) -> bool:
+    """Return whether an exit status says of the whole command that its time was over.
+
+    Where a part of a script is limited, its status is that of the last part alone.
+    """
+    if status != 124 or _LIMITED.search(command) is None:
+        return True
+    return _LIMITS_ALL.match(command[:4000]) is not None
+
+
+def _stated_status(text: str) -> int | None:
+    """Return the exit status that a text states at one of its ends."""
+    ends = text[:_LONGEST_OPENING] + "\n" + text[-_LONGEST_OPENING:]
+    if "124" not in ends and "-1" not in ends and "-9" not in ends:
+        return None
+    found = exit_statuses().search(ends)
+    number = re.search(r"-?\d{1,9}", found[0]) if found is not None else None
+    return int(number[0]) if number is not None else None
+
+
+def _without_status(text: str) -> str:
+    return exit_statuses().sub("", text) if len(text) <= _LONGEST_OPENING else text
+
+
+def _without_stop(text: str) -> str:
+    """Return a text without the sentences at its ends that say that a command was stopped."""
+    lines = text.split("\n")
+    for place in _edges(lines):
+        line = lines[place]
+        if not _STOPPED.fullmatch(line[:_LONGEST_EDGE]):
+            continue
+        start, end = place, place + 1
+        is_first = start <= 1
+        if is_first and end < len(lines) and _KEPT_OUTPUT.fullmatch(lines[end][:200]):
+            end += 1
+        while start and _FRAME.fullmatch(lines[start - 1][:100]):
+            start -= 1
+        while end < len(lines) and _FRAME.fullmatch(lines[end][:100]):
+            end += 1
+        return "\n".join([*lines[:start], *lines[end:]])
+    return text
+
+
+def _edges(lines: list[str]) -> list[int]:
+    """Return the places of the lines at which a harness writes its notes, the last ones first."""
+    last = max(len(lines) - _NOTES_AT_EDGE, 0)
+    return [*range(len(lines) - 1, last - 1, -1), *range(min(2, last))]
+
+
+# --------------------------------------------------------------------------------------------------
 # What a server answers in place of what was requested.
 
 _LONGEST_MESSAGE: Final = 600

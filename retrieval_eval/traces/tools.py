@@ -29,7 +29,7 @@ from retrieval_eval.traces.results.decorations import is_failure, is_harness_fil
 from retrieval_eval.traces.results.payload import is_envelope, parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
-from retrieval_eval.traces.served import is_refusal, may_be_refused, states_error
+from retrieval_eval.traces.served import is_refusal, may_be_refused, states_error, until_stopped
 from retrieval_eval.traces.untrusted import dict_of, status_of
 
 LONGEST_ARGUMENT: Final = 500
@@ -124,7 +124,9 @@ _BESIDE_OUTPUT: Final = frozenset(
 
 
 def with_plain_output(call: ToolCall) -> ToolCall:
-    """Return a call of a shell with the output, where its answer is a record around it.
+    """Return a call of a shell with what its command printed, and whether it ran to its end.
+
+    The answer may be a record around the output.
 
     Examples
     --------
@@ -134,28 +136,40 @@ def with_plain_output(call: ToolCall) -> ToolCall:
     ('cat: no such file', True)
     """
     result = call.result
-    if result is None or not result.text.startswith("{"):
+    if result is None:
         return call
     name = tool_name(call.name, call.arguments)
     if not tool_row(name.bare, name.is_mcp).is_shell:
         return call
-    record = parsed(result.text)
+    record = parsed(result.text) if result.text.startswith("{") else None
+    shown, status = _plain(result, record)
+    shown = until_stopped(shown, _command(call.arguments) or "", status)
+    return call if shown is result else replace(call, result=shown)
+
+
+def _plain(result: ToolResult, record: Any) -> tuple[ToolResult, int | None]:
+    """Return the output inside a record around it, and the exit status that is stated."""
+    stated = result.structured if isinstance(result.structured, dict) else {}
+    status = next((n for key in _STATUSES if (n := status_of(stated.get(key))) is not None), None)
     if not isinstance(record, dict) or not record.keys() <= _BESIDE_OUTPUT:
-        return call
+        return result, status
     texts = [record[key] for key in _OUTPUTS if isinstance(record.get(key), str)]
-    status = next(filter(None, (status_of(record.get(key)) for key in _STATUSES)), 0)
+    statuses = [n for key in _STATUSES if (n := status_of(record.get(key))) is not None]
+    status = next(filter(None, statuses), 0)
     is_stated = any(key in record for key in (*_STATUSES, *_LATE, "stderr"))
     if not texts or not is_stated:
-        return call
+        return result, None
     text = "\n".join(filter(None, texts))
     is_late = any(record.get(key) is True for key in _LATE)
+    is_nothing = is_late and not text.strip()
     shown = replace(
         result,
         text=text,
         is_error=result.is_error or status != 0 or is_late,
-        is_unfinished=result.is_unfinished or (is_late and not text.strip()),
+        is_unfinished=result.is_unfinished or is_nothing,
+        is_stopped=result.is_stopped or (is_late and not is_nothing),
     )
-    return replace(call, result=shown)
+    return shown, status
 
 
 def doubt_of(result: ToolResult | None) -> Doubt | None:

@@ -36,8 +36,8 @@ _NOTICE: Final = re.compile(
     r"(?:Total output lines: \d{1,12}\n\n?)?"
 )
 _CUT: Final = re.compile(
-    r"(?m:^)[^\n]{0,4000}?(?:\u2026\d{1,12} (?:tokens|chars) truncated\u2026"
-    r"|\[\.\.\. omitted \d{1,12} of \d{1,12} lines \.\.\.\])[^\n]*"
+    r"\n?(?:\u2026\d{1,12} (?:tokens|chars) truncated\u2026"
+    r"|\[\.\.\. omitted \d{1,12} of \d{1,12} lines \.\.\.\])\n?"
 )
 _TIMED_OUT: Final = re.compile(r"command timed out after \d{1,12} milliseconds(?:\n|\Z)")
 STATUS_OF_TIMEOUT: Final = 124
@@ -170,12 +170,12 @@ def _opened(text: str, name: str) -> tuple[str, int | None, bool]:
 
 
 def _uncut(text: str) -> str:
-    """Mark where Codex left out the middle of an output, without the half lines around it."""
+    """Mark where Codex left out the middle of an output."""
     notice = _NOTICE.match(text)
     text = text[notice.end() :] if notice is not None else text
     if " truncated\u2026" not in text and "[... omitted " not in text:
         return text
-    return _CUT.sub(CUT_HERE, text, count=1)
+    return _CUT.sub(f"\n{CUT_HERE}\n", text, count=1)
 
 
 # --------------------------------------------------------------------------------------------------

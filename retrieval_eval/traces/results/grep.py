@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.records import LineRange, RawTarget, ToolCategory
+from retrieval_eval.traces.received import whole_lines
 from retrieval_eval.traces.results.base import (
     NOTHING,
     Found,
@@ -197,7 +198,7 @@ def _sections(seen: Seen) -> Found:
     """Read OpenCode's answer: a path and a colon, and below it numbered lines."""
     found: dict[str, list[LineRange]] = {}
     current: list[LineRange] | None = None
-    for line in seen.text.split("\n")[1:]:
+    for line in whole_lines(seen.text, with_beginnings=True)[1:]:
         number = _SECTION_LINE.match(line)
         if number is not None and current is not None:
             current.append((int(number[1]), int(number[1])))
@@ -215,19 +216,20 @@ def _content(seen: Seen) -> Found:
     """Lines without a path belong to the named file: a folder's lines all carry their path."""
     if is_empty_answer(seen.text):
         return NOTHING
-    lines = [ln for ln in seen.text.split("\n") if ln and not _FOOTER.match(ln)]
+    shown = whole_lines(seen.text, with_beginnings=True)
+    lines = [line for line in shown if line and not _FOOTER.match(line)]
     if not lines:
         return NOTHING
     if seen.is_truncated and len(lines) > 1:
         lines.pop()
     place = _place(seen)
-    shown = grep_lines(lines, within=None if place is None else joined(seen.cwd, place))
-    if shown.single is not None:
+    hits = grep_lines(lines, within=None if place is None else joined(seen.cwd, place))
+    if hits.single is not None:
         if place is None:
             return Found(is_opaque=True)
-        return Found((RawTarget(joined(seen.cwd, place), "matched", None, shown.single or None),))
+        return Found((RawTarget(joined(seen.cwd, place), "matched", None, hits.single or None),))
     return Found(
-        _with_lines(shown, place, seen.cwd), is_opaque=shown.is_uncertain or seen.is_truncated
+        _with_lines(hits, place, seen.cwd), is_opaque=hits.is_uncertain or seen.is_truncated
     )
 
 

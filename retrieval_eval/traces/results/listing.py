@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.records import Access, RawTarget
+from retrieval_eval.traces.received import is_cut, whole_lines
 from retrieval_eval.traces.results.base import (
     NOTHING,
     Found,
@@ -43,8 +46,8 @@ def listed_names(text: str, is_truncated: bool) -> list[str]:
 
     The last line of a result that the trace cut may be half a name and is left out.
     """
-    lines = text.split("\n")
-    if is_truncated:
+    lines = whole_lines(text)
+    if is_truncated and lines:
         lines.pop()
     names = (line.strip() for line in lines)
     return [n.removeprefix("[FILE] ") for n in names if n and _NOTICE.match(n) is None]
@@ -134,6 +137,8 @@ def list_tree(seen: Seen) -> Found:
     """
     if is_empty_answer(seen.text):
         return NOTHING
+    if is_cut(seen.text):
+        seen = replace(seen, text="\n".join(whole_lines(seen.text)))
     if seen.text.startswith(INDENTED):
         return _list_indented(seen)
     if seen.text.startswith(_SIZED):

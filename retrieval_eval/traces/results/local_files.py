@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import Doubt, LineRange, RawTarget, ToolCategory
+from retrieval_eval.records import CUT_HERE, Doubt, LineRange, RawTarget, ToolCategory
+from retrieval_eval.traces.received import is_cut, whole_lines
 from retrieval_eval.traces.results.base import (
     NOTHING,
     PATH_ARGUMENTS,
@@ -48,6 +49,8 @@ def line_ranges(text: str) -> tuple[LineRange, ...] | None:
     >>> line_ranges('import re\n\n\ndef f():\n    return {\n        200: "OK",\n    }') is None
     True
     """
+    if is_cut(text):
+        text = "\n".join(whole_lines(text))
     shown = _NUMBERS.findall(text)
     first = int(shown[0]) if shown else 0
     if first > 0 and [*map(int, shown)] == [*range(first, first + len(shown))]:
@@ -229,9 +232,10 @@ def read_local(seen: Seen) -> Found:
     tagged = _TAGGED.match(seen.text[:8500])
     if tagged is not None:
         return _read_tagged(seen, path, tagged)
-    if file is not None and integer(file.get("numLines")) is not None:
+    is_declared = file is not None and integer(file.get("numLines")) is not None
+    if file is not None and is_declared and not is_cut(seen.text):
         lines, is_whole = _declared(file)
-    elif has_content(seen.text):
+    elif has_content(seen.text.replace(CUT_HERE, "")):
         lines, is_whole = _shown(seen)
     elif _is_not_text(seen.value):
         lines, is_whole = None, True
@@ -251,7 +255,7 @@ def _entries(seen: Seen, path: str) -> tuple[RawTarget, ...]:
     """Return what an answer lists if the path is that of a folder, which its name leaves open."""
     if "." in posixpath.basename(path.rstrip("/")) or seen.value is not None:
         return ()
-    names = seen.text.split("\n", _MOST_ENTRIES)[:_MOST_ENTRIES]
+    names = whole_lines(seen.text)[:_MOST_ENTRIES]
     names = [name.strip() for name in names if name.strip() and not name.endswith(":")]
     if names and path in names[0]:
         names = names[1:]
@@ -278,15 +282,15 @@ def _read_tagged(seen: Seen, path: str, tagged: re.Match[str]) -> Found:
     tag, base = tagged["tag"] or "file", joined(seen.cwd, (tagged["path"] or path).strip())
     body = seen.text[tagged.end() :].rpartition(f"</{tag}>")[0] or seen.text[tagged.end() :]
     if tag == "entries":
-        names = (line.strip() for line in body.split("\n") if not line.startswith("("))
+        names = (line.strip() for line in whole_lines(body) if not line.startswith("("))
         paths = (joined(base, name) for name in names if name and not name.endswith("/"))
         files = distinct(RawTarget(path, "listed") for path in paths)
         return Found(files, is_opaque=seen.is_truncated, category="file_search")
     lines = line_ranges(body)
     if lines is None:
         return NOTHING
-    is_cut = seen.is_truncated or _MORE.search(body[-_LONGEST_NOTE:]) is not None
-    is_whole = not is_cut and lines[0][0] == 1 and len(lines) == 1
+    is_open = _is_cut(seen) or _MORE.search(body[-_LONGEST_NOTE:]) is not None
+    is_whole = not is_open and lines[0][0] == 1 and len(lines) == 1
     read = RawTarget(base, "opened", None, lines, is_whole)
     return Found((read, *_instructions(seen.text, tag)))
 
@@ -309,11 +313,18 @@ def _declared(file: dict[str, Any]) -> tuple[tuple[LineRange, ...] | None, bool]
     return ((start, start + count - 1),), start == 1 and total is not None and count >= total
 
 
+def _is_cut(seen: Seen) -> bool:
+    """Whether the answer does not hold all that the agent asked for."""
+    return seen.is_truncated or is_cut(seen.text)
+
+
 def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
     asked = requested_range(seen.arguments)
     numbered = None if _is_raw(seen) else line_ranges(seen.text)
     if is_from_end(seen.arguments):
         return numbered, False
+    if is_cut(seen.text):
+        return numbered or _head(seen.text, asked), False
     if seen.is_truncated:
         return shown_range(asked) or numbered, False
     if numbered is not None:
@@ -321,12 +332,19 @@ def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
         shown = sum(end - start + 1 for start, end in numbered)
         return numbered, numbered[0][0] == 1 and len(numbered) == 1 and shown < limit
     if asked is None:
-        is_cut = isinstance(seen.value, dict) and bool(seen.value.get("exceededLimit"))
-        return None, not is_cut
+        is_limited = isinstance(seen.value, dict) and bool(seen.value.get("exceededLimit"))
+        return None, not is_limited
     last = asked[0] + seen.text.removesuffix("\n").count("\n")
     if asked[1] == OPEN_END:
         return ((asked[0], last),), asked[0] == 1
     return ((asked[0], min(last, asked[1])),), False
+
+
+def _head(text: str, asked: LineRange | None) -> tuple[LineRange, ...] | None:
+    """Return the lines before a cut, without the last, which may be half a line."""
+    n_lines = text.partition(CUT_HERE)[0].rstrip().count("\n")
+    first, last = asked or (1, OPEN_END)
+    return ((first, min(first + n_lines - 1, last)),) if n_lines else None
 
 
 def _is_raw(seen: Seen) -> bool:
@@ -336,12 +354,12 @@ def _is_raw(seen: Seen) -> bool:
 
 def _several(seen: Seen, paths: list[str]) -> Found:
     """Read the answer to a list of paths: sections that start with the path and a colon."""
-    starts = {section.split("\n", 1)[0].strip() for section in seen.text.split("\n---\n")}
+    sections = {s.split("\n", 1)[0].strip(): s for s in seen.text.split("\n---\n")}
     repository = repository_argument(seen.arguments)
     opened = tuple(
-        RawTarget(joined(seen.cwd, path), "opened", repository, None, True)
+        RawTarget(joined(seen.cwd, path), "opened", repository, None, not is_cut(section))
         for path in paths
-        if f"{path}:" in starts
+        if (section := sections.get(f"{path}:")) is not None
     )
     return Found(opened, is_opaque=not opened and not is_empty_answer(seen.text))
 
@@ -391,7 +409,6 @@ _WRITTEN: Final = re.compile(
     r"(\S[^\n]{0,4095}?)(?: has been edited| undone successfully|\.?$)",
     re.MULTILINE,
 )
-_CUT: Final = ("<response clipped>", "[... Observation truncated", "<NOTE>")
 
 
 def editor_category(arguments: Mapping[str, Any]) -> ToolCategory:
@@ -425,8 +442,7 @@ def read_editor(seen: Seen) -> Found:
 def _file_view(seen: Seen, path: str, body: str) -> Found:
     lines = line_ranges(body)
     asked = requested_range(seen.arguments)
-    is_cut = any(mark in body for mark in _CUT)
-    if seen.is_truncated:
+    if seen.is_truncated and not is_cut(body):
         # The arguments may be another call's; then the first line shown is not the requested one.
         is_own = asked is not None and lines is not None and asked[0] == lines[0][0]
         lines = (shown_range(asked) if is_own else None) or lines
@@ -435,14 +451,14 @@ def _file_view(seen: Seen, path: str, body: str) -> Found:
         "opened",
         None,
         lines,
-        is_whole=not (asked or is_cut or seen.is_truncated) and (not lines or lines[0][0] == 1),
+        is_whole=not (asked or _is_cut(seen)) and (not lines or lines[0][0] == 1),
     )
     return Found((target,), category="file_read")
 
 
 def _folder_view(seen: Seen) -> Found:
     """Folders end in a slash; in a view that marks none, files and folders look the same."""
-    names = [line.strip() for line in seen.text.split("\n")[1:]]
+    names = [line.strip() for line in whole_lines(seen.text)[1:]]
     if seen.is_truncated and names:
         names.pop()
     names = [n for n in names if n.startswith("/")]

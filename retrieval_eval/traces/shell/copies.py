@@ -21,6 +21,11 @@ from retrieval_eval.traces.shell.steps import Invocation, is_absolute
 MAX_COPIES: Final = 1000
 """Copies that are remembered."""
 
+MAX_WRITTEN: Final = 10_000
+"""Written files that are remembered."""
+
+_TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108
+
 _COPIERS: Final = words("cp mv install ln rsync scp")
 _FROM_CONTAINERS: Final = words("docker podman nerdctl kubectl oc docker-compose")
 EDITORS: Final = words("sed gsed perl ruby patch apply_patch applypatch git ed ex")
@@ -57,12 +62,17 @@ class Copies:
 
     def __init__(self) -> None:
         self._copies: dict[str, Copy] = {}
+        self._written: set[str] = set()
 
     def note(self, stage: Invocation, is_certain: bool) -> None:
         """Remember what a command copied; ``is_certain`` says that it surely succeeded."""
         if len(self._copies) >= MAX_COPIES:
             return
+        is_moved = "mv" in (stage.program, *stage.texts()[: stage.program == "git"])
         for path, copy in copied(stage):
+            if is_moved and self._is_own(copy.source):
+                self._move(copy.source, path, is_certain)
+                continue
             copy = replace(copy, is_certain=is_certain and copy.is_certain)
             found = self.origins(copy.source)
             if copy.name is None and len(found) == 1:
@@ -72,8 +82,21 @@ class Copies:
             elif len(path) < _LONGEST and len(copy.source) < _LONGEST:
                 self._copies[path] = copy
 
+    def _is_own(self, path: str) -> bool:
+        """Return whether the agent made a file, or it lies where temporary files do."""
+        return path in self._written or path.startswith(_TEMPORARY)
+
+    def _move(self, source: str, path: str, is_certain: bool) -> None:
+        """Give a file of the agent's its new name; it is a copy of what it was a copy of."""
+        copy = self._copies.pop(source, None)
+        self._copies.pop(path, None)
+        if copy is not None and copy.source != path:
+            self._copies[path] = replace(copy, is_certain=copy.is_certain and is_certain)
+
     def overwrite(self, path: str, *, is_edit: bool) -> None:
         """Forget a copy that was overwritten; one that was edited may still hold the content."""
+        if not is_edit and len(self._written) < MAX_WRITTEN:
+            self._written.add(path)
         copy = self._copies.get(path)
         if copy is None:
             return

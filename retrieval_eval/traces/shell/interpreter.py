@@ -59,6 +59,7 @@ class Context(Struct, frozen=True, gc=False):
     hides_errors: bool = False
     is_shown: bool = True
     is_background: bool = False
+    is_unordered: bool = False
     downstream: tuple[Invocation, ...] = ()
     depth: int = 0
 
@@ -194,6 +195,8 @@ class Interpreter:
         for redirect in redirects:
             if redirect.operator in ("<", "<<", "<<<"):
                 stdin = redirect
+            elif _is_to_errors(self, redirect):
+                context = replace(context, is_unordered=True)
             elif redirect.operator in _WRITES:
                 target = self.word(redirect)
                 if redirect.descriptor == "2":
@@ -254,8 +257,9 @@ class Interpreter:
             return
         for arg in stage.args:
             self._embedded(arg)
-        for marker in markers if context.is_shown else ():
-            self.add(Step(marker=marker, is_conditional=is_conditional))
+        is_unordered = stage.is_unordered and not context.downstream
+        for marker in markers if context.is_shown and stage.is_shown else ():
+            self.add(Step(marker=marker, is_conditional=is_conditional, is_unordered=is_unordered))
 
     def _embedded(self, arg: Arg) -> None:
         for step in arg.captured:
@@ -275,6 +279,7 @@ class Interpreter:
             (*stages, *context.downstream),
             is_conditional=is_conditional,
             is_background=context.is_background,
+            is_unordered=(*stages, *context.downstream)[-1].is_unordered,
         )
         self.add(step)
 
@@ -685,10 +690,17 @@ def read_command(shell: Interpreter, node: Command, context: Context) -> Invocat
         tuple(args[1:]),
         shell.environment.cwd,
         hides_errors=context.hides_errors,
-        is_shown=context.is_shown,
+        is_shown=context.is_shown and not (context.is_unordered and context.hides_errors),
+        is_unordered=context.is_unordered,
     )
     if node.redirects:
-        writes = [r for r in node.redirects if r.operator in _WRITES and r.descriptor != "2"]
+        writes = [
+            redirect
+            for redirect in node.redirects
+            if redirect.operator in _WRITES
+            and redirect.descriptor != "2"
+            and not _is_to_errors(shell, redirect)
+        ]
         is_appending = any(r.operator in (">>", "&>>") for r in node.redirects)
         stage = replace(stage, writes=tuple(map(shell.word, writes)), is_appending=is_appending)
     if stdin is not None and stdin.body is not None:
@@ -703,11 +715,24 @@ _WRITES: Final = words("> >> >| &> &>>")
 _SHOWN_DEVICES: Final = frozenset(["/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1"])
 
 
+_ERROR_DEVICES: Final = frozenset(["/dev/stderr", "/dev/fd/2", "/proc/self/fd/2"])
+
+
+def _is_to_errors(shell: Interpreter, redirect: Redirect) -> bool:
+    """Return whether a redirect sends standard output to standard error."""
+    if redirect.descriptor not in ("", "1") or redirect.operator not in (">&", ">", ">>", ">|"):
+        return False
+    target = shell.word(redirect).text
+    return target == "2" if redirect.operator == ">&" else target in _ERROR_DEVICES
+
+
 def _inline(shell: Interpreter, node: Command, context: Context) -> tuple[Context, Redirect | None]:
     stdin = None
     for redirect in node.redirects:
         if redirect.operator in ("<", "<<", "<<<"):
             stdin = redirect
+        elif _is_to_errors(shell, redirect):
+            context = replace(context, is_unordered=True)
         elif redirect.operator in _WRITES:
             if redirect.descriptor == "2" or redirect.operator[0] == "&":
                 context = replace(context, hides_errors=True)

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.records import RawTarget
+from retrieval_eval.records import Doubt, LineRange, RawTarget
 from retrieval_eval.traces.results.payload import parsed
 from retrieval_eval.traces.served import is_error_message, is_page, may_be_a_page, states_error
 from retrieval_eval.traces.shell.naming import named, numbers_of, remote_files
@@ -24,8 +24,9 @@ from retrieval_eval.traces.shell.output import Output, Segment
 from retrieval_eval.traces.shell.pipeline import Plans
 from retrieval_eval.traces.shell.plan import Operand, Plan
 from retrieval_eval.traces.shell.possible import SAVED, mentioned, operand_targets, unnamed
+from retrieval_eval.traces.shell.programs.filters import line_without_count
 from retrieval_eval.traces.shell.programs.readers import READERS
-from retrieval_eval.traces.shell.spans import WHOLE, close, merge
+from retrieval_eval.traces.shell.spans import WHOLE, close, merge, take
 from retrieval_eval.traces.shell.steps import Invocation, Step
 
 _BINARY: Final = re.compile(r"[Bb]inary file\b.*\bmatches")
@@ -49,7 +50,10 @@ def judge(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
         return _opaque(_served(plan, output), evidence)
     if evidence.is_empty:
         is_unseen = evidence.is_background or output.is_background
-        return Verdict(operand_targets(_served(plan, output), "background") if is_unseen else ())
+        if is_unseen or (output.is_shortened and evidence.is_cut):
+            doubt: Doubt = "background" if is_unseen else "cut_result"
+            return Verdict(operand_targets(_served(plan, output), doubt))
+        return Verdict()
     if plan.evidence == "mentions":
         return Verdict(mentioned(plan, evidence.lines, "opaque_call"))
     verdict = _shown(plan, evidence, output, known)
@@ -59,6 +63,8 @@ def judge(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
 
 
 def _shown(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Verdict:
+    if plan.is_changed:
+        return _unresolved(plan, output, "a filter that may change what it prints")
     if plan.style == "remote":
         return _remote(plan, evidence, output)
     if plan.evidence == "names":
@@ -93,22 +99,50 @@ def _opaque(plan: Plan, evidence: Evidence) -> Verdict:
 
 def _write(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     files = [o for o in plan.files if not output.failed(o.written, plan.cwd)]
+    if files and not evidence.has_run:
+        return Verdict(operand_targets(_served(plan, output), "may_not_have_run"))
     if files and not evidence.is_certain:
         return _unresolved(plan, output, "a write that may not have happened")
-    return Verdict(_targets(plan, files, None))
+    return Verdict(_targets(plan, files))
 
 
-def _targets(plan: Plan, operands: Sequence[Operand], n_lines: int | None) -> tuple[RawTarget, ...]:
-    count = n_lines if len(operands) == 1 else None
-    lines = close(plan.spans, count) if plan.spans != WHOLE else None
+def _targets(
+    plan: Plan, operands: Sequence[Operand], evidence: Evidence | None = None
+) -> tuple[RawTarget, ...]:
+    """Return the files that were surely touched, with the lines that ``evidence`` shows."""
+    lines = _lines_shown(plan, evidence if len(operands) == 1 else None)
     is_whole = plan.spans == WHOLE and plan.access == "opened"
-    if plan.access in ("written", "listed"):
-        lines = None
+    if evidence is not None and evidence.is_cut:
+        is_whole = False
     return tuple(
         RawTarget(plan.path(o.written), plan.access, plan.repository or None, lines, is_whole)
         for o in operands
         if not SAVED.search(o.written)
     )
+
+
+_PRINTED_NUMBER: Final = re.compile(r"[ ]{0,20}(\d{1,9})(?:[\t:| -]|$)")
+
+
+def _lines_shown(plan: Plan, evidence: Evidence | None) -> tuple[LineRange, ...] | None:
+    """Return the lines of the one file of a plan that were shown, where that is known.
+
+    They are those whose numbers were printed, else those of the plan. Of an answer that was cut
+    they are known from its beginning only; half a line is none.
+    """
+    if plan.access in ("written", "listed"):
+        return None
+    is_cut = evidence is not None and evidence.is_cut
+    if evidence is not None and evidence.is_sole and plan.has_numbers:
+        found = map(_PRINTED_NUMBER.match, evidence.whole_lines())
+        numbers = [int(match[1]) for match in found if match is not None]
+        if numbers and (is_cut or plan.spans != WHOLE):
+            return merge([(n, n) for n in numbers])
+    if evidence is None or not is_cut:
+        n_lines = evidence.n_lines if evidence is not None else None
+        return close(plan.spans, n_lines) if plan.spans != WHOLE else None
+    n_head = evidence.cuts[0] - 1 if evidence.cuts and evidence.is_exact else 0
+    return close(take(plan.spans, ((1, n_head),)), None) or None if n_head > 0 else None
 
 
 def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Verdict:
@@ -128,15 +162,34 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     is_silent_failure = is_hidden or not evidence.is_certain or evidence.is_background
     is_ambiguous = not evidence.is_sole or len(files) > 1
     is_silent = plan.is_selective and not (plan.is_joint and evidence.is_sole)
-    is_open = is_silent_failure or is_silent or evidence.is_crowded
+    is_open = is_silent_failure or is_silent or (evidence.is_crowded and not evidence.is_cut)
     if is_ambiguous and is_open and not (evidence.has_printed and len(files) == 1):
         return _unresolved(plan, output, _SHARED)
+    if evidence.is_cut:
+        return _cut_text(plan, files, evidence)
     if plan.end is not None and len(files) > 1 and not _is_all(plan, evidence):
         passed = files[:1] if plan.end == "first" else files[-1:]
         rest = replace(plan, operands=tuple(o for o in files if o not in passed))
         left = _unresolved(rest, output, "shows only some lines of several files")
-        return Verdict((*_targets(plan, passed, None), *left.targets), left.reason)
-    return Verdict(_targets(plan, files, evidence.n_lines))
+        return Verdict((*_targets(plan, passed), *left.targets), left.reason)
+    return Verdict(_targets(plan, files, evidence))
+
+
+def _cut_text(plan: Plan, files: Sequence[Operand], evidence: Evidence) -> Verdict:
+    """Return the verdict on content of which a part was left out, or that ended too early.
+
+    The beginning that was shown is that of the first file, and the end that of the last one; what
+    lies between them may have been left out.
+    """
+    passed: list[Operand] = []
+    if len(files) == 1:
+        passed = list(files) if evidence.is_sole or evidence.has_start or evidence.has_end else []
+    elif not evidence.has_failed:
+        passed += files[:1] if evidence.has_start and plan.end != "last" else ()
+        passed += files[-1:] if evidence.has_end and plan.end != "first" else ()
+    rest = replace(plan, operands=tuple(o for o in files if o not in passed))
+    left = operand_targets(rest, evidence.doubt) if rest.operands else ()
+    return Verdict((*_targets(plan, passed, evidence), *left))
 
 
 _LONGEST_COMPLAINT: Final = 8
@@ -192,18 +245,27 @@ def _unserved(plan: Plan, lines: Sequence[str], output: Output) -> Verdict | Non
 
 
 def _names(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
-    lines = evidence.lines
+    served = _served(plan, output)
+    if plan.operands and not served.operands:
+        return Verdict()
+    plan = served
+    lines, halves = _whole_and_half(plan, evidence)
     if plan.style == "listing" and not evidence.is_sole:
         lines = [line for line in lines if _is_own_entry(plan, line, evidence.rivals)]
         if not lines:
             return _some_entries(plan, evidence)
     found = named(plan, lines)
+    half = tuple(
+        RawTarget(plan.path(path), plan.access, doubt="cut_result")
+        for path in (named(plan, halves) if halves else ())
+        if path not in found
+    )
     if not found:
         is_lost = evidence.is_sole and plan.style in ("path", "match") and not _fits(plan, evidence)
         if is_lost or plan.style == "headers":
             return _unresolved(plan, output, "its output does not name the files")
-        return Verdict()
-    spans = plan.spans if plan.style == "headers" else None
+        return Verdict(half)
+    spans = plan.spans if plan.style == "headers" and not evidence.is_cut else None
     is_whole = plan.style == "headers" and spans == WHOLE
     targets = []
     for path, numbers in found.items():
@@ -211,7 +273,35 @@ def _names(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
             continue
         ranges = merge([(n, n) for n in numbers]) or (close(spans, None) if spans else None)
         targets.append(RawTarget(plan.path(path), plan.access, None, ranges or None, is_whole))
-    return Verdict(tuple(targets))
+    return Verdict((*targets, *half))
+
+
+def _begins_whole(plan: Plan, line: str) -> bool:
+    """Return whether a line begins as a command prints the names of what it was given."""
+    starts = [o.written.rstrip("/") + "/" for o in plan.operands if o.kind == "file"]
+    return len(starts) == len(plan.operands) and any(map(line.startswith, starts))
+
+
+def _whole_and_half(plan: Plan, evidence: Evidence) -> tuple[Sequence[str], list[str]]:
+    """Return the lines as a command printed them, and those that may be halves of such lines.
+
+    A line of which the beginning was shown still names its file where a character ends the name.
+    """
+    lines = list(evidence.lines)
+    is_ended = plan.style in ("match", "count")
+    behind = (*evidence.cuts, *((0,) if plan.half == "first" else ()))
+    halves = {n for n in behind if n < len(lines) and not _begins_whole(plan, lines[n])}
+    if not is_ended:
+        halves.update(cut - 1 for cut in evidence.cuts)
+        halves.update((len(lines) - 1,) if plan.half == "last" else ())
+    if plan.is_counted:
+        lines = [line_without_count(line) for line in lines]
+    if plan.width is not None and not is_ended:
+        halves.update(n for n, line in enumerate(lines) if not len(line) < plan.width)
+    if not halves:
+        return lines, []
+    kept = [line for n, line in enumerate(lines) if n not in halves]
+    return kept, [lines[n] for n in sorted(halves) if 0 <= n < len(lines)]
 
 
 def _some_entries(plan: Plan, evidence: Evidence) -> Verdict:
@@ -254,8 +344,13 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
         if not evidence.is_sole:
             return _unresolved(plan, output, "its count cannot be told from other output")
         is_hit = any(c.isdecimal() and int(c[:12]) > 0 for c in counts)
-        return Verdict(_targets(plan, files, None) if is_hit else ())
+        return Verdict(_targets(plan, files) if is_hit else ())
     lines = evidence.lines
+    if evidence.cuts:
+        behind = frozenset(evidence.cuts)
+        lines = [line for n, line in enumerate(lines) if n not in behind]
+    if plan.is_counted:
+        lines = [line_without_count(line) for line in lines]
     if not evidence.is_sole:
         lines = [line for line in lines if could_print(plan, line)]
         if not lines:
@@ -307,6 +402,11 @@ class Evidence(Struct, frozen=True, gc=False):
     ``has_printed``: there are more lines than all other commands can have printed.
     ``has_failed``: the call is known to have failed. ``is_lone``: it ran only this pipeline.
     ``is_crowded``: there are fewer lines than files that were to be shown, one line each at least.
+
+    ``cuts`` are the numbers of the lines before which a part is left out. ``is_cut``: a part is
+    left out, or the call ended too early. ``has_start`` and ``has_end``: the first and the last
+    lines that the plan printed are among the lines, if it printed any. ``is_exact``: the lines are
+    its own from the first one on. ``has_run``: the call was not stopped before it ran.
     """
 
     lines: Sequence[str]
@@ -320,11 +420,25 @@ class Evidence(Struct, frozen=True, gc=False):
     is_crowded: bool = False
     has_failed: bool = False
     is_lone: bool = False
+    cuts: tuple[int, ...] = ()
+    is_cut: bool = False
+    has_start: bool = True
+    has_end: bool = True
+    is_exact: bool = True
+    has_run: bool = True
+    doubt: Doubt = "cut_result"
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was printed."""
         return not any(map(str.strip, self.lines))
+
+    def whole_lines(self) -> Sequence[str]:
+        """Return the lines that surely are no halves."""
+        if not self.cuts:
+            return self.lines
+        halves = {n for cut in self.cuts for n in (cut - 1, cut)}
+        return [line for n, line in enumerate(self.lines) if n not in halves]
 
 
 def shared_evidence(
@@ -341,54 +455,133 @@ def shared_evidence(
     """
     printers: dict[int, list[Plans]] = defaultdict(list)
     lines_of: dict[int, list[str]] = {}
+    cuts_of: dict[int, tuple[int, ...]] = {}
     counted: dict[int, list[tuple[Step, Plans]]] = defaultdict(list)
     uncounted: set[int] = set()
     for step, planned, segment in zip(steps, plans, segments, strict=True):
-        if id(segment) not in lines_of:
-            kept = segment.lines
-            if segment.noise:
-                kept = [line for line in kept if line.rstrip() not in segment.noise]
-            lines_of[id(segment)] = kept[: MAX_COMPARISONS // max(len(segment.members), 1)]
-        if step.reason is not None or step.is_background or segment.noise or segment.is_cut:
-            uncounted.add(id(segment))
+        key = id(segment)
+        if key not in lines_of:
+            lines, cuts = segment.shown(MAX_COMPARISONS // max(len(segment.members), 1))
+            lines_of[key], cuts_of[key] = lines, tuple(cuts)
+        is_loose = segment.noise or segment.is_mixed or segment.cuts
+        if step.reason is not None or step.is_background or is_loose:
+            uncounted.add(key)
         if planned is not None and planned.prints and not _has_failed(planned, output):
-            printers[id(segment)].append(planned)
-            counted[id(segment)].append((step, planned))
+            printers[key].append(planned)
+            counted[key].append((step, planned))
     shared = {key: group for key, group in printers.items() if len(group) > 1}
     kinds = {key: Counter(map(_kind, group)) for key, group in shared.items()}
     one_file = {key: _show_one_file(group) for key, group in shared.items()}
     contested = {key: _contested(group, lines_of[key]) for key, group in shared.items()}
     crowded = {key: _is_crowded(group, lines_of[key], output) for key, group in printers.items()}
+    ends = _ends(segments, counted, lines_of, cuts_of, output)
     own: dict[int, list[str]] = {}
     surplus: dict[int, bool] = {}
     for key, together in counted.items():
-        if len(together) > 1 and key not in uncounted and not output.is_shortened:
+        if len(together) > 1 and key not in uncounted and key not in ends.open_segments:
             counts = [(step, _count(step, planned, output)) for step, planned in together]
             own |= _own_lines(counts, lines_of[key])
             surplus |= _surplus(counts, len(lines_of[key]))
     is_lone = sum(bool(step.stages) for step in steps) == 1
+    n_run = _surely_run(steps, segments, ends) if output.is_stopped else len(steps)
     found = []
-    for step, planned, segment in zip(steps, plans, segments, strict=True):
-        group = printers.get(id(segment), [])
-        lines = own.get(id(step), lines_of[id(segment)])
-        is_alone = len(group) == 1 or id(step) in own
-        is_exact = is_alone and not segment.is_cut and not segment.noise
+    for number, (step, planned, segment) in enumerate(zip(steps, plans, segments, strict=True)):
+        key = id(segment)
+        group = printers.get(key, [])
+        lines = own.get(id(step), lines_of[key])
+        is_alone = (len(group) == 1 and not step.is_unordered) or id(step) in own
+        is_cut = key in ends.open_segments
+        is_counted = is_alone and not is_cut and not segment.noise and not segment.is_mixed
+        has_start, has_end = ends.of_steps.get(id(step), (False, False)) if is_cut else (True, True)
         found.append(
             Evidence(
                 lines,
-                is_alone or one_file.get(id(segment), False),
-                not step.is_conditional and not (is_error and segment.is_cut),
-                len(lines) if is_exact else None,
-                frozenset() if id(step) in own else _rivals(group, kinds.get(id(segment)), planned),
-                contested.get(id(segment), frozenset()),
-                surplus.get(id(step), False) or id(step) in own,
-                step.is_background,
-                crowded.get(id(segment), False) and id(step) not in own,
-                is_error,
-                is_lone,
+                is_alone or one_file.get(key, False),
+                is_certain=not step.is_conditional and not (is_error and bool(segment.cuts)),
+                n_lines=len(lines) if is_counted else None,
+                rivals=(
+                    frozenset() if id(step) in own else _rivals(group, kinds.get(key), planned)
+                ),
+                contested=contested.get(key, frozenset()),
+                has_printed=surplus.get(id(step), False) or id(step) in own,
+                is_background=step.is_background,
+                is_crowded=crowded.get(key, False) and id(step) not in own,
+                has_failed=is_error,
+                is_lone=is_lone,
+                cuts=cuts_of[key],
+                is_cut=is_cut,
+                has_start=has_start,
+                has_end=has_end,
+                is_exact=is_alone and has_start and not segment.noise and not segment.is_mixed,
+                has_run=number < n_run,
+                doubt="cut_result" if segment.cuts else "may_not_have_run",
             )
         )
     return found
+
+
+class _Ends(Struct, frozen=True, gc=False):
+    """Which segments do not hold all that was printed, and what their steps show of their ends."""
+
+    open_segments: frozenset[int]
+    of_steps: dict[int, tuple[bool, bool]]
+
+
+def _ends(
+    segments: Sequence[Segment],
+    counted: dict[int, list[tuple[Step, Plans]]],
+    lines_of: dict[int, list[str]],
+    cuts_of: dict[int, tuple[int, ...]],
+    output: Output,
+) -> _Ends:
+    """Return where the lines of a cut segment show the first and last lines of its steps.
+
+    The first step has printed the first lines; a later one has where more lines stand before the
+    cut than all before it can have printed. The same holds of the last ones behind the last cut.
+    """
+    last = id(next((s for s in reversed(segments) if not _is_aside(s)), None))
+    is_open = {key for key, cuts in cuts_of.items() if cuts}
+    if output.is_stopped:
+        is_open.add(last)
+    found: dict[int, tuple[bool, bool]] = {}
+    for key in is_open & counted.keys():
+        together, lines, cuts = counted[key], lines_of[key], cuts_of[key]
+        most = [_count(step, planned, output)[1] for step, planned in together]
+        n_head = cuts[0] if cuts else len(lines)
+        is_stopped = output.is_stopped and key == last
+        n_tail = 0 if is_stopped or not cuts else len(lines) - cuts[-1]
+        is_ordered = not any(step.is_background or step.is_unordered for step, _ in together)
+        starts = _reached(most, n_head) if is_ordered else [False] * len(most)
+        stops = _reached(most[::-1], n_tail)[::-1] if is_ordered else starts
+        for (step, _), start, stop in zip(together, starts, stops, strict=True):
+            found[id(step)] = (start, stop)
+    return _Ends(frozenset(is_open), found)
+
+
+def _is_aside(segment: Segment) -> bool:
+    """Return whether a segment is that of a line which divides others, or of standard error."""
+    return len(segment.members) == 1 and (segment.is_mixed or not segment.lines)
+
+
+def _reached(most: Sequence[int | None], n_lines: int) -> list[bool]:
+    """Return for each step whether so many lines surely hold some of its own, if it prints any."""
+    found: list[bool] = []
+    before: int | None = 0
+    for count in most:
+        found.append(before is not None and before < n_lines)
+        before = before + count if before is not None and count is not None else None
+    return found
+
+
+def _surely_run(steps: Sequence[Step], segments: Sequence[Segment], ends: _Ends) -> int:
+    """Return how many steps had surely begun when a call was stopped."""
+    n_run = 0
+    for number, (step, segment) in enumerate(zip(steps, segments, strict=True), start=1):
+        is_divider = step.marker is not None and segment.members == [number - 1]
+        is_shown = bool(segment.lines) and id(segment) not in ends.open_segments
+        if is_divider or is_shown or ends.of_steps.get(id(step), (False, False))[0]:
+            n_run = number
+    return n_run
 
 
 def _is_crowded(group: Sequence[Plans], lines: Sequence[str], output: Output) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell.steps import Marker, Step, resolve
 
@@ -28,10 +32,6 @@ _ERROR = re.compile(
 )
 _DECORATION = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_CUT = re.compile(
-    r"^(?:\.\.\. \[\d+ (?:lines|characters) truncated\] \.\.\.|\[\.\.\. .*truncated.*"
-    r"|<response clipped>.*|Output too large \(.*|\.\.\.)$"
-)
 _RESET = re.compile(
     r"^(?:Shell cwd was reset to (/.*)|\[Current working directory: (/[^\]]{1,1000})\])$"
 )
@@ -49,7 +49,7 @@ _BACKGROUND = re.compile(
     r"(?:Command running in background with ID|Command is running in background\. PID"
     r"|Process running with session ID|Command moved to background)[^\n]{0,1000}"
 )
-_FIRST_OF_NOTES = frozenset("S[.<OCP")
+_FIRST_OF_NOTES = frozenset("S[<OCP")
 """The characters with which the notes of harnesses begin, below the first two lines."""
 _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too large \(.*)$")
 
@@ -57,21 +57,23 @@ _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too lar
 class Output(Struct, frozen=True, gc=False):
     """The lines of an output.
 
-    ``errors`` are the names and phrases that error messages mention. ``is_cut`` says that the
-    agent saw only part of it, ``is_refused`` that nothing was executed at all, ``is_background``
-    that the command went on where nothing more of it was seen, and ``reset_cwd`` is the directory
-    the harness put the shell back to. ``is_missing``: the trace does not hold it, and
-    ``is_shortened``: the trace holds only part of what the agent saw.
+    ``errors`` are the names and phrases that error messages mention. ``cuts`` are the numbers of
+    the lines before which a part is left out; the lines beside a cut may be halves. ``is_refused``
+    says that nothing was executed at all, ``is_background`` that the command went on where nothing
+    more of it was seen, and ``reset_cwd`` is the directory the harness put the shell back to.
+    ``is_missing``: the trace does not hold it, ``is_shortened``: the trace holds only part of what
+    the agent saw, and ``is_stopped``: the command was ended, or left to run on, before its end.
     """
 
     lines: tuple[str, ...]
     errors: frozenset[str] = frozenset()
-    is_cut: bool = False
+    cuts: tuple[int, ...] = ()
     is_refused: bool = False
     is_background: bool = False
     reset_cwd: str | None = None
     is_missing: bool = False
     is_shortened: bool = False
+    is_stopped: bool = False
 
     def failed(self, written: str, cwd: str | None, program: str = "") -> bool:
         """Return whether an error message names this file (for this program)."""
@@ -133,9 +135,12 @@ _LEAD = re.compile(
 )
 
 
-def read_output(text: str, *, has_failed: bool = False) -> Output:
-    """Return the lines of ``text`` without the decorations that harnesses add."""
-    is_cut = len(text) > MAX_OUTPUT
+def read_output(text: str, *, has_failed: bool = False, is_shortened: bool = False) -> Output:
+    """Return the lines of ``text`` without the decorations that harnesses add.
+
+    ``is_shortened``: the trace cut it, so that the agent saw more.
+    """
+    is_shortened = is_shortened or len(text) > MAX_OUTPUT
     text = text[:MAX_OUTPUT]
     if is_refusal(text):
         return Output((), is_refused=True)
@@ -154,24 +159,48 @@ def read_output(text: str, *, has_failed: bool = False) -> Output:
         reset = _RESET.match(line)
         if reset:
             reset_cwd = reset[1] or reset[2]
-        elif _CUT.match(line[:200]):
-            is_cut = True
         elif _BACKGROUND.fullmatch(line):
             is_background = True
         elif (i < len(_OPENINGS) and _OPENINGS[i].fullmatch(line)) or _STATUS.fullmatch(line):
             continue
         elif not (is_saved and _SAVED.match(line[:200])):
             lines.append(line)
-    if is_saved:
-        is_cut = True
     while lines and not lines[-1].strip():
         lines.pop()
     if len(lines) == 1 and _EMPTY.fullmatch(lines[0].strip()):
         lines = []
     kept, errors = _parted(text, lines, has_failed)
+    cuts: tuple[int, ...] = ()
+    if is_shortened and CUT_HERE not in text:
+        cuts = (len(kept),)
+    elif CUT_HERE in text:
+        kept, cuts = _cut_apart(kept)
     return Output(
-        tuple(kept), frozenset(errors), is_cut, is_background=is_background, reset_cwd=reset_cwd
+        kept,
+        frozenset(errors),
+        cuts,
+        is_background=is_background,
+        reset_cwd=reset_cwd,
+        is_shortened=is_shortened,
     )
+
+
+def _cut_apart(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return lines without the marks of cuts and the empty lines around them, and the places."""
+    kept: list[str] = []
+    cuts: list[int] = []
+    is_behind = False
+    for line in lines:
+        if line == CUT_HERE:
+            while kept and not kept[-1].strip() and (not cuts or len(kept) > cuts[-1]):
+                kept.pop()
+            if not cuts or cuts[-1] != len(kept):
+                cuts.append(len(kept))
+            is_behind = True
+        elif not is_behind or line.strip():
+            kept.append(line)
+            is_behind = False
+    return tuple(kept), tuple(cuts)
 
 
 def _parted(
@@ -213,30 +242,61 @@ BLANK = Marker(("",))
 class Segment(Struct):
     """Lines shared by the steps numbered in ``members``.
 
-    ``noise`` are marker lines that could not be placed, and ``is_cut`` says that the lines may be
-    incomplete.
+    ``noise`` are marker lines that could not be placed, and ``cuts`` the numbers of the lines
+    before which a part is left out. ``is_mixed``: lines of other steps may stand among them, as
+    those of standard error do, which come in no order with those of standard output.
     """
 
     lines: list[str]
     members: list[int] = field(default_factory=list)
     noise: set[str] = field(default_factory=set)
-    is_cut: bool = False
+    cuts: list[int] = field(default_factory=list)
+    is_mixed: bool = False
+
+    def extend(self, output: Output, start: int, end: int) -> None:
+        """Add the lines of an output from ``start`` to before ``end``, with the cuts in them."""
+        shift = len(self.lines) - start
+        self.lines += output.lines[start:end]
+        at = bisect_left(output.cuts, start)
+        while at < len(output.cuts) and output.cuts[at] <= end:
+            self.cuts.append(output.cuts[at] + shift)
+            at += 1
+
+    def shown(self, most: int) -> tuple[list[str], list[int]]:
+        """Return the lines without noise, at most so many, and where they are cut."""
+        lines, cuts = self.lines, self.cuts
+        if self.noise:
+            keeps = [line.rstrip() not in self.noise for line in lines]
+            before = [0]
+            for keep in keeps:
+                before.append(before[-1] + keep)
+            cuts = [before[cut] for cut in cuts]
+            lines = [line for line, keep in zip(lines, keeps, strict=True) if keep]
+        if len(lines) <= most:
+            return lines, cuts
+        return lines[:most], [*(cut for cut in cuts if cut < most), most]
 
 
 def align(steps: list[Step], output: Output) -> list[Segment]:
     """Return the segment of each step; steps without a divider between them share one."""
+    output, unplaced = _without_errors(steps, output)
     placed = _place(steps, output)
     _place_blanks(steps, output.lines, placed)
+    is_mixed = any(step.is_unordered and step.marker is None for step in steps)
     segments: list[Segment] = []
-    current = Segment([])
+    current = Segment([], noise=set(unplaced), is_mixed=is_mixed)
     start = 0
     prefix: str | None = None
     for i, step in enumerate(steps):
+        if step.is_unordered:
+            anywhere = Segment(list(output.lines), [i], cuts=list(output.cuts), is_mixed=True)
+            segments.append(Segment([], [i]) if step.marker is not None else anywhere)
+            continue
         if i in placed and step.marker is not None:
             at = placed[i]
-            current.lines += output.lines[start:at]
+            current.extend(output, start, at)
             start = at + 1
-            following = Segment([])
+            following = Segment([], noise=set(unplaced), is_mixed=is_mixed)
             rest = _rest(step.marker, output.lines[at])
             if step.stages:
                 segments.append(Segment([rest or ""], [i]))
@@ -251,9 +311,26 @@ def align(steps: list[Step], output: Output) -> list[Segment]:
             current.noise.add(step.marker.text.rstrip())
         current.members.append(i)
         segments.append(current)
-    current.lines += output.lines[start:]
-    current.is_cut = output.is_cut
+    current.extend(output, start, len(output.lines))
     return segments
+
+
+def _without_errors(steps: list[Step], output: Output) -> tuple[Output, Set[str]]:
+    """Return an output without the lines that ``echo`` printed to standard error.
+
+    They stand anywhere among the others. Where more lines are like one of them than it printed,
+    they are noise.
+    """
+    markers = [step.marker for step in steps if step.is_unordered and step.marker is not None]
+    texts = Counter(marker.text.rstrip() for marker in markers if marker.text)
+    texts.pop("", None)
+    if not texts:
+        return output, frozenset()
+    there = Counter(text for line in output.lines if (text := line.rstrip()) in texts)
+    gone = {text for text, count in there.items() if count <= texts[text]}
+    segment = Segment(list(output.lines), noise=gone, cuts=list(output.cuts))
+    lines, cuts = segment.shown(len(output.lines))
+    return replace(output, lines=tuple(lines), cuts=tuple(cuts)), there.keys() - gone
 
 
 def _rest(marker: Marker, line: str) -> str:
@@ -270,7 +347,7 @@ def _place(steps: list[Step], output: Output) -> dict[int, int]:
     groups: dict[tuple[str, str, bool], list[int]] = defaultdict(list)
     for i, step in enumerate(steps):
         marker = step.marker
-        if marker is None:
+        if marker is None or step.is_unordered:
             continue
         key = _key(marker)
         if key is not None:
@@ -281,8 +358,16 @@ def _place(steps: list[Step], output: Output) -> dict[int, int]:
     chosen: dict[int, int] = {}
     for key, members in groups.items():
         places = positions[key]
-        is_partial = output.is_cut or len(places) == 1 == len(members)
-        if len(places) == len(members) or (is_partial and len(places) < len(members)):
+        if len(places) == len(members) or len(places) == 1 == len(members):
+            chosen.update(zip(members, places, strict=True))
+        elif output.cuts and len(places) < len(members):
+            # What is left out may hold the others: those before it are the first, and so on.
+            n_before = bisect_left(places, output.cuts[0])
+            n_behind = len(places) - bisect_left(places, output.cuts[-1])
+            chosen.update(zip(members[:n_before], places[:n_before], strict=True))
+            if n_behind:
+                chosen.update(zip(members[-n_behind:], places[-n_behind:], strict=True))
+        elif output.is_stopped and len(places) < len(members):
             chosen.update(zip(members, places, strict=False))
     return _increasing(chosen)
 
@@ -333,7 +418,7 @@ def _place_blanks(steps: list[Step], lines: tuple[str, ...], placed: dict[int, i
         blanks = [
             i
             for i in range(left + 1, right)
-            if (marker := steps[i].marker) is not None and marker == BLANK
+            if steps[i].marker == BLANK and not steps[i].is_unordered
         ]
         if not blanks or any(steps[i].is_conditional for i in blanks):
             continue

@@ -7,11 +7,15 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from retrieval_eval.records import Access
 from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
 from retrieval_eval.traces.shell.programs import plans_of
 from retrieval_eval.traces.shell.programs.feeds import exec_command, xargs_command
+from retrieval_eval.traces.shell.programs.filters import Effect, effect_of
 from retrieval_eval.traces.shell.programs.readers import (
+    AWKS,
+    counts_lines,
     head_spans,
     limited,
     plan_awk,
@@ -136,15 +140,25 @@ def _redirects(stage: Invocation) -> list[Plan]:
 
 
 def _through_xargs(shown: Plan | None, stage: Invocation, before: Invocation | None) -> Plan | None:
+    is_line_each = stage.texts()[:1] in (["-n1"], ["-L1"]) or stage.texts()[:2] in _ONE_EACH
     stage, holes = xargs_command(stage)
-    if not stage.program:
-        return shown
+    if stage.program in ("", *_NAMERS):
+        if shown is None or shown.evidence != "names":
+            return shown if not stage.program else _inner(stage)
+        is_each = holes is not None or is_line_each
+        keeps = shown.style == "path" and is_each and stage.program in ("", "echo")
+        return shown if keeps else replace(shown, is_changed=True)
     names = _literal_names(before)
     args = [literal(name) for name in names] if names is not None else _fed(shown)
     if holes is None:
         return _inner(replace(stage, args=(*stage.args, *args)))
     filled = tuple(_fill(arg, holes, args[0]) for arg in stage.args)
     return _inner(replace(stage, args=filled))
+
+
+_ONE_EACH: Final = (["-n", "1"], ["-L", "1"])
+_NAMERS: Final = words("echo printf")
+"""Programs that print the names that they are given."""
 
 
 def _fed(shown: Plan | None) -> list[Arg]:
@@ -188,39 +202,86 @@ def _inner(stage: Invocation) -> Plan | None:
 # What the later stages of a pipeline do to what the first one shows.
 
 _COUNTERS: Final = frozenset(["wc", "md5sum", "sha1sum", "sha256sum", "cksum"])
-_REORDERS: Final = frozenset(["sort", "uniq", "tac", "shuf", "rev"])
-_KEEPS: Final = frozenset(["cat", "less", "more", "bat", "tee", "nl", "column", "expand", "fold"])
 
 
 def reshape(plan: Plan, stage: Invocation) -> Plan:
     """Return ``plan`` as it looks behind one more filter."""
     if plan.evidence in ("nothing", "write"):
         return plan
-    program = stage.program
-    if program in _COUNTERS:
+    if stage.program in _COUNTERS:
         return _counted(plan)
     if plan.evidence == "opaque":
         return plan
-    if program in SEARCHERS:
+    if stage.program in SEARCHERS and _searches(plan, stage):
         return _searched(plan, stage)
+    effect = effect_of(stage)
+    if effect is None:
+        return replace(_transformed(plan), is_changed=True)
+    if plan.evidence == "text":
+        return _text_behind(plan, stage, effect)
+    return _lines_behind(plan, stage, effect)
+
+
+def _text_behind(plan: Plan, stage: Invocation, effect: Effect) -> Plan:
+    """Return a plan of content behind a filter: which lines of its files still pass."""
+    program = stage.program
     if program in ("head", "tail"):
         options = scan(stage.args, "nc", "lines bytes")
         wanted = head_spans(options) if program == "head" else tail_spans(options)
-        if len(plan.operands) == 1 or plan.evidence != "text":
+        if len(plan.operands) == 1:
             return replace(plan, spans=take(plan.spans, wanted))
         return limited(plan, "first" if program == "head" else "last", wanted)
-    if program in _REORDERS:
-        counts = program == "uniq" and scan(stage.args, "fsw").has("c", "count")
-        return _transformed(plan) if counts else replace(plan, spans=None)
-    if program in _KEEPS:
-        return plan
-    if program in ("sed", "gsed", "awk", "gawk") and plan.evidence == "text":
+    if program in ("sed", "gsed", *AWKS):
         inner = plan_sed(stage) if "sed" in program else plan_awk(stage)
-        plan = replace(plan, is_selective=plan.is_selective or inner.is_selective)
+        if effect.kind == "summarises" and inner.access == "listed":
+            return _counted(plan)
+        numbers = plan.has_numbers if effect.kind in ("selects", "begins") else inner.has_numbers
+        is_selective = plan.is_selective or inner.is_selective
+        plan = replace(plan, is_selective=is_selective, has_numbers=numbers)
         if len(plan.operands) == 1 or inner.spans == WHOLE or inner.is_selective:
             return replace(plan, spans=take(plan.spans, inner.spans))
         return limited(plan, "first", inner.spans)
-    return _transformed(plan)
+    if program in _IN_ORDER:
+        return replace(plan, has_numbers=plan.has_numbers or counts_lines(stage))
+    if effect.kind == "selects":
+        return replace(plan, spans=None)
+    keeps_numbers = plan.has_numbers and effect.kind == "begins"
+    return replace(_transformed(plan), has_numbers=keeps_numbers)
+
+
+_IN_ORDER: Final = frozenset(
+    ["cat", "less", "more", "bat", "batcat", "tee", "nl", "expand", "fold"]
+)
+"""Filters that let all of a content through in its order."""
+
+_BEGINNING_IS_ENOUGH: Final = ("match", "count")
+"""Styles whose lines say behind the name of the file that it ends there."""
+
+
+def _lines_behind(plan: Plan, stage: Invocation, effect: Effect) -> Plan:
+    """Return a plan of a search or a listing behind a filter: what its lines still tell."""
+    kind = effect.kind
+    if plan.style == "headers":
+        plan = replace(plan, spans=None)
+    if kind == "selects":
+        return plan
+    if kind == "ends":
+        return replace(plan, half="last" if stage.program == "head" else "first")
+    if kind == "begins" and not plan.is_counted:
+        widths = [width for width in (plan.width, effect.width or 0) if width is not None]
+        return replace(plan, width=min(widths))
+    if kind == "numbers" and not plan.is_counted and plan.width is None:
+        return replace(plan, is_counted=True)
+    if kind == "names" and not plan.is_counted and plan.evidence == "names":
+        if plan.style == "path":
+            return plan
+        if plan.style == "records":
+            return replace(plan, style="path", has_numbers=False)
+        if plan.style in _BEGINNING_IS_ENOUGH and not plan.has_context:
+            access: Access = "listed" if plan.style == "count" else plan.access
+            return replace(plan, style="path", has_numbers=False, access=access, width=None)
+    is_changed = plan.evidence == "names" or kind == "summarises"
+    return replace(_transformed(plan), is_changed=is_changed)
 
 
 def _counted(plan: Plan) -> Plan:
@@ -231,6 +292,12 @@ def _counted(plan: Plan) -> Plan:
     return replace(plan, evidence="nothing")
 
 
+def _searches(plan: Plan, stage: Invocation) -> bool:
+    """Return whether a search in what a plan prints makes another kind of access of it."""
+    options = scan(stage.args, "efmABCdD")
+    return plan.evidence == "text" or options.has("q", "quiet", "c", "count")
+
+
 def _searched(plan: Plan, stage: Invocation) -> Plan:
     options = scan(stage.args, "efmABCdD")
     is_inverted = options.has("v", "invert-match")
@@ -239,8 +306,6 @@ def _searched(plan: Plan, stage: Invocation) -> Plan:
         return replace(plan, evidence="nothing")
     if options.has("c", "count"):
         return _counted(plan) if not is_inverted else replace(plan, evidence="nothing")
-    if plan.evidence != "text":
-        return _transformed(plan) if options.has("o", "n", "only-matching") else plan
     if is_inverted:
         return replace(plan, spans=None, is_selective=True)
     patterns = options.values.get("e") or options.operands[:1]
@@ -261,9 +326,7 @@ def _searched(plan: Plan, stage: Invocation) -> Plan:
 def _transformed(plan: Plan) -> Plan:
     """Return the plan behind a filter that rewrites lines: names may survive, numbers do not."""
     if plan.evidence == "text":
-        return replace(plan, spans=None, is_selective=True)
+        return replace(plan, spans=None, is_selective=True, has_numbers=False)
     if plan.evidence == "numbers":
         return replace(plan, has_numbers=False, words=())
-    if plan.style in ("match", "heading", "records", "count"):
-        return replace(plan, style="path", has_numbers=False)
     return plan

@@ -102,6 +102,12 @@ class Plan(Struct, frozen=True, gc=False):
     ``is_open`` marks opaque ones that may print what lies in files below their operands, or in any.
     ``revisions`` may stand before the names that a search of git prints.
     ``words`` are texts one of which a matching line must contain (empty: not known).
+
+    What filters behind a command did to its lines: ``is_counted``: a number stands before each.
+    ``width``: of a line at most so many characters passed, 0 where that number is not known.
+    ``half``: the first or the last line may be half of one. ``is_changed``: the lines may be
+    other ones than those that the command printed. ``has_context``: a search prints lines around
+    its hits too.
     """
 
     program: str
@@ -126,6 +132,11 @@ class Plan(Struct, frozen=True, gc=False):
     revisions: tuple[str, ...] = ()
     repository: str | None = None
     reason: str = ""
+    is_counted: bool = False
+    width: int | None = None
+    half: Literal["first", "last"] | None = None
+    is_changed: bool = False
+    has_context: bool = False
 
     @property
     def files(self) -> tuple[Operand, ...]:

@@ -96,6 +96,7 @@ class ShellSession:
         *,
         is_error: bool = False,
         is_truncated: bool = False,
+        is_stopped: bool = False,
         doubt: Doubt | None = None,
         cwd: str | None = None,
     ) -> ShellAnalysis:
@@ -110,6 +111,9 @@ class ShellSession:
             command is then uncertain.
         is_truncated
             Whether the trace, not the harness, cut the output.
+        is_stopped
+            Whether the call was ended, or left to run on, before its end; the output is what was
+            printed until then.
         doubt
             Why the agent may not have seen the output; then every file is only possible.
         cwd
@@ -135,17 +139,20 @@ class ShellSession:
             shown = as_bash_prints(shown, command)
         elif _WINDOWS.match(self._environment.cwd or "") is not None:
             command = _with_slashes(command)
-        printed = read_output(shown, has_failed=is_error)
-        if output is None or is_truncated or doubt == "background":
+        printed = read_output(shown, has_failed=is_error, is_shortened=is_truncated)
+        if output is None or is_stopped or doubt == "background":
             printed = replace(
                 printed,
                 is_missing=output is None,
-                is_shortened=is_truncated,
+                is_stopped=is_stopped,
                 is_background=printed.is_background or doubt == "background",
             )
+        # What a stopped call printed is no message about its end.
+        has_failed = is_error and not is_stopped
         if printed.is_refused:
             return ShellAnalysis()
-        interpreter = Interpreter(self._environment, printed, not is_error and not printed.errors)
+        has_succeeded = not (is_error or is_stopped or printed.errors)
+        interpreter = Interpreter(self._environment, printed, has_succeeded)
         interpreter.run(parse(command), Context())
         self._environment = interpreter.environment
         seen = places(interpreter.steps, printed, self._environment.cwd)
@@ -154,7 +161,7 @@ class ShellSession:
             self._environment.cwd = start
         if printed.reset_cwd is not None:
             self._environment.cwd = printed.reset_cwd
-        events, opaque = self._weighed(interpreter.steps, printed, is_error, doubt)
+        events, opaque = self._weighed(interpreter.steps, printed, has_failed, doubt)
         return ShellAnalysis(tuple(events), tuple(opaque), seen)
 
     def _weighed(
@@ -277,7 +284,7 @@ class ShellSession:
             stages = self._logs.get(target.path) if target.doubt is None else None
             source = plan_pipeline(stages).shown if stages is not None else None
             if source is not None:
-                if plan.spans != WHOLE:
+                if plan.spans != WHOLE or evidence.is_cut:
                     source = replace(source, spans=None)
                 printed = replace(evidence, is_certain=True, n_lines=None, is_background=False)
                 found = judge(source, printed, output, self._known)

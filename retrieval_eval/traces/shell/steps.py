@@ -59,7 +59,8 @@ class Invocation(Struct, frozen=True, gc=False):
     ``stdin`` is a file given with ``<``, ``script`` the text of a here-document. ``is_shown`` is
     false when the output goes to a file or nowhere; ``writes`` are the files it goes to.
     ``is_appending`` says that it is added to what they hold. ``is_away`` marks a command that
-    runs in a container or on another machine.
+    runs in a container or on another machine. ``is_unordered``: what it prints goes to standard
+    error, which comes in no order with what others print.
     """
 
     program: str
@@ -72,6 +73,7 @@ class Invocation(Struct, frozen=True, gc=False):
     writes: tuple[Arg, ...] = ()
     is_appending: bool = False
     is_away: bool = False
+    is_unordered: bool = False
 
     def texts(self) -> list[str]:
         """Return the arguments as text, with ``*`` for what is unknown."""
@@ -104,7 +106,8 @@ class Step(Struct, frozen=True, gc=False):
     """A pipeline, a marker line, or something that could not be followed (``reason``).
 
     ``is_conditional`` is true when it may not have run, so that only its own output can prove
-    that it did; ``is_background`` when the shell did not wait for it.
+    that it did; ``is_background`` when the shell did not wait for it; ``is_unordered`` when what it
+    prints goes to standard error.
     """
 
     stages: tuple[Invocation, ...] = ()
@@ -112,6 +115,7 @@ class Step(Struct, frozen=True, gc=False):
     reason: str | None = None
     is_conditional: bool = False
     is_background: bool = False
+    is_unordered: bool = False
 
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")

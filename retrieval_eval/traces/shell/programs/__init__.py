@@ -20,6 +20,7 @@ from retrieval_eval.traces.shell.programs.listing import (
     plan_tree,
 )
 from retrieval_eval.traces.shell.programs.readers import (
+    AWKS,
     READERS,
     plan_awk,
     plan_head,
@@ -76,7 +77,7 @@ _PLANNERS: Final[dict[str, Callable[[Invocation], Plan]]] = {
     **dict.fromkeys(READERS, plan_reader),
     **dict.fromkeys(("head", "tail"), plan_head),
     **dict.fromkeys(("sed", "gsed"), plan_sed),
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), plan_awk),
+    **dict.fromkeys(AWKS, plan_awk),
     **dict.fromkeys(SEARCHERS, plan_search),
     **dict.fromkeys(DESCRIBERS, plan_describer),
     **dict.fromkeys(("ls", "dir"), plan_ls),
@@ -99,7 +100,7 @@ def plans_of(stage: Invocation) -> list[Plan]:
     """Return what a command intends to show or write; an unknown program is opaque."""
     planner = _PLANNERS.get(stage.program)
     if planner is not None:
-        return [planner(stage)]
+        return [Plan(stage.program) if _describes_itself(stage) else planner(stage)]
     if INTERPRETERS.fullmatch(stage.program):
         return plan_script(stage)
     if stage.program in INERT:
@@ -111,3 +112,24 @@ def plans_of(stage: Invocation) -> list[Plan]:
         return [Plan(stage.program, evidence=evidence, cwd=stage.cwd)]
     reason = "not a program this package knows"
     return [opaque(stage, reason, operands=named_paths(stage.args))]
+
+
+_OF_ITSELF: Final = frozenset(["--help", "--version"])
+_SHORT_VERSION: Final = words("less bat batcat grep egrep fgrep rg jq gawk column more tree git")
+_TAKES_A_TEXT: Final = re.compile(
+    r"-[A-Za-z]{0,9}[efgm]|--(?:regexp|expression|file|glob|iglob|format|pretty)"
+)
+
+
+def _describes_itself(stage: Invocation) -> bool:
+    """Return whether a program is asked for its help or its version, and so reads no file."""
+    before = ""
+    for arg in stage.args:
+        text = arg.raw
+        if text == "--":
+            break
+        is_asked = text in _OF_ITSELF or (text == "-V" and stage.program in _SHORT_VERSION)
+        if is_asked and not _TAKES_A_TEXT.fullmatch(before):
+            return arg.text is not None
+        before = text
+    return False

@@ -77,7 +77,24 @@ def plan_reader(stage: Invocation) -> Plan:
         bounds = re.fullmatch(r"(\d+):(\d+)", options.text("r", "line-range") or "")
         spans = ((int(bounds[1]), int(bounds[2])),) if bounds else None
     plan = reader(stage, operands, spans)
-    return replace(plan, is_selective=row.is_selective, is_joint=row.is_joint)
+    return replace(
+        plan,
+        is_selective=row.is_selective,
+        is_joint=row.is_joint,
+        has_numbers=counts_lines(stage),
+    )
+
+
+def counts_lines(stage: Invocation) -> bool:
+    """Return whether a program prints the number of each line of one file before it."""
+    if stage.program == "nl":
+        return "a" in (scan(stage.args, READERS["nl"].short, "body-numbering").text("b") or "")[:1]
+    if stage.program == "cat":
+        options = scan(stage.args)
+        return options.has("n", "number") and not options.has("b", "s", "squeeze-blank")
+    if stage.program in ("bat", "batcat"):
+        return scan(stage.args, READERS["bat"].short).has("n", "number")
+    return False
 
 
 def _from_filter(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
@@ -174,8 +191,18 @@ def _unquiet(scripts: list[str]) -> Spans | None:
     return WHOLE if is_substitution else None
 
 
+AWKS: Final = ("awk", "gawk", "mawk", "nawk")
+_PRINTS_NUMBER: Final = re.compile(
+    r"\bprintf?\s*\(?\s*(?:\"[^\"%]{0,9}%\d{0,3}d[\t: |\\][^\"]{0,20}\"\s*,\s*)?F?NR\b"
+)
+_AT_END: Final = re.compile(r"\b(?:BEGIN|END)\s*\{[^{}]*\}")
+
+
 def plan_awk(stage: Invocation) -> Plan:
-    """Return the plan of ``awk``: exact lines for programs on ``NR``, else a selective read."""
+    """Return the plan of ``awk``: exact lines for programs on ``NR``, else a selective read.
+
+    A program that prints only behind the last line states something about its files.
+    """
     options = scan(stage.args, "Fvf", "file assign field-separator")
     operands = list(options.operands)
     program = None
@@ -184,7 +211,21 @@ def plan_awk(stage: Invocation) -> Plan:
     operands = [a for a in operands if not re.match(r"[A-Za-z_]\w*=", a.raw)]
     spans = awk_spans(program) if program is not None else None
     plan = reader(stage, operands_of(operands, stage), spans)
-    plan = replace(plan, is_selective=spans is None)
+    numbers = program is not None and _PRINTS_NUMBER.search(program[:_LONGEST_PROGRAM]) is not None
+    plan = replace(plan, is_selective=spans is None, has_numbers=numbers)
+    if program is not None and _states_at_end(program[:_LONGEST_PROGRAM]):
+        return replace(plan, access="listed", category="file_search", is_selective=False)
     if spans is None or len(plan.operands) < 2 or "FNR" in (program or ""):
         return plan
     return limited(replace(plan, spans=WHOLE), "first", spans)
+
+
+_LONGEST_PROGRAM: Final = 2000
+
+
+def _states_at_end(program: str) -> bool:
+    """Return whether a program of awk prints nothing but behind the last line, by ``END``."""
+    rest = _AT_END.sub("", program)
+    if rest == program or "END" not in program or "print" in rest:
+        return False
+    return not re.sub(r"\{[^{}]*\}", "", rest).strip() or "{" in rest

@@ -19,6 +19,7 @@ _LONG = (
     "include exclude exclude-dir context after-context before-context max-count regexp file glob "
     "iglob type type-not max-depth sort sortr replace colors threads ignore"
 )
+_CONTEXT: Final = ("A", "B", "C", "#", "context", "after-context", "before-context")
 
 
 def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
@@ -53,6 +54,7 @@ def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
         words=() if options.has("v", "invert-match") else required_words(patterns, options),
         is_selective=True,
         revisions=tuple(arg.raw for arg in revisions),
+        has_context=options.has(*_CONTEXT),
     )
     is_recursive = options.has("r", "R", "recursive", "dereference-recursive")
     return _evidence(plan, options, is_recursive or is_git or family in ("rg", "ag", "ack"))

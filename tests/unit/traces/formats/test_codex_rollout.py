@@ -459,7 +459,7 @@ def test_older_events_name_the_commands_of_a_script():
         ("Output:\nnot an envelope", "Output:\nnot an envelope", False, False),
         (
             f"{LONG}a.py:1:x\nb.py:2:y\u2026300 tokens truncated\u2026z\nc.py:3:z",
-            "a.py:1:x\n[... output truncated ...]\nc.py:3:z",
+            "a.py:1:x\nb.py:2:y\n[... output truncated ...]\nz\nc.py:3:z",
             False,
             False,
         ),

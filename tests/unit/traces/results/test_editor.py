@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrieval_eval.records import RawTarget, ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.tools import ToolUse, interpret
 from tests.tool_uses import certain
 
@@ -31,7 +31,7 @@ def test_a_view_without_a_range_is_the_whole_file() -> None:
 
 
 def test_a_clipped_view_is_not_whole() -> None:
-    used = use({"command": "view", "path": "/workspace/k/types.go"}, VIEW + "<response clipped>")
+    used = use({"command": "view", "path": "/workspace/k/types.go"}, f"{VIEW}\n{CUT_HERE}")
     assert [t.is_whole for t in used.targets] == [False]
 
 

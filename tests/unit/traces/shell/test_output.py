@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.traces.shell.output import is_error_line, read_output
+from retrieval_eval.records import CUT_HERE
+from retrieval_eval.traces.shell.output import Output, is_error_line, read_output
 
 
 @pytest.mark.parametrize(
@@ -78,8 +79,10 @@ def test_content_is_no_error(line: str) -> None:
 
 
 def test_cut_and_refused_outputs() -> None:
-    assert read_output("a\n... [12 lines truncated] ...").is_cut
-    assert read_output("a\n<response clipped><NOTE>x</NOTE>").is_cut
-    assert not read_output("a").is_cut
+    assert read_output(f"a\n\n{CUT_HERE}\n\nb") == Output(("a", "b"), cuts=(1,))
+    assert read_output(f"a\n{CUT_HERE}").cuts == (1,)
+    assert read_output(f"{CUT_HERE}\na").cuts == (0,)
+    assert read_output("a\n...").cuts == ()
     assert read_output("<tool_use_error>no</tool_use_error>").is_refused
-    assert read_output("x" * 2_100_000).is_cut
+    long = read_output("x" * 2_100_000)
+    assert (long.cuts, long.is_shortened) == ((1,), True)

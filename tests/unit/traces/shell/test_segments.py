@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces.shell.output import align, read_output
 from retrieval_eval.traces.shell.steps import Invocation, Marker, Step
 
@@ -54,8 +55,22 @@ def test_blank_lines_divide_only_when_they_are_all_accounted_for() -> None:
 
 def test_a_cut_output_is_divided_as_far_as_it_goes() -> None:
     steps = [RUN, mark("---"), RUN, mark("---"), RUN]
-    text = "1\n---\n2\n... [9 lines truncated] ..."
+    text = f"1\n---\n2\n{CUT_HERE}"
     segments = align(steps, read_output(text))
     assert segments[0].lines == ["1"]
     assert segments[2].lines == ["2"]
-    assert segments[2].is_cut
+    assert segments[2].cuts == [1]
+
+
+def test_a_divider_behind_a_cut_is_one_of_the_last() -> None:
+    steps = [RUN, mark("---"), RUN, mark("---"), RUN, mark("---"), RUN]
+    segments = align(steps, read_output(f"1\n---\n2\n{CUT_HERE}\n3\n---\n4"))
+    assert [segments[i].lines for i in (0, 2, 6)] == [["1"], ["2", "3"], ["4"]]
+    assert segments[2] is segments[4]
+    assert [segments[i].cuts for i in (0, 2, 6)] == [[], [1], []]
+
+
+def test_lines_of_standard_error_divide_nothing() -> None:
+    steps = [RUN, Step(marker=mark("bad").marker, is_unordered=True)]
+    for text in ("bad\n1\n2", "1\n2\nbad", "1\nbad\n2"):
+        assert align(steps, read_output(text))[0].lines == ["1", "2"]

@@ -257,7 +257,7 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
     ([("cat src/a.py | wc -l", "12")], {"src/a.py": C}),
     ([("grep -rn foo src | head -1", "src/a.py:3:foo")], {"src/a.py": C, "src/b.py": N}),
     ([("grep -rn foo src | awk -F: '{print $1}' | sort | uniq -c", "   3 src/a.py")],
-     {"src/a.py": P, "src/b.py": P}),
+     {"src/a.py": C, "src/b.py": N}),
     ([("grep -rn foo src | sed 's/:.*//'", "src/a.py")], {"src/a.py": C, "src/b.py": N}),
     ([("grep -rn foo src | cut -d: -f3-", "foo = 1")], {"src/a.py": P, "src/b.py": P}),
     ([("grep -rn foo src | grep -v test", "src/a.py:3:foo")], {"src/a.py": C, "src/b.py": N}),
