@@ -236,7 +236,8 @@ class Repository(Struct, frozen=True, gc=False):
 class GroundTruth(Struct, frozen=True, gc=False):
     """What a task expects an agent to find, with the source that states it.
 
-    ``expected_edit_files`` is None when no high-confidence source names edit targets.
+    ``expected_edit_files`` is None when no high-confidence source names edit targets;
+    ``added_files`` are those of them that did not exist before, and so could not be found.
     ``not_retrieval_targets`` are entries that name the agent's own output; ``output_files`` are the
     files the task tells the agent to write. ``reason`` is the reason code when ``files`` is empty.
     ``unreadable`` are those of the ``problems`` that are real faults of the task: sources that
@@ -251,6 +252,7 @@ class GroundTruth(Struct, frozen=True, gc=False):
     symbols: tuple[Symbol, ...] = ()
     chunks: tuple[Chunk, ...] = ()
     expected_edit_files: tuple[FileRef, ...] | None = None
+    added_files: tuple[FileRef, ...] = ()
     not_retrieval_targets: tuple[str, ...] = ()
     output_files: tuple[str, ...] = ()
     repositories: tuple[Repository, ...] = ()
@@ -272,7 +274,7 @@ class RawTarget(Struct, frozen=True, gc=False):
     repository name a remote tool was given or answered with. ``lines`` are the ranges seen;
     an opened file without ranges was read whole when ``is_whole`` is true. With a ``doubt`` the
     access is only possible, and then the path may be a pattern (``is_pattern``), in which ``*`` is
-    any text, slashes included.
+    any text, slashes included. ``is_new`` marks a write of a whole file, as files are created.
     """
 
     path: str
@@ -282,6 +284,7 @@ class RawTarget(Struct, frozen=True, gc=False):
     is_whole: bool = False
     doubt: Doubt | None = None
     is_pattern: bool = False
+    is_new: bool = False
 
 
 class Target(Struct, frozen=True, gc=False):
@@ -291,6 +294,7 @@ class Target(Struct, frozen=True, gc=False):
     ground truth. ``lines`` are the ranges seen (None: unknown; an opened file without ranges
     was read whole when ``is_whole`` is true). With a ``doubt`` the access is only possible.
     ``placement`` says how it is known where the path lies, None where it is not recorded.
+    ``is_new`` marks a write of a whole file, as files are created.
     """
 
     file: FileRef
@@ -299,6 +303,7 @@ class Target(Struct, frozen=True, gc=False):
     is_whole: bool = False
     doubt: Doubt | None = None
     placement: Placement | None = None
+    is_new: bool = False
 
 
 class Event(Struct, frozen=True, gc=False):

@@ -23,6 +23,7 @@ DEFAULT_SEED: Final = 20260101
 REASONS: Final[dict[str, str]] = {
     "no_ground_truth": "the task has no file-level ground truth",
     "not_a_retrieval_target": "the ground truth names only files the agent itself had to create",
+    "only_added_files": "the reference change only adds files, which were not there to be found",
     "no_trace": "no readable trace was found for the trial",
     "agent_never_acted": "the trace is incomplete and shows no tool call",
     "evidence_incomplete": "no relevant file was certainly accessed, and some may have been",
