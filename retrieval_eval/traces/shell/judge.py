@@ -105,7 +105,14 @@ def _targets(plan: Plan, operands: Sequence[Operand], n_lines: int | None) -> tu
     if plan.access in ("written", "listed"):
         lines = None
     return tuple(
-        RawTarget(plan.path(o.written), plan.access, plan.repository or None, lines, is_whole)
+        RawTarget(
+            plan.path(o.written),
+            plan.access,
+            plan.repository or None,
+            lines,
+            is_whole,
+            is_new=o.is_new and plan.access == "written",
+        )
         for o in operands
         if not SAVED.search(o.written)
     )
