@@ -306,6 +306,19 @@ class Target(Struct, frozen=True, gc=False):
     is_new: bool = False
 
 
+class AttachedFile(Struct, frozen=True, gc=False):
+    """A file that was shown without a call that asked for it, at its place in the trial.
+
+    ``call_id`` is the call that it came with, if any; ``how`` says why it was attached.
+    """
+
+    target: Target
+    how: str = ""
+    call_id: str | None = None
+    timestamp: float | None = None
+    is_subagent: bool = False
+
+
 class Event(Struct, frozen=True, gc=False):
     """One normalised retrieval-related action; ``step_index`` is its order in the trial.
 

@@ -26,7 +26,7 @@ REASONS: Final[dict[str, str]] = {
     "only_added_files": "the reference change only adds files, which were not there to be found",
     "no_trace": "no readable trace was found for the trial",
     "agent_never_acted": "the trace is incomplete and shows no tool call",
-    "evidence_incomplete": "no relevant file was certainly accessed, and some may have been",
+    "evidence_incomplete": "nothing relevant is certain, and some of it may have happened",
     "nothing_resolved": "no answer of a tool could be resolved to files",
     "nothing_retrieved": "no file was retrieved, so a share of the retrieved files does not exist",
     "never_hit": "no ground-truth file was ever found (right-censored)",

@@ -55,6 +55,7 @@ def _reading(document: Mapping[str, Any], messages: Iterable[Any], name: str) ->
     said.version = text_at(info, "mini_version")
     said.paid(at(info, "model_stats", "instance_cost"))
     said.ending = _ending(text_at(info, "exit_status"))
+    said.submission = text_of(at(info, "submission"))
     waiting: list[str] = []
     for index, message in enumerate(messages):
         time = _time(at(message, "extra", "timestamp"), at(message, "timestamp"))
