@@ -238,7 +238,8 @@ class Repository(Struct, frozen=True, gc=False):
 class GroundTruth(Struct, frozen=True, gc=False):
     """What a task expects an agent to find, with the source that states it.
 
-    ``expected_edit_files`` is None when no high-confidence source names edit targets.
+    ``expected_edit_files`` is None when no high-confidence source names edit targets;
+    ``added_files`` are those of them that did not exist before, and so could not be found.
     ``not_retrieval_targets`` are entries that name the agent's own output; ``output_files`` are the
     files the task tells the agent to write. ``reason`` is the reason code when ``files`` is empty.
     ``unreadable`` are those of the ``problems`` that are real faults of the task: sources that
@@ -253,6 +254,7 @@ class GroundTruth(Struct, frozen=True, gc=False):
     symbols: tuple[Symbol, ...] = ()
     chunks: tuple[Chunk, ...] = ()
     expected_edit_files: tuple[FileRef, ...] | None = None
+    added_files: tuple[FileRef, ...] = ()
     not_retrieval_targets: tuple[str, ...] = ()
     output_files: tuple[str, ...] = ()
     repositories: tuple[Repository, ...] = ()
@@ -274,7 +276,7 @@ class RawTarget(Struct, frozen=True, gc=False):
     repository name a remote tool was given or answered with. ``lines`` are the ranges seen;
     an opened file without ranges was read whole when ``is_whole`` is true. With a ``doubt`` the
     access is only possible, and then the path may be a pattern (``is_pattern``), in which ``*`` is
-    any text, slashes included.
+    any text, slashes included. ``is_new`` marks a write of a whole file, as files are created.
     """
 
     path: str
@@ -284,6 +286,7 @@ class RawTarget(Struct, frozen=True, gc=False):
     is_whole: bool = False
     doubt: Doubt | None = None
     is_pattern: bool = False
+    is_new: bool = False
 
 
 class Target(Struct, frozen=True, gc=False):
@@ -293,6 +296,7 @@ class Target(Struct, frozen=True, gc=False):
     ground truth. ``lines`` are the ranges seen (None: unknown; an opened file without ranges
     was read whole when ``is_whole`` is true). With a ``doubt`` the access is only possible.
     ``placement`` says how it is known where the path lies, None where it is not recorded.
+    ``is_new`` marks a write of a whole file, as files are created.
     """
 
     file: FileRef
@@ -301,6 +305,20 @@ class Target(Struct, frozen=True, gc=False):
     is_whole: bool = False
     doubt: Doubt | None = None
     placement: Placement | None = None
+    is_new: bool = False
+
+
+class AttachedFile(Struct, frozen=True, gc=False):
+    """A file that was shown without a call that asked for it, at its place in the trial.
+
+    ``call_id`` is the call that it came with, if any; ``how`` says why it was attached.
+    """
+
+    target: Target
+    how: str = ""
+    call_id: str | None = None
+    timestamp: float | None = None
+    is_subagent: bool = False
 
 
 class Event(Struct, frozen=True, gc=False):

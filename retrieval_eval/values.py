@@ -23,10 +23,11 @@ DEFAULT_SEED: Final = 20260101
 REASONS: Final[dict[str, str]] = {
     "no_ground_truth": "the task has no file-level ground truth",
     "not_a_retrieval_target": "the ground truth names only files the agent itself had to create",
+    "only_added_files": "the reference change only adds files, which were not there to be found",
     "no_trace": "no readable trace was found for the trial",
     "agent_never_acted": "the trace is incomplete and shows no tool call",
     "calls_unreadable": "the trace shows an agent at work, and none of its calls can be read",
-    "evidence_incomplete": "no relevant file was certainly accessed, and some may have been",
+    "evidence_incomplete": "nothing relevant is certain, and some of it may have happened",
     "nothing_resolved": "no answer of a tool could be resolved to files",
     "nothing_retrieved": "no file was retrieved, so a share of the retrieved files does not exist",
     "never_hit": "no ground-truth file was ever found (right-censored)",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from retrieval_eval.events.match import Workspace
-from retrieval_eval.events.normalise import TrialEvents, own_output
+from retrieval_eval.events.normalise import Beside, TrialEvents, created, own_output
 from retrieval_eval.paths import file_ref
 from retrieval_eval.records import Chunk, Event, FileRef, GroundTruth, Target, Trace
 from retrieval_eval.traces import NoTraceError, read_trace
@@ -70,6 +70,7 @@ def trial(
         tuple(events),
         ground_truth,
         own_output=own_output(events, ground_truth, Workspace(ground_truth)),
+        created=created(events, Beside()),
     )
 
 

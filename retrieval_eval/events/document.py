@@ -11,11 +11,12 @@ from typing import Literal, cast
 from retrieval_eval.events.calls import count
 from retrieval_eval.events.evidence import INCOMPLETE, doubts
 from retrieval_eval.events.match import Workspace
-from retrieval_eval.events.normalise import TrialEvents, own_output
+from retrieval_eval.events.normalise import Beside, TrialEvents, created, own_output
 from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.io.spooled import like
 from retrieval_eval.model.common import Coverage, EventSummary, Provenance
 from retrieval_eval.model.events import (
+    AttachedRow,
     EventDocument,
     EventRow,
     ExpectedChunk,
@@ -24,7 +25,17 @@ from retrieval_eval.model.events import (
     TargetRow,
 )
 from retrieval_eval.paths import file_ref
-from retrieval_eval.records import Access, Chunk, Event, FileRef, GroundTruth, Symbol, Target, Trace
+from retrieval_eval.records import (
+    Access,
+    AttachedFile,
+    Chunk,
+    Event,
+    FileRef,
+    GroundTruth,
+    Symbol,
+    Target,
+    Trace,
+)
 from retrieval_eval.schema import SCHEMA_VERSION
 
 _ACCESS_OF_CATEGORY: Mapping[str, Access] = {"file_read": "opened", "file_write": "written"}
@@ -42,6 +53,10 @@ def event_document(
         coverage=coverage,
         ground_truth=_ground_truth(trial.ground_truth),
         events=cast("tuple[EventRow, ...]", like(trial.events, EventRow, rows)),
+        attached=tuple(_attached_row(attached) for attached in trial.beside.attached),
+        submitted_files=(
+            None if trial.beside.submitted is None else tuple(map(_row, trial.beside.submitted))
+        ),
         summary=summarise(trial),
         ledger=trial.ledger,
     )
@@ -79,6 +94,8 @@ def _ground_truth(truth: GroundTruth) -> GroundTruthBlock:
         ),
         expected_edit_files=tuple(f.path for f in edits),
         expected_edit_repositories=tuple(f.repository for f in edits),
+        added_files=tuple(f.path for f in truth.added_files),
+        added_repositories=tuple(f.repository for f in truth.added_files),
         not_retrieval_targets=truth.not_retrieval_targets,
         output_files=truth.output_files,
     )
@@ -122,7 +139,45 @@ def _row(target: Target) -> TargetRow:
         is_whole=target.is_whole,
         doubt=target.doubt,
         placement=target.placement,
+        is_new=True if target.is_new else None,
     )
+
+
+def _attached_row(attached: AttachedFile) -> AttachedRow:
+    target = attached.target
+    return AttachedRow(
+        file=target.file.path,
+        repository=target.file.repository,
+        how=attached.how,
+        lines=target.lines,
+        is_whole=target.is_whole,
+        call_id=attached.call_id,
+        timestamp=iso(attached.timestamp),
+        is_subagent=True if attached.is_subagent else None,
+        doubt=target.doubt,
+        placement=target.placement,
+    )
+
+
+def _read_beside(saved: EventDocument) -> Beside:
+    attached = (
+        AttachedFile(
+            Target(
+                FileRef(row.file, row.repository),
+                "opened",
+                row.lines,
+                bool(row.is_whole),
+                row.doubt,
+                row.placement,
+            ),
+            row.how,
+            row.call_id,
+            is_subagent=bool(row.is_subagent),
+        )
+        for row in saved.attached
+    )
+    rows = saved.submitted_files
+    return Beside(tuple(attached), None if rows is None else tuple(map(_target, rows)))
 
 
 def trial_events(saved: EventDocument) -> TrialEvents:
@@ -136,8 +191,16 @@ def trial_events(saved: EventDocument) -> TrialEvents:
     workspace = Workspace(truth)
     events = tuple(_read_event(row, index, workspace) for index, row in enumerate(saved.events))
     own = own_output(events, truth, workspace)
-    flags = saved.coverage.quality_flags
-    return TrialEvents(events, truth, saved.ledger or count([]), own, trace_flags=flags)
+    beside = _read_beside(saved)
+    return TrialEvents(
+        events,
+        truth,
+        saved.ledger or count([]),
+        own,
+        trace_flags=saved.coverage.quality_flags,
+        created=created(events, beside),
+        beside=beside,
+    )
 
 
 def _read_ground_truth(document: EventDocument) -> GroundTruth:
@@ -157,6 +220,7 @@ def _read_ground_truth(document: EventDocument) -> GroundTruth:
             if (ref := file_ref(c.file, repository=c.repository))
         ),
         expected_edit_files=edits or None,
+        added_files=_refs(block.added_files, block.added_repositories),
         not_retrieval_targets=block.not_retrieval_targets,
         output_files=block.output_files,
         source=coverage.ground_truth_source,
@@ -210,7 +274,15 @@ def _read_targets(row: EventRow, workspace: Workspace) -> list[Target]:
 
 def _target(row: TargetRow) -> Target:
     file = FileRef(row.file, row.repository)
-    return Target(file, row.access, row.lines, bool(row.is_whole), row.doubt, row.placement)
+    return Target(
+        file,
+        row.access,
+        row.lines,
+        bool(row.is_whole),
+        row.doubt,
+        row.placement,
+        bool(row.is_new),
+    )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -119,6 +119,25 @@ def _why(trial: TrialEvents, flags: set[str], *, has_faults: bool, has_calls: bo
     return "agent_never_acted" if is_idle else "evidence_incomplete"
 
 
+def may_have_written(trial: TrialEvents) -> bool:
+    """Return whether the agent may have written files that are not known.
+
+    A command that cannot be resolved, such as a script that the agent wrote and ran, may have
+    written any. A patch that was handed in states every file that was.
+    """
+    if trial.beside.submitted is not None:
+        return False
+    return gap_of(trial) is not None or any(
+        any(target.access == "written" for target in event.possible)
+        or ((event.is_opaque or event.open_doubt is not None) and _may_write(event))
+        for event in trial.events
+    )
+
+
+def _may_write(event: Event) -> bool:
+    return event.is_shell or event.tool_category in {"other", "file_write"}
+
+
 def unless_open(value: Value) -> Value:
     """Return a metric of a trial without a certain hit that has a possible one: never 0."""
     return value if value.value else Value.missing("evidence_incomplete")
@@ -141,17 +160,28 @@ CAUSES: Final[dict[Doubt, str]] = {
 
 
 def possible_accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
-    """Yield every possible access in order: never written, never own output."""
+    """Yield every possible access in order: never written, never a file of the agent itself."""
     for event in trial.events:
         for target in event.possible:
-            if target.access != "written" and target.file.key not in trial.own_output:
+            if target.access != "written" and target.file.key not in trial.own_files:
                 yield event, target
 
 
-def evidence(trial: TrialEvents) -> dict[FileRef, Certainty]:
+def attached_files(trial: TrialEvents) -> frozenset[Identity]:
+    """Return the files that were certainly shown without a call that asked for them."""
+    shown = (attached.target for attached in trial.beside.attached)
+    return frozenset(t.file.key for t in shown if t.doubt is None) - trial.own_files
+
+
+def evidence(trial: TrialEvents, *, with_attached: bool = False) -> dict[FileRef, Certainty]:
     """Return for each ground-truth file whether it was accessed.
 
     Where steps are missing from the trace, every file is possible.
+
+    Parameters
+    ----------
+    with_attached
+        Whether a file counts that was shown without a call that asked for it.
 
     Examples
     --------
@@ -161,6 +191,9 @@ def evidence(trial: TrialEvents) -> dict[FileRef, Certainty]:
     """
     certain = set(ranked(trial, "accessed").keys)
     possible = {target.file.key for _, target in possible_accesses(trial)}
+    if with_attached:
+        certain |= attached_files(trial)
+        possible.update(attached.target.file.key for attached in trial.beside.attached)
     open_end = gap_of(trial) is not None
     return {
         file: "certain"
@@ -226,7 +259,7 @@ def outer_rankings(trial: TrialEvents) -> dict[str, tuple[Ranking, Ranking]]:
     for event in trial.events:
         for target in (*event.targets, *event.possible):
             file, access = target.file, target.access
-            if access == "written" or file.key in trial.own_output:
+            if access == "written" or file.key in trial.own_files:
                 continue
             views = views_of(event, target)
             is_best = target.doubt is None or file.key in relevant

@@ -11,10 +11,12 @@ from retrieval_eval.events.calls import PER_TARGET, CallReducer, ReadCall, count
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.events.roots import find_layout
 from retrieval_eval.ground_truth import expanded
+from retrieval_eval.ground_truth.readers import touched_by
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
 from retrieval_eval.paths import Names
 from retrieval_eval.records import (
+    AttachedFile,
     Event,
     FileRef,
     GroundTruth,
@@ -45,11 +47,25 @@ class _Accesses:
                     yield event, target
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a trace states of files beside the calls of the agent.
+
+    ``attached`` are files that were shown without a call that asked for them. ``submitted`` are the
+    files that the patch changes which the agent handed in; None where the trace keeps no patch.
+    """
+
+    attached: tuple[AttachedFile, ...] = ()
+    submitted: tuple[Target, ...] | None = None
+
+
 @dataclass(frozen=True)
 class TrialEvents:
     """The events of one trial with the ground truth they are compared with.
 
-    ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags found
+    ``own_output`` are the files that are the agent's own product. ``created`` are all that it
+    created: what they show later is what it wrote. ``beside`` is what the trace states beside the
+    calls. ``flags`` are quality flags found
     while reading the calls: ``case_collision``, ``clock_skew``, ``results_missing``,
     ``ground_truth_expanded`` when patterns of the ground truth gave some of its files,
     ``nothing_resolved`` when opaque calls are all that may have shown files, ``found_by_name_only``
@@ -65,11 +81,18 @@ class TrialEvents:
     flags: tuple[str, ...] = ()
     trace_flags: tuple[str, ...] = ()
     exposed_at: int | None = None
+    created: frozenset[Identity] = frozenset()
+    beside: Beside = field(default_factory=Beside)
+
+    @cached_property
+    def own_files(self) -> frozenset[Identity]:
+        """The files of the agent itself, which it cannot retrieve."""
+        return self.own_output | self.created
 
     @cached_property
     def accesses(self) -> Iterable[tuple[Event, Target]]:
-        """Every access in order: read, matched or listed, never written, never own output."""
-        found = _Accesses(self.events, self.own_output)
+        """Every access in order: read, matched or listed; never written, never an own file."""
+        found = _Accesses(self.events, self.own_files)
         # Events that lie in a file are read again each time.
         return found if isinstance(self.events, Spooled) else tuple(found)
 
@@ -137,13 +160,14 @@ def extract_events(
     events = builder.events.done()
     ledger = count(reads)
     exposed_at = reducer.exposure.found_at
-    own = own_output(events, ground_truth, workspace)
+    beside = Beside(_attached(trace, workspace), _submitted(trace, workspace))
+    own, made = own_output(events, ground_truth, workspace), created(events, beside)
     flags = {
         "case_collision": workspace.collisions,
         "ground_truth_expanded": ground_truth.expanded,
-        "found_by_name_only": _is_found_by_name_only(events, ground_truth),
-        "results_missing": ledger.calls_without_result,
-        "nothing_resolved": ledger.calls_opaque and not _has_access(events, own),
+        "found_by_name_only": _is_found_by_name_only(events, ground_truth, made),
+        "results_missing": _has_lost_results(reads),
+        "nothing_resolved": ledger.calls_opaque and not _has_access(events, own | made),
         "clock_skew": builder.is_skewed,
         "ground_truth_read": _has_read_the_answer(events),
         "answer_exposed": exposed_at is not None,
@@ -156,7 +180,64 @@ def extract_events(
         tuple(flag for flag, is_raised in flags.items() if is_raised),
         trace.flags,
         exposed_at,
+        made,
+        beside,
     )
+
+
+def _attached(trace: Trace, workspace: Workspace) -> tuple[AttachedFile, ...]:
+    """Return the files that were shown without a call, or that may be these, at their places."""
+    found = []
+    for a in trace.attached:
+        for placed in workspace.place(a.path, cwd=a.cwd):
+            lines = _real_lines(a.lines)
+            target = Target(
+                placed.file, "opened", lines, a.is_whole, placed.doubt, placed.placement
+            )
+            found.append(AttachedFile(target, a.how, a.call_id, a.timestamp, a.is_subagent))
+    return tuple(found)
+
+
+def _submitted(trace: Trace, workspace: Workspace) -> tuple[Target, ...] | None:
+    """Return the files of the patch that the agent handed in, None where there is none to read."""
+    if trace.submission is None:
+        return None
+    touched = touched_by([trace.submission])
+    if trace.submission.strip() and not touched.files:
+        return None
+    return tuple(
+        Target(placed.file, "written", None, False, placed.doubt, placed.placement, is_new)
+        for entry in touched.files
+        for is_new in [entry in touched.added]
+        for placed in workspace.place(entry.path)
+    )
+
+
+def _has_lost_results(reads: Iterable[ReadCall]) -> bool:
+    """Return whether calls lack their results that are not the last ones of an agent.
+
+    A run ends with a call, or with several at once, that nobody answers: it reached its limit. The
+    files that such a call names are possible, and nothing else is missing.
+    """
+    waiting: dict[str | None, list[tuple[float | None, int | None]]] = {}
+    n_read, n_answered = 0, 0
+    for read in reads:
+        call = read.call
+        agent = call.parent_id or ("sub-agent" if call.is_subagent else None)
+        unanswered = waiting.setdefault(agent, [])
+        n_read, n_answered = n_read + 1, n_answered + read.has_result
+        if unanswered and (read.has_result or not _is_beside(unanswered[-1], call)):
+            return True
+        if not read.has_result and read.use.is_retrieval:
+            unanswered.append((call.timestamp, call.cumulative_tokens))
+    return n_read > 1 and not n_answered and any(waiting.values())
+
+
+def _is_beside(last: tuple[float | None, int | None], call: ToolCall) -> bool:
+    """Return whether a call was made in the same message as the last one."""
+    moment, tokens = last
+    is_at_once = moment is not None and moment == call.timestamp
+    return is_at_once or (tokens is not None and tokens == call.cumulative_tokens)
 
 
 def _seen(reads: Iterable[ReadCall], workspace: Workspace) -> Iterator[FileRef]:
@@ -202,9 +283,11 @@ def _has_read_the_answer(events: Iterable[Event]) -> bool:
     )
 
 
-def _is_found_by_name_only(events: Iterable[Event], ground_truth: GroundTruth) -> bool:
+def _is_found_by_name_only(
+    events: Iterable[Event], ground_truth: GroundTruth, made: frozenset[Identity]
+) -> bool:
     """Return whether some ground-truth file was listed and never opened nor matched."""
-    relevant = {f.key for f in ground_truth.files}
+    relevant = {f.key for f in ground_truth.files} - made
     listed: set[Identity] = set()
     seen: set[Identity] = set()
     for event in events:
@@ -327,6 +410,7 @@ class _Builder:
                         raw.is_whole,
                         raw.doubt or placed.doubt,
                         placed.placement,
+                        raw.is_new,
                     )
 
     def _elapsed(self, call: ToolCall) -> float | None:
@@ -359,23 +443,39 @@ def own_output(
 
     These are the files the task tells the agent to write, and files that the agent created (the
     first touch is a write) outside the workspace or directly at its root. A ground-truth file is
-    never one.
+    never one, nor one that is to be edited.
     """
-    relevant = {f.key for f in ground_truth.files}
+    wanted = (*ground_truth.files, *(ground_truth.expected_edit_files or ()))
+    relevant = {f.key for f in wanted}
     named = {
         ref.key
         for raw in (*ground_truth.output_files, *ground_truth.not_retrieval_targets)
         if (ref := workspace.resolve(raw)) is not None
     }
-    created: dict[Identity, bool] = {}
+    first: dict[Identity, bool] = {}
     for event in events:
         for target in event.targets:
-            created.setdefault(target.file.key, target.access == "written")
+            first.setdefault(target.file.key, target.access == "written")
     return frozenset(
         key
-        for key, is_created in created.items()
-        if key not in relevant and (key in named or (is_created and _is_outside(key)))
+        for key, is_written in first.items()
+        if key not in relevant and (key in named or (is_written and _is_outside(key)))
     )
+
+
+def created(events: Iterable[Event], beside: Beside) -> frozenset[Identity]:
+    """Return the files that the agent created, ground-truth files among them.
+
+    The first touch of such a file is the write of a whole file, and nothing shows that it was there
+    before; or the patch that the agent handed in adds it. What the agent sees of it later, such as
+    its name in ``git status``, it has not retrieved.
+    """
+    first: dict[Identity, bool] = {}
+    for event in events:
+        for target in event.targets:
+            first.setdefault(target.file.key, target.access == "written" and target.is_new)
+    added = {t.file.key for t in beside.submitted or () if t.is_new and t.doubt is None}
+    return frozenset({key for key, is_new in first.items() if is_new} | added)
 
 
 def _is_outside(key: Identity) -> bool:

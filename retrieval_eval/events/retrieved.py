@@ -134,10 +134,19 @@ def ranking(trial: TrialEvents, view: str) -> tuple[FileRef, ...]:
 
 
 def files_with(trial: TrialEvents, access: str) -> dict[Identity, FileRef]:
-    """Return the distinct files touched with one kind of access, own output left out."""
-    return {
+    """Return the distinct files touched with one kind of access, own output left out.
+
+    Files in the patch that the agent handed in were written. A file that the agent created was
+    written, and is nothing that it read.
+    """
+    own = trial.own_output if access == "written" else trial.own_files
+    found = {
         target.file.key: target.file
         for event in trial.events
         for target in event.targets
-        if target.access == access and target.file.key not in trial.own_output
+        if target.access == access and target.file.key not in own
     }
+    for target in trial.beside.submitted or () if access == "written" else ():
+        if target.doubt is None and target.file.key not in own:
+            found.setdefault(target.file.key, target.file)
+    return found

@@ -63,8 +63,11 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
     of the winner's files; ``expected_defects.json`` first, for its ranges are real), and expected
     edit files from ``expected_changes.json``, a patch, the gold patch or a stated
     ``expected_edit_files``, in this order. Entries that name the agent's own output are kept
-    apart; when nothing else is left the reason is ``not_a_retrieval_target``. ``output_files`` are
-    the places the instruction tells the agent to write its answer to.
+    apart; when nothing else is left the reason is ``not_a_retrieval_target``. A file that a patch
+    adds, and the new name of one that it renames, was not there to be found: it is an expected edit
+    file and stands in ``added_files``; when nothing else is left the reason is
+    ``only_added_files``. A list of files is taken as it is written. ``output_files`` are the places
+    the instruction tells the agent to write its answer to.
 
     Parameters
     ----------
@@ -103,18 +106,25 @@ def _loaded(task_dir: Path) -> GroundTruth:
     outputs = _distinct(raw for found in resolved for raw in found.own_outputs)
     winner = _first_with_files(sources, resolved)
     guessed: tuple[Source, ...] = ()
-    if winner is None and not outputs:
+    # A patch that only adds files is no reason to guess which others may have been meant.
+    is_stated = bool(outputs) or any(s.added_entries for s in sources)
+    if winner is None and not is_stated:
         guessed = tuple(s for reader in GUESSED if (s := reader(task_dir)) is not None)
         found = [resolve(s.entries, workspace, s.name) for s in guessed]
         winner = _first_with_files(guessed, found)
     problems = (*workspace.problems, *(p for s in (*sources, *guessed) for p in s.problems))
     if winner is None:
+        aligner = Aligner(())
+        added = _added(sources, aligner, workspace)
+        reason = "not_a_retrieval_target" if outputs else "no_ground_truth"
         return GroundTruth(
+            expected_edit_files=_edit_files(sources, aligner, workspace) if added else None,
+            added_files=added,
             not_retrieval_targets=outputs,
             output_files=workspace.output_files,
             repositories=workspace.repositories,
             primary=workspace.primary,
-            reason="not_a_retrieval_target" if outputs else "no_ground_truth",
+            reason="only_added_files" if added else reason,
             problems=problems,
             unreadable=problems,
         )
@@ -135,6 +145,7 @@ def _of(
         symbols=_symbols(sources, aligner, workspace),
         chunks=_chunks(sources, aligner, workspace),
         expected_edit_files=_edit_files(sources, aligner, workspace),
+        added_files=_added(sources, aligner, workspace),
         not_retrieval_targets=own.own_outputs,
         output_files=workspace.output_files,
         repositories=_repositories(own.files, workspace),
@@ -294,6 +305,17 @@ def _edit_files(
         if found:
             return _distinct(aligner.align(ref) or ref for ref in found)
     return None
+
+
+def _added(
+    sources: tuple[Source, ...], aligner: Aligner, workspace: Workspace
+) -> tuple[FileRef, ...]:
+    """Return the files that the reference change adds, but for those that are expected as such."""
+    for source in sources:
+        if source.added_entries:
+            found = resolve(source.added_entries, workspace, source.name).files
+            return tuple(ref for ref in found if aligner.align(ref) is None)
+    return ()
 
 
 def _symbols(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -131,32 +132,67 @@ def read_patches(task_dir: Path) -> Source | None:
             continue
         name, text, found = loaded
         seen.append(name)
-        entries = patch_entries(text)
-        if entries:
-            return Source(
-                name,
-                "high",
-                entries,
-                edit_entries=entries,
-                problems=problems + found,
-                fix_lines=fix_lines([text]),
-            )
+        touched = touched_by([text])
+        if touched.files:
+            return _of_patches(name, "high", [text], touched, problems + found)
         problems += found or (f"{name}: names no file",)
     return Source(seen[0], "high", problems=problems) if seen else None
 
 
-def patch_entries(text: str) -> tuple[Entry, ...]:
-    r"""Return the files a unified diff touches, in its order, each once.
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The files that a change touches, in its order, and those of them that it adds."""
 
-    Deleted files count, of a renamed file both names count, ``/dev/null`` never does.
+    files: tuple[Entry, ...]
+    added: tuple[Entry, ...]
+
+    @property
+    def existing(self) -> tuple[Entry, ...]:
+        """Those that were there before the change."""
+        return tuple(entry for entry in self.files if entry not in self.added)
+
+
+def touched_by(patches: Iterable[str]) -> Touched:
+    r"""Return the files that unified diffs, applied one after the other, touch, each once.
+
+    Deleted files were there before, and so was the old name of a renamed one; its new name, and a
+    file that is created or copied, is added. ``/dev/null`` never counts.
 
     Examples
     --------
-    >>> patch_entries("--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n")
-    (Entry(path='src/a.py', repository=None),)
+    >>> found = touched_by(["--- a/a.py\n+++ b/a.py\n--- /dev/null\n+++ b/b.py\n"])
+    >>> [entry.path for entry in found.existing], [entry.path for entry in found.added]
+    (['a.py'], ['b.py'])
     """
-    paths = (diff_path(name) for name in _header_names(text))
-    return tuple(Entry(path) for path in dict.fromkeys(paths) if path)
+    files: dict[str, None] = {}
+    added: dict[str, None] = {}
+    for text in patches:
+        pairs = [(diff_path(old), diff_path(new)) for old, new in _headers(text)]
+        # All old names are of the state before the diff, also where two files swap their names.
+        existing = {old for old, _ in pairs if old}
+        known = existing | files.keys()
+        added.update((new, None) for _, new in pairs if new and new not in known)
+        files.update((name, None) for pair in pairs for name in pair if name)
+    return Touched(tuple(map(Entry, files)), tuple(map(Entry, added)))
+
+
+def _of_patches(
+    name: str,
+    confidence: Confidence,
+    texts: Sequence[str],
+    touched: Touched,
+    problems: tuple[str, ...],
+) -> Source:
+    """Return what patches state: what they add is to be written, and was not there to be found."""
+    return Source(
+        name,
+        confidence,
+        touched.existing,
+        edit_entries=touched.files,
+        added_entries=touched.added,
+        problems=problems,
+        fix_lines=fix_lines(texts),
+    )
 
 
 _SHORTEST_FIX_LINE: Final = 20
@@ -185,30 +221,44 @@ def fix_lines(patches: Iterable[str]) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(distinctive), _MOST_FIX_LINES))
 
 
-def _header_names(text: str) -> Iterable[str]:
+_NEW_FILE: Final = re.compile(r"^new file mode ", re.MULTILINE)
+_NEVER: Final = ("1970-01-01", "1969-12-31")
+"""The days on which, in a diff with times, a file was last changed that does not exist."""
+
+
+def _headers(text: str) -> Iterable[tuple[str, str]]:
+    """Return old and new name of every file in a diff; the old one of a new file is /dev/null."""
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 
     try:
-        return [name for file in PatchSet(text) for name in (file.source_file, file.target_file)]
+        return [
+            ("/dev/null" if _is_new(file) else file.source_file, file.target_file)
+            for file in PatchSet(text)
+        ]
     except (UnidiffParseError, ValueError, AttributeError, IndexError, TypeError):
         return list(_scan(text.splitlines()))
 
 
-def _scan(lines: list[str]) -> Iterator[str]:
-    """Yield the names in the headers of a diff whose hunks do not add up.
+def _is_new(file: Any) -> bool:
+    is_stated = _NEW_FILE.search(str(file.patch_info or "")) is not None
+    return is_stated or str(file.source_timestamp or "").startswith(_NEVER)
+
+
+def _scan(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the old and new names in the headers of a diff whose hunks do not add up.
 
     A header is a ``---`` line directly followed by ``+++``, or a rename or copy line.
     """
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
         if line.startswith("--- ") and following.startswith("+++ "):
-            yield line[4:]
-            yield following[4:]
-        for prefix in ("rename from ", "rename to ", "copy from ", "copy to "):
-            if line.startswith(prefix):
+            yield line[4:], following[4:]
+        for what in ("rename", "copy"):
+            if line.startswith(f"{what} from ") and following.startswith(f"{what} to "):
                 # These lines carry no a/ or b/, so one is added for the reader to strip.
-                yield "a/" + line.removeprefix(prefix)
+                old, new = line.removeprefix(f"{what} from "), following.removeprefix(f"{what} to ")
+                yield f"a/{old}", f"a/{new}"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -276,16 +326,9 @@ def read_gold_patch(task_dir: Path) -> Source | None:
     for name, texts, found in _patches(task_dir):
         names.append(name)
         problems += found
-        entries = tuple(dict.fromkeys(entry for text in texts for entry in patch_entries(text)))
-        if entries:
-            return Source(
-                name,
-                "medium",
-                entries,
-                edit_entries=entries,
-                problems=problems,
-                fix_lines=fix_lines(texts),
-            )
+        touched = touched_by(texts)
+        if touched.files:
+            return _of_patches(name, "medium", texts, touched, problems)
     return Source(names[0], "medium", problems=problems) if names else None
 
 

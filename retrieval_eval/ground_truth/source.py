@@ -41,9 +41,10 @@ class RawChunk:
 class Source:
     """All ground truth in one file of a task.
 
-    ``edit_entries`` is None where the source does not state files to edit. ``problems`` name what
-    could not be read; ``notes`` name what was left out and are reported when the source is used.
-    ``fix_lines`` are the lines that only the reference change adds.
+    ``edit_entries`` is None where the source does not state files to edit; ``added_entries`` are
+    those of them that did not exist before. ``problems`` name what could not be read; ``notes``
+    name what was left out and are reported when the source is used. ``fix_lines`` are the lines
+    that only the reference change adds.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Source:
     symbols: tuple[RawSymbol, ...] = ()
     chunks: tuple[RawChunk, ...] = ()
     edit_entries: tuple[Entry, ...] | None = None
+    added_entries: tuple[Entry, ...] = ()
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     fix_lines: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.evidence import evidence, gap_of, possible_accesses
+from retrieval_eval.events.evidence import evidence, gap_of, may_have_written, possible_accesses
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import Ranking, files_with, ranked
@@ -59,6 +59,11 @@ class TrialView:
     def written(self) -> Mapping[Identity, FileRef]:
         """The files written, without the agent's own output."""
         return files_with(self.trial, "written")
+
+    @cached_property
+    def may_have_written(self) -> bool:
+        """Whether files may have been written that are not known."""
+        return may_have_written(self.trial)
 
     @cached_property
     def is_open(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from retrieval_eval.events.evidence import evidence
+from retrieval_eval.events.evidence import attached_files, evidence, unless_open
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, ranked
@@ -127,6 +127,25 @@ def acc(view: FileView, k: int) -> Value:
     """Return whether the first ``k`` files hold all ground-truth files, as 1 or 0."""
     missing = view.relevant.difference(view.ranked[:k])
     return Value.of(float(not missing), len(view.relevant))
+
+
+@metric(
+    "file_recall_with_attached",
+    label="file recall with attached files",
+    meaning="ground-truth files retrieved, or shown without a call that asked for them / "
+    "ground-truth files",
+    formula=r"\frac{|(A \cup B) \cap G|}{|G|}",
+)
+def file_recall_with_attached(view: FileView) -> Value:
+    """Return file recall with the files that came with the prompt or with another answer.
+
+    They are instructions, files that the prompt names, and what a harness shows again. All other
+    metrics count what the agent's own calls found.
+    """
+    shown = attached_files(view.trial) & view.relevant
+    value = ratio(len(view.found | shown), len(view.relevant), "no_ground_truth")
+    may_be_shown = {attached.target.file.key for attached in view.trial.beside.attached}
+    return unless_open(value) if may_be_shown & view.relevant else value
 
 
 TTFR_SECONDS: Final = recorded(

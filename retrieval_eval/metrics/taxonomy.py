@@ -71,7 +71,7 @@ def _groups(trial: TrialEvents) -> dict[str, tuple[list[FileRef], int]]:
     folders = {_folder(key, home) for key in relevant}
     irrelevant = [f for key, f in retrieved.items() if key not in relevant]
     found = [f for key, f in retrieved.items() if key in relevant]
-    known = evidence(trial)
+    known = evidence(trial, with_attached=True)
     missed = [f for f, status in known.items() if status == "none"]
     n_open = sum(status == "possible" for status in known.values())
     return {

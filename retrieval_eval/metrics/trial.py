@@ -176,8 +176,24 @@ def _utilization(view: TrialView, reason: str | None) -> Utilization:
         own_output_files=tuple(
             sorted(f"{repo}::{path}" if repo else path for repo, path in view.trial.own_output)
         ),
+        bounds=_write_bounds(view) if reason is None else {},
         **_metrics("utilization_probes", view, reason),
     )
+
+
+def _write_bounds(view: TrialView) -> dict[str, tuple[float, float]]:
+    """Return the bounds of the shares of files written, where more may have been written."""
+    expected = {f.key for f in view.trial.ground_truth.expected_edit_files or ()}
+    wanted = {
+        "util_write_overlap_with_relevant_files_proxy": view.relevant,
+        "util_write_overlap_with_expected_edit_files": expected,
+    }
+    shares = {
+        name: len(files & view.written.keys()) / len(files)
+        for name, files in wanted.items()
+        if files and view.may_have_written
+    }
+    return {name: (share, 1.0) for name, share in shares.items() if share < 1}
 
 
 def _metrics(block: Block, view: TrialView, reason: str | None) -> dict[str, Any]:

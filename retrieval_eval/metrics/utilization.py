@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from retrieval_eval.events.match import Identity
 from retrieval_eval.metrics.catalog import Block, TrialView, metric
 from retrieval_eval.values import Value, ratio
@@ -32,10 +34,13 @@ def read_overlap(view: TrialView) -> Value:
     block=_BLOCK,
 )
 def write_overlap(view: TrialView) -> Value:
-    """Return the share of the ground-truth files written, for trials that wrote any file."""
-    if not view.written:
-        return Value.missing("no_writes")
-    return ratio(len(view.relevant & view.written.keys()), len(view.relevant), view.no_ground_truth)
+    """Return the share of the ground-truth files written, for trials that wrote any file.
+
+    A patch that the agent handed in states what it wrote. Without one, calls that cannot be
+    resolved may have written more: then the value is the lower one of its bounds, and 0 is not
+    computable.
+    """
+    return _written(view, view.relevant, view.no_ground_truth)
 
 
 @metric(
@@ -46,13 +51,20 @@ def write_overlap(view: TrialView) -> Value:
     block=_BLOCK,
 )
 def expected_edits(view: TrialView) -> Value:
-    """Return the share of the expected edit files that were written."""
+    """Return the share of the expected edit files that were written, as `write_overlap` does."""
     expected = {f.key for f in view.trial.ground_truth.expected_edit_files or ()}
+    return _written(view, expected, "no_expected_edit_files")
+
+
+def _written(view: TrialView, expected: Set[Identity], reason: str) -> Value:
     if not expected:
-        return Value.missing("no_expected_edit_files")
+        return Value.missing(reason)
+    found = expected & view.written.keys()
+    if not found and view.may_have_written:
+        return Value.missing("evidence_incomplete")
     if not view.written:
         return Value.missing("no_writes")
-    return ratio(len(expected & view.written.keys()), len(expected), "no_expected_edit_files")
+    return ratio(len(found), len(expected), reason)
 
 
 @metric(
@@ -65,7 +77,8 @@ def expected_edits(view: TrialView) -> Value:
 def read_before_write(view: TrialView) -> Value:
     """Return the share of the written files whose content was shown at an earlier event.
 
-    It needs no ground truth.
+    It needs no ground truth. Files that only the patch shows which the agent handed in do not
+    count, for it is not known when they were written.
     """
     read: set[Identity] = set()
     written: dict[Identity, bool] = {}
@@ -75,4 +88,5 @@ def read_before_write(view: TrialView) -> Value:
             if target.access == "written" and key not in view.trial.own_output:
                 written.setdefault(key, key in read)
         read |= {t.file.key for t in event.targets if t.access == "opened"}
-    return ratio(sum(written.values()), len(written), "no_writes")
+    reason = "evidence_incomplete" if view.written or view.may_have_written else "no_writes"
+    return ratio(sum(written.values()), len(written), reason)

@@ -71,6 +71,16 @@ class GroundTruthBlock(Record, frozen=True, kw_only=True):
         about("Repository of each expected edit file, null where the source names none"),
     ] = ()
     output_files: Annotated[tuple[str, ...], about("Files the task tells the agent to write")] = ()
+    added_files: Annotated[
+        tuple[str, ...],
+        about(
+            "Expected edit files that the reference change adds, which were not there to be found"
+        ),
+    ] = ()
+    added_repositories: Annotated[
+        tuple[str | None, ...],
+        about("Repository of each added file, null where the source names none"),
+    ] = ()
 
 
 class TargetRow(Record, frozen=True, kw_only=True):
@@ -91,6 +101,31 @@ class TargetRow(Record, frozen=True, kw_only=True):
     is_whole: Annotated[bool | None, about("The whole file was read")] = None
     doubt: Annotated[
         Doubt | None, about("Why the access is only possible; absent where it is certain")
+    ] = None
+    placement: Annotated[
+        Placement | None, about("How it is known where the path lies: stated, observed, inferred")
+    ] = None
+    is_new: Annotated[
+        bool | None, about("The whole file was written, as files are created; absent otherwise")
+    ] = None
+
+
+class AttachedRow(Record, frozen=True, kw_only=True):
+    """A file whose content was shown to the agent without a call that asked for it."""
+
+    file: Annotated[str, about("Normalised path")]
+    repository: Annotated[str | None, about("Short repository name where it is known")] = NULL
+    how: Annotated[str, about("Why it was attached, in a few words")] = ""
+    lines: Annotated[
+        tuple[tuple[Positive, Positive], ...] | None,
+        about("1-based inclusive line ranges; null where the trace does not state them"),
+    ] = NULL
+    is_whole: Annotated[bool | None, about("The whole file was shown")] = None
+    call_id: Annotated[str | None, about("The tool call that it came with, if any")] = None
+    timestamp: Annotated[str | None, about("When it was shown (ISO 8601)")] = None
+    is_subagent: Annotated[bool | None, about("It was shown to a sub-agent")] = None
+    doubt: Annotated[
+        Doubt | None, about("Why it may be another file; absent where it is certain")
     ] = None
     placement: Annotated[
         Placement | None, about("How it is known where the path lies: stated, observed, inferred")
@@ -184,6 +219,14 @@ class EventDocument(Record, frozen=True, kw_only=True):
     coverage: Annotated[Coverage, about("What was available")]
     ground_truth: Annotated[GroundTruthBlock, about("What the task expects an agent to find")]
     events: Annotated[tuple[EventRow, ...], about("Ordered step-level retrieval events")]
+    attached: Annotated[
+        tuple[AttachedRow, ...],
+        about("Files that were shown without a call that asked for them; no event is one"),
+    ] = ()
+    submitted_files: Annotated[
+        tuple[TargetRow, ...] | None,
+        about("Files of the patch that the agent handed in; absent where the trace keeps none"),
+    ] = None
     summary: Annotated[EventSummary | None, about("Pre-computed counts")] = None
     ledger: Annotated[
         CallLedger | None,

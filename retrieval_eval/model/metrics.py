@@ -170,6 +170,10 @@ class UtilizationFacts(Record, frozen=True, kw_only=True):
     expected_edit_probe_available: Annotated[bool, about("Whether expected edit files are known")]
     files_read: Annotated[Count | None, about("Distinct files whose content was read")] = NULL
     files_written: Annotated[Count | None, about("Distinct files written")] = NULL
+    bounds: Annotated[
+        dict[str, tuple[Share, Share]],
+        about("Lowest and highest value of every metric that the trace leaves open"),
+    ] = ABSENT_MAP
     relevant_files_read: Annotated[Count | None, about("Of the relevant files, read")] = NULL
     relevant_files_written: Annotated[Count | None, about("Of the relevant files, written")] = NULL
     own_output_files: Annotated[

@@ -108,7 +108,7 @@ NUMBERS: Final = {
 _SECTIONS: Final = ("provenance", "coverage", "ledger", "file_level_metrics", "outcome")
 """The fields that every metrics document must have."""
 
-_NO_TRUTH: Final = frozenset({"no_ground_truth", "not_a_retrieval_target"})
+_NO_TRUTH: Final = frozenset({"no_ground_truth", "not_a_retrieval_target", "only_added_files"})
 
 
 class Numbers(Mapping[str, float]):

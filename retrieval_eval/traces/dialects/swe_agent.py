@@ -22,7 +22,7 @@ from retrieval_eval.traces.results.base import (
     text_argument,
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer
-from retrieval_eval.traces.results.local_files import read_write
+from retrieval_eval.traces.results.local_files import read_create, read_write, window
 
 HARNESS: Final = "swe-agent"
 ACTION: Final = "swe_agent_action"
@@ -130,7 +130,6 @@ def answer(call: ToolCall) -> ToolResult:
 # --------------------------------------------------------------------------------------------------
 # Results: a window on a file, and the lists of the searches.
 
-_FILE: Final = re.compile(r"^\[File: ([^\n]{1,4096}) \(\d{1,9} lines? total\)\]$", re.MULTILINE)
 _LINE: Final = re.compile(r"^(\d{1,9}):", re.MULTILINE)
 _MATCHED: Final = re.compile(r"^([^\n]{1,4096}) \(\d{1,9} match(?:es)?\)$", re.MULTILINE)
 _MATCH: Final = re.compile(r"^Line (\d{1,9}):", re.MULTILINE)
@@ -138,21 +137,21 @@ _MATCH: Final = re.compile(r"^Line (\d{1,9}):", re.MULTILINE)
 
 def shown_file(text: str) -> str | None:
     """Return the file that an answer shows a window on."""
-    header = _FILE.search(text)
-    return None if header is None else header[1]
+    shown = window(text)
+    return None if shown is None else shown.path
 
 
 def read_window(seen: Seen) -> Found:
     """Return the file in the window and the lines shown; the answer names the file."""
-    header = _FILE.search(seen.text)
-    path = header[1] if header is not None else text_argument(seen.arguments, PATH_ARGUMENTS)
+    shown = window(seen.text)
+    if shown is not None:
+        if shown.lines is None:
+            return NOTHING
+        return Found((RawTarget(joined(seen.cwd, shown.path), "opened", None, shown.lines),))
+    path = text_argument(seen.arguments, PATH_ARGUMENTS)
     if path is None or is_empty_answer(seen.text):
         return Found(is_opaque=not is_empty_answer(seen.text))
-    body = seen.text[header.end() :] if header is not None else seen.text
-    numbers = [int(found[1]) for found in _LINE.finditer(body)]
-    lines = merged_ranges((n, n) for n in numbers if n > 0)
-    if header is not None and lines is None:
-        return NOTHING
+    lines = merged_ranges((n, n) for n in map(int, _LINE.findall(seen.text)) if n > 0)
     return Found((RawTarget(joined(seen.cwd, path), "opened", None, lines),))
 
 
@@ -207,7 +206,8 @@ DIALECTS.add(
             Tool(("find_file",), "file_search", read_found_files),
             Tool(("search_dir",), "file_search", read_matching_files),
             Tool(("search_file",), "code_search", read_matching_lines),
-            Tool(("create", "insert"), "file_write", read_write),
+            Tool(("create",), "file_write", read_create),
+            Tool(("insert",), "file_write", read_write),
         ),
     ),
 )

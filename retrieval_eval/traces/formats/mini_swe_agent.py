@@ -71,6 +71,7 @@ def _reading(document: Mapping[str, Any], messages: Iterable[Any], name: str) ->
     said.version = text_at(info, "mini_version")
     said.paid(at(info, "model_stats", "instance_cost"))
     said.ending = _ending(text_at(info, "exit_status"))
+    said.submission = text_of(at(info, "submission"))
     waiting: list[str] = []
     for index, message in enumerate(messages):
         said.at(f"{name}#/messages/{index}", _time(message))

@@ -50,6 +50,8 @@ def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadab
     stats = at(document, "info", "model_stats")
     said.paid(at(stats, "instance_cost"))
     said.ending = _ending(text_at(document, "info", "exit_status"))
+    patches = (at(document, "info", "submission"), document.get("model_patch"))
+    said.submission = next(filter(None, map(text_of, patches)), None)
     tokens = count_at(stats, "tokens_sent", "tokens_received") or None
     said.submission = _submission(document)
     n_requests = count_at(stats, "api_calls")

@@ -63,7 +63,7 @@ class Found(Struct, frozen=True, gc=False):
     category: ToolCategory | None = None
 
 
-_Identity = tuple[str, str | None, Doubt | None]
+_Identity = tuple[str, str | None, Doubt | None, bool]
 Parser = Callable[[Seen], Found]
 NOTHING: Final = Found()
 
@@ -178,7 +178,7 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     """Return one target per file in order of appearance, with the lines of all its mentions.
 
     A file that was both listed and matched counts as matched. A possible access stays beside
-    a certain one that is weaker.
+    a certain one that is weaker, and one that showed lines beside a write.
     """
     first: dict[_Identity, RawTarget] = {}
     ranges: dict[_Identity, list[LineRange]] = {}
@@ -187,7 +187,7 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
             continue
         if target.repository is not None and not is_file_path(target.repository or "-"):
             continue
-        key = (target.path, target.repository, target.doubt)
+        key = (target.path, target.repository, target.doubt, target.access == "written")
         known = first.setdefault(key, target)
         if target.lines is not None:
             ranges.setdefault(key, []).extend(target.lines)
@@ -199,7 +199,8 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
             first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
     found: list[RawTarget] = []
     for key, target in first.items():
-        if target.doubt is not None and _is_covered(target, first.get((*key[:2], None))):
+        certain = [first.get((*key[:2], None, is_write)) for is_write in (False, True)]
+        if target.doubt is not None and any(_is_covered(target, other) for other in certain):
             continue
         lines = merged_ranges(ranges[key]) if key in ranges else None
         found.append(target if lines == target.lines else replace(target, lines=lines))

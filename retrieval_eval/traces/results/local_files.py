@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.records import CUT_HERE, Doubt, LineRange, RawTarget, ToolCategory
@@ -63,6 +64,32 @@ def line_ranges(text: str) -> tuple[LineRange, ...] | None:
         return None
     numbers = [int(match[1]) for match in lines if match is not None]
     return merged_ranges((n, n) for n in numbers if n > 0)
+
+
+_WINDOW: Final = re.compile(r"^\[File: ([^\n]{1,4096}) \(\d{1,9} lines? total\)\]$", re.MULTILINE)
+_WINDOW_LINE: Final = re.compile(r"^(\d{1,9}):", re.MULTILINE)
+
+
+class Window(Struct, frozen=True, gc=False):
+    """The part of an open file that SWE-agent's tools show, and the lines of it."""
+
+    path: str
+    lines: tuple[LineRange, ...] | None
+
+
+def window(text: str) -> Window | None:
+    r"""Return the window on a file that an answer of SWE-agent ends with, if it has one.
+
+    Examples
+    --------
+    >>> window("[File: /w/a.py (9 lines total)]\n(1 more line above)\n2:def f():\n3:    return 1")
+    Window(path='/w/a.py', lines=((2, 3),))
+    """
+    header = _WINDOW.search(text)
+    if header is None:
+        return None
+    numbers = [int(found[1]) for found in _WINDOW_LINE.finditer(text, header.end())]
+    return Window(header[1], merged_ranges((n, n) for n in numbers if n > 0))
 
 
 def without_numbers(text: str) -> str:
@@ -431,7 +458,7 @@ def read_editor(seen: Seen) -> Found:
         path = written[1] if written is not None else _path(seen)
         if path is None:
             return NOTHING
-        return Found((RawTarget(joined(seen.cwd, path), "written"),))
+        return _written(seen, [path], seen.cwd, None)
     path = _path(seen)
     if path is None or is_empty_answer(text):
         return Found(is_opaque=not is_empty_answer(text))
@@ -482,14 +509,38 @@ def _path(seen: Seen) -> str | None:
 # Writes: the named file of a write that succeeded, or the files of an applied patch.
 
 _PATCH_FILE: Final = re.compile(
-    r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S[^\n]*)$", re.MULTILINE
+    r"^\*\*\* (?:(Add|Update|Delete) File|Move to): (\S[^\n]*)$", re.MULTILINE
 )
-_DIFF_FILE: Final = re.compile(r"^(?:---|\+\+\+) [ab]/([^\t\n]+)", re.MULTILINE)
+_DIFF_FILE: Final = re.compile(
+    r"^(?:(--- /dev/null)\s{0,9}\n\+\+\+|---|\+\+\+) [ab]/([^\t\n]+)", re.MULTILINE
+)
 _PATCH_ARGUMENTS: Final = ("input", "patch", "patchText", "diff")
 
 
+_CONTENTS: Final = ("content", "contents", "file_text", "fileText", "file_content", "text")
+_REPLACED: Final = ("old_string", "old_str", "oldString", "old_text", "oldText", "insert_line")
+_EXISTED: Final = re.compile(r"(?i)\b(?:overw(?:rit|rote)|updated\b|already exist)")
+_LONGEST_ANSWER: Final = 6000
+
+
+def _is_whole_file(seen: Seen) -> bool:
+    """Return whether a write states the whole content of a file, and no part that it replaces."""
+    names = seen.arguments.keys()
+    return any(name in names for name in _CONTENTS) and not any(name in names for name in _REPLACED)
+
+
+def _existed(seen: Seen) -> bool:
+    """Return whether the answer to a write says that the file was there before."""
+    is_update = isinstance(seen.value, dict) and seen.value.get("type") == "update"
+    return is_update or _EXISTED.search(seen.text[:_LONGEST_ANSWER]) is not None
+
+
 def read_write(seen: Seen) -> Found:
-    """Return the file written; opaque when a successful write names none."""
+    """Return the file written; opaque when a successful write names none.
+
+    An answer with the numbered lines around an edit showed these lines. After a write of a whole
+    file they are the agent's own.
+    """
     path = text_argument(seen.arguments, PATH_ARGUMENTS)
     if path is None and isinstance(seen.value, dict):
         path = text_argument(seen.value, PATH_ARGUMENTS)
@@ -500,17 +551,35 @@ def read_write(seen: Seen) -> Found:
         paths = [p for p in named if p is not None]
     repository = repository_argument(seen.arguments)
     base = None if repository is not None else seen.cwd
-    return _written(paths, base, repository)
+    return _written(seen, paths, base, repository)
+
+
+def read_create(seen: Seen) -> Found:
+    """Return the file that a tool created, whose content is the agent's own."""
+    found = _written(seen, strings([_path(seen)]), seen.cwd, None)
+    written = (replace(t, is_new=True) for t in found.targets if t.access == "written")
+    return replace(found, targets=tuple(written))
 
 
 def read_patch(seen: Seen) -> Found:
     """Return the files named by the headers of an applied patch."""
     patch = text_argument(seen.arguments, _PATCH_ARGUMENTS) or ""
-    paths = [m[1].strip() for m in _PATCH_FILE.finditer(patch)]
-    paths = paths or [m[1].strip() for m in _DIFF_FILE.finditer(patch)]
-    return _written(paths, seen.cwd, None) if paths else read_write(seen)
+    paths = {m[2].strip(): m[1] == "Add" for m in _PATCH_FILE.finditer(patch)}
+    if not paths:
+        paths = {m[2].strip(): bool(m[1]) for m in _DIFF_FILE.finditer(patch)}
+    if not paths:
+        return read_write(seen)
+    found = (RawTarget(joined(seen.cwd, p), "written", is_new=new) for p, new in paths.items())
+    return Found(distinct(found))
 
 
-def _written(paths: list[str], base: str | None, repository: str | None) -> Found:
-    targets = distinct(RawTarget(joined(base, p), "written", repository) for p in paths)
-    return Found(targets, is_opaque=not targets)
+def _written(seen: Seen, paths: list[str], base: str | None, repository: str | None) -> Found:
+    is_whole = _is_whole_file(seen)
+    is_new = is_whole and not _existed(seen)
+    places = [joined(base, path) for path in paths]
+    targets = [RawTarget(place, "written", repository, is_new=is_new) for place in places]
+    shown = window(seen.text)
+    lines = line_ranges(seen.text) if shown is None else shown.lines
+    if lines is not None and len(places) == 1 and not is_whole:
+        targets.append(RawTarget(places[0], "matched", repository, lines))
+    return Found(distinct(targets), is_opaque=not targets)

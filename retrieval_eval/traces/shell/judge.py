@@ -115,7 +115,14 @@ def _targets(
     if evidence is not None and evidence.is_cut:
         is_whole = False
     return tuple(
-        RawTarget(plan.path(o.written), plan.access, plan.repository or None, lines, is_whole)
+        RawTarget(
+            plan.path(o.written),
+            plan.access,
+            plan.repository or None,
+            lines,
+            is_whole,
+            is_new=o.is_new and plan.access == "written",
+        )
         for o in operands
         if not SAVED.search(o.written)
     )

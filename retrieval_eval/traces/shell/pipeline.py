@@ -135,7 +135,7 @@ def _redirects(stage: Invocation) -> list[Plan]:
             reason = "writes to a file whose name is not known"
             found.append(opaque(stage, reason, "file_write", (operand,)))
         elif operand.written and not operand.written.startswith(("/dev/", "&")):
-            found.append(written(stage, (operand,)))
+            found.append(written(stage, (replace(operand, is_new=not stage.is_appending),)))
     return found
 
 

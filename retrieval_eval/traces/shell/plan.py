@@ -43,11 +43,15 @@ Style = Literal[
 
 
 class Operand(Struct, frozen=True, gc=False):
-    """A file argument. ``written`` is how programs print it; a feed is many names."""
+    """A file argument. ``written`` is how programs print it; a feed is many names.
+
+    ``is_new``: the whole file is written, as which files are created.
+    """
 
     written: str
     kind: Literal["file", "pattern", "feed", "unknown"] = "file"
     roots: tuple[str, ...] = ()
+    is_new: bool = False
 
     def covers(self, path: str) -> bool:
         """Return whether a printed ``path`` can come from this operand."""

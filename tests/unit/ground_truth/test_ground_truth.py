@@ -380,3 +380,51 @@ def test_all_patch_files_that_a_solution_names_are_the_gold_patch(tmp_path: Path
     found = load_ground_truth(task(tmp_path, {"solution/solve.sh": script, **patches}))
     assert [f.path for f in found.files] == ["src/one.py", "src/two.py"]
     assert found.source == "solution/one.patch"
+
+
+ADDING = (
+    "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a\n+b\n"
+    "diff --git a/src/new.py b/src/new.py\nnew file mode 100644\n"
+    "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+b\n"
+    "diff --git a/src/old.py b/src/moved.py\nrename from src/old.py\nrename to src/moved.py\n"
+)
+
+
+def test_a_file_that_the_reference_change_adds_is_not_expected_to_be_found(
+    tmp_path: Path,
+) -> None:
+    task(tmp_path, {"tests/reference_fix.patch": ADDING})
+    found = load_ground_truth(tmp_path)
+    assert [f.path for f in found.files] == ["src/a.py", "src/old.py"]
+    assert [f.path for f in found.added_files] == ["src/new.py", "src/moved.py"]
+    assert [f.path for f in found.expected_edit_files or ()] == [
+        "src/a.py",
+        "src/new.py",
+        "src/old.py",
+        "src/moved.py",
+    ]
+
+
+def test_a_list_written_by_hand_is_kept_as_it_is(tmp_path: Path) -> None:
+    listed = {"files": ["src/a.py", "src/new.py"]}
+    task(tmp_path, {"tests/reference_fix.patch": ADDING, "tests/ground_truth.json": listed})
+    found = load_ground_truth(tmp_path)
+    assert [f.path for f in found.files] == ["src/a.py", "src/new.py"]
+    assert [f.path for f in found.added_files] == ["src/moved.py"]
+
+
+def test_a_change_that_only_adds_files_expects_none_to_be_found(tmp_path: Path) -> None:
+    patch = "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+b\n"
+    # The instruction names the file that is to be written, which is no file to be found.
+    task(tmp_path, {"tests/expected.diff": patch, "instruction.md": "Write the helper src/new.py."})
+    found = load_ground_truth(tmp_path)
+    assert (found.files, found.reason) == ((), "only_added_files")
+    assert [f.path for f in found.expected_edit_files or ()] == ["src/new.py"]
+    assert [f.path for f in found.added_files] == ["src/new.py"]
+
+
+def test_a_change_of_the_case_of_a_name_adds_no_file(tmp_path: Path) -> None:
+    patch = "diff --git a/src/A.py b/src/a.py\nrename from src/A.py\nrename to src/a.py\n"
+    task(tmp_path, {"tests/reference_fix.patch": patch})
+    found = load_ground_truth(tmp_path)
+    assert ([f.path for f in found.files], found.added_files) == (["src/A.py"], ())

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.ground_truth.readers import patch_entries, read_gold_patch, read_patches
+from retrieval_eval.ground_truth.readers import read_gold_patch, read_patches, touched_by
 
 HUNK = "@@ -1 +1 @@\n-a\n+b\n"
 
 
 def names(text: str) -> list[str]:
-    return [entry.path for entry in patch_entries(text)]
+    return [entry.path for entry in touched_by([text]).files]
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,76 @@ def names(text: str) -> list[str]:
 )
 def test_names_in_a_diff(diff: str, expected: list[str]) -> None:
     assert names(diff) == expected
+
+
+GIT = "diff --git a/{old} b/{new}\n"
+
+
+@pytest.mark.parametrize(
+    ("diff", "existing", "added"),
+    [
+        (f"--- /dev/null\n+++ b/new.py\n{HUNK}", [], ["new.py"]),
+        (f"--- a/gone.py\n+++ /dev/null\n{HUNK}", ["gone.py"], []),
+        (
+            GIT.format(old="old.py", new="new.py") + "rename from old.py\nrename to new.py\n",
+            ["old.py"],
+            ["new.py"],
+        ),
+        (
+            GIT.format(old="old.py", new="new.py") + "copy from old.py\ncopy to new.py\n",
+            ["old.py"],
+            ["new.py"],
+        ),
+        # An empty file, and one that is no text, have no header of names.
+        (
+            GIT.format(old="p/__init__.py", new="p/__init__.py") + "new file mode 100644\n",
+            [],
+            ["p/__init__.py"],
+        ),
+        (
+            GIT.format(old="i.png", new="i.png")
+            + "new file mode 100644\nBinary files /dev/null and b/i.png differ\n",
+            [],
+            ["i.png"],
+        ),
+        # An empty file that gets its first line was there.
+        (
+            GIT.format(old="e.py", new="e.py") + "--- a/e.py\n+++ b/e.py\n@@ -0,0 +1 @@\n+x\n",
+            ["e.py"],
+            [],
+        ),
+        # diff -N gives a file that does not exist the beginning of Unix time.
+        (
+            ("--- a/n.py\t1970-01-01 00:00:00.000000000 +0000\n+++ b/n.py\t2026-01-02\n"
+            "@@ -0,0 +1 @@\n+x\n"),
+            [],
+            ["n.py"],
+        ),
+        # Two files that swap their names were both there.
+        (
+            GIT.format(old="a.py", new="b.py")
+            + "rename from a.py\nrename to b.py\n"
+            + GIT.format(old="b.py", new="a.py")
+            + "rename from b.py\nrename to a.py\n",
+            ["a.py", "b.py"],
+            [],
+        ),
+    ],
+)
+def test_files_that_a_diff_adds_were_not_there_before(
+    diff: str, existing: list[str], added: list[str]
+) -> None:
+    found = touched_by([diff])
+    assert [entry.path for entry in found.existing] == existing
+    assert [entry.path for entry in found.added] == added
+
+
+def test_what_one_patch_adds_another_one_does_not_find() -> None:
+    first = f"--- /dev/null\n+++ b/new.py\n{HUNK}"
+    second = f"--- a/new.py\n+++ b/new.py\n{HUNK}--- a/x.py\n+++ b/x.py\n{HUNK}"
+    found = touched_by([first, second])
+    assert [entry.path for entry in found.added] == ["new.py"]
+    assert [entry.path for entry in found.existing] == ["x.py"]
 
 
 def test_a_diff_whose_hunks_do_not_add_up_still_names_its_files() -> None:

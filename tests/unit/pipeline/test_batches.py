@@ -275,7 +275,7 @@ def test_what_the_client_receives_does_not_grow_with_the_trials(study, memory, m
         assert body(run.summary) == body(here.summary)
         assert body(run.impact) == body(here.impact)
         heaviest.append({name: max(sizes) for name, sizes in executor.weights.items()})
-        assert len(executor.weights["reduced"]) == 1 + 6, "three of 18 columns at a time"
+        assert len(executor.weights["reduced"]) == 1 + 7, "three of 19 columns at a time"
     small, large = heaviest
     assert large["evaluate_batch"] < small["evaluate_batch"] + 300
     assert large["reduced"] == small["reduced"] < 2000

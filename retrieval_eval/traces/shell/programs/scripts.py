@@ -105,7 +105,7 @@ def _code(stage: Invocation) -> tuple[str | None, list[Arg]]:
 def _accesses(stage: Invocation, code: str) -> list[Plan]:
     code = code[:200_000]
     reads: dict[str, None] = {}
-    writes: dict[str, None] = {}
+    writes: dict[str, bool] = {}
     n_resolved = 0
     is_elsewhere = "chdir" in code
     paths = _assigned(_ASSIGNED_PATH, code) if "Path" in code else {}
@@ -130,10 +130,16 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
         is_write = any(c in mode for c in "wax+") or (groups.get("method") or "").startswith(
             ("write", "append")
         )
-        (writes if is_write else reads)[name] = None
+        if is_write:
+            is_added = "append" in (groups.get("method") or "") or any(c in mode for c in "ar")
+            writes[name] = writes.get(name, True) and not is_added
+        else:
+            reads[name] = None
     plans = []
     if writes:
-        operands = tuple(Operand(name) for name in writes)
+        operands = tuple(
+            Operand(name, is_new=is_new and name not in reads) for name, is_new in writes.items()
+        )
         plans.append(Plan(stage.program, "file_write", "written", "write", operands, stage.cwd))
     if reads:
         plan = reader(stage, tuple(Operand(name) for name in reads), None)

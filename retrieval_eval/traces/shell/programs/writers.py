@@ -15,6 +15,9 @@ from retrieval_eval.traces.shell.steps import Invocation
 ALL_OPERANDS: Final = frozenset(["touch", "rm", "unlink", "truncate", "shred", "tee"])
 """Programs that write every operand."""
 
+CREATORS: Final = frozenset(["touch", "tee"])
+"""Those of them as which files are created."""
+
 LAST_OPERAND: Final = frozenset(["cp", "mv", "install", "ln", "rsync"])
 """Programs that write their last operand and show nothing of the others."""
 
@@ -39,7 +42,8 @@ def plan_writer(stage: Invocation) -> Plan:
     options = scan(stage.args, *WITH_VALUE.get(stage.program, ()))
     operands = operands_of(options.operands, stage)
     if stage.program in ALL_OPERANDS:
-        plan = written(stage, operands)
+        is_new = stage.program in CREATORS and not options.has("a", "append")
+        plan = written(stage, tuple(replace(operand, is_new=is_new) for operand in operands))
     else:
         plan = written(stage, destinations(operands, options.text("t", "target-directory")))
     if any(operand.kind != "file" for operand in plan.operands):
@@ -78,20 +82,26 @@ def plan_patch(stage: Invocation) -> Plan:
 
 
 _ENVELOPE: Final = re.compile(
-    r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S[^\n]{0,1000})$", re.MULTILINE
+    r"^\*\*\* (?:(Add|Update|Delete) File|Move to): (\S[^\n]{0,1000})$", re.MULTILINE
 )
 
 
 def plan_apply_patch(stage: Invocation) -> Plan:
     """Return the plan of ``apply_patch``, whose patch is a here-document or an argument."""
     patch = stage.script or "\n".join(stage.texts())
-    names = dict.fromkeys(match[1].strip() for match in _ENVELOPE.finditer(patch))
+    names = {match[2].strip(): match[1] == "Add" for match in _ENVELOPE.finditer(patch)}
     if not names:
         return opaque(stage, "the patch is not given", "file_write")
-    return written(stage, tuple(Operand(name) for name in names))
+    return written(stage, tuple(Operand(name, is_new=is_new) for name, is_new in names.items()))
 
 
 def patched_files(patch: str) -> tuple[Operand, ...]:
     """Return the files that the text of a unified diff changes."""
-    names = re.findall(r"^\+\+\+ (?:b/)?([^\t\n]+)", patch, flags=re.MULTILINE)
-    return tuple(Operand(name.strip()) for name in names if name.strip() != "/dev/null")
+    names = re.findall(
+        r"^(?:--- (/dev/null)\s{0,9}\n)?\+\+\+ (?:b/)?([^\t\n]+)", patch, flags=re.MULTILINE
+    )
+    return tuple(
+        Operand(name.strip(), is_new=bool(nothing))
+        for nothing, name in names
+        if name.strip() != "/dev/null"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval.records import Access, RawTarget
 from retrieval_eval.traces.results.base import distinct, is_file_path, joined, merged_ranges
@@ -23,10 +24,17 @@ def test_a_file_counts_by_its_strongest_mention(mentions: list[Access], access: 
     assert target.access == access
 
 
+def test_a_write_does_not_hide_what_the_same_call_showed() -> None:
+    # An edit is answered with the lines around it.
+    first, second = RawTarget("a", "written"), RawTarget("a", "matched", lines=((3, 9),))
+    assert distinct([first, second]) == (first, second)
+    assert distinct([first, replace(second, doubt="no_result")]) == (first,)
+
+
 def test_a_whole_read_does_not_weaken_the_access() -> None:
-    first, second = RawTarget("a", "written"), RawTarget("a", "opened", is_whole=True)
+    first, second = RawTarget("a", "matched"), RawTarget("a", "opened", is_whole=True)
     (target,) = distinct([first, second])
-    assert (target.access, target.is_whole) == ("written", True)
+    assert (target.access, target.is_whole) == ("opened", True)
 
 
 def test_lines_of_all_mentions_are_merged_in_order_of_first_appearance() -> None:
