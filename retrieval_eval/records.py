@@ -87,8 +87,9 @@ class ToolResult(Struct, frozen=True, gc=False):
     served, whatever the text states. A command that ended with an error may have printed files.
     ``is_stopped`` marks a call that was ended, or left to run on, before its end: the text is what
     it printed until then, and what a command would have done later did not happen or is not known.
-    A line :data:`CUT_HERE` stands in the text where the agent was not shown a part.
-    ``doubt`` says why the agent may not have seen what the result shows.
+    A line :data:`CUT_HERE` stands in the text where the agent was not shown a part; ``saved_to`` is
+    the file to which the harness saved the whole of it, which the agent may read later. ``doubt``
+    says why the agent may not have seen what the result shows.
     """
 
     text: str
@@ -98,6 +99,7 @@ class ToolResult(Struct, frozen=True, gc=False):
     is_unfinished: bool = False
     is_stopped: bool = False
     doubt: Doubt | None = None
+    saved_to: str | None = None
 
 
 CUT_HERE: Final = "[... output truncated ...]"

@@ -25,6 +25,7 @@ REASONS: Final[dict[str, str]] = {
     "not_a_retrieval_target": "the ground truth names only files the agent itself had to create",
     "no_trace": "no readable trace was found for the trial",
     "agent_never_acted": "the trace is incomplete and shows no tool call",
+    "calls_unreadable": "the trace shows an agent at work, and none of its calls can be read",
     "evidence_incomplete": "no relevant file was certainly accessed, and some may have been",
     "nothing_resolved": "no answer of a tool could be resolved to files",
     "nothing_retrieved": "no file was retrieved, so a share of the retrieved files does not exist",

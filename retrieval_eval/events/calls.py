@@ -14,7 +14,7 @@ from retrieval_eval.events.exposure import Exposure
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import RawTarget, Symbol, ToolCall, ToolResult, Trace
-from retrieval_eval.traces.dialects import dialect_of
+from retrieval_eval.traces.dialects import dialect_of, marked_name
 from retrieval_eval.traces.received import received
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argument
 from retrieval_eval.traces.results.local_files import without_numbers
@@ -111,6 +111,7 @@ class CallReducer:
         fix_lines: Sequence[str] = (),
     ) -> None:
         dialect = dialect_of(harness)
+        self._harness = harness
         self.exposure = Exposure(fix_lines)
         self._keeps_shell = dialect is None or dialect.keeps_shell
         self._cwd = cwd
@@ -124,7 +125,8 @@ class CallReducer:
         """Return the next call with what it did."""
         index, self._taken = self._taken, self._taken + 1
         self.exposure.take(index, call)
-        call = with_plain_output(call)
+        marked = marked_name(call.name, self._harness)
+        call = with_plain_output(replace(call, name=marked) if marked != call.name else call)
         if call.result is not None:
             call = replace(call, result=received(call.result))
         use = interpret(call)

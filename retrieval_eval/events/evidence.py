@@ -16,7 +16,7 @@ from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import VIEWS, Ranking, accesses, ranked, views_of
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.records import Doubt, Event, FileRef, Target, Trace
-from retrieval_eval.traces.reading import HISTORY_COMPACTED, NEWEST_UNREAD
+from retrieval_eval.traces.reading import CALLS_UNREADABLE, HISTORY_COMPACTED, NEWEST_UNREAD
 from retrieval_eval.values import Value
 
 Certainty = Literal["certain", "possible", "none"]
@@ -50,6 +50,9 @@ INCOMPLETE: Final[dict[str, Incomplete]] = {
     "malformed_line": Incomplete("the trace holds lines that are not valid"),
     "malformed_step": Incomplete("the trace holds steps that are not valid"),
     "no_agent_step": Incomplete("the trace holds no step of the agent"),
+    CALLS_UNREADABLE: Incomplete(
+        "the agent was at work, and calls that it wrote in its answers cannot be read"
+    ),
     "results_missing": Incomplete("the trace holds tool calls without their results", gap=None),
     "result_without_call": Incomplete(
         "the trace holds results of tool calls that it does not hold"
@@ -110,6 +113,8 @@ def _why(trial: TrialEvents, flags: set[str], *, has_faults: bool, has_calls: bo
         return "nothing_resolved"
     if not (has_faults or flags & INCOMPLETE.keys()) or any(accesses(trial)):
         return None
+    if CALLS_UNREADABLE in flags and not has_calls:
+        return "calls_unreadable"
     is_idle = not has_calls and "result_without_call" not in flags
     return "agent_never_acted" if is_idle else "evidence_incomplete"
 

@@ -359,7 +359,8 @@ def decode(text: str | bytes) -> tuple[Any, str | None]:
     r"""Return ``(value, None)`` or ``(None, problem)`` for a piece of JSON, text or its UTF-8.
 
     What the fast decoder refuses is decoded by the standard library, which takes more than JSON
-    (``NaN``, lone surrogates, numbers beyond every float) and says where a text is not valid.
+    (``NaN``, lone surrogates, line breaks inside a text, numbers beyond every float) and says where
+    a text is not valid.
 
     Examples
     --------
@@ -376,7 +377,8 @@ def decode(text: str | bytes) -> tuple[Any, str | None]:
 
 def _decode_slowly(text: str | bytes) -> tuple[Any, str | None]:
     try:
-        return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text), None
+        decoded = text.decode("utf-8") if isinstance(text, bytes) else text
+        return json.loads(decoded, strict=False), None
     except UnicodeDecodeError:
         return None, NOT_UTF8
     except json.JSONDecodeError as error:
@@ -411,6 +413,8 @@ def decode_strict(text: str) -> tuple[Any, str | None]:
         return json.loads(text, object_pairs_hook=members, parse_constant=constant), None
     except _StrictError as error:
         return None, str(error)
+    except json.JSONDecodeError as error:
+        return None, f"not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
 
 
 class _StrictError(ValueError):

@@ -49,6 +49,9 @@ _LIMITS: Final = {
     "SQLITE_LIMIT_WORKER_THREADS": 0,
 }
 _PRAGMAS: Final = (
+    # An entry of the schema that does not parse, such as an index over a function, is skipped
+    # instead of hiding all tables; nothing is written, as only columns may be read.
+    "PRAGMA writable_schema=ON",
     "PRAGMA trusted_schema=OFF",
     "PRAGMA cell_size_check=ON",
     "PRAGMA mmap_size=0",

@@ -136,17 +136,27 @@ def choose_tokens(metrics: Usage, result: Usage, trace: Trace | None) -> Tokens:
     files = [(usage.source, _float(usage.total)) for usage in (metrics, result)]
     declared = _float(trace.declared_tokens) if trace is not None else None
     counted = _counted(trace)
+    own = _float(own_tokens(trace)) if trace is not None else None
     if declared is not None and counted is not None and agree(declared, counted):
         others = {s: v for s, v in files if v is not None and not agree(v, declared)}
         chosen = Choice(declared, "trace", others)
     elif trace is None or not trace.format.startswith("atif"):
-        chosen = choose([*files, ("trace", declared or counted)])
+        chosen = choose([*files, ("trace", own)])
     elif counted is not None:
         chosen = choose([files[0], ("trace", counted), files[1]])
     else:
         chosen = choose([*files, ("trace", None if files[1][1] else declared)])
     stated = [declared, *(value for _, value in files)]
     return _tokens(chosen, (metrics, result), _is_confirmed(chosen.value, counted, stated))
+
+
+def own_tokens(trace: Trace) -> int | None:
+    """Return the tokens that a trace alone states for its run, with those of its sub-agents.
+
+    A total may leave sub-agents out, whose messages are counted; a count lacks what is not stated
+    by message.
+    """
+    return max(trace.declared_tokens or 0, trace.counted_tokens or 0) or None
 
 
 def _counted(trace: Trace | None) -> float | None:

@@ -30,6 +30,7 @@ from retrieval_eval.model import to_builtins
 from retrieval_eval.model.common import Coverage, Provenance
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.outcomes import Outcome, load_outcome
+from retrieval_eval.outcomes.usage import own_tokens
 from retrieval_eval.pipeline.fingerprint import (
     combined,
     digest_of_task,
@@ -420,7 +421,7 @@ def _stated_by(trace: Trace) -> Outcome:
         harness=trace.harness,
         harness_version=trace.harness_version,
         cost_usd=trace.declared_cost_usd,
-        total_tokens=trace.declared_tokens or trace.counted_tokens,
+        total_tokens=own_tokens(trace),
         started_at=trace.started_at,
         finished_at=trace.finished_at,
         elapsed_seconds=lasted,

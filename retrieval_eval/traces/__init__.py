@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import entries, files_below, is_there, probe
+from retrieval_eval.io.files import (
+    content_kind,
+    entries,
+    files_below,
+    first_bytes,
+    is_there,
+    label,
+    probe,
+)
 from retrieval_eval.io.remote import local_path
 from retrieval_eval.records import Trace
 from retrieval_eval.traces.formats import (
+    FORMATS,
+    DocumentFormat,
+    Format,
+    LineFormat,
     event_folder_names,
     folder_names,
     is_file_name,
@@ -20,7 +33,13 @@ from retrieval_eval.traces.formats import (
     read_line_file,
     tried,
 )
-from retrieval_eval.traces.merge import join_parts, join_trace, join_transcripts
+from retrieval_eval.traces.merge import (
+    as_sub_agent,
+    grouped,
+    join_parts,
+    join_trace,
+    join_transcripts,
+)
 from retrieval_eval.traces.reading import Reading, Several, Unreadable
 
 __all__ = ["NoTraceError", "SeveralTracesError", "Trace", "read_trace"]
@@ -33,6 +52,8 @@ _NAMED_TRANSCRIPTS: Final = (
     "openhands.txt",
     "codex-code.txt",
 )
+_SUB_AGENTS: Final = "subagents"
+"""The folder beside the events of a session in which its sub-agents have folders of their own."""
 _LINE_SUFFIXES: Final = (".jsonl", ".txt")
 _MOST_REASONS: Final = 6
 
@@ -58,17 +79,19 @@ def read_trace(path: Path | str, *, sample: str | None = None) -> Trace:
 
     In a trial the trajectory is preferred for calls; transcripts add times, results that the
     trajectory lacks or cut, and the calls of sub-agents. Formats are recognised by content (see
-    :mod:`retrieval_eval.traces.formats`). Nothing outside ``path`` is opened, and no path or
-    command in a trace is opened or executed.
+    :mod:`retrieval_eval.traces.formats`). Nothing outside ``path`` and the session that it names is
+    opened, and no path or command in a trace is opened or executed.
 
     Parameters
     ----------
     path
         The directory of one trial, with the trace in ``agent/`` or in the directory itself; the
-        file of a trajectory or transcript; or a folder of events with a file for each.
+        file of a trajectory or transcript; the folder that a session keeps beside its file; or a
+        folder of events with a file for each. The files of a session's sub-agents are read from
+        where its harness keeps them.
     sample
-        Which trace to read of a file that holds several, such as a log of an evaluation: its
-        name, or the whole beginning of only one name.
+        Which trace to read of a file that holds several, such as a log of an evaluation, or of a
+        folder with several sessions: its name, or the whole beginning of only one name.
 
     Returns
     -------
@@ -108,13 +131,49 @@ def read_trace(path: Path | str, *, sample: str | None = None) -> Trace:
         if not probe(folder.is_dir):
             continue
         trajectory = _trajectory(folder, path, problems, unknown)
-        transcript, unreadable, others = _transcript(folder, path, problems)
+        files, unreadable, others = _transcripts(folder, path, problems)
+        flags = ("transcript_unreadable",) if unreadable else ()
+        runs = grouped([reading for _, reading in files if not reading.is_digest])
+        if len(runs) > 1 and not any(reading.holds_run for _, reading in files):
+            if trajectory is None and not _is_trial(path):
+                files = _chosen(path, files, runs, sample)
+            else:
+                flags = (*flags, f"joined_{len(runs)}_sessions")
+        transcript = join_transcripts([reading for _, reading in files])
         if trajectory is not None or transcript is not None:
-            flags = ("transcript_unreadable",) if unreadable else ()
             return join_trace(trajectory, transcript, flags, tuple(problems))
         problems += (found.reason for found in unreadable)
         unknown += (*unreadable, *others)
+    session = path.parent / f"{path.name}.jsonl"
+    if probe(path.is_dir) and probe(session.is_file):
+        # What a session keeps beside its file lies in a folder of its name.
+        return _read_file(session, sample)
     raise NoTraceError(path, _why_none(path, problems, unknown))
+
+
+_Files = list[tuple[Path, Reading]]
+
+
+def _is_trial(path: Path) -> bool:
+    """Return whether a folder is that of a trial, which has a result or a folder of the agent."""
+    return probe((path / "agent").is_dir) or probe((path / "result.json").is_file)
+
+
+def _chosen(path: Path, files: _Files, runs: list[list[Reading]], sample: str | None) -> _Files:
+    """Return the files of the one session that is named; a folder may hold those of many."""
+    members = [{id(reading) for reading in run} for run in runs]
+    own = [[file for file in files if id(file[1]) in ids] for ids in members]
+    main = [next((f for f in run if f[1].part_of is None), run[0]) for run in own]
+    names = tuple(label(file, path) for file, _ in main)
+
+    def read(name: str) -> Reading | Unreadable:
+        return main[names.index(name)][1]
+
+    shown = ", ".join(name[:80] for name in names[:_MOST_REASONS])
+    more = ", …" if len(names) > _MOST_REASONS else ""
+    reason = f"holds {len(names)} sessions ({shown}{more}), of which one has to be named"
+    one = _sample(path, Several(reason, names=names, read=read), sample)
+    return next(run for run, (_, reading) in zip(own, main, strict=True) if reading is one)
 
 
 def _why_none(path: Path, problems: list[str], unknown: list[Unreadable]) -> str:
@@ -139,14 +198,84 @@ def _why_none(path: Path, problems: list[str], unknown: list[Unreadable]) -> str
 
 
 def _read_file(path: Path, sample: str | None) -> Trace:
-    found = read_file(path, path.parent)
+    found = _placed(read_file(path, path.parent), path, path.parent)
     if isinstance(found, Several):
         found = _sample(path, found, sample)
     if isinstance(found, Unreadable):
         reason = found.reason.removeprefix(f"{path.name}: ")
         raise NoTraceError(path, f"{reason}; {tried()}" if found.is_unknown else reason)
-    is_trajectory = found.format.startswith("atif") or path.name == _TRAJECTORY
-    return join_trace(found, None) if is_trajectory else join_trace(None, found)
+    if found.format.startswith("atif") or path.name == _TRAJECTORY:
+        return join_trace(found, None)
+    return join_trace(None, join_transcripts([found, *_sub_agents(found, path, path.parent)]))
+
+
+def _format_of(reading: Reading) -> Format | None:
+    return next((entry for name, entry in FORMATS.items() if name == reading.format), None)
+
+
+def _placed(found: Reading | Unreadable, path: Path, root: Path) -> Reading | Unreadable:
+    """Return what was read with what the file's place says of it."""
+    entry = _format_of(found) if isinstance(found, Reading) else None
+    if not isinstance(found, Reading) or not isinstance(entry, LineFormat) or entry.placed is None:
+        return found
+    return entry.placed(path, root, found)
+
+
+_NAMED: Final = ("{name}", "{session}")
+_PLAIN_ID: Final = re.compile(r"(?!\.{1,2}$)[\w.-]{1,200}")
+
+
+def _sub_agents(
+    reading: Reading, path: Path, root: Path, known_files: frozenset[Path] = frozenset()
+) -> list[Reading]:
+    """Return the readings of the files that the harness keeps of a session's sub-agents."""
+    entry = _format_of(reading)
+    if reading.part_of is not None or not isinstance(entry, LineFormat | DocumentFormat):
+        return []
+    known = set(reading.session_ids)
+    found = []
+    for pattern in entry.sub_agent_files:
+        is_own = any(name in pattern for name in _NAMED)
+        for candidate in _matching(pattern, reading, path):
+            if candidate == path or candidate in known_files or probe(candidate.is_symlink):
+                continue
+            if not is_own and not _names_one(candidate, root, known):
+                continue
+            other = _read_transcript(candidate, _outer(root, pattern))
+            if isinstance(other, Reading) and (is_own or other.part_of in known):
+                agent = candidate.name.partition(".")[0].removeprefix("agent-")
+                found.append(as_sub_agent(other, agent))
+                known |= other.sub_agents
+    return found
+
+
+def _outer(root: Path, pattern: str) -> Path:
+    return root.parent if pattern.startswith("../") else root
+
+
+def _names_one(path: Path, root: Path, sessions: set[str]) -> bool:
+    """Return whether the beginning of a file names one of some sessions."""
+    head, problem = first_bytes(path, root)
+    if problem is not None or content_kind(head) in ("a gzip file", "a zstd file"):
+        return problem is None
+    return any(name.encode(errors="replace") in head for name in sessions)
+
+
+def _matching(pattern: str, reading: Reading, path: Path) -> list[Path]:
+    """Return the files that a pattern names; links are not entered."""
+    sessions = [name for name in sorted(reading.session_ids) if _PLAIN_ID.fullmatch(name)]
+    found: list[Path] = []
+    for session in sessions if "{session}" in pattern else ("",):
+        folder, _, name = pattern.rpartition("/")
+        place = path.parent
+        for part in filter(None, folder.removesuffix("**").split("/")):
+            named = part.replace("{name}", path.name.partition(".")[0])
+            place = place.parent if part == ".." else place / named.replace("{session}", session)
+        if probe(place.is_symlink):
+            continue
+        files = files_below(place) if folder.endswith("**") else entries(place)
+        found += [file for file in files if fnmatchcase(file.name, name) and probe(file.is_file)]
+    return found
 
 
 def _sample(path: Path, found: Several, sample: str | None) -> Reading | Unreadable:
@@ -196,21 +325,21 @@ def _continuations(folder: Path, trial_dir: Path, problems: list[str]) -> list[R
     return readings
 
 
-def _transcript(
+def _transcripts(
     folder: Path, trial_dir: Path, problems: list[str]
-) -> tuple[Reading | None, list[Unreadable], list[Unreadable]]:
-    """Return the joined transcripts, the well-known files that are none, and the others.
+) -> tuple[_Files, list[Unreadable], list[Unreadable]]:
+    """Return the transcripts, the well-known files that are none, and the others.
 
     Harnesses also write plain logs under these names, which matters only where nothing else is.
     """
-    readings: list[Reading] = []
+    readings: _Files = []
     unreadable: list[Unreadable] = []
     others: list[Unreadable] = []
     sessions = _session_folders(folder)
     for path in [*_transcript_files(folder), *_session_files(sessions)]:
         reading = _read_transcript(path, trial_dir)
         if isinstance(reading, Reading):
-            readings.append(reading)
+            readings.append((path, reading))
         elif probe(path.is_symlink):
             problems.append(reading.reason)
         else:
@@ -218,14 +347,29 @@ def _transcript(
     for events in _event_folders(folder, sessions):
         reading = read_event_folder(events, trial_dir)
         if isinstance(reading, Reading):
-            readings.append(reading)
-    return join_transcripts(readings), unreadable, others
+            readings.append((events, _of_event_folder(events, reading)))
+    return _with_sub_agents(readings, trial_dir), unreadable, others
+
+
+def _of_event_folder(events: Path, reading: Reading) -> Reading:
+    agent = events.parent
+    return as_sub_agent(reading, agent.name) if agent.parent.name == _SUB_AGENTS else reading
+
+
+def _with_sub_agents(files: _Files, root: Path) -> _Files:
+    """Return the files with those of their sub-agents, which may lie in folders of their own."""
+    paths = frozenset(path for path, _ in files)
+    found: _Files = []
+    for path, reading in files:
+        found.append((path, reading))
+        found += [(path, other) for other in _sub_agents(reading, path, root, paths)]
+    return found
 
 
 def _read_transcript(path: Path, trial_dir: Path) -> Reading | Unreadable:
-    if path.suffix in _LINE_SUFFIXES:
-        return read_line_file(path, trial_dir)
-    return read_file(path, trial_dir)
+    is_text = path.suffix in _LINE_SUFFIXES
+    found = read_line_file(path, trial_dir) if is_text else read_file(path, trial_dir)
+    return _placed(found, path, trial_dir)
 
 
 def _transcript_files(folder: Path) -> list[Path]:
@@ -261,5 +405,6 @@ def _event_folders(folder: Path, sessions: list[Path]) -> list[Path]:
     files = (path for place in sessions for path in files_below(place))
     below = (path.parent for path in files if path.suffix == ".json")
     near = [folder, *(folder / name for name in sorted(names))]
+    near += (agent / name for agent in entries(folder / _SUB_AGENTS) for name in sorted(names))
     found = [path for path in (*near, *dict.fromkeys(below)) if path.name in names]
     return [path for path in found if not probe(path.is_symlink) and probe(path.is_dir)]

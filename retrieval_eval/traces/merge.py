@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,8 +13,9 @@ from msgspec.structs import replace
 from retrieval_eval.io.spooled import Spooled, like, room_like
 from retrieval_eval.records import ToolCall, ToolResult, Trace, TraceSource
 from retrieval_eval.traces.clock import earliest, latest
-from retrieval_eval.traces.dialects import delegating_tools
+from retrieval_eval.traces.dialects import started_sub_agents
 from retrieval_eval.traces.reading import (
+    CALLS_UNREADABLE,
     CONTINUED_ELSEWHERE,
     HISTORY_COMPACTED,
     SUBAGENT_ELSEWHERE,
@@ -55,6 +57,50 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
     return base
 
 
+def grouped(readings: Sequence[Reading]) -> list[list[Reading]]:
+    """Return the readings of several files by run: those that ids or copied calls link.
+
+    A sub-agent's file is of the session that it names; a resumed session repeats its id or its
+    calls. A reading that states no id, or a sub-agent's that names none of these sessions, may be
+    of any run, so that it is of the first.
+    """
+    groups: list[tuple[set[object], list[Reading]]] = []
+    for reading in sorted(readings, key=_is_inner):
+        keys: set[object] = {name for name in (*reading.session_ids, reading.part_of) if name}
+        is_named = bool(keys) and not _is_inner(reading)
+        keys |= {(call.call_id, hash(repr(call.arguments))) for call in reading.calls}
+        linked = [group for group in groups if group[0] & keys] or ([] if is_named else groups[:1])
+        whole = (keys.union(*(known for known, _ in linked)), [r for _, g in linked for r in g])
+        whole[1].append(reading)
+        place = groups.index(linked[0]) if linked else len(groups)
+        groups = [group for group in groups if group not in linked]
+        groups.insert(place, whole)
+    return [members for _, members in groups]
+
+
+def _is_inner(reading: Reading) -> bool:
+    """Return whether a file holds only what sub-agents did."""
+    if reading.part_of is not None:
+        return True
+    return reading.has_calls and all(call.is_subagent for call in reading.calls)
+
+
+def as_sub_agent(reading: Reading, agent: str) -> Reading:
+    """Return what a sub-agent's file holds as that of a sub-agent, whose id it may not state."""
+
+    def marked() -> Iterator[Item]:
+        for item in reading.items:
+            if isinstance(item, ToolCall):
+                yield replace(item, is_subagent=True, parent_id=item.parent_id or agent)
+            else:
+                yield replace(item, is_subagent=True) if isinstance(item, Usage) else item
+
+    if reading.sub_agents:
+        return reading
+    items = like(reading.items, Item, marked())
+    return replace(reading, items=items, sub_agents=frozenset((agent,)))
+
+
 def join_parts(parts: Sequence[Reading]) -> Reading:
     """Return the files of one trajectory as one reading, the first part first.
 
@@ -65,17 +111,22 @@ def join_parts(parts: Sequence[Reading]) -> Reading:
         flags = tuple(flag for flag in base.flags if flag != CONTINUED_ELSEWHERE)
         joined = replace(base, flags=flags, format=part.format)
         base = replace(
-            _filled(joined, part, _followed(base.items, part.items), ()),
+            _filled(joined, part, _followed(base, part), ()),
             declared_tokens=_stated(part.declared_tokens, base.declared_tokens),
             declared_cost_usd=_stated(part.declared_cost_usd, base.declared_cost_usd),
         )
     return base
 
 
-def _followed(items: Sequence[Item], more: Sequence[Item]) -> Sequence[Item]:
-    joined: Spooled[Item] = Spooled(Item, room=room_like(items, more))
-    joined.extend(items)
-    joined.extend(more)
+def _followed(base: Reading, part: Reading) -> Sequence[Item]:
+    """Return the items of two parts; what the second copies from the first is not missing."""
+    joined: Spooled[Item] = Spooled(Item, room=room_like(base.items, part.items))
+    joined.extend(base.items)
+    is_open = HISTORY_COMPACTED in part.flags and base.has_calls
+    for item in part.items:
+        is_open = is_open and not isinstance(item, ToolCall)
+        if not (is_open and isinstance(item, Gap)):
+            joined.append(item)
     return joined.done()
 
 
@@ -151,6 +202,9 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
         declared_cost_usd=_stated(transcript.declared_cost_usd, trajectory.declared_cost_usd),
     )
     closed = _filled_gaps(trajectory, transcript, merged.n_shared)
+    has_sub_agents = transcript.sub_agents or any(call.is_subagent for call in transcript.calls)
+    if has_sub_agents and not _lacks_sub_agents(joined, joined.calls):
+        closed.add(SUBAGENT_ELSEWHERE)
     joined = replace(joined, flags=tuple(f for f in joined.flags if f not in closed))
     counted = accumulate(transcript.items)
     calls = _with_tokens(joined.calls, counted, accumulate(trajectory.items))
@@ -179,8 +233,6 @@ def _filled_gaps(trajectory: Reading, transcript: Reading, n_shared: int) -> set
     closed: set[str] = set()
     if n_shared == len(trajectory.calls):
         closed |= {TRIMMED, TRUNCATED, CONTINUED_ELSEWHERE} - set(transcript.flags)
-    if any(call.is_subagent for call in transcript.calls):
-        closed.add(SUBAGENT_ELSEWHERE)
     return closed
 
 
@@ -234,7 +286,8 @@ def _filled(
         flags=tuple(
             flag
             for flag in (*base.flags, *other.flags, *flags)
-            if flag != HISTORY_COMPACTED or _is_history_lost(base, other, items)
+            if (flag != HISTORY_COMPACTED or _is_history_lost(base, other, items))
+            and (flag != CALLS_UNREADABLE or _is_all_unread(base, other))
         ),
         problems=(*base.problems, *other.problems),
         attached=tuple(dict.fromkeys((*base.attached, *other.attached))),
@@ -243,6 +296,11 @@ def _filled(
         delegated={**other.delegated, **base.delegated},
         format="+".join(dict.fromkeys((*base.format.split("+"), other.format))),
     )
+
+
+def _is_all_unread(base: Reading, other: Reading) -> bool:
+    """Return whether no file holds the calls that cannot be read in another one."""
+    return all(CALLS_UNREADABLE in part.flags or not part.has_calls for part in (base, other))
 
 
 def _is_history_lost(base: Reading, other: Reading, items: Iterable[Item]) -> bool:
@@ -274,14 +332,7 @@ def _trace(
     parts = [part for part in (transcript, trajectory) if part is not None]
     is_silent = not calls and not any(part.has_agent for part in parts)
     silent = ("no_agent_step",) if is_silent else ()
-    delegating = delegating_tools()
-    has_delegated = any(
-        call.name in delegating
-        and not (call.result is not None and call.result.is_error and is_refusal(call.result.text))
-        for call in calls
-    )
-    is_missing = has_delegated and not any(call.is_subagent for call in calls)
-    missing = ("subagent_calls_missing",) if is_missing else ()
+    missing = ("subagent_calls_missing",) if _lacks_sub_agents(reading, calls) else ()
     counted = [count_tokens(part.items) for part in parts]
     return Trace(
         calls=calls,
@@ -303,6 +354,41 @@ def _trace(
         attached=reading.attached,
         submission=reading.submission,
     )
+
+
+def _lacks_sub_agents(reading: Reading, calls: Sequence[ToolCall]) -> bool:
+    """Return whether the transcript of a sub-agent that some call started is not there.
+
+    A call whose sub-agent is stated needs the transcript of that one. The calls that state none
+    need as many of the transcripts that belong to no other call.
+    """
+    present: set[str | None] = {call.parent_id for call in calls if call.is_subagent}
+    present |= reading.sub_agents
+    linked: set[str | None] = set()
+    n_unlinked = 0
+    for call in calls:
+        agent = reading.delegated.get(call.call_id)
+        n_started = started_sub_agents(call) or int(agent is not None)
+        if not n_started or _is_denied(call.result):
+            continue
+        own = present.intersection((call.call_id, agent or call.call_id))
+        if own:
+            linked |= own
+        elif agent:
+            return True
+        else:
+            n_unlinked += n_started
+    return n_unlinked > len(present - linked)
+
+
+_INTERRUPTED: Final = re.compile(r"interrupted|aborted", re.IGNORECASE)
+
+
+def _is_denied(result: ToolResult | None) -> bool:
+    """Return whether a call did not run at all, unlike one that was interrupted."""
+    if result is None or not result.is_error or _INTERRUPTED.search(result.text[:200]):
+        return False
+    return is_refusal(result.text)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -401,9 +487,13 @@ def _keys(items: Sequence[Item], reused: set[str]) -> list[_Key]:
 
 
 def _times(items: Sequence[Item]) -> list[float | None]:
-    """Return the time of each item; one without a time has that of the next that has one."""
+    """Return the time of each item; one without a time has that of the next that has one.
+
+    What comes after the last time has that one: the last message of a session costs what it costs
+    before another session goes on.
+    """
     times = [item.timestamp if isinstance(item, ToolCall) else None for item in items]
-    time: float | None = None
+    time = next((time for time in reversed(times) if time is not None), None)
     for place in range(len(times) - 1, -1, -1):
         time = times[place] = time if times[place] is None else times[place]
     return times
@@ -464,5 +554,10 @@ def _fuller(mine: ToolResult | None, theirs: ToolResult | None) -> ToolResult | 
     if mine.is_truncated and not theirs.is_truncated:
         return replace(theirs, is_error=is_error)
     structured = theirs.structured if mine.structured is None else mine.structured
-    is_unfinished = mine.is_unfinished or theirs.is_unfinished
-    return replace(mine, structured=structured, is_error=is_error, is_unfinished=is_unfinished)
+    return replace(
+        mine,
+        structured=structured,
+        is_error=is_error,
+        is_unfinished=mine.is_unfinished or theirs.is_unfinished,
+        is_stopped=mine.is_stopped or theirs.is_stopped,
+    )

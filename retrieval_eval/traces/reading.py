@@ -24,12 +24,16 @@ SUBAGENT_ELSEWHERE = "subagent_elsewhere"
 HISTORY_COMPACTED = "history_compacted"
 """The flag of a file that begins with a summary of calls that it does not hold."""
 
+CALLS_UNREADABLE = "calls_unreadable"
+"""The flag of a file that shows an agent at work whose calls cannot be read."""
+
 NEWEST_UNREAD = "newest_steps_unread"
 """The flag of a database whose newest rows lie in a log that cannot be read."""
 
 _CONTINUED = "This session is being continued from a previous conversation"
 _CLEARED = "[Old tool result content cleared]"
 _SHOWN = 3
+_AT_WORK = 2
 
 
 class Reading(Struct, frozen=True, gc=False):
@@ -44,7 +48,8 @@ class Reading(Struct, frozen=True, gc=False):
 
     ``sub_agents`` are the ids of the sub-agents whose transcript is in the file, also of those that
     called no tool. ``delegated`` gives, by the id of a call that delegates, the id of the sub-agent
-    that it started, where the file states it.
+    that it started, where the file states it, else an empty text. ``part_of`` is the session whose
+    sub-agent's transcript the file is, if it is one.
     """
 
     format: str
@@ -68,6 +73,7 @@ class Reading(Struct, frozen=True, gc=False):
     submission: str | None = None
     sub_agents: frozenset[str] = frozenset()
     delegated: Mapping[str, str] = {}
+    part_of: str | None = None
 
     @property
     def calls(self) -> Sequence[ToolCall]:
@@ -132,6 +138,11 @@ class CallLog:
         self.flags: dict[str, None] = {}
         self.first_time: float | None = None
         self.n_calls = 0
+        self.n_answers = 0
+        self.n_refused = 0
+        self._n_added = 0
+        self._n_unread = 0
+        self._awaited: int | None = None
         self._are_ids_reused = are_ids_reused
         self._items: Spooled[Item] = Spooled(Item)
         self._open: dict[int, ToolCall] = {}
@@ -141,12 +152,43 @@ class CallLog:
         self._waiting_in_step = _Queues()
         self._recent: list[int] = []
 
+    def spoke(self) -> None:
+        """Note that the agent wrote an answer, whose calls follow."""
+        self.n_answers += 1
+        self._awaited = self._n_added
+
+    def heard(self, *, is_refusal: bool = False) -> None:
+        """Note that the agent's last answer got a reply, from the environment or from a user.
+
+        A reply to an answer without a call shows that something was done that cannot be read,
+        unless it says that the answer was refused and nothing was carried out (``is_refusal``).
+        """
+        if self._awaited is None:
+            return
+        if self._awaited == self._n_added:
+            self.n_refused += is_refusal
+            self._n_unread += not is_refusal
+        self._awaited = None
+
+    def all_flags(self, n_requests: int = 0) -> tuple[str, ...]:
+        """Return the flags, with that of an agent at work whose calls cannot be read.
+
+        Without any call, two answers that got a reply show one, or two requests to a model, of
+        which ``n_requests`` are stated. One answer is what an agent says that calls no tool. Beside
+        calls, most answers have to be so.
+        """
+        n_worked = max(self._n_unread, n_requests - self.n_refused) if not self.n_calls else 0
+        is_mostly = self._n_unread > self.n_answers / 2
+        is_unread = max(n_worked, self._n_unread if is_mostly else 0) >= _AT_WORK
+        return tuple(dict.fromkeys((*self.flags, *((CALLS_UNREADABLE,) if is_unread else ()))))
+
     def begin_step(self) -> None:
         """Let results prefer the calls added from now on."""
         self._waiting_in_step = _Queues()
 
     def add(self, call: ToolCall) -> None:
         """Append ``call`` unless it repeats one."""
+        self._n_added += 1
         place = self._place_of(call)
         self._waiting_in_step.push(call.call_id, place)
         self._recent.append(place)

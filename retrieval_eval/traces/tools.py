@@ -16,20 +16,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCall, ToolCategory, ToolResult
-from retrieval_eval.traces.dialects import Tool, ToolName, read_nothing, tool_name, tool_row
+from retrieval_eval.traces.dialects import (
+    Tool,
+    ToolName,
+    read_nothing,
+    tool_name,
+    tool_row,
+    wording,
+)
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
-from retrieval_eval.traces.results.payload import parsed, unwrapped
+from retrieval_eval.traces.results.payload import is_envelope, parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
 from retrieval_eval.traces.served import is_refusal, may_be_refused, states_error
-from retrieval_eval.traces.untrusted import status_of
+from retrieval_eval.traces.untrusted import dict_of, status_of
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
 
 _MOST_ARGUMENTS: Final = 40
 _LONGEST_RECORD: Final = 10_000
+_LONGEST_STUB: Final = 400
 _NOT_SALIENT: Final = frozenset({"parsingResult", "toolCallId", "security_risk", "simpleCommands"})
 _COMMANDS: Final = ("command", "cmd", "CommandLine", "script")
 _FOLDERS: Final = (
@@ -79,7 +87,7 @@ def interpret(call: ToolCall) -> ToolUse:
     >>> use.category, use.targets[0].path, use.targets[0].access
     ('file_search', '/workspace/src/a.py', 'matched')
     """
-    raw_name, arguments = _cursor_mcp(call.name, call.arguments)
+    raw_name, arguments = _wrapped(call.name, call.arguments)
     name = tool_name(raw_name, arguments)
     tool = tool_row(name.bare, name.is_mcp)
     category = tool.category if isinstance(tool.category, str) else tool.category(arguments)
@@ -181,6 +189,10 @@ def _found(
     if not is_stated and is_failure(text):
         return Found(is_error=True)
     seen = Seen(arguments, text, value, category, call.cwd, result.is_truncated)
+    if category == "file_read" and wording("unchanged").match(text[:_LONGEST_STUB].lstrip()):
+        is_stated = dict_of(result.structured).get("type") == "file_unchanged"
+        found = () if is_stated else possible(seen, "may_have_failed", is_remote=name.is_mcp)
+        return Found(found)
     if name.is_mcp or tool.parser is read_page:
         unserved = unserved_remotely(seen, result)
         if unserved is not None:
@@ -210,7 +222,8 @@ def _record(result: ToolResult, text: str) -> Any:
 def _read(result: ToolResult, category: ToolCategory, is_mcp: bool) -> tuple[str, Any]:
     """Return text and value of a result; the answers of MCP tools are unwrapped."""
     if is_mcp:
-        text, value = unwrapped(result.text, result.structured)
+        is_content = category == "file_read"
+        text, value = unwrapped(result.text, result.structured, is_content=is_content)
         return undecorated(text), value
     value = result.structured if isinstance(result.structured, dict | list) else None
     text = result.text
@@ -218,11 +231,19 @@ def _read(result: ToolResult, category: ToolCategory, is_mcp: bool) -> tuple[str
         text = text_argument(value, ("content",)) or ""
     if value is None and category not in {"file_read", "file_write"}:
         value = parsed(text)
+    if category != "file_read" and is_envelope(value):
+        text, value = unwrapped(text, value)
     return (text if category == "file_read" else undecorated(text)), value
 
 
-def _cursor_mcp(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Replace Cursor's wrapper around MCP calls by the name and arguments inside it."""
+def _wrapped(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the name and arguments inside Cursor's and Qwen Code's wrappers around MCP calls."""
+    if name == "tool_call":
+        called, given = text_argument(arguments, ("name",)), arguments.get("arguments")
+        given = parsed(given) if isinstance(given, str) else given
+        return (
+            (called, given if isinstance(given, Mapping) else {}) if called else (name, arguments)
+        )
     if name != "mcpToolCall":
         return name, arguments
     tool = text_argument(arguments, ("toolName", "name"))

@@ -78,6 +78,8 @@ class Transcript(CallLog):
         self.started_at: float | None = None
         self.finished_at: float | None = None
         self.has_agent = False
+        self.is_abandoned = False
+        """Whether the calls from here on lie on a branch that was rewound."""
         self.where = name
         self.time: float | None = None
         self.by(agent)
@@ -159,6 +161,7 @@ class Transcript(CallLog):
             cwd=self.cwd,
             where=where,
             parent_id=self.agent,
+            is_abandoned=self.is_abandoned,
         )
         self.add(call)
         if result is not None:
@@ -207,8 +210,11 @@ class Transcript(CallLog):
         if known is not None:
             self.cost = known if self.cost is None else self.cost + known
 
-    def reading(self, form: str, **facts: Any) -> Reading:
-        """Return everything that was said, with what only the format knows."""
+    def reading(self, form: str, *, n_requests: int = 0, **facts: Any) -> Reading:
+        """Return everything that was said, with what only the format knows.
+
+        ``n_requests`` is how often a model was asked, where the file states it.
+        """
         self.release()
         stated = {
             "session_ids": frozenset(self.session_ids),
@@ -224,7 +230,7 @@ class Transcript(CallLog):
             "sub_agents": frozenset(self.sub_agents),
             "delegated": dict(self.delegated),
         }
-        flags = (*self.ending, *self.flags, *self.complaints.flags())
+        flags = (*self.ending, *self.all_flags(n_requests), *self.complaints.flags())
         problems = self.complaints.sentences()
         known = self.facts | stated | facts
         items = known.pop("items", None) or self.items()

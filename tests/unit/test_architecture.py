@@ -380,7 +380,9 @@ def _evaluates_text(call: ast.Call, name: str) -> bool:
     )
 
 
-_WITHHELD = frozenset({"agent_never_acted", "evidence_incomplete", "nothing_resolved"})
+_WITHHELD = frozenset(
+    {"agent_never_acted", "calls_unreadable", "evidence_incomplete", "nothing_resolved"}
+)
 
 
 def _withholds_a_number(node: ast.AST) -> bool:
@@ -469,7 +471,10 @@ DOORS = (
         "`why_nothing_is_computable` decides whether a trace shows enough for a number:",
         ("events/evidence.py", "values.py"),
         is_forbidden_node=_withholds_a_number,
-        allowed={"events/normalise.py": "finds the flag that the decision reads"},
+        allowed={
+            "events/normalise.py": "finds the flag that the decision reads",
+            "traces/reading.py": "finds the flag that the decision reads",
+        },
     ),
     Door(
         "answers of a retriever",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from pkgutil import iter_modules
 from typing import Any, Final, Literal
@@ -64,8 +64,15 @@ class Dialect:
         Bare names of a server's tools that no harness uses, for harnesses that drop prefixes.
     own_names_with_repository
         Bare names that are the server's only when the arguments name a repository.
+    underscored
+        Names, with ``*`` for any text, of the harness's own tools that hold an underscore, of a
+        harness that calls a server's tool SERVER_TOOL without a mark: any other such name is a
+        server's. Empty for a harness that marks them.
     delegating
         Names, as traces have them, of tools that hand work to a sub-agent.
+    delegates
+        Takes a call of another tool and returns how many sub-agents it started at least, by its
+        arguments or its answer; 0 where it started none.
     own_files
         Regular expressions found in the absolute paths of files that are the harness's own, such
         as its memory and the results it saved.
@@ -91,6 +98,9 @@ class Dialect:
         The same for a call that ran and failed, so that its answer is no content.
     empty
         The same for an answer that says that nothing was found.
+    unchanged
+        The same for an answer in place of a file's content, which did not change since the agent
+        read it before.
     answer
         Takes a call with its raw result and returns the result without the harness's envelope,
         with what the envelope states (exit status, cut, time-out) in its fields.
@@ -119,12 +129,15 @@ class Dialect:
     namespaces: frozenset[str] = frozenset()
     own_names: frozenset[str] = frozenset()
     own_names_with_repository: frozenset[str] = frozenset()
+    underscored: tuple[str, ...] = ()
     delegating: frozenset[str] = frozenset()
+    delegates: Callable[[ToolCall], int] | None = None
     keeps_shell: bool = True
     harnesses: frozenset[str] = frozenset()
     refusals: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
     own_files: tuple[str, ...] = ()
     blocks: tuple[tuple[str, str], ...] = ()
     saved_files: tuple[str, ...] = ()
@@ -191,10 +204,9 @@ def _rows(is_mcp: bool) -> tuple[Mapping[str, Tool], tuple[tuple[re.Pattern[str]
     rows = [tool for dialect in dialects for tool in dialect.tools]
     guesses = [tool for dialect in dialects for tool in dialect.guesses]
     named = {name: tool for tool in reversed(rows) for name in tool.names}
-    patterns = (
-        (re.compile(translate(name)), tool) for tool in (*rows, *guesses) for name in tool.names
-    )
-    return named, tuple(patterns)
+    patterns = [(name, tool) for tool in (*rows, *guesses) for name in tool.names]
+    patterns.sort(key=lambda row: row[0] == "*")  # The row of every other tool comes last.
+    return named, tuple((re.compile(translate(name)), tool) for name, tool in patterns)
 
 
 @cache
@@ -215,7 +227,7 @@ def dialect_of(harness: str | None) -> Dialect | None:
 
 @cache
 def wording(
-    kind: Literal["refusals", "failures", "empty", "own_files", "saved_files"],
+    kind: Literal["refusals", "failures", "empty", "unchanged", "own_files", "saved_files"],
 ) -> re.Pattern[str]:
     """Return one expression for what all dialects state of a kind."""
     found = [text for _, dialect in DIALECTS.items() for text in getattr(dialect, kind)]
@@ -247,6 +259,33 @@ def added_blocks() -> tuple[tuple[str, str], ...]:
 def delegating_tools() -> frozenset[str]:
     """Return the tools that delegate to a sub-agent, whose calls a trace may not keep."""
     return frozenset(name for _, dialect in DIALECTS.items() for name in dialect.delegating)
+
+
+def started_sub_agents(call: ToolCall) -> int:
+    """Return how many sub-agents a call started, at least; 0 where it delegates nothing.
+
+    Examples
+    --------
+    >>> started_sub_agents(ToolCall("1", "Agent", {}, None))
+    1
+    >>> started_sub_agents(ToolCall("1", "Read", {"file_path": "a.py"}, None))
+    0
+    """
+    by_answer = max((delegates(call) for delegates in _delegates()), default=0)
+    return max(by_answer, int(_delegates_by_name(call.name)))
+
+
+@cache
+def _delegates() -> tuple[Callable[[ToolCall], int], ...]:
+    return tuple(d.delegates for _, d in DIALECTS.items() if d.delegates is not None)
+
+
+@lru_cache(maxsize=1024)
+def _delegates_by_name(name: str) -> bool:
+    """Return whether a tool delegates; harnesses may write its namespace before its name."""
+    known = delegating_tools()
+    split = tool_name(name, {})
+    return name in known or (not split.is_mcp and "__" in name and split.bare in known)
 
 
 _LONGEST: Final = 200
@@ -330,6 +369,26 @@ def _split(name: str, has_repository: bool) -> ToolName:
     if has_repository and bare in known.servers_with_repository:
         return ToolName(bare, known.servers_with_repository[bare])
     return ToolName(bare, None)
+
+
+@lru_cache(maxsize=1024)
+def marked_name(name: str, harness: str | None) -> str:
+    """Return the name of a tool, with the mark of a server where its harness leaves that out.
+
+    Examples
+    --------
+    >>> marked_name("docs_lookup", "opencode"), marked_name("docs_lookup", "claude-code")
+    ('mcp__docs__lookup', 'docs_lookup')
+    >>> marked_name("apply_patch", "opencode")
+    'apply_patch'
+    """
+    dialect = dialect_of(harness)
+    own = dialect.underscored if dialect is not None else ()
+    server, _, tool = name[:_LONGEST].partition("_")
+    is_marked = not own or "__" in name or not server or not tool
+    if is_marked or any(fnmatchcase(name, pattern) for pattern in own):
+        return name
+    return f"mcp__{server}__{tool}"
 
 
 def _snake(name: str) -> str:

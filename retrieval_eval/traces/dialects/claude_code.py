@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retrieval_eval.records import CUT_HERE, ToolCall
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.results.local_files import read_local, read_write
+from retrieval_eval.traces.untrusted import dict_of
 
 _OPENING: Final = 400
 _OPENING_STATUS: Final = re.compile(r"\s*(?:Error: )?Exit code \d+\s*(?:\n|$)")
@@ -36,31 +38,67 @@ def preview(text: str) -> str:
     Examples
     --------
     >>> preview("<persisted-output>\nPreview (first 2KB):\na.py\nb\n...\n</persisted-output>")
-    'a.py'
+    'a.py\n[... output truncated ...]'
     """
     if not text.lstrip().startswith(_PERSISTED):
         return text
     marker = _PREVIEW.search(text)
     if marker is None:
-        return ""
+        return CUT_HERE
     body = text[marker.end() :].split("</persisted-output>", 1)[0]
     # The preview is cut at a byte count, so its last line may be half a line.
     body = _PREVIEW_END.sub("", body)
-    return body.rsplit("\n", 1)[0].removeprefix("\n")
+    shown = body.rsplit("\n", 1)[0].removeprefix("\n")
+    return f"{shown}\n{CUT_HERE}" if shown else CUT_HERE
+
+
+_MOVED: Final = re.compile(
+    r"(?:^|\n)Command did not complete within its [^\n]{1,40} timeout and was moved to the "
+    r"background\b[^\n]{0,2000}\s*\Z"
+)
+_LONGEST_MOVED: Final = 3000
+
+
+def moved_to_background(text: str) -> str | None:
+    r"""Return what a command printed until its time limit, if it went on in the background then.
+
+    Examples
+    --------
+    >>> note = "Command did not complete within its 2s timeout and was moved to the background"
+    >>> moved_to_background(f"import os\n{note}"), moved_to_background("import os")
+    ('import os', None)
+    """
+    found = _MOVED.search(text, max(0, len(text) - _LONGEST_MOVED))
+    return None if found is None else text[: found.start()]
+
+
+_FORKED: Final = re.compile(
+    r"\s*Skill \"?[^\"\n]{1,200}\"? (?:completed|launched) \(forked execution"
+)
+
+
+def _forks(call: ToolCall) -> int:
+    """Return 1 for a skill that ran in a sub-agent; others only add instructions."""
+    if call.name != "Skill" or call.result is None:
+        return 0
+    is_stated = dict_of(call.result.structured).get("status") == "forked"
+    return int(is_stated or _FORKED.match(call.result.text[:_OPENING]) is not None)
 
 
 DIALECTS.add(
     "claude-code",
     Dialect(
         harnesses=frozenset({"claude-code"}),
-        delegating=frozenset({"Agent", "Task"}),
+        delegating=frozenset({"Agent", "Task", "Workflow"}),
+        delegates=_forks,
         source="Claude Code, which is closed: files of 2.1.63 to 2.1.220 seen",
         refusals=(
             r"<tool_use_error>",
             r"The user doesn't want to (?:proceed with this|take this action)",
             r"\[Request interrupted by user",
             r"Claude requested permissions to",
-            r"This command requires approval",
+            r"This (?:Bash )?command (?:requires approval|contains multiple operations)",
+            r"File is in a directory that is denied by your permission settings",
             r"Permission to use \w{1,100} (?:with command |has been denied)",
             r"[^\n]{1,200} was blocked\. For security, Claude Code",
             r"\w{1,100} operation blocked by hook",
@@ -76,6 +114,7 @@ DIALECTS.add(
             r"No such tool available",
         ),
         empty=(r"<system-reminder>Warning: the file exists but the contents are empty",),
+        unchanged=(r"(?:Wasted call \u2014 )?[Ff]ile unchanged since (?:your )?last [Rr]ead\b",),
         own_files=(
             r"/(?:\.claude|sessions)/projects/",
             r"/\.claude/(?:plans|todos|file-history)/",
@@ -89,6 +128,7 @@ DIALECTS.add(
         tools=(
             Tool(("bash",), "other", read_nothing, is_shell=True),
             Tool(("notebook_read",), "file_read", read_local),
+            Tool(("workflow",), "other", read_nothing),
             Tool(("multi_edit", "notebook_edit"), "file_write", read_write),
         ),
     ),

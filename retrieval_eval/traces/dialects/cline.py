@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import decode
-from retrieval_eval.records import RawTarget, ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.traces.results.base import (
     Found,
@@ -43,6 +43,7 @@ _FEEDBACK: Final = "\n\nThe user provided the following feedback:"
 _HEAD: Final = 1000
 _NUMBERED: Final = re.compile(r"^ {0,12}(\d{1,9}) \| ?", re.MULTILINE)
 _EXITED: Final = re.compile(r"Command exited with code (-?\d{1,9})")
+_CUT: Final = re.compile(r"^\[\.\.\. output truncated: [^\]\n]{1,1000}\]$", re.MULTILINE)
 
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "read_files": ("files", "file_paths", "paths"),
@@ -132,6 +133,8 @@ def answer(call: ToolCall) -> ToolResult:
     ('x', False)
     """
     result = call.result or ToolResult("")
+    if "[... output truncated: " in result.text:
+        result = replace(result, text=_CUT.sub(CUT_HERE, result.text, count=1))
     if call.name == "read_files" and not result.is_error:
         return replace(result, text=_NUMBERED.sub(r"\1: ", result.text))
     if call.name != "execute_command":
@@ -145,7 +148,10 @@ def answer(call: ToolCall) -> ToolResult:
     if ended is None:
         text = text.rstrip()
     if ended is None:
-        return replace(result, text=text, is_error=True, is_unfinished=not text.strip())
+        is_silent = not text.strip()
+        return replace(
+            result, text=text, is_error=True, is_unfinished=is_silent, is_stopped=not is_silent
+        )
     status = _STATUS.search(ended[0])
     failed = ended["how"].lower() == "failed" or bool(status and int(status[1]))
     return replace(result, text=text, is_error=result.is_error or failed)

@@ -53,6 +53,8 @@ _REFUSALS: Final = (
     r"patch rejected by user",
     r"failed to parse function arguments: ",
     r"aborted\s*\Z",
+    r"approval policy is \w{1,40}; reject command\b",
+    r"(?:collab spawn failed|[Aa]gent (?:depth|thread) limit reached)\b",
 )
 _DOUBTFUL: Final = (
     *("execution error: ", "exec_command failed", "CreateProcess", r"Rejected\(\"", "err: "),
@@ -163,6 +165,26 @@ def _uncut(text: str) -> str:
 # Programs that were already running, and scripts that call tools themselves (code mode).
 
 
+_SPAWN: Final = re.compile(r"\btools\s{0,9}\.\s{0,9}(?:\w{1,60}__)?spawn_agents?(?:_on_csv)?\b")
+
+
+def spawns(call: ToolCall) -> int:
+    """Return 1 for a script that starts a sub-agent."""
+    script = text_argument(call.arguments, ("input", "code")) if call.name == "exec" else None
+    return int(script is not None and _SPAWN.search(script[:_LONGEST_SCRIPT]) is not None)
+
+
+def read_image(seen: Seen) -> Found:
+    """Return the image that the agent was shown, unless the answer is a sentence about a fault."""
+    path = text_argument(seen.arguments, ("path",))
+    if path is None or (seen.text.strip() and not _ATTACHED.match(seen.text[:200])):
+        return Found()
+    return Found((RawTarget(joined(seen.cwd, path), "opened", is_whole=True),))
+
+
+_ATTACHED: Final = re.compile(r"\s*attached local image path")
+
+
 def read_typed(seen: Seen) -> Found:
     """Return what a program that was already running printed: it may have shown any file."""
     is_program = any(name in seen.arguments for name in ("session_id", "cell_id", "chars"))
@@ -198,6 +220,8 @@ DIALECTS.add(
     Dialect(
         harnesses=frozenset({"codex", "codex-cli", "codex_exec"}),
         delegating=frozenset({"spawn_agent", "spawn_agents_on_csv"}),
+        delegates=spawns,
+        namespaces=frozenset({"multi_agent_v1", "collaboration"}),
         keeps_shell=False,
         refusals=_REFUSALS,
         statuses=(r"Exit code:? -?\d+", r"Process exited with code -?\d+"),
@@ -219,7 +243,16 @@ DIALECTS.add(
             Tool(("exec",), "other", read_cell),
             Tool(("wait",), "other", read_typed),
             Tool(("spawn_agent", "spawn_agents_on_csv"), "other", read_nothing),
-            Tool(("view_image",), "other", read_nothing),
+            Tool(
+                (
+                    *("wait_agent", "sub_agent", "send_input", "resume_agent", "close_agent"),
+                    *("followup_task", "interrupt_agent", "list_agents"),
+                ),
+                "other",
+                read_nothing,
+                is_retrieval=False,
+            ),
+            Tool(("view_image",), "file_read", read_image),
             Tool(("grep_files",), "file_search", read_grep),
         ),
     ),

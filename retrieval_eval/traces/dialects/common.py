@@ -14,6 +14,7 @@ from retrieval_eval.traces.results.local_files import (
 )
 from retrieval_eval.traces.results.mentions import (
     pull_request_category,
+    read_hits,
     read_mentions,
     read_outline,
     read_pull_request,
@@ -169,4 +170,9 @@ DIALECTS.add(
             ),
         ),
     ),
+)
+
+DIALECTS.add(
+    "of unknown servers",
+    Dialect(offered_by="server", guesses=(Tool(("*",), "other", read_hits),)),
 )

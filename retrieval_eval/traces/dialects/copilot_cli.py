@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing, read_unknown
 from retrieval_eval.traces.results.grep import grep_category, read_grep
 
@@ -23,7 +23,13 @@ _STARTED: Final = re.compile(rf"\s*{_GOES_ON}")
 _LATER: Final = re.compile(rf"\n{_GOES_ON}[^<]*\Z")
 _TAKEN: Final = re.compile(r"<command with \w+: \S+ is already running\b")
 _SHELL: Final = re.compile(r"\b(?:shellId|sessionId):? ([\w-]{1,100})")
+_SAVED: Final = re.compile(
+    r"Output too large to read at once \([^)\n]{1,60}\)\. Saved to: [^\n]{1,4096}\n"
+    r"(?:[^\n]{0,1000}\n){0,8}?Preview \(first (?P<length>\d{1,9}) char\w{0,10}\):\n"
+)
+_PICTURE: Final = re.compile(r"Viewed image file successfully\.?\s*")
 _TAIL: Final = 200
+_HEAD: Final = 10_000
 _LONGEST_NOTE: Final = 1000
 
 
@@ -50,6 +56,13 @@ def started_shell(text: str) -> str | None:
     return found[1] if found is not None else None
 
 
+def _preview(shown: str, length: int) -> str:
+    """Return the beginning of a result of which the agent was shown so many characters."""
+    is_full = len(shown.rstrip("\n")) >= length
+    whole = shown.rpartition("\n")[0] if is_full else shown.rstrip("\n")
+    return f"{whole}\n{CUT_HERE}" if whole else CUT_HERE
+
+
 def answer(call: ToolCall) -> ToolResult:
     r"""Return the result of a command without its last line, with the exit status that it states.
 
@@ -63,16 +76,26 @@ def answer(call: ToolCall) -> ToolResult:
     ('a', True)
     """
     result = call.result or ToolResult("")
+    if call.name == "view" and _PICTURE.fullmatch(result.text):
+        # Whether the model takes images is not stated.
+        return replace(result, doubt="display_only")
     found = _EXITED.search(result.text[-_TAIL:])
+    saved = _SAVED.match(result.text[:_HEAD])
+    if saved is not None:
+        shown = result.text[saved.end() : len(result.text) - len(found[0] if found else "")]
+        result = replace(result, text=_preview(shown, int(saved["length"])))
     if found is not None:
         code = int(found[1]) if found[1] else None
+        length = len(result.text) if saved else len(result.text) - len(found[0])
         return replace(
             result,
-            text=result.text[: len(result.text) - len(found[0])],
+            text=result.text[:length],
             structured=result.structured or (None if code is None else {"exit_code": code}),
             is_error=result.is_error or bool(code),
             is_unfinished=False,
         )
+    if saved is not None:
+        return result
     if _TAKEN.match(result.text[:_TAIL]):
         return replace(result, is_error=True, is_unfinished=True)
     note = _note(result.text)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.records import (
     CUT_HERE,
+    Doubt,
     LineRange,
     RawTarget,
     ToolCall,
@@ -43,19 +44,28 @@ _FIELD: Final = re.compile(
 )
 _NONE: Final = frozenset({"", "(none)", "(empty)"})
 _CANCELLED: Final = re.compile(
-    r"(?:Command was (?:automatically )?cancelled|\[Operation Cancelled\])[^\n]{0,400}?"
-    r"(?:Below is the output before it was cancelled:(?:\n|\Z)|(?=\n|\Z))"
+    r"(?:Command was (?:automatically )?cancelled|\[Operation Cancelled\]"
+    r"|Command timed out after \d{1,12} ?ms before it could complete)[^\n]{0,400}?"
+    r"(?:Below is the output before it (?:was cancelled|timed out):(?:\n|\Z)|(?=\n|\Z))"
 )
-_SHOWS_OUTPUT: Final = "Below is the output before it was cancelled:"
+_SHOWS_OUTPUT: Final = ("before it was cancelled:", "before it timed out:")
 _BACKGROUND: Final = re.compile(
     r"Command (?:is running in background|moved to background)[^\n]{0,400}(?:\n|\Z)"
     r"|(?:Command|Background command) started\b[^\n]{0,400}(?:\n|\Z)"
+    r"|Background shell (?:started\.\nid: [^\n]{1,200}\n|\S{1,100} started \().{0,4000}\Z",
+    re.DOTALL,
 )
 _ONLY_STATUS: Final = re.compile(r"Command exited with code: (-?\d{1,9})\s*")
 _INITIAL: Final = re.compile(r"[^\n]{0,400}?Initial output:\n")
-_OVERSIZE: Final = re.compile(r"Output too large\. Showing first [^\n]{0,2000}\n")
+_OVERSIZE: Final = re.compile(
+    r"Output too large\. Showing (?P<ends>first [\d,]{1,20} and last )?[^\n]{0,4200}\n"
+    r"|Tool output was too large and has been truncated\.\n(?:[^\n]{0,4200}\n){0,12}?"
+    r"Truncated part of the output:\n"
+)
 _OMITTED: Final = re.compile(
-    r"^\.\.\. \[[\d,]{1,20} (?:characters|lines) (?:omitted|truncated)\] \.\.\.$", re.MULTILINE
+    r"^\.\.\. \[(?:[\d,]{1,20} (?:characters|lines) (?:omitted|truncated)|CONTENT TRUNCATED)\]"
+    r" \.\.\.$",
+    re.MULTILINE,
 )
 
 
@@ -70,20 +80,25 @@ def answer(call: ToolCall) -> ToolResult:
     ('a.py:3:x', True)
     """
     result = call.result or ToolResult("")
-    text = _unwrapped(result.text)
+    text = _whole(_unwrapped(result.text))
     if call.name != "run_shell_command":
         return result if text == result.text else replace(result, text=text)
     late = _CANCELLED.match(text[:2000])
     if late is not None:
         rest = text[late.end() :] if late[0].rstrip().endswith(_SHOWS_OUTPUT) else ""
-        return replace(result, text=rest, is_error=True, is_unfinished=not rest.strip())
+        is_silent = not rest.strip()
+        return replace(
+            result, text=rest, is_error=True, is_unfinished=is_silent, is_stopped=not is_silent
+        )
     if result.is_unfinished:
         return result
-    behind = _BACKGROUND.match(text[:2000])
+    behind = _BACKGROUND.match(text[:5000])
     if behind is not None:
         first = _INITIAL.match(text[:2000])
         rest = text[first.end() if first is not None else behind.end() :]
-        return replace(result, text=rest, doubt=None if rest.strip() else "background")
+        is_silent = not rest.strip()
+        doubt: Doubt | None = "background" if is_silent else None
+        return replace(result, text=rest, doubt=doubt, is_stopped=not is_silent)
     silent = _ONLY_STATUS.fullmatch(text)
     if silent is not None:
         return replace(result, text="", is_error=result.is_error or int(silent[1]) != 0)
@@ -128,11 +143,12 @@ def _fields(text: str, call: ToolCall) -> tuple[str, Mapping[str, str]]:
 
 
 def _whole(text: str) -> str:
-    """Mark where the middle of a large output was left out."""
-    notice = _OVERSIZE.match(text[:2100])
+    """Mark where a part of a large output was left out; where that is not stated, at both ends."""
+    notice = _OVERSIZE.match(text[:60_000])
     if notice is None:
         return text
-    return _OMITTED.sub(CUT_HERE, text[notice.end() :], count=1)
+    shown, n_marks = _OMITTED.subn(CUT_HERE, text[notice.end() :], count=1)
+    return shown if n_marks else f"{CUT_HERE}\n{shown}\n{CUT_HERE}"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -140,10 +156,12 @@ def _whole(text: str) -> str:
 
 _STATUS: Final = re.compile(
     r"\s*IMPORTANT: The file content has been truncated\.\n"
-    r"Status: Showing lines (\d{1,9})-(\d{1,9}) of \d{1,9} total lines\."
+    r"Status: Showing lines (\d{1,9})-(\d{1,9}) of (\d{1,9}) total lines\."
+    r"(?:\n[^\n]{0,1000}){1,6}?\n--- FILE CONTENT \(truncated\) ---"
+    r"|Showing lines (\d{1,9})-(\d{1,9}) of (\d{1,9}) total lines\.\n\n---(?=\n)"
 )
-_CONTENT: Final = "--- FILE CONTENT (truncated) ---"
-_READ_LINES: Final = re.compile(r"Read lines (\d{1,9})-(\d{1,9}) of [^\n]{0,4000}")
+_READ_LINES: Final = re.compile(r"Read lines (\d{1,9})-(\d{1,9}) of (\d{1,9})[^\n]{0,4000}")
+_UNCHANGED: Final = re.compile(r"\[File [^\n]{1,4096} unchanged since last read\b")
 _SECTION: Final = re.compile(r"^--- (\S[^\n]{0,4000}) ---$", re.MULTILINE)
 _SUMMARY: Final = "### ReadManyFiles Result"
 _PROCESSED: Final = re.compile(r"^- `([^`\n]{1,4000})`", re.MULTILINE)
@@ -156,22 +174,29 @@ def read_file(seen: Seen) -> Found:
     if path is None:
         return read_remote(seen)
     stated = _READ_LINES.fullmatch(seen.text)
-    if is_display(seen.value) or stated is not None:
+    if stated is not None:
+        return _of_lines(seen, path, stated, has_content=True)
+    if _UNCHANGED.match(seen.text[:5000]) is not None:
+        # What the agent is told in place of what it was shown before.
+        return NOTHING
+    if is_display(seen.value):
         if seen.text.startswith("Skipped"):
             return NOTHING
-        lines = _range(stated) if stated else shown_range(requested_range(seen.arguments))
-        return _opened(seen, path, lines, is_whole=stated is None and lines is None)
-    status = _STATUS.match(seen.text[:400])
+        lines = shown_range(requested_range(seen.arguments))
+        return _opened(seen, path, lines, is_whole=lines is None)
+    status = _STATUS.match(seen.text[:5000])
     if status is None:
         return read_remote(seen)
-    if not seen.text.partition(_CONTENT)[2].strip():
+    return _of_lines(seen, path, status, has_content=bool(seen.text[status.end() :].strip()))
+
+
+def _of_lines(seen: Seen, path: str, stated: re.Match[str], *, has_content: bool) -> Found:
+    """Return the file with the lines that an answer states, which may lie behind its end."""
+    first, last, total = (int(number) for number in stated.groups() if number is not None)
+    if not has_content or not 0 < first <= min(last, total):
         return NOTHING
-    return _opened(seen, path, _range(status), is_whole=False)
-
-
-def _range(match: re.Match[str]) -> tuple[LineRange, ...] | None:
-    first, last = int(match[1]), int(match[2])
-    return ((first, last),) if 0 < first <= last else None
+    last = min(last, total)
+    return _opened(seen, path, ((first, last),), is_whole=first == 1 and last == total)
 
 
 def _opened(seen: Seen, path: str, lines: tuple[LineRange, ...] | None, *, is_whole: bool) -> Found:
@@ -260,7 +285,13 @@ DIALECTS.add(
             r"User denied execution",
             r"Command was (?:cancelled by user|automatically cancelled)(?!.{0,400}Below is the)",
         ),
-        failures=(r"File path must be within|Path not in workspace", r"Path is not a directory"),
+        failures=(
+            r"File path must be within|Path not in workspace",
+            r"Path is not a directory",
+            r"\[Unsupported \w{1,20} file: ",
+            r"Skipped (?:image|binary|audio|video|PDF|SVG|large) file: ",
+            r"Cannot display content of binary file: ",
+        ),
         own_files=(r"/\.(?:gemini|qwen)/tmp/[^/]+/",),
         answer=answer,
         statuses=(r"Exit Code:? -?\d+",),
@@ -272,6 +303,7 @@ DIALECTS.add(
             Tool(("run_shell_command",), "other", read_nothing, is_shell=True),
             Tool(("invoke_agent", "codebase_investigator"), "other", read_nothing),
             Tool(("google_web_search",), "other", read_nothing),
+            Tool(("complete_task",), "other", read_nothing, is_retrieval=False),
             Tool(("read_file",), "file_read", read_file),
             Tool(("read_many_files",), "file_read", read_many),
             Tool(("grep_search", "search_file_content"), grep_category, read_search),

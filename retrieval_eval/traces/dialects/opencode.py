@@ -1,4 +1,4 @@
-"""OpenCode: what it adds to results, and its plug-in for agents."""
+"""OpenCode and Kilo, which is made of it: what they add to results, and their tools."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ _OLD_NOTE: Final = re.compile(
     r"(?:\A|\n)\s{0,4}\((?P<note>Command (?:timed out after|was aborted)[^)\n]{0,200})\)\s*\Z"
 )
 _STOPPED: Final = re.compile(r"(?i:exceed\w{0,3} timeout|timed out|aborted|terminated)")
-_CUT: Final = re.compile(r"^\.\.\.\d{1,12} (?:lines|bytes) truncated\.\.\.$", re.MULTILINE)
+_CUT: Final = re.compile(
+    r"^\.\.\.(?:\d{1,12} (?:lines|bytes)|output) truncated\.\.\.$", re.MULTILINE
+)
 _SAVED: Final = re.compile(
     r"^(?:The tool call succeeded but the output was truncated\. )?Full output saved to: [^\n]*"
     r"(?:\n(?:Use |Next: )[^\n]*)?\n?",
     re.MULTILINE,
 )
+_PICTURE: Final = re.compile(r"(?:Image|PDF) read successfully\s*")
 _SILENT: Final = "(no output)"
 _LONGEST_NOTE: Final = 5000
 
@@ -44,6 +47,9 @@ def answer(call: ToolCall) -> ToolResult:
     text = result.text
     if " truncated..." in text:
         text = _SAVED.sub("", _CUT.sub(CUT_HERE, text))
+    if call.name == "read" and _PICTURE.fullmatch(text):
+        # A model that takes no images is sent an error in its place, which the record conceals.
+        return replace(result, doubt="display_only")
     if call.name != "bash":
         return result if text == result.text else replace(result, text=text)
     start = max(0, len(text) - _LONGEST_NOTE)
@@ -51,11 +57,15 @@ def answer(call: ToolCall) -> ToolResult:
     is_stopped = note is not None and _STOPPED.search(note["note"]) is not None
     text = text if note is None else text[: note.start()]
     text = "" if text.strip() == _SILENT else text
-    status = status_of(dict_of(result.structured).get("exit"))
+    record = dict_of(result.structured)
+    if record.get("truncated") is True and CUT_HERE not in text:
+        text = f"{CUT_HERE}\n{text}\n{CUT_HERE}"
+    status = status_of(record.get("exit"))
     return replace(
         result,
         text=text,
         is_error=result.is_error or is_stopped or bool(status),
+        is_stopped=is_stopped,
         is_unfinished=is_stopped and not text.strip(),
     )
 
@@ -63,8 +73,15 @@ def answer(call: ToolCall) -> ToolResult:
 DIALECTS.add(
     "opencode",
     Dialect(
-        harnesses=frozenset({"opencode"}),
+        harnesses=frozenset({"opencode", "kilo"}),
         delegating=frozenset({"call_omo_agent"}),
+        underscored=(
+            *("apply_patch", "plan_enter", "plan_exit", "schedule_wakeup", "*_mcp_resource*"),
+            *("background_process", "board_*", "cron_*", "kilo_*", "repo_clone", "repo_overview"),
+            # Those of its plug-in for agents.
+            *("call_omo_agent", "lsp_*", "ast_grep_*", "session_*", "background_*"),
+            *("interactive_bash", "look_at", "skill_mcp", "todo_*", "task_*"),
+        ),
         keeps_shell=False,
         refusals=(
             r"(?:Error: )?The user rejected permission",
@@ -82,7 +99,15 @@ DIALECTS.add(
         ),
         tools=(
             Tool(("call_omo_agent", "invalid"), "other", read_nothing),
-            Tool(("question",), "other", read_nothing, is_retrieval=False),
+            Tool(
+                (
+                    *("question", "board_*", "background_process", "plan_enter", "plan_exit"),
+                    *("list_mcp_resource_templates", "goal"),
+                ),
+                "other",
+                read_nothing,
+                is_retrieval=False,
+            ),
         ),
     ),
 )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
+from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing, tool_name
 from retrieval_eval.traces.results.ipython import read_ipython
 from retrieval_eval.traces.results.local_files import editor_category, read_editor
-from retrieval_eval.traces.untrusted import dict_of
+from retrieval_eval.traces.untrusted import dict_of, status_of
 
 HARNESS: Final = "openhands"
 SDK: Final = "openhands-sdk"
@@ -26,6 +27,33 @@ _NOTES: Final = re.compile(
     r"|(?P<late>\[The command (?:timed out after|has no new output after) [^\n]*)"
 )
 _LAST_LINES: Final = 8
+_CLIPPED: Final = re.compile(
+    r"\n?(?:\[\.\.\. Observation truncated due to length \.\.\.\]"
+    r"|<response clipped>(?:<NOTE>[^<]{0,1000}</NOTE>)?"
+    r"|\[Results truncated to [^\]\n]{0,200}\])\n?"
+)
+_EXECUTED: Final = re.compile(r"\A\[Tool '[^'\n]{1,300}' executed[^\]\n]{0,100}\](?:\n|\Z)")
+
+
+def server_tool(name: str, arguments: Mapping[str, Any], servers: Sequence[str] = ()) -> str:
+    """Return the name of a server's tool, which the harness leaves without its server.
+
+    ``servers`` are those that are configured; where there are several, their tools begin with
+    their names.
+
+    Examples
+    --------
+    >>> server_tool("find_symbol", {}, ["docs"]), server_tool("docs_find", {}, ["docs", "web"])
+    ('mcp__docs__find_symbol', 'mcp__docs__find')
+    >>> server_tool("find_symbol", {})
+    'mcp__unknown__find_symbol'
+    """
+    if len(servers) == 1:
+        return f"mcp__{servers[0]}__{name}"
+    for server in sorted(servers, key=len, reverse=True):
+        if name.startswith(f"{server}_") and name != f"{server}_":
+            return f"mcp__{server}__{name.removeprefix(f'{server}_')}"
+    return name if tool_name(name, arguments).is_mcp else f"mcp__unknown__{name}"
 
 
 def answer(call: ToolCall) -> ToolResult:
@@ -42,16 +70,22 @@ def answer(call: ToolCall) -> ToolResult:
     if result.is_unfinished:
         return result
     lines, code, is_late = _without_notes(result.text)
-    stated = dict_of(result.structured).get("exit_code")
-    if code is None and isinstance(stated, int) and stated != -1:
-        code = stated
+    lines = _CLIPPED.sub(f"\n{CUT_HERE}\n", lines)
     if call.name not in _SHELLS:
-        return replace(result, text=lines)
-    # The command goes on: what it printed so far was shown.
-    is_nothing = is_late and not lines.strip()
-    is_error = result.is_error or is_late or bool(code)
+        return replace(result, text=_EXECUTED.sub("", lines, count=1))
+    stated = status_of(dict_of(result.structured).get("exit_code"))
+    if code is None and stated != -1:
+        code = stated
+    # The command was killed or goes on: what it printed so far was shown. A status of -1 alone
+    # says that none is known.
+    is_open = is_late or (code is None and stated == -1)
+    has_output = bool(lines.strip())
     return replace(
-        result, text=lines, is_error=is_error, is_unfinished=is_nothing or result.is_unfinished
+        result,
+        text=lines,
+        is_error=result.is_error or is_late or bool(code),
+        is_unfinished=is_late and not has_output,
+        is_stopped=result.is_stopped or (is_open and has_output),
     )
 
 
@@ -85,19 +119,35 @@ DIALECTS.add(
             r"Invalid `[^`]{1,60}` parameter",
             r"No replacement was performed",
             r"Ran into [^\n]{1,1000} while trying to (?:read|write to) ",
+            r"File validation failed for ",
         ),
+        # The model is sent the number of a folder's entries, and not their names.
+        empty=(r"Listed directory: [^\n]{1,4096} \(\d{1,9} entries\)\s*$",),
         answer=answer,
+        cut=(
+            "of a long output the head and the tail: 'Observation truncated due to length' on a "
+            "line, or '<response clipped>' within one; the file with the whole output is cut so too"
+        ),
+        finished=(
+            "exit status -1, or a note behind the output that the command timed out or goes on; in "
+            "the SDK's events only metadata.suffix holds the note; a later empty command shows the "
+            "rest; rejections and errors of the agent are observations of their own"
+        ),
+        delegated=(
+            "delegate and task; the SDK keeps the events of a sub-agent in subagents/ID/events of "
+            "the conversation, and its tokens in the conversation's too"
+        ),
         statuses=(r"\[(?:The c|C)ommand (?:completed|finished) with exit code -?\d+\b.*",),
         source=(
             "OpenHands at 156d0686 and its SDK 1.43 at 611629e6, read in their sources; "
             "trajectories of 1.4 and 1.5, outputs of evaluations with 0.9 and 0.35, events and "
-            "messages of the SDK seen"
+            "messages of the SDK, and a run of its 1.58.2 seen"
         ),
         tools=(
             Tool(("execute_bash", "execute_command"), "other", read_nothing, is_shell=True),
             Tool(("execute_ipython_cell", "run_ipython"), "other", read_ipython),
             Tool(
-                ("str_replace_editor", "str_replace_based_edit_tool"),
+                ("str_replace_editor", "str_replace_based_edit_tool", "planning_file_editor"),
                 editor_category,
                 read_editor,
             ),

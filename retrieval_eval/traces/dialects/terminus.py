@@ -94,7 +94,7 @@ class Terminal:
             cwd, text = next(parts)
             # A command that goes on may not have reached its last part.
             goes_on = command == self._running and command is ran[-1]
-            result = ToolResult(text or "", is_error=goes_on)
+            result = ToolResult(text or "", is_error=goes_on, is_stopped=goes_on)
             typed.append(Typed(command, cwd, None if text is None else result))
         return typed
 
@@ -227,7 +227,17 @@ DIALECTS.add(
     HARNESS,
     Dialect(
         harnesses=frozenset({HARNESS, "terminus"}),
-        source="Harbor 0.22, read in its source; five of its golden trajectories seen",
+        refusals=(r"Previous response had parsing errors:",),
+        cut=(
+            "'[... output limited to N bytes; …]' in the middle; a screen of 40 lines after "
+            "'Current Terminal Screen:', on which commands that scrolled away have no share"
+        ),
+        finished=(
+            "a command without a prompt behind it goes on; later waits show the rest; an answer "
+            "that could not be parsed has an observation that says so, and no call"
+        ),
+        delegated="none: references lead to summaries of the history, which call no tool",
+        source="Harbor 0.22 and 0.25, read in its source; five of its golden trajectories seen",
         tools=(
             Tool((TOOL,), "other", read_nothing, is_shell=True),
             Tool(("mark_task_complete",), "other", read_nothing, is_retrieval=False),

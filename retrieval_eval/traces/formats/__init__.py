@@ -90,6 +90,14 @@ class LineFormat:
     event_folders
         Names of folders in which the harness writes each event to a JSON file of its own. Their
         files are read as the lines of one file, in the order of the numbers in their names.
+    sub_agent_files
+        Where the files of a session's sub-agents lie, seen from the folder of its own file:
+        patterns in which ``{name}`` is that file's name without its ending, ``{session}`` an id of
+        the session, and a folder ``**`` any depth. Without these two, files belong to the session
+        that they name as theirs (:attr:`Reading.part_of`).
+    placed
+        Takes the path of a file, the folder out of which nothing is read, and the file's reading;
+        returns the reading with what the place and the files beside it say of the sub-agent.
 
     Examples
     --------
@@ -115,6 +123,8 @@ class LineFormat:
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     event_folders: tuple[str, ...] = ()
+    sub_agent_files: tuple[str, ...] = ()
+    placed: Callable[[Path, Path, Reading], Reading] | None = None
     keeps: tuple[Kept, ...] = ()
     counters: str = ""
     source: str = ""
@@ -135,6 +145,7 @@ class DocumentFormat:
     priority: int = 0
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    sub_agent_files: tuple[str, ...] = ()
     keeps: tuple[Kept, ...] = ()
     counters: str = ""
     source: str = ""

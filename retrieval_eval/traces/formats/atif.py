@@ -3,15 +3,16 @@
 Source: the Agent Trajectory Interchange Format, versions 1.0 to 1.8. Results are joined by
 ``source_call_id``, over the whole document where a converter put one into another step. Results
 that lack it belong to the calls of their step in order where there are as many; otherwise each may
-be any call's, which is a doubt. Steps marked ``is_copied_context`` replay what happened
-before and are left out. Embedded sub-agent trajectories follow the call that refers to them; a
-reference to another file is not opened.
+be any call's, which is a doubt. An answer that could not be parsed has an observation that says so
+and no call; some converters put that observation into the step before. Steps marked
+``is_copied_context`` replay what happened before and are left out. Embedded sub-agent trajectories
+follow the call that refers to them; a reference to another file is not opened.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ from retrieval_eval.traces.formats import FORMATS, DocumentFormat, openhands
 from retrieval_eval.traces.formats.claude_lines import marked
 from retrieval_eval.traces.reading import (
     CONTINUED_ELSEWHERE,
+    HISTORY_COMPACTED,
     SUBAGENT_ELSEWHERE,
     CallLog,
     Complaints,
@@ -34,7 +36,7 @@ from retrieval_eval.traces.reading import (
     arguments_of,
     is_summary,
 )
-from retrieval_eval.traces.served import states_exit_status
+from retrieval_eval.traces.served import is_refusal, states_exit_status
 from retrieval_eval.traces.tokens import Usage, is_misstated
 from retrieval_eval.traces.truncated import (
     TRIMMED,
@@ -71,6 +73,10 @@ class _State:
     started_at: float | None = None
     finished_at: float | None = None
     terminal: terminus.Terminal = field(default_factory=terminus.Terminal)
+    embedded: frozenset[str] = frozenset()
+    own_ids: frozenset[str] = frozenset()
+    sub_agents: set[str] = field(default_factory=set)
+    delegated: dict[str, str] = field(default_factory=dict)
 
 
 def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -85,13 +91,16 @@ def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
     complaints = Complaints(name, "step")
     log = CallLog(complaints, are_ids_reused=True)
     state = _State(name, (text_of(agent.get("name")) or "").lower(), log)
+    state.embedded = frozenset(_embedded_ids(document, _DEEPEST_DELEGATION))
     if int(version[2] or 0) > NEWEST_MINOR:
         state.flags["newer_minor_version"] = None
     if document.get("_corpus_trim_applied"):
         state.flags[TRIMMED] = None
     if text_of(document.get("continued_trajectory_ref")):
         state.flags[CONTINUED_ELSEWHERE] = None
-    _take_document(state, document, "", is_subagent=False, depth=0)
+    own = (step for step in _steps(document) if not step.get("is_copied_context"))
+    state.own_ids = frozenset(key for step in own for key in _call_ids(step) if key)
+    _take_document(state, document, "", None, depth=0)
     metrics = dict_of(document.get("final_metrics"))
     session = text_of(document.get("session_id"))
     return Reading(
@@ -106,27 +115,52 @@ def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
         cwd=_folder(agent),
         declared_tokens=declared_tokens(metrics),
         declared_cost_usd=amount_of(metrics.get("total_cost_usd")),
-        flags=(*state.flags, *state.log.flags, *complaints.flags()),
+        flags=(*state.flags, *state.log.all_flags(), *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
+        sub_agents=frozenset(state.sub_agents),
+        delegated=state.delegated,
     )
 
 
+def _steps(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from map(dict_of, list_of(document.get("steps")))
+
+
+def _call_ids(step: Mapping[str, Any]) -> Iterator[str | None]:
+    for call in list_of(step.get("tool_calls")):
+        yield text_of(dict_of(call).get("tool_call_id"))
+
+
+def _embedded_ids(document: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """Yield the ids of the trajectories of sub-agents that a document holds."""
+    for child in list_of(document.get("subagent_trajectories")) if depth else ():
+        key = text_of(dict_of(child).get("trajectory_id"))
+        if key is not None:
+            yield key
+        yield from _embedded_ids(dict_of(child), depth - 1)
+
+
 def _take_document(
-    state: _State, document: Mapping[str, Any], pointer: str, *, is_subagent: bool, depth: int
+    state: _State, document: Mapping[str, Any], pointer: str, agent: str | None, *, depth: int
 ) -> None:
-    """Log all steps of a trajectory, then the embedded ones that no step refers to."""
+    """Log all steps of a trajectory, then the embedded ones that no step refers to.
+
+    ``agent`` is the sub-agent whose trajectory it is.
+    """
     children: dict[str, tuple[int, Any]] = {}
     for index, child in enumerate(list_of(document.get("subagent_trajectories"))):
         key = text_of(dict_of(child).get("trajectory_id"))
         children[f"#{index}" if key is None or key in children else key] = (index, child)
-    tokens = StepTokens(state.agent, pointer or state.name, is_subagent)
+    tokens = StepTokens(state.agent, pointer or state.name, agent is not None)
 
     def descend(key: str) -> None:
         index, child = children.pop(key)
         place = f"{pointer}/subagent_trajectories/{index}"
         if depth < _DEEPEST_DELEGATION:
-            _take_document(state, dict_of(child), place, is_subagent=True, depth=depth + 1)
+            known = key if not key.startswith("#") else place
+            state.sub_agents.add(known)
+            _take_document(state, dict_of(child), place, known, depth=depth + 1)
 
     n_before = state.log.n_calls
     before: Any = None
@@ -140,15 +174,24 @@ def _take_document(
             continue
         if not isinstance(step, dict):
             _complain(state, place, "expected an object")
-        elif entry and not entry.get("is_copied_context"):
+        elif entry.get("is_copied_context"):
+            _take_copied(state, entry, is_part=agent is None)
+        elif entry:
             if _is_summary(entry):
                 state.log.note_summary(n_before)
             _take_usage(state, entry, tokens.of(entry, index), place)
-            for key in _take_step(state, entry, place, is_subagent):
+            for key in _take_step(state, entry, place, agent):
                 if key in children:
                     descend(key)
     for key in list(children):
         descend(key)
+
+
+def _take_copied(state: _State, step: Mapping[str, Any], *, is_part: bool) -> None:
+    """Note that a trajectory goes on from another file, which is seen where it copies a call."""
+    is_first = not state.log.n_calls and HISTORY_COMPACTED not in state.log.flags
+    if is_part and is_first and any(key not in state.own_ids for key in _call_ids(step)):
+        state.log.note_summary()
 
 
 def _take_usage(state: _State, step: Mapping[str, Any], usage: Usage | None, pointer: str) -> None:
@@ -175,7 +218,7 @@ def _is_summary(step: Mapping[str, Any]) -> bool:
 
 
 def _take_step(
-    state: _State, step: Mapping[str, Any], pointer: str, is_subagent: bool
+    state: _State, step: Mapping[str, Any], pointer: str, agent: str | None
 ) -> list[str]:
     """Log one step and return the ids of the embedded trajectories it refers to."""
     timestamp = unix_seconds(step.get("timestamp"))
@@ -187,6 +230,10 @@ def _take_step(
     results = _results(state, step, pointer)
     calls = _calls(state, step, extra, pointer)
     state.log.begin_step()
+    if step.get("source") == "agent":
+        state.log.spoke()
+    elif step.get("source") == "user":
+        state.log.heard()
     added: list[ToolCall] = []
     for call_id, name, arguments in calls:
         if state.agent == openhands.HARNESS and len(calls) == 1:
@@ -203,20 +250,60 @@ def _take_step(
             arguments=arguments,
             result=None,
             timestamp=timestamp,
-            is_subagent=is_subagent or extra.get("is_sidechain") is True,
+            is_subagent=agent is not None or extra.get("is_sidechain") is True,
             cwd=text_of(extra.get("cwd")),
             where=f"{state.name}#{pointer}",
+            parent_id=agent,
         )
         added.append(call)
+    results = _without_refused(state, results, added)
+    _take_delegated(state, results, added)
+    references = [key for found in results for key in found.refers_to]
     if any(call.name == terminus.TOOL for call in added) and _is_terminus(state.agent):
         _type(state, added, results)
-        return [key for found in results for key in found.refers_to]
+        return references
     for call in added:
         state.log.add(call)
-    by_id = {call.call_id: call for call in added}
-    is_paired = len(results) == len(added) and _is_whole(step, len(added))
-    if added and is_paired and all(found.call_id is None for found in results):
-        results = [replace(r, call_id=c.call_id) for r, c in zip(results, added, strict=True)]
+    _join_results(state, step, added, results, extra)
+    if any(found.text.strip() for found in results):
+        state.log.heard()
+    return references
+
+
+def _without_refused(state: _State, results: list[_Found], calls: list[ToolCall]) -> list[_Found]:
+    """Return the results without those of answers that held no call that could be read."""
+    n_more = len(results) - len(calls)
+    kept = []
+    for found in reversed(results):
+        if n_more > 0 and found.call_id is None and is_refusal(found.text):
+            n_more -= 1
+            state.log.heard(is_refusal=True)
+        else:
+            kept.append(found)
+    return kept[::-1]
+
+
+def _take_delegated(state: _State, results: list[_Found], calls: list[ToolCall]) -> None:
+    """Note which sub-agent each call started, as its result states."""
+    for found in results:
+        only = calls[0].call_id if len(calls) == 1 else None
+        call_id = found.call_id or only
+        if call_id is not None and found.refers_to:
+            state.delegated[call_id] = found.refers_to[0]
+
+
+def _join_results(
+    state: _State,
+    step: Mapping[str, Any],
+    calls: list[ToolCall],
+    results: list[_Found],
+    extra: Mapping[str, Any],
+) -> None:
+    """Give the results of a step to their calls."""
+    by_id = {call.call_id: call for call in calls}
+    is_paired = len(results) == len(calls) and _is_whole(step, len(calls))
+    if calls and is_paired and all(found.call_id is None for found in results):
+        results = [replace(r, call_id=c.call_id) for r, c in zip(results, calls, strict=True)]
     loose: list[_Found] = []
     for found in results:
         if found.call_id:
@@ -228,19 +315,13 @@ def _take_step(
             loose.append(found)
     if loose:
         answered = {found.call_id for found in results}
-        _join_any(state, [c for c in added if c.call_id not in answered], loose)
-    return [key for found in results for key in found.refers_to]
+        _join_any(state, [c for c in calls if c.call_id not in answered], loose)
 
 
 def _is_whole(step: Mapping[str, Any], n_calls: int) -> bool:
-    """Return whether a step certainly held so many calls and as many results, and no more."""
-    return all(
-        isinstance(entries, list) and len(entries) == n_calls
-        for entries in (
-            step.get("tool_calls"),
-            dict_of(step.get("observation")).get("results"),
-        )
-    )
+    """Return whether a step certainly held so many calls, and no more, and all of its results."""
+    calls, results = step.get("tool_calls"), dict_of(step.get("observation")).get("results")
+    return isinstance(calls, list) and len(calls) == n_calls and isinstance(results, list)
 
 
 def _join_any(state: _State, calls: list[ToolCall], loose: list[_Found]) -> None:
@@ -337,7 +418,7 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
     found = []
     for entry in entries:
         refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
-        if any(not text_of(ref.get("trajectory_id")) and not _has_no_calls(ref) for ref in refs):
+        if any(_is_elsewhere(state, ref) for ref in refs):
             state.flags[SUBAGENT_ELSEWHERE] = None
         content = entry.get("content")
         if not isinstance(content, str | list | None):
@@ -353,6 +434,13 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
             )
         )
     return found
+
+
+def _is_elsewhere(state: _State, reference: Mapping[str, Any]) -> bool:
+    """Return whether the trajectory of a sub-agent lies in another file."""
+    return text_of(reference.get("trajectory_id")) not in state.embedded and not _has_no_calls(
+        reference
+    )
 
 
 def _has_no_calls(reference: Mapping[str, Any]) -> bool:
@@ -398,8 +486,8 @@ def _is_error(extra: Mapping[str, Any]) -> bool:
 
 
 def _model(document: Mapping[str, Any]) -> str | None:
-    steps = map(dict_of, list_of(document.get("steps")))
-    return next((model for step in steps if (model := text_of(step.get("model_name")))), None)
+    models = (text_of(step.get("model_name")) for step in _steps(document))
+    return next(filter(None, models), None)
 
 
 def _folder(agent: Mapping[str, Any]) -> str | None:
@@ -558,6 +646,11 @@ FORMATS.add(
         recognises=_is_atif,
         read=read_atif,
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=(
+            "each step's own tokens, cached ones inside the prompt (Claude Code's converter leaves "
+            "out those written to the cache; they are added), sub-agents marked; the totals are "
+            "those of the file, in a part of a continued run from the run's beginning"
+        ),
         source="ATIF 1.0 to 1.8 as described; files of 1.2 and 1.5 seen",
         may_be=_may_be_atif,
         example={

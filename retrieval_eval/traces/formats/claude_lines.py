@@ -9,9 +9,15 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.records import ToolResult
-from retrieval_eval.traces.dialects.claude_code import opens_with_exit_status
+from retrieval_eval.traces.dialects.claude_code import moved_to_background, opens_with_exit_status
 from retrieval_eval.traces.reading import is_summary
-from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, ANTHROPIC_PROMPT, is_misstated
+from retrieval_eval.traces.tokens import (
+    ANTHROPIC_COUNTS,
+    ANTHROPIC_PROMPT,
+    Usage,
+    anthropic_usage,
+    is_misstated,
+)
 from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
     at,
@@ -19,6 +25,7 @@ from retrieval_eval.traces.untrusted import (
     clean,
     count_at,
     dict_of,
+    status_of,
     text_at,
     text_of,
 )
@@ -30,7 +37,43 @@ SYNTHETIC_MODEL = "<synthetic>"
 """The model name on messages that the harness made up itself, such as API errors."""
 
 
-def take_assistant(said: Transcript, message: Any) -> None:
+_STARTERS: Final = frozenset({"Agent", "Task", "Workflow", "Skill"})
+"""Tools whose answer may name the sub-agent that they started."""
+
+
+class ClaudeTranscript(Transcript):
+    """What a file of Claude Code says, with the calls that may have started a sub-agent."""
+
+    def __init__(self, name: str, **facts: Any) -> None:
+        super().__init__(name, harness="claude-code", **facts)
+        self.starters: set[str] = set()
+
+
+_USAGE_NAMES: Final = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "cacheReadInputTokens": "cache_read_input_tokens",
+    "cacheCreationInputTokens": "cache_creation_input_tokens",
+}
+
+
+def usage_of_models(stated: Any) -> dict[str, Usage]:
+    """Return the tokens of each model in a ``modelUsage``, which counts sub-agents too."""
+    found = {}
+    for model, counts in dict_of(stated).items():
+        named = {_USAGE_NAMES.get(name, name): count for name, count in dict_of(counts).items()}
+        usage = anthropic_usage(str(model), named)
+        if usage is not None:
+            found[str(model)] = usage
+    return found
+
+
+def tokens_of_models(stated: Any) -> int | None:
+    """Return the tokens of all models in a ``modelUsage``, or None where it states none."""
+    return sum(usage.total for usage in usage_of_models(stated).values()) or None
+
+
+def take_assistant(said: ClaudeTranscript, message: Any) -> None:
     """Take the usage and the tool calls of an assistant line's message."""
     usage = at(message, "usage")
     if is_misstated(usage, ANTHROPIC_COUNTS):
@@ -45,7 +88,9 @@ def take_assistant(said: Transcript, message: Any) -> None:
                 said.note(f"the call of {name[:60]} has no id")
             if name and not isinstance(block.get("input"), (dict, type(None))):
                 said.note(f"the arguments of {name[:60]} are no object")
-            said.call(name, block.get("input"), block.get("id"))
+            call = said.call(name, block.get("input"), block.get("id"))
+            if call is not None and call.name in _STARTERS:
+                said.starters.add(call.call_id)
 
 
 def _blocks(said: Transcript, message: Any) -> list[Mapping[str, Any]]:
@@ -61,7 +106,7 @@ def _blocks(said: Transcript, message: Any) -> list[Mapping[str, Any]]:
     return [block for block in content if isinstance(block, dict)]
 
 
-def take_user(said: Transcript, entry: Mapping[str, Any], structured: Any) -> None:
+def take_user(said: ClaudeTranscript, entry: Mapping[str, Any], structured: Any) -> None:
     """Take the tool results of a user line, or that it is the summary of a dropped history.
 
     ``structured`` is the line's machine-readable result; it is used where it can belong to one
@@ -92,7 +137,30 @@ def take_user(said: Transcript, entry: Mapping[str, Any], structured: Any) -> No
             structured=own if own is not None else _picture(block.get("content")),
             is_error=block.get("is_error") is True,
         )
+        if caller in said.starters:
+            _link(said, caller, result)
         said.answer(caller, marked(result))
+
+
+_AGENT_ID: Final = re.compile(r"\bagentId: ([\w-]{1,80})|\b(wf_[\w-]{1,80})")
+_LONGEST_START: Final = 4000
+_LONGEST_END: Final = 600
+
+
+def _link(said: ClaudeTranscript, caller: str, result: ToolResult) -> None:
+    """Note which sub-agent a call started, and that one which called no tool is all there."""
+    stated = dict_of(result.structured)
+    agent = text_of(stated.get("agentId")) or text_of(stated.get("runId"))
+    if agent is None and not result.is_error:
+        # An answer that comes at once begins with the id; a report has it at its end.
+        is_begun = result.text.lstrip().startswith(("Async agent", "Workflow ", "Skill "))
+        part = result.text[:_LONGEST_START] if is_begun else result.text[-_LONGEST_END:]
+        found = list(_AGENT_ID.finditer(part))
+        agent = (found[-1][1] or found[-1][2]) if found else None
+    if agent is not None:
+        said.delegated[caller] = agent
+    if status_of(stated.get("totalToolUseCount")) == 0:
+        said.sub_agents.add(agent or caller)
 
 
 def _picture(content: Any) -> Mapping[str, Any] | None:
@@ -123,6 +191,9 @@ def marked(result: ToolResult) -> ToolResult:
         shown = (late["status"] or "") + result.text[late.end() :]
         is_nothing = not result.text[late.end() :].strip()
         return replace(result, text=result.text if is_nothing else shown, is_unfinished=is_nothing)
+    printed = moved_to_background(result.text)
+    if printed is not None:
+        return replace(result, text=printed, is_stopped=True)
     structured = dict_of(result.structured)
     is_interrupted = structured.get("interrupted") is True and "stdout" in structured
     if is_interrupted and (text_of(structured.get("stdout")) or "").strip():

@@ -1,9 +1,10 @@
 """Cline's history: messages with tool blocks or, in older versions, calls as XML in the text.
 
-The command line keeps an object with ``messages`` and, beside it, one about the session; the
-extension keeps an array, which is read as lines. In XML a message holds one call, and the next
-user message answers it below a line that names the tool. A call of the newest tools does several
-things, each with a result of its own, and is read as a call for each.
+The command line keeps an object with ``messages`` and, beside it, one about the session and one
+with the messages of each sub-agent; the extension keeps an array, which is read as lines. In XML a
+message holds one call, and the next user message answers it below a line that names the tool. A
+call of the newest tools does several things, each with a result of its own, and is read as a call
+for each.
 """
 
 from __future__ import annotations
@@ -70,7 +71,6 @@ class _History(Transcript):
         self.names: dict[str, str] = {}
         self.counts: dict[str, int] = {}
         self.pending: str | None = None
-        self.tokens = 0
 
 
 def read_cline_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -80,38 +80,48 @@ def read_cline_document(document: Mapping[str, Any], name: str) -> Reading | Unr
     messages = document.get("messages")
     if not isinstance(messages, list):
         return Unreadable(f"{name}: a Cline history without a list of messages")
-    return _reading(name, ((f"/messages/{n}", message) for n, message in enumerate(messages)))
+    said = _History(name)
+    origin = dict_at(document, "origin")
+    said.version = text_at(origin, "version")
+    said.session(document.get("sessionId"), origin.get("parentThreadId"))
+    if origin.get("parentThreadId") is not None or document.get("agent") == "subagent":
+        # The history of a sub-agent lies beside that of the agent, and shares no call with it.
+        said.facts["holds_run"] = False
+        said.by(text_at(origin, "subagent") or text_at(document, "sessionId") or name)
+        said.sub_agents.update(filter(None, (said.agent,)))
+    numbered = ((f"/messages/{n}", message) for n, message in enumerate(messages))
+    return _reading(said, numbered)
 
 
 def read_cline_lines(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of the messages of an array."""
-    return _reading(name, ((f"/{line.number - 1}", line.value) for line in lines))
+    return _reading(_History(name), ((f"/{line.number - 1}", line.value) for line in lines))
 
 
-def _reading(name: str, messages: Iterable[tuple[str, Any]]) -> Reading:
-    said = _History(name)
+def _reading(said: _History, messages: Iterable[tuple[str, Any]]) -> Reading:
     for pointer, message in messages:
         is_agent = at(message, "role") == "assistant"
-        said.at(f"{name}#{pointer}", from_milliseconds(at(message, "ts")), by_agent=is_agent)
+        said.at(f"{said.name}#{pointer}", from_milliseconds(at(message, "ts")), by_agent=is_agent)
         if isinstance(message, dict):
             _take(said, message)
         else:
             said.note("expected an object")
             said.add_gap()
-    return said.reading(FORMAT, declared_tokens=said.tokens or None)
+    return said.reading(FORMAT)
 
 
 def _session(document: Mapping[str, Any]) -> Reading:
-    """Return what the file beside a history states: folder, model, tokens and cost."""
-    usage = dict_at(document, "usage")
-    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    """Return what the file beside a history states: folder, model and cost.
+
+    Its tokens leave those of sub-agents out, which the messages state.
+    """
+    usage = dict_at(document, "usage") or dict_at(document, "metadata", "usage")
     model = document.get("model")
     return Reading(
         FORMAT,
         harness=HARNESS,
         model=text_of(clean(model.get("id") if isinstance(model, dict) else model)),
         cwd=text_of(clean(document.get("cwd"))),
-        declared_tokens=count_at(usage, *names) or None,
         declared_cost_usd=amount_of(usage.get("totalCost", usage.get("cost"))),
         has_agent=False,
         is_native=True,
@@ -135,10 +145,11 @@ def _take(said: _History, message: Mapping[str, Any]) -> None:
 
 def _take_metrics(said: _History, metrics: Mapping[str, Any]) -> None:
     tokens = dict_at(metrics, "tokens") or metrics
-    cached = ("cached", "cacheReadTokens", "cacheWriteTokens")
-    prompt = count_at(tokens, "prompt", "inputTokens", *cached)
+    # The input includes what was read from a cache or written to one, as far as it is as large.
+    cached = count_at(tokens, "cacheReadTokens", "cacheWriteTokens")
+    sent = count_at(tokens, "inputTokens")
+    prompt = count_at(tokens, "prompt", "cached") + (sent if sent >= cached else sent + cached)
     output = count_at(tokens, "completion", "outputTokens")
-    said.tokens += prompt + output
     said.used(None, prompt, output)
     said.paid(metrics.get("cost"))
 
@@ -264,7 +275,8 @@ def _is_document(document: Mapping[str, Any]) -> bool:
     messages = list_of(document.get("messages"))
     if messages:
         return any(_is_history(dict_of(message)) for message in messages[:50])
-    has_state = isinstance(document.get("cwd"), str) and "usage" in document
+    has_usage = "usage" in document or "usage" in dict_at(document, "metadata")
+    has_state = isinstance(document.get("cwd"), str) and has_usage
     return has_state and ("session_id" in document or "sessionId" in document)
 
 
@@ -304,6 +316,7 @@ FORMATS.add(
         read=read_cline_document,
         keeps=("times", "tokens", "cost", "model"),
         file_names=("*.messages.json",),
+        sub_agent_files=("agent_*.messages.json",),
         example={"messages": list(_EXAMPLE)},
     ),
 )

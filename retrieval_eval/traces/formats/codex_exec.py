@@ -2,24 +2,29 @@
 
 The stream states neither folder, model nor times, and has ids of its own, so that a session file of
 the same run takes its place. A command's output is whole here, while the agent saw a long one
-without its middle.
+without its middle. Where the model works in code mode (the default of the newest models), a script
+ran the commands and decided what the agent was shown of them. Nothing in the stream tells such
+commands from others; only streams of versions before these models are known to hold none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from retrieval_eval.io.files import Line
+from retrieval_eval.io.spooled import like
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects.codex import seen_part
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.codex_rollout import mcp_result
 from retrieval_eval.traces.formats.openai_calls import Place
 from retrieval_eval.traces.reading import Reading
-from retrieval_eval.traces.tokens import OPENAI_COUNTS, is_misstated, openai_usage
+from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, is_misstated, openai_usage
 from retrieval_eval.traces.transcript import Transcript
-from retrieval_eval.traces.untrusted import dict_at, dicts_at, status_of, text_at
+from retrieval_eval.traces.untrusted import dict_at, dicts_at, list_of, status_of, text_at, text_of
 
 FORMAT = "codex-exec-json"
 _SILENT = frozenset({"agent_message", "reasoning", "plan", "todo_list", "error"})
@@ -28,7 +33,7 @@ _SILENT = frozenset({"agent_message", "reasoning", "plan", "todo_list", "error"}
 def read_codex_exec(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of the events of ``exec --json``."""
     said = Transcript(name, harness="codex", is_digest=True)
-    n_turns = n_tokens = 0
+    n_turns, spent = 0, _Spent()
     ending: str | None = None
     for line in lines:
         event = line.value
@@ -47,13 +52,47 @@ def read_codex_exec(lines: Iterable[Line], name: str) -> Reading:
             # The tokens of a turn are known only when it has ended.
             if is_misstated(event.get("usage"), OPENAI_COUNTS):
                 said.used(None, 0, 0, is_misstated=True)
-            elif (usage := openai_usage("", event.get("usage"))) is not None:
-                n_tokens += usage.total
+            else:
+                spent.add(event.get("usage"))
         elif kind.startswith("item."):
             _take_item(said, dict_at(event, "item"), n_turns, has_ended=kind == "item.completed")
     endings = {None: ("no_result_event",), "turn.failed": ("result_error",)}
     said.ending = endings.get(ending, ())
-    return said.reading(FORMAT, declared_tokens=n_tokens or None)
+    facts: dict[str, Any] = {"declared_tokens": spent.total or None}
+    if not spent.is_before_code_mode:
+        items = said.items()
+        facts["items"] = like(items, Item, _as_displayed(items))
+    return said.reading(FORMAT, **facts)
+
+
+class _Spent:
+    """The tokens of a stream, whose turns state what the thread took since it began."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.is_before_code_mode = False
+        self._last = 0
+
+    def add(self, stated: Any) -> None:
+        """Add a turn; a count that is smaller than the one before began anew."""
+        usage = openai_usage("", stated)
+        if usage is None:
+            return
+        # Only versions that know models of code mode state what was written to the cache.
+        self.is_before_code_mode = "cache_write_input_tokens" not in stated
+        self.total += usage.total - (self._last if usage.total >= self._last else 0)
+        self._last = usage.total
+
+
+def _as_displayed(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield commands and calls of servers as what a person was shown of them."""
+    for item in items:
+        result = item.result if isinstance(item, ToolCall) else None
+        if isinstance(item, ToolCall) and result is not None and item.name != "apply_patch":
+            shown = result.text.strip() and not result.is_unfinished and result.doubt is None
+            yield replace(item, result=replace(result, doubt="display_only")) if shown else item
+        else:
+            yield item
 
 
 def _take_item(said: Transcript, item: Mapping[str, Any], turn: int, *, has_ended: bool) -> None:
@@ -69,6 +108,8 @@ def _take_item(said: Transcript, item: Mapping[str, Any], turn: int, *, has_ende
         return
     if not said.has(call.call_id):
         said.add(call)
+    if kind == "collab_tool_call" and has_ended:
+        _link(said, call, item)
     result = _result(item, kind) if has_ended else None
     if result is not None:
         said.join(call.call_id, result)
@@ -85,11 +126,27 @@ def _call(item: Mapping[str, Any], kind: str, place: Place, call_id: str) -> Too
             name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"
             return place.call(call_id, name, item.get("arguments"))
         case "collab_tool_call":
-            name = text_at(item, "tool") or "collab"
+            tool = text_at(item, "tool") or "sub_agent"
+            name = "wait_agent" if tool == "wait" else tool
             return place.call(call_id, name, {"message": item.get("prompt")})
         case "web_search":
             return place.call(call_id, "web_search", {"query": item.get("query")})
     return None
+
+
+def _link(said: Transcript, call: ToolCall, item: Mapping[str, Any]) -> None:
+    """Note the sub-agent that a call is the first to name.
+
+    In code mode the start of a sub-agent leaves no item. Who waits for one without a name waits
+    for one that was started.
+    """
+    known = set(said.delegated.values())
+    agents = [text_of(agent) for agent in list_of(item.get("receiver_thread_ids"))]
+    new = next((agent for agent in agents if agent is not None and agent not in known), None)
+    if new is not None:
+        said.delegated[call.call_id] = new
+    elif not agents and call.name == "wait_agent" and not said.delegated:
+        said.delegated[call.call_id] = ""
 
 
 def _result(item: Mapping[str, Any], kind: str) -> ToolResult | None:

@@ -10,6 +10,7 @@ and until autumn 2025 ``exec --json`` printed these events.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -41,7 +42,12 @@ from retrieval_eval.traces.untrusted import (
 FORMAT = "codex-rollout"
 STREAM = "codex-exec-events"
 """The form of ``exec --json`` until autumn 2025: the events of a session file without the items."""
-_KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+_KINDS = frozenset(
+    {
+        *("session_meta", "turn_context", "response_item", "event_msg", "compacted"),
+        *("token_usage_record", "world_state"),
+    }
+)
 _BARE_KINDS = frozenset({"function_call", "function_call_output", "local_shell_call", "reasoning"})
 _CELLS = frozenset({"exec", "wait"})
 _OUTPUTS_LOOKED_AT = 3
@@ -71,8 +77,12 @@ class _Session(Transcript):
         self.meta: Mapping[str, Any] | None = None
         self.is_inner = self.is_stream = self.has_ended = False
         self.first_own = 0
+        self.copied_from: str | None = None
+        self.copied_at: float | None = None
         self.total: Usage | None = None
-        self.n_requests = 0
+        self.n_tokens = 0
+        self.has_records = False
+        self.agents: dict[str, str] = {}  # the call that started each sub-agent
         self.waiting: Spooled[_Waiting] = Spooled(_Waiting)
         self.names: dict[str, str] = {}
         self.commands: set[str] = set()
@@ -95,6 +105,8 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
         _take(said, entry, where)
     _flush(said)
     meta = dict_of(said.meta)
+    if said.is_inner:
+        said.sub_agents.add(said.thread)
     said.session(meta.get("id"), meta.get("session_id"), _parent(meta), meta.get("forked_from_id"))
     if said.is_stream and not said.has_ended:
         said.ending = ("no_result_event",)
@@ -104,7 +116,8 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
         harness_version=text_at(meta, "cli_version"),
         model=None if said.is_inner else said.model,
         cwd=text_at(meta, "cwd") or said.cwd,
-        declared_tokens=None if said.is_inner or not said.total else said.total.total,
+        declared_tokens=None if said.is_inner else said.n_tokens or None,
+        part_of=_parent(meta) if said.is_inner else None,
     )
 
 
@@ -119,35 +132,51 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
     said.at(where, unix_seconds(entry.get("timestamp")), starts=kind == "turn_context")
     ordinal = status_of(entry.get("ordinal"))
     is_copied = ordinal is not None and 0 < ordinal < said.first_own
+    if said.copied_from is not None and _is_own_turn(said, payload):
+        said.copied_from = None
+    is_copied = is_copied or said.copied_from is not None
     said.by(said.thread if said.is_inner and not is_copied else None)
+    # What the agent that started this one did and paid is in a file of its own.
+    is_foreign = is_copied and said.is_inner
     match kind:
-        case "session_meta" if said.meta is None:
-            # A copied history brings the first lines of other sessions with it.
-            said.meta = payload
-            said.is_inner = (
-                bool(at(payload, "source", "subagent"))
-                or payload.get("thread_source") == "subagent"
-                or _parent(payload) is not None
-            )
-            # A sub-agent's file begins with a copy of what the agent that started it did.
-            said.first_own = count_at(payload, "subagent_history_start_ordinal")
-            said.cwd = text_at(payload, "cwd")
+        case "session_meta":
+            _take_meta(said, payload)
+        case "world_state":
+            stated = dict_at(payload, "state", "agents_md")
+            _attach_instructions(said, text_at(stated, "directory"), text_at(stated, "text"))
         case "turn_context":
             said.model = text_at(payload, "model") or said.model
             said.cwd = text_at(payload, "cwd") or said.cwd
         case "compacted":
             _flush(said)
             said.note_summary()
-        case "event_msg" if is_copied and payload.get("type") == "token_count":
-            # These tokens are those of the other thread.
-            said.total = openai_usage("total", at(payload, "info", "total_token_usage"))
-            _flush(said)
+        case "token_usage_record":
+            _take_record(said, payload, is_foreign=is_foreign)
         case "event_msg":
-            _take_event(said, payload)
+            _take_event(said, payload, is_foreign=is_foreign)
         case "response_item":
             said.has_agent = said.has_agent or payload.get("role") not in ("user", "developer")
+            if payload.get("role") == "user":
+                _look_for_instructions(said, output_text(payload.get("content")))
             said.waiting.append((payload, said.place), size(payload))
             _note_name(said, payload)
+
+
+def _take_meta(said: _Session, meta: Mapping[str, Any]) -> None:
+    """Take the description of the thread, or the first line of a copied history: another's."""
+    if said.meta is not None:
+        if not said.first_own and text_at(meta, "id") not in (None, said.thread):
+            said.copied_from, said.copied_at = text_at(meta, "id"), said.time
+        return
+    said.meta = meta
+    said.is_inner = (
+        bool(at(meta, "source", "subagent"))
+        or meta.get("thread_source") == "subagent"
+        or _parent(meta) is not None
+    )
+    # Newer versions state where the copy of what the other agent did ends.
+    said.first_own = count_at(meta, "subagent_history_start_ordinal")
+    said.cwd = text_at(meta, "cwd")
 
 
 def _parent(meta: Mapping[str, Any]) -> str | None:
@@ -156,15 +185,71 @@ def _parent(meta: Mapping[str, Any]) -> str | None:
     return spawned or text_at(meta, "parent_thread_id")
 
 
+_AGENT_ID = re.compile(r"\"agent_id\":\s{0,9}\"([\w-]{1,80})\"")
+_LONGEST_START = 4000
+
+
+def _is_own_turn(said: _Session, payload: Mapping[str, Any]) -> bool:
+    """Return whether a line behind a copied history begins a turn of this thread.
+
+    Ids begin with the time at which they were made, so that copied turns have smaller ones than
+    the thread. Where the thread's id is of another time than its lines, the time of the lines
+    decides: a copy is written at once.
+    """
+    turn = text_at(payload, "turn_id")
+    if turn is None or payload.get("type") not in (None, "task_started", "turn_started"):
+        return False
+    made = _made_at(said.thread)
+    if made is not None and said.time is not None and abs(said.time - made) < _DAY:
+        return turn >= said.thread
+    return said.time is not None and said.copied_at is not None and said.time > said.copied_at
+
+
+_DAY = 86_400.0
+_UUID_7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-")
+
+
+def _made_at(identity: str) -> float | None:
+    """Return the time in an id, which is a UUID of version 7."""
+    found = _UUID_7.match(identity)
+    return None if found is None else int(found[1] + found[2], 16) / 1000
+
+
+_INSTRUCTIONS = re.compile(r"# AGENTS\.md instructions for (?P<folder>/[^\n]{0,4000})\n")
+_SEVERAL = "--- project-doc ---"
+"""What stands between several files of instructions, whose folders are not stated."""
+
+
+def _look_for_instructions(said: _Session, text: str) -> None:
+    found = _INSTRUCTIONS.match(text)
+    if found is not None:
+        _attach_instructions(said, found["folder"].strip(), text[found.end() :])
+
+
+def _attach_instructions(said: _Session, folder: str | None, text: str | None) -> None:
+    if not folder or not text or _SEVERAL in text:
+        return
+    path = f"{folder.rstrip('/')}/AGENTS.md"
+    if all(file.path != path for file in said.attached):
+        said.attach(path, "instructions")
+
+
 def _flush(said: _Session) -> None:
     """Log the items that came since the last count of tokens, which counts them."""
     waiting, said.waiting = said.waiting, Spooled(_Waiting)
     for item, place in waiting:
         call_id, output = text_at(item, "call_id"), item.get("output")
         is_cell = call_id is not None and said.names.get(call_id) in _CELLS
-        if log_item(said, item, place) and is_cell and output is not None:
-            _look_for(said, output_text(output))
-            said.open_cells.discard(call_id or "")
+        is_logged = log_item(said, item, place)
+        if call_id is None or output is None or not is_logged:
+            continue
+        text = output_text(output)
+        if is_cell:
+            _look_for(said, text)
+            said.open_cells.discard(call_id)
+        if is_cell or said.names.get(call_id) == "spawn_agent":
+            started = _AGENT_ID.search(text[:_LONGEST_START])
+            _link(said, call_id, [started[1]] if started is not None else [])
 
 
 def _note_name(said: _Session, item: Mapping[str, Any]) -> None:
@@ -193,10 +278,10 @@ def _commands(arguments: Any) -> set[str]:
     return {" ".join(words), words[-1]} if words else set()
 
 
-def _take_event(said: _Session, event: Mapping[str, Any]) -> None:
+def _take_event(said: _Session, event: Mapping[str, Any], *, is_foreign: bool) -> None:
     match text_at(event, "type"):
         case "token_count":
-            _take_tokens(said, at(event, "info", "total_token_usage"))
+            _take_tokens(said, event.get("info"), is_foreign=is_foreign)
             _flush(said)
         case "item_completed":
             _flush(said)
@@ -238,22 +323,47 @@ def _item_of(event: Mapping[str, Any], call_id: str) -> Mapping[str, Any]:
     }
 
 
-def _take_tokens(said: _Session, stated: Any) -> None:
-    """Log what a request added to the total, which is stated again between requests."""
+def _take_record(said: _Session, record: Mapping[str, Any], *, is_foreign: bool) -> None:
+    """Log the tokens of one request, which newer versions state beside the running totals."""
+    if is_foreign:
+        _flush(said)
+        return
+    if is_misstated(record.get("usage"), OPENAI_COUNTS):
+        said.used(None, 0, 0, is_misstated=True)
+    usage = openai_usage("", record.get("usage"))
+    if usage is not None:
+        said.has_records = True
+        said.n_tokens += usage.total
+        said.used(record.get("response_id"), usage.prompt, usage.output)
+    _flush(said)
+
+
+def _take_tokens(said: _Session, info: Any, *, is_foreign: bool) -> None:
+    """Log what a request added to the total, which is stated again between requests.
+
+    The total of a thread that was forked begins with that of the other one. A request is known
+    by the total that it led to, so that a copy of it counts once.
+    """
+    stated = at(info, "total_token_usage")
     if is_misstated(stated, OPENAI_COUNTS):
         said.used(None, 0, 0, is_misstated=True)
         return
     total = openai_usage("total", stated)
-    if total is None:
+    if is_foreign:
+        said.total = total
+    if total is None or is_foreign or said.has_records:
         return
-    before = said.total or Usage("total", 0, 0)
+    before = said.total
+    if before is None:
+        last = openai_usage("last", at(info, "last_token_usage")) or total
+        before = Usage("total", total.prompt - last.prompt, total.output - last.output)
     added = (total.prompt - before.prompt, total.output - before.output)
     if min(added) < 0:
         added = (total.prompt, total.output)
     said.total = total
     if any(added):
-        said.n_requests += 1
-        said.used(f"{said.thread}#{said.n_requests}", *added)
+        said.n_tokens += sum(added)
+        said.used(f"{said.copied_from or said.thread}={total.total}", *added)
 
 
 def _take_item(said: _Session, item: Mapping[str, Any]) -> None:
@@ -266,10 +376,18 @@ def _take_item(said: _Session, item: Mapping[str, Any]) -> None:
     if call_id is None:
         return
     has_failed = status in ("failed", "declined") or bool(status_of(item.get("exit_code")))
+    agents = _agents_of(item)
     if call_id in said.names:
         said.ended[call_id] = has_failed
+        _link(said, call_id, agents)
         return
     name, arguments, result = _call_of(item)
+    if agents or name in ("spawn_agent", "sub_agent"):
+        _link(said, call_id, agents)
+        if call_id not in said.delegated and name != "spawn_agent":
+            return
+        for cell in said.open_cells:
+            said.delegated.setdefault(cell, said.delegated.get(call_id, ""))
     if name is None or item.get("source") in ("userShell", "user_shell"):
         return
     call = said.place.call(call_id, name, arguments)
@@ -299,6 +417,19 @@ def _take_item(said: _Session, item: Mapping[str, Any]) -> None:
         said.unseen.append(_Seen(call_id, result.text))
 
 
+def _agents_of(item: Mapping[str, Any]) -> list[str]:
+    """Return the threads of the sub-agents that an event is about."""
+    stated = [*list_of(item.get("receiver_thread_ids")), item.get("agent_thread_id")]
+    return [agent for agent in map(text_of, stated) if agent is not None]
+
+
+def _link(said: _Session, call_id: str, agents: Iterable[str]) -> None:
+    """Note the sub-agents that a call is the first to name: it started them."""
+    for agent in agents:
+        if said.agents.setdefault(agent, call_id) == call_id:
+            said.delegated.setdefault(call_id, agent)
+
+
 def _call_of(item: Mapping[str, Any]) -> tuple[str | None, Any, ToolResult | None]:
     """Return the name, the arguments and the result of the call that an event is about."""
     match item.get("type"):
@@ -315,6 +446,14 @@ def _call_of(item: Mapping[str, Any]) -> tuple[str | None, Any, ToolResult | Non
         case "McpToolCall":
             name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"
             return name, item.get("arguments"), mcp_result(item)
+        case "CollabAgentToolCall":
+            tool = text_at(item, "tool") or "sub_agent"
+            name = {"wait": "wait_agent", "spawnAgent": "spawn_agent"}.get(tool, tool)
+            return name, {"message": item.get("prompt")}, ToolResult("")
+        case "SubAgentActivity":
+            return "sub_agent", {}, ToolResult("")
+        case "ImageView":
+            return "view_image", {"path": item.get("path")}, ToolResult("")
         case "DynamicToolCall":
             content = output_text(item.get("content_items"))
             result = ToolResult(content, is_error=item.get("success") is False)
@@ -457,6 +596,7 @@ FORMATS.add(
         keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=3,
         file_names=("*.jsonl.zst", "*.jsonl.gz"),
+        sub_agent_files=("rollout-*.jsonl*",),
         example=(
             {
                 "timestamp": "2026-01-01T00:00:00Z",

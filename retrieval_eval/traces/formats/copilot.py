@@ -50,7 +50,13 @@ class _Session(Transcript):
     def __init__(self, name: str) -> None:
         super().__init__(name, answer=answer, harness=HARNESS, holds_run=True, is_native=True)
         self.start: Mapping[str, Any] = {}
-        self.tokens = 0
+        self.totals: dict[str, int] = {}
+        """The tokens of each model, as the last end of the session states them."""
+        self.counted = 0
+        self.unlogged = 0
+        """Tokens of summaries of the history, which no total counts."""
+        self.unnamed: dict[str, tuple[Mapping[str, Any], str | None]] = {}
+        """Requests without arguments, which the start of their call may state."""
         self.servers: dict[str, str] = {}
         self.requests: dict[str, str] = {}
         self.commands: dict[str, str] = {}
@@ -62,6 +68,8 @@ def read_copilot(lines: Iterable[Line], name: str) -> Reading:
     said = _Session(name)
     for entry, where in said.complaints.objects(lines):
         _take(said, entry, where)
+    for call_id in [*said.unnamed]:
+        _begin(said, call_id)
     items = said.items()
     said.session(said.start.get("sessionId"))
     said.ending = () if said.has_ended else ("no_result_event",)
@@ -73,7 +81,8 @@ def read_copilot(lines: Iterable[Line], name: str) -> Reading:
         # The model that was chosen, or that answered where the choice was left open.
         model=chosen if chosen not in (None, "auto") else said.model or chosen,
         cwd=text_of(clean(at(said.start, "context", "cwd"))),
-        declared_tokens=said.tokens or None,
+        # A session that was not ended again after its last start states a total of earlier.
+        declared_tokens=max(sum(said.totals.values()) + said.unlogged, said.counted) or None,
     )
 
 
@@ -95,26 +104,77 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             said.cwd = text_of(clean(at(data, "context", "cwd")))
         case "session.context_changed":
             said.cwd = text_of(clean(data.get("cwd"))) or said.cwd
+        case "session.resume":
+            said.has_ended = False
         case "session.shutdown":
-            # A session that was resumed ends several times, each time with what it used since.
             said.has_ended = True
-            for model in dict_at(data, "modelMetrics").values():
-                said.tokens += count_at(at(model, "usage"), "inputTokens", "outputTokens")
+            _take_totals(said, dict_at(data, "modelMetrics"))
+        case "result":
+            # The last line of the printed stream.
+            said.has_ended = True
+            said.session(event.get("sessionId"))
+        case "session.usage_record":
+            _take_usage(said, event, dict_at(data, "usage"))
         case "session.compaction_complete":
+            said.unlogged += _take_usage(said, event, dict_at(data, "compactionTokensUsed"))
             said.note_summary()
+        case "subagent.started":
+            started, by = text_at(data, "toolCallId"), text_at(event, "agentId")
+            said.sub_agents.update(filter(None, (by,)))
+            said.delegated |= {started: by} if started and by else {}
         case "assistant.message":
-            agent = text_at(event, "agentId")
-            if event.get("agentId") is None:
-                said.model = said.model or text_of(clean(data.get("model")))
-            for request in dicts_at(data, "toolRequests"):
-                _request(said, request, request.get("name"), agent)
+            _take_message(said, data, text_at(event, "agentId"))
         case "tool.execution_start":
-            _request(said, data, data.get("toolName"), text_at(event, "agentId"))
+            request, agent = said.unnamed.pop(text_at(data, "toolCallId") or "", (data, None))
+            name = data.get("toolName") or request.get("name")
+            _request(said, data, name, text_at(event, "agentId") or agent)
             _note_server(said, data)
         case "tool.execution_complete":
             _complete(said, data)
         case "permission.requested" | "permission.completed":
             _permit(said, data)
+
+
+def _take_message(said: _Session, data: Mapping[str, Any], agent: str | None) -> None:
+    if agent is None:
+        said.model = said.model or text_of(clean(data.get("model")))
+    for request in dicts_at(data, "toolRequests"):
+        call_id = text_at(request, "toolCallId")
+        if call_id and request.get("arguments") is None and not said.has(call_id):
+            said.unnamed[call_id] = (request, agent)
+        else:
+            _request(said, request, request.get("name"), agent)
+
+
+def _take_totals(said: _Session, models: Mapping[str, Any]) -> None:
+    """Take the totals of an end; a session that was resumed ends again.
+
+    They count from the first start on, but in some versions from the last one.
+    """
+    usages = {name: dict_at(model, "usage") for name, model in models.items()}
+    stated = {
+        name: count_at(usage, "inputTokens", "outputTokens") for name, usage in usages.items()
+    }
+    goes_on = all(stated.get(name, 0) >= tokens for name, tokens in said.totals.items())
+    earlier = {} if goes_on else said.totals
+    names = {*stated, *earlier}
+    said.totals = {name: stated.get(name, 0) + earlier.get(name, 0) for name in names}
+
+
+def _take_usage(said: _Session, event: Mapping[str, Any], usage: Mapping[str, Any]) -> int:
+    """Take the tokens of one request, which include the cached ones; return how many they are."""
+    said.by(text_at(event, "agentId"))
+    prompt = count_at(usage, "inputTokens", "input")
+    output = count_at(usage, "outputTokens", "output")
+    said.used(None, prompt, output)
+    said.counted += prompt + output
+    return prompt + output
+
+
+def _begin(said: _Session, call_id: str) -> None:
+    """Log a request without arguments whose start is not recorded."""
+    request, agent = said.unnamed.pop(call_id)
+    _request(said, request, request.get("name"), agent)
 
 
 def _take_flat(said: _Session, line: Mapping[str, Any]) -> None:
@@ -169,6 +229,8 @@ def _complete(said: _Session, data: Mapping[str, Any]) -> None:
     if call_id is None:
         said.note("a tool result does not name its call")
         return
+    if call_id in said.unnamed:
+        _begin(said, call_id)
     has_failed = data.get("success") is not True
     if stated is None and not has_failed:
         # Editors record that a call ended, and not what it returned.
@@ -179,10 +241,13 @@ def _complete(said: _Session, data: Mapping[str, Any]) -> None:
     if shell is not None and call_id in said.commands:
         said.commands[f"shell {shell}"] = said.commands[call_id]
     codes = (status_of(block.get("exitCode")) for block in dicts_at(stated, "contents"))
+    codes = (status_of(at(data, "shellExecution", "exitCode")), *codes)
     code = next((code for code in codes if code is not None), None)
+    parts = at(stated, "structuredContent")
+    record = {"exit_code": code} if code is not None else None
     result = ToolResult(
         text or text_at(data, "error", "message") or "",
-        None if code is None else {"exit_code": code},
+        {"structuredContent": clean(parts)} if isinstance(parts, dict) else record,
         has_failed or bool(code),
         is_unfinished=has_failed and code is None,
     )

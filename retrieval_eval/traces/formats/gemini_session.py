@@ -2,12 +2,13 @@
 
 The file is a JSON document, or since version 0.40 a log of lines: a message with a known id
 replaces the earlier one, ``$set`` changes the session and may state all messages anew, and
-``$rewindTo`` drops a message and all behind it. Sub-agents have files of their own. The folder of
-the session is not stated.
+``$rewindTo`` takes a message and all behind it out of the history: what they showed was shown.
+Sub-agents have files of their own. The folder of the session is not stated.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -34,7 +35,7 @@ from retrieval_eval.traces.untrusted import (
 
 FORMAT = "gemini-cli-session"
 REWOUND = "history_rewound"
-"""The flag of a file whose agent was put back to an earlier point; what followed is left out."""
+"""The flag of a file whose agent was put back to an earlier point of its history."""
 _AGENTS = {"gemini": "gemini-cli", "qwen": "qwen-code"}
 _ENDED = frozenset({"success", "error", "cancelled"})
 _COUNTS = ("input", "output", "thoughts", "tool", "total")
@@ -52,6 +53,8 @@ class _Session(Transcript):
         self.kept: Spooled[_Message] = Spooled(_Message)
         self.messages: dict[str, int] = {}
         """Where the message with an id is among those that were kept."""
+        self.present: dict[str, None] = {}
+        """The messages that no rewind took out of the history."""
         self.summaries: set[str] = set()
 
 
@@ -82,11 +85,10 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
         if isinstance(messages, list):
             _restate(said, messages, where)
     elif target is not None:
-        if said.messages:
-            said.ending = (REWOUND,)
-        is_known = target in said.messages
-        while said.messages and not (is_known and target not in said.messages):
-            said.messages.popitem()
+        said.ending = (REWOUND,) if said.present else said.ending
+        is_known = target in said.present
+        while said.present and not (is_known and target not in said.present):
+            said.present.popitem()
     elif "projectHash" in entry and "type" not in entry:
         said.meta.update(entry)
     else:
@@ -96,7 +98,7 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
 def _restate(said: _Session, messages: list[Any], where: str) -> None:
     """Take the messages that a checkpoint adds: what it leaves out, the agent saw before."""
     kept = {text_at(message, "id") for message in messages}
-    is_shorter = any(message_id not in kept for message_id in said.messages)
+    is_shorter = any(message_id not in kept for message_id in said.present)
     added = [_keep(said, message, where, is_new=False) for message in messages]
     first = next(filter(None, added), None)
     if is_shorter and first is not None:
@@ -110,6 +112,7 @@ def _keep(said: _Session, message: Any, where: str, *, is_new: bool) -> str | No
         return None
     message_id = text_at(message, "id") or where
     known = said.messages.get(message_id)
+    said.present.setdefault(message_id)
     if known is None or is_new:
         said.messages[message_id] = len(said.kept)
         first = where if known is None else said.kept[known][1]
@@ -122,12 +125,17 @@ def _reading(said: _Session) -> Reading:
     said.session(meta.get("sessionId"))
     is_inner = meta.get("kind") == "subagent"
     said.by(text_at(meta, "sessionId") if is_inner else None, is_subagent=is_inner)
+    said.sub_agents.update(filter(None, (said.agent,)))
     harness = None
     for message_id, place in said.messages.items():
         message, where = said.kept[place]
         if message_id in said.summaries:
             said.note_summary()
         kind = text_at(message, "type")
+        said.is_abandoned = message_id not in said.present
+        if kind == "user":
+            said.at(where, unix_seconds(message.get("timestamp")))
+            _attach(said, blocks_text(message.get("content")))
         if kind in _AGENTS:
             harness = harness or _AGENTS[kind]
             said.model = said.model or text_at(message, "model")
@@ -139,13 +147,16 @@ def _reading(said: _Session) -> Reading:
             counts = (0, 0) if is_wrong else (count_at(tokens, *prompt), count_at(tokens, *output))
             said.used(message_id, *counts, is_misstated=is_wrong)
             for call in dicts_at(message, "toolCalls"):
+                call_id = text_at(call, "id") or f"{where}#{said.n_calls}"
                 said.call(
                     call.get("name"),
                     call.get("args"),
-                    text_at(call, "id") or f"{where}#{said.n_calls}",
+                    call_id,
                     result=_result(call),
                     time=said.time or unix_seconds(call.get("timestamp")),
                 )
+                agent = text_at(call, "agentId")
+                said.delegated |= {call_id: agent} if agent else {}
     said.until(unix_seconds(meta.get("lastUpdated")))
     folders = list_of(meta.get("directories"))
     return said.reading(
@@ -154,6 +165,20 @@ def _reading(said: _Session) -> Reading:
         model=None if is_inner else said.model,
         cwd=text_of(clean(folders[0])) if len(folders) == 1 else None,
     )
+
+
+_SECTION = re.compile(
+    r"^(?:--- Context from: (?P<context>[^\n]{1,4096}?) ---"
+    r"|Content from @(?P<named>[^\n]{1,4096}):)$",
+    re.MULTILINE,
+)
+
+
+def _attach(said: _Session, text: str) -> None:
+    """Note the files that a message of the user holds: instructions, and files that it names."""
+    for found in _SECTION.finditer(text):
+        how = "instructions" if found["context"] else "named by the prompt"
+        said.attach(found["context"] or found["named"], how)
 
 
 def _result(entry: Mapping[str, Any]) -> ToolResult | None:
@@ -226,6 +251,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_session_line,
         read=read_gemini_lines,
+        sub_agent_files=("{session}/*.jsonl",),
         keeps=("times", "tokens", "model", "sub-agents"),
         priority=3,
         example=(
@@ -246,5 +272,6 @@ FORMATS.add(
         keeps=("times", "tokens", "model", "sub-agents"),
         example={"sessionId": "s", "projectHash": "h", "messages": [_CALL]},
         file_names=("gemini-cli.trajectory.json", "session-*.json"),
+        sub_agent_files=("{session}/*.json",),
     ),
 )

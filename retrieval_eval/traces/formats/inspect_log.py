@@ -64,6 +64,7 @@ class _State:
     started_at: float | None = None
     finished_at: float | None = None
     has_agent: bool = False
+    n_models: int = 0
 
 
 def read_log(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -138,7 +139,7 @@ def read_sample(sample: Mapping[str, Any], header: Mapping[str, Any], name: str)
         declared_cost_usd=sum(costs) if costs else None,
         flags=(
             *(flag for flag, is_raised in flags.items() if is_raised),
-            *log.flags,
+            *log.all_flags(0 if log.n_answers else state.n_models),
             *complaints.flags(),
         ),
         problems=complaints.sentences(),
@@ -183,6 +184,7 @@ def _take_event(
 
 def _take_model(state: _State, event: Mapping[str, Any], where: str, inside: str | None) -> None:
     state.has_agent = True
+    state.n_models += 1
     state.model = state.model or text_of(event.get("model"))
     usage = dict_of(dict_of(event.get("output")).get("usage"))
     output = count_of(usage.get("output_tokens"))
@@ -235,6 +237,10 @@ def _take_message(state: _State, message: Any, where: str) -> None:
         return
     role = message.get("role")
     state.has_agent = state.has_agent or role == "assistant"
+    if role == "assistant":
+        state.log.spoke()
+    elif role in ("user", "tool"):
+        state.log.heard()
     for n, stated in enumerate(list_of(message.get("tool_calls")) if role == "assistant" else []):
         entry = dict_of(stated)
         name = text_of(entry.get("function"))
@@ -418,6 +424,10 @@ def _example_archive() -> bytes:
     return target.getvalue()
 
 
+_COUNTERS: Final = (
+    "the sample's totals by model, sub-agents and retries within it inside; tokens read from and "
+    "written to a cache stand beside the input and are added"
+)
 _ZIP: Final = b"PK\x03\x04"
 
 
@@ -431,6 +441,7 @@ FORMATS.add(
         recognises=_is_log,
         read=read_log,
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=_COUNTERS,
         example={"version": 2, "status": "success", "eval": {"model": "m"}, "samples": [_EXAMPLE]},
         priority=2,
     ),
@@ -441,6 +452,7 @@ FORMATS.add(
         recognises=_is_sample,
         read=read_sample_lines,
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=_COUNTERS,
         example=(_EXAMPLE,),
         priority=2,
     ),
@@ -451,6 +463,7 @@ FORMATS.add(
         recognises=_is_zip,
         read=read_archive,
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=_COUNTERS,
         example=_example_archive(),
         file_names=("*.eval",),
     ),

@@ -114,7 +114,7 @@ def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Rea
         model=state.model,
         started_at=earliest(state.started_at, state.log.first_time),
         finished_at=state.finished_at,
-        flags=(*state.log.flags, *complaints.flags()),
+        flags=(*state.log.all_flags(), *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
         holds_run=True,
@@ -163,6 +163,10 @@ def _members(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _log_entry(state: _State, message: Mapping[str, Any], place: Place) -> None:
     role, content = message.get("role"), message.get("content")
     state.has_agent = state.has_agent or role == "assistant"
+    if role == "assistant":
+        state.log.spoke()
+    elif role in ("user", "tool", "function"):
+        state.log.heard()
     if role == "user" and is_summary(blocks_text(content)):
         state.log.note_summary()
     if role in ("tool", "function") or message.get("tool_calls") or message.get("function_call"):
@@ -341,6 +345,10 @@ FORMATS.add(
         recognises=_proves,
         read=read_message_lines,
         keeps=("times", "tokens", "model"),
+        counters=(
+            "each response's own usage where it is kept: OpenAI's prompt holds the cached tokens, "
+            "Anthropic's are added; a repeated response counts once by its id"
+        ),
         source=_SOURCE,
         may_be=_may_be_message,
         priority=-1,
@@ -353,6 +361,10 @@ FORMATS.add(
         recognises=_proves,
         read=read_message_document,
         keeps=("times", "tokens", "model"),
+        counters=(
+            "each response's own usage where it is kept: OpenAI's prompt holds the cached tokens, "
+            "Anthropic's are added; a repeated response counts once by its id"
+        ),
         source=_SOURCE,
         may_be=_may_be_document,
         priority=-1,

@@ -1,12 +1,14 @@
-"""OpenCode: the stream of ``run --format json``, the document of ``export``, and its database.
+"""OpenCode and Kilo: the stream of ``run --format json``, the exported document, the database.
 
 All consist of parts, and a part of type ``tool`` is a call with its result. A step's tokens and
 cost follow its calls. The calls of a sub-agent are in a session of their own, which only the
 database holds. Its newest form keeps whole messages in one table, with their calls in ``content``.
+A session that was forked from another begins with copies of its messages, which keep their times.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -37,8 +39,13 @@ from retrieval_eval.traces.untrusted import (
 STREAM = "opencode-run-json"
 EXPORT = "opencode-export"
 STORE = "opencode-store"
+KILO = "kilo"
 _KINDS = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish"})
 _ENDINGS = {"stop": (), "error": ("result_error",)}
+_REJECTED = "The user rejected permission to use this specific tool call"
+_FORKED = re.compile(r"\(fork #\d{1,9}\)\s*\Z")
+_OF_KILO = re.compile(r"/kilo/tool-output/|\Akilo_")
+"""What names a tool, or a file that its harness wrote, that OpenCode does not have."""
 
 
 def _transcript(name: str, unit: str, agent: str | None = None) -> Transcript:
@@ -71,10 +78,15 @@ def read_opencode_stream(lines: Iterable[Line], name: str) -> Reading:
             case "error":
                 ending = "error"
             case "tool_use":
-                ending = None
                 _take_call(said, part)
+                # A request that nobody may grant ends the run after its step.
+                is_rejected = (text_at(part, "state", "error") or "").startswith(_REJECTED)
+                ending = "rejected" if is_rejected or ending == "rejected" else None
+            case "step_start":
+                ending = None
             case "step_finish":
-                ending = text_at(part, "reason")
+                reason = text_at(part, "reason")
+                ending = "stop" if ending == "rejected" and reason == "tool-calls" else reason
                 _take_usage(said, part)
     said.ending = _ENDINGS.get(ending or "", ("no_result_event",))
     return said.reading(STREAM)
@@ -93,12 +105,14 @@ def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) 
     info = dict_at(document, "info")
     said.session(info.get("id"))
     said.cwd, said.version = text_at(info, "directory"), text_at(info, "version")
+    forked_at = _forked_at(info)
     for index, message in enumerate(list_of(document.get("messages"))):
         info = dict_at(message, "info")
         if not info:
             said.complaints.note(f"{name}#/messages/{index}", "expected a message")
         elif info.get("role") == "assistant":
             created = from_milliseconds(at(info, "time", "created"))
+            is_copy = forked_at is not None and created is not None and created < forked_at
             said.at(f"{name}#/messages/{index}", created, by_agent=True)
             said.until(from_milliseconds(at(info, "time", "completed")))
             said.model = said.model or text_at(info, "modelID")
@@ -108,10 +122,17 @@ def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) 
             for n, part in enumerate(dicts_at(message, "parts")):
                 if part.get("type") == "tool":
                     _take_call(said, part, f"/parts/{n}")
-                elif part.get("type") == "step-finish":
+                elif part.get("type") == "step-finish" and not is_copy:
                     _take_usage(said, part, f"/parts/{n}")
             said.release()
     return said
+
+
+def _forked_at(info: Mapping[str, Any]) -> float | None:
+    """Return when a session was forked from another one, which only its title tells."""
+    if _FORKED.search((text_at(info, "title") or "")[-100:]) is None:
+        return None
+    return from_milliseconds(at(info, "time", "created"))
 
 
 def _take_call(said: Transcript, part: Mapping[str, Any], inside: str = "") -> None:
@@ -125,7 +146,10 @@ def _take_call(said: Transcript, part: Mapping[str, Any], inside: str = "") -> N
     )
     child = text_at(part, "state", "metadata", "sessionId")
     if call is not None and child is not None:
-        said.delegated[child] = call.call_id
+        said.delegated[call.call_id] = child
+    saved = text_at(part, "state", "metadata", "outputPath")
+    if any(name and _OF_KILO.search(name) for name in (saved, text_at(part, "tool"))):
+        said.facts["harness"] = KILO
 
 
 def _result(state: Mapping[str, Any]) -> ToolResult | None:
@@ -158,7 +182,7 @@ def _take_usage(said: Transcript, part: Mapping[str, Any], inside: str = "") -> 
 # --------------------------------------------------------------------------------------------------
 # The database. A row's JSON lacks what other columns hold: its own id and those it belongs to.
 
-_SESSION = ("id", "parent_id", "directory", "version", "time_created")
+_SESSION = ("id", "parent_id", "directory", "version", "time_created", "title")
 
 
 def read_opencode_store(store: Store) -> Reading | Unreadable:
@@ -203,13 +227,17 @@ def _stored(database: Database, session: str) -> Reading:
     messages = _messages(database, family)
     calls: dict[str, str] = {}
     readings = []
+    is_kilo = any(_OF_KILO.match(table) for table in database.tables)
     for member in family:
         row = sessions.get(member, {})
-        info = {"id": member, "directory": row.get("directory"), "version": row.get("version")}
+        info = {key: row.get(key) for key in ("directory", "version", "title")}
+        info |= {"id": member, "time": {"created": row.get("time_created")}}
         document = {"info": info, "messages": messages.get(member, [])}
         agent = None if member == session else calls.get(member, member)
         said = _exported(document, f"{database.name}/{member}", agent)
-        calls |= said.delegated
+        said.sub_agents.update([member] if agent is not None else ())
+        said.facts |= {"harness": KILO} if is_kilo else {}
+        calls |= {child: call for call, child in said.delegated.items()}
         readings.append(said.reading(STORE))
     return join_sub_agents(readings[0], readings[1:])
 

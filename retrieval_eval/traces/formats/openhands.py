@@ -15,6 +15,7 @@ from typing import Any
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolResult
+from retrieval_eval.traces.results.payload import states_failure, unwrapped
 from retrieval_eval.traces.truncated import CUT_MARKER, complete_json
 from retrieval_eval.traces.untrusted import blocks_text, clean, dict_of
 
@@ -122,10 +123,11 @@ def result(name: str, text: str, is_truncated: bool) -> ToolResult:
     wrapper = dict_of(_decoded(text, is_truncated))
     if not isinstance(wrapper.get("content"), list):
         return ToolResult(text, None, False, is_truncated)
+    inner, _ = unwrapped("", wrapper["content"])
     return ToolResult(
-        blocks_text(wrapper["content"]),
+        inner or blocks_text(wrapper["content"]),
         clean(wrapper.get("structuredContent")),
-        wrapper.get("isError") is True,
+        states_failure("", wrapper),
         is_truncated,
     )
 

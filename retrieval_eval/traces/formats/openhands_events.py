@@ -10,16 +10,24 @@ id of the call. Costs and tokens of version 0 are running totals.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
-from retrieval_eval.traces.dialects.openhands import HARNESS, SDK, answer, is_unfinished_output
+from retrieval_eval.traces.dialects.openhands import (
+    HARNESS,
+    SDK,
+    answer,
+    is_unfinished_output,
+    server_tool,
+)
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openhands import result as unwrapped
 from retrieval_eval.traces.reading import (
@@ -57,6 +65,7 @@ _CALLS = {
 }
 """Actions of version 0 that are calls of tools, and the tools' names."""
 
+_LONGEST_FOLDER = 1000
 _ENDS = ("finished", "stopped", "rejected", "error")
 _NOT_ARGUMENTS = frozenset(
     {"thought", "hidden", "confirmation_state", "security_risk", "translated_ipython_code"}
@@ -83,6 +92,8 @@ class _State:
     commands: dict[str, str] = field(default_factory=dict)
     running: str | None = None
     session_ids: set[str] = field(default_factory=set)
+    servers: tuple[str, ...] = ()
+    sub_agent: str | None = None
 
 
 def _reading(state: _State, trace_format: str, harness: str) -> Reading:
@@ -110,9 +121,33 @@ def _reading(state: _State, trace_format: str, harness: str) -> Reading:
         ),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
-        holds_run=True,
+        holds_run=state.sub_agent is None,
         is_native=True,
+        sub_agents=frozenset(filter(None, (state.sub_agent,))),
     )
+
+
+def _log(
+    state: _State,
+    call_id: str,
+    name: str,
+    arguments: Mapping[str, Any],
+    timestamp: float | None,
+    where: str,
+) -> None:
+    state.names[call_id] = name
+    call = ToolCall(
+        call_id=call_id,
+        name=name,
+        arguments=arguments,
+        result=None,
+        timestamp=timestamp,
+        is_subagent=state.sub_agent is not None,
+        cwd=state.cwd,
+        where=where,
+        parent_id=state.sub_agent,
+    )
+    state.log.add(call)
 
 
 def _see(state: _State, event: Mapping[str, Any]) -> float | None:
@@ -208,18 +243,18 @@ def _add(
     name = _CALLS[action]
     arguments = {k: v for k, v in arguments_of(stated).items() if k not in _NOT_ARGUMENTS}
     if action == "call_tool_mcp":
-        name = text_of(arguments.get("name")) or name
+        tool = text_of(arguments.get("name"))
         arguments = dict(arguments_of(arguments.get("arguments")))
+        name = server_tool(tool, arguments) if tool is not None else name
     elif action in ("read", "edit"):
         name, arguments = _editor(action, arguments)
     call_id = text_of(metadata.get("tool_call_id")) or _id(event.get("id")) or where
     if action == "run":
         _typed(state, call_id, arguments)
-    state.names[call_id] = name
     own = _id(event.get("id"))
     if own is not None:
         state.names[f"event {own}"] = call_id
-    state.log.add(ToolCall(call_id, name, arguments, None, timestamp, cwd=state.cwd, where=where))
+    _log(state, call_id, name, arguments, timestamp, where)
 
 
 def _editor(action: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -271,12 +306,8 @@ def _result(
         return ToolResult(text, None, True, is_unfinished=True)
     if kind == "mcp":
         return unwrapped(state.names.get(call_id, ""), text, False)
-    suffix = text_of(metadata.get("suffix")) or ""
-    if suffix and suffix.strip() not in text:
-        text = f"{text}\n{suffix.strip()}"
-    return ToolResult(
-        text, {"exit_code": metadata["exit_code"]} if "exit_code" in metadata else None
-    )
+    stated = {"exit_code": metadata["exit_code"]} if "exit_code" in metadata else None
+    return ToolResult(_with_suffix(text, metadata), stated)
 
 
 def _is_event(line: Mapping[str, Any]) -> bool:
@@ -321,10 +352,17 @@ def _read_task(task: Mapping[str, Any], name: str) -> Reading:
     return replace(
         reading,
         format="openhands-output",
+        submission=_patch(task),
         model=reading.model or text_of(clean(model)),
         declared_tokens=reading.declared_tokens or tokens or None,
         declared_cost_usd=amount_of(metrics.get("accumulated_cost")) if cost is None else cost,
     )
+
+
+def _patch(task: Mapping[str, Any]) -> str | None:
+    """Return the patch that the task was handed in with."""
+    stated = (dict_of(task.get("test_result")).get("git_patch"), task.get("git_patch"))
+    return next(filter(None, (text_of(clean(patch)) for patch in stated)), None)
 
 
 def _with_ids(events: list[Any]) -> Iterator[Any]:
@@ -401,8 +439,33 @@ def _take_session(state: _State, session: Mapping[str, Any]) -> None:
     state.cwd = state.folder
     own = text_of(session.get("id"))
     state.session_ids |= {own} if own else set()
-    state.cost, state.tokens, *_ = _totals(session)
+    state.servers = _servers(dict_of(agent.get("mcp_config")))
+    state.sub_agent, parent = _place_in_run(text_of(session.get("persistence_dir")) or "")
+    state.session_ids |= {parent} if parent else set()
+    if state.sub_agent is None:
+        # What a sub-agent used is in the totals of the conversation that started it.
+        state.cost, state.tokens, *_ = _totals(session)
     state.has_ended = session.get("execution_status", session.get("agent_status")) == "finished"
+
+
+def _servers(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the servers that are configured, which may lie one level deeper."""
+    inner = config.get("mcpServers")
+    return tuple(clean(name) for name in (inner if isinstance(inner, dict) else config))
+
+
+_SUB_AGENT = re.compile(r"([^/\\]{1,200})[/\\]subagents[/\\]([^/\\]{1,200})[/\\]?\Z")
+_HEXADECIMAL = re.compile(r"[0-9a-f]{32}")
+
+
+def _place_in_run(folder: str) -> tuple[str | None, str | None]:
+    """Return which sub-agent keeps its events in a folder, and the session that started it."""
+    found = _SUB_AGENT.search(folder[-_LONGEST_FOLDER:])
+    if found is None:
+        return None, None
+    parent, agent = clean(found[1]), clean(found[2])
+    is_uuid = _HEXADECIMAL.fullmatch(parent) is not None
+    return agent, str(UUID(hex=parent)) if is_uuid else parent
 
 
 def _take_update(state: _State, event: Mapping[str, Any], where: str) -> None:
@@ -455,12 +518,12 @@ def _add_sdk(state: _State, event: Mapping[str, Any], timestamp: float | None, w
     }
     if isinstance(arguments.get("data"), dict) and set(arguments) == {"data"}:
         arguments = arguments["data"]
+        name = server_tool(name, arguments, state.servers)
     state.has_ended = state.has_ended or name == "finish"
     call_id = text_of(event.get("tool_call_id")) or where
     if name == "terminal":
         _typed(state, call_id, arguments)
-    state.names[call_id] = name
-    state.log.add(ToolCall(call_id, name, arguments, None, timestamp, cwd=state.cwd, where=where))
+    _log(state, call_id, name, arguments, timestamp, where)
 
 
 def _observed(state: _State, observation: Mapping[str, Any]) -> ToolResult:
@@ -478,9 +541,21 @@ def _observed(state: _State, observation: Mapping[str, Any]) -> ToolResult:
     state.cwd = text_of(clean(metadata.get("working_dir"))) or state.cwd
     is_error = observation.get("is_error") is True
     is_late = observation.get("timeout") is True
-    result = ToolResult(text, structured or None, is_error or is_late)
     is_nothing = is_late and not text.strip()
-    return replace(result, is_unfinished=True) if is_nothing else result
+    text = _with_suffix(text, metadata)
+    return ToolResult(
+        text,
+        structured or None,
+        is_error or is_late,
+        is_unfinished=is_nothing,
+        is_stopped=is_late and not is_nothing,
+    )
+
+
+def _with_suffix(text: str, metadata: Mapping[str, Any]) -> str:
+    """Return an output with the note behind it that the model was sent."""
+    suffix = (text_of(metadata.get("suffix")) or "").strip()
+    return f"{text}\n{suffix}" if suffix and suffix not in text else text
 
 
 def _is_sdk_event(line: Mapping[str, Any]) -> bool:
@@ -496,6 +571,10 @@ FORMATS.add(
         recognises=_is_event,
         read=read_openhands_events,
         keeps=("times", "tokens", "cost", "model", "version"),
+        counters=(
+            "running totals of the session, cached tokens inside the prompt; those of delegates "
+            "are not known to be inside"
+        ),
         file_names=("openhands.trajectory.json",),
         event_folders=("events",),
         example=(
@@ -525,6 +604,10 @@ FORMATS.add(
         recognises=_is_output,
         read=read_openhands_output,
         keeps=("times", "tokens", "cost", "model", "version"),
+        counters=(
+            "running totals of the session, cached tokens inside the prompt; those of delegates "
+            "are not known to be inside"
+        ),
         priority=1,
         example=(
             {
@@ -546,8 +629,12 @@ FORMATS.add(
     LineFormat(
         recognises=_is_sdk_event,
         read=read_openhands_sdk,
-        keeps=("times", "tokens", "cost", "model"),
-        folders=("conversations",),
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        counters=(
+            "totals of the conversation over all its runs, by model and sub-agent, cached tokens "
+            "inside the prompt; a sub-agent's own folder states its share again, which is left out"
+        ),
+        folders=("conversations", "subagents"),
         event_folders=("events",),
         example=(
             {

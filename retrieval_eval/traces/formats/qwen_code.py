@@ -2,8 +2,9 @@
 
 Lines of a session look like Claude Code's, but their messages hold ``parts`` as Gemini's do, and
 each names the line before it: lines that the last one does not follow from were left behind when
-the agent was put back. The stream is Claude Code's in form; in some versions a result there is
-what a person saw of it.
+the agent was put back; what they showed was shown. The stream is Claude Code's in form, but its
+tokens of the input include the cached ones, and a resumed run ends with the totals of the session;
+in some versions a result there is what a person saw of it.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class _State:
     started_at: float | None = None
     finished_at: float | None = None
     has_agent: bool = False
+    is_abandoned: bool = False
+    sub_agents: set[str] = field(default_factory=set)
 
 
 def read_qwen_session(lines: Iterable[Line], name: str) -> Reading:
@@ -57,8 +60,8 @@ def read_qwen_session(lines: Iterable[Line], name: str) -> Reading:
         entries.append((entry, where), size(entry))
     left_behind = _left_behind(entries)
     for entry, where in entries:
-        if (text_of(entry.get("uuid")) or "") not in left_behind:
-            _take(state, entry, where)
+        state.is_abandoned = (text_of(entry.get("uuid")) or "") in left_behind
+        _take(state, entry, where)
     rewound = (REWOUND,) if left_behind else ()
     items = state.log.items()
     return Reading(
@@ -75,6 +78,7 @@ def read_qwen_session(lines: Iterable[Line], name: str) -> Reading:
         problems=complaints.sentences(),
         has_agent=state.has_agent,
         is_native=True,
+        sub_agents=frozenset(state.sub_agents),
     )
 
 
@@ -119,6 +123,7 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         state.has_agent = True
         state.started_at = earliest(state.started_at, timestamp)
         agent = _agent(entry)
+        state.sub_agents.update(filter(None, (agent,)))
         state.model = state.model or (text_of(entry.get("model")) if agent is None else None)
         _take_usage(state, entry, where, is_subagent=agent is not None)
         for index, part in enumerate(parts):
@@ -164,6 +169,7 @@ def _take_call(
             cwd=text_of(entry.get("cwd")),
             where=where.partition("#")[0],
             parent_id=agent,
+            is_abandoned=state.is_abandoned,
         )
     )
 
@@ -205,22 +211,37 @@ def _answered(item: Item) -> Item:
 def read_qwen_stream(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a stream: Claude Code's with Qwen Code's tools and envelopes."""
     versions: list[str] = []
-    reading = read_claude_stream(_noting_version(lines, versions), name)
+    reading = read_claude_stream(_as_claude_codes(lines, versions), name)
+    is_counted = any(isinstance(item, Usage) for item in reading.items)
     return replace(
         reading,
         format=STREAM,
         harness=HARNESS,
         harness_version=next(iter(versions), None),
         items=like(reading.items, Item, map(_answered, reading.items)),
+        # The totals of a run that was resumed are those of its session.
+        declared_tokens=None if is_counted else reading.declared_tokens,
     )
 
 
-def _noting_version(lines: Iterable[Line], versions: list[str]) -> Iterable[Line]:
+def _as_claude_codes(lines: Iterable[Line], versions: list[str]) -> Iterable[Line]:
+    """Yield the lines with tokens counted as Claude Code does; note the version."""
     for line in lines:
-        version = text_of(dict_of(line.value).get("qwen_code_version"))
+        entry = dict_of(line.value)
+        version = text_of(entry.get("qwen_code_version"))
         if version is not None:
             versions.append(version)
+        message = dict_of(entry.get("message"))
+        if isinstance(message.get("usage"), dict):
+            message = {**message, "usage": _without_cached(message["usage"])}
+            line = replace(line, value={**entry, "message": message})
+        elif entry.get("type") == "result" and isinstance(entry.get("usage"), dict):
+            line = replace(line, value={**entry, "usage": _without_cached(entry["usage"])})
         yield line
+
+
+def _without_cached(usage: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: value for key, value in usage.items() if not key.startswith("cache_")}
 
 
 def _is_session_line(line: Mapping[str, Any]) -> bool:
@@ -242,6 +263,7 @@ FORMATS.add(
         keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=4,
         folders=("qwen-sessions",),
+        sub_agent_files=("../subagents/{session}/agent-*.jsonl",),
         example=(
             {
                 "uuid": "u1",

@@ -188,7 +188,7 @@ def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Readin
         finished_at=max(ends, default=None),
         declared_tokens=sum(total) or None,
         declared_cost_usd=sum(costs) if costs else amount_of(top.get("llm.cost.total")),
-        flags=(*log.flags, *complaints.flags()),
+        flags=(*log.all_flags(len(models)), *complaints.flags()),
         problems=complaints.sentences(),
         holds_run=True,
     )
@@ -773,6 +773,10 @@ _EXAMPLE: Final[Mapping[str, Any]] = {
         }
     ]
 }
+_COUNTERS = (
+    "each request's own tokens, sub-agents marked, cached tokens inside the input; the span of the "
+    "whole agent may state totals"
+)
 _SOURCE = (
     "semantic-conventions-genai 9430220, openinference 1fe497f1, read; spans that Harbor's "
     "converter made of two trajectories seen"
@@ -784,6 +788,7 @@ FORMATS.add(
         recognises=_is_span,
         read=read_span_document,
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=_COUNTERS,
         source=_SOURCE,
         example=_EXAMPLE,
         priority=1,
@@ -796,6 +801,7 @@ FORMATS.add(
         recognises=_is_span,
         read=read_span_lines,
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=_COUNTERS,
         source=_SOURCE,
         example=(
             {

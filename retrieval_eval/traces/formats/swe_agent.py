@@ -49,11 +49,20 @@ def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadab
     said.paid(at(stats, "instance_cost"))
     said.ending = _ending(text_at(document, "info", "exit_status"))
     tokens = count_at(stats, "tokens_sent", "tokens_received") or None
-    return said.reading(FORMAT, cwd=None, declared_tokens=tokens)
+    said.submission = _submission(document)
+    n_requests = count_at(stats, "api_calls")
+    return said.reading(FORMAT, n_requests=n_requests, cwd=None, declared_tokens=tokens)
+
+
+def _submission(document: Mapping[str, Any]) -> str | None:
+    """Return the patch that was handed in; files of evaluations keep it beside the trajectory."""
+    stated = (at(document, "info", "submission"), document.get("model_patch"))
+    return next(filter(None, (text_of(clean(value)) for value in stated)), None)
 
 
 def _take(said: Transcript, step: Mapping[str, Any], open_file: str | None) -> None:
     action, observed = text_at(step, "action"), step.get("observation")
+    said.spoke()
     if action is not None and action.strip():
         name, arguments = call_of(action, open_file)
         if name == "bash" and said.cwd is not None:
@@ -67,6 +76,8 @@ def _take(said: Transcript, step: Mapping[str, Any], open_file: str | None) -> N
         said.call(name, arguments, result=result)
     elif not isinstance(step.get("action"), str | None):
         said.note("the action is no text")
+    if blocks_text(observed).strip():
+        said.heard()
 
 
 def _enter(said: Transcript, shell: Any) -> str | None:
@@ -101,6 +112,10 @@ FORMATS.add(
         recognises=_is_swe_agent,
         read=read_swe_agent,
         keeps=("tokens", "cost", "model", "version"),
+        counters=(
+            "the run's totals, of all attempts: tokens sent, cached ones inside, and received; "
+            "none by step"
+        ),
         file_names=("*.traj", "swe-agent.trajectory.json"),
         folders=("swe-agent-output",),
         example={

@@ -117,20 +117,38 @@ def _choose(line: Sequence[_Split], known: set[str], tails: set[str]) -> _Split 
 
 
 def _without_numbers(lines: Sequence[str], within: str | None) -> GrepLines:
-    """Read ``path:text`` lines, certain only where the path lies in the folder searched."""
-    if within is None:
-        return GrepLines({}, None, bool(lines))
-    folder = within.rstrip("/") + "/"
+    """Read ``path:text`` lines, certain only where the path lies in the place searched.
+
+    Where that is the working directory, names that begin with ``./`` are certain.
+    """
+    folder = "./" if within is None else within.rstrip("/") + "/"
     heads = [line[:_SPLIT_WITHIN].partition(":") for line in lines]
     inside = [head for head, colon, _ in heads if colon and _may_lie_in(head, folder)]
+    if within is None and not inside:
+        return GrepLines({}, None, bool(lines))
     if not inside:
         return GrepLines({}, ())
-    return GrepLines(dict.fromkeys(inside, ()), None, len(inside) < len(lines))
+    known = frozenset(inside)
+    # A context line has a dash behind the path of a matching line.
+    context = [line for line in lines if _before_dashes(line) & known]
+    names = dict.fromkeys(head for head in inside if not _before_dashes(head) & known)
+    n_read = len(inside) + sum(line.partition(":")[0] not in known for line in context)
+    return GrepLines(dict.fromkeys(names, ()), None, n_read < len(lines))
+
+
+def _before_dashes(line: str) -> set[str]:
+    """Return what stands before each of the first dashes of a line."""
+    parts = line[:_SPLIT_WITHIN].split("-", _MOST_SPLITS)
+    return {"-".join(parts[:n]) for n in range(1, len(parts))}
 
 
 def _may_lie_in(path: str, folder: str) -> bool:
-    """Whether a path is absolute in a folder, or relative and repeats the end of its path."""
-    if path.startswith("/"):
+    """Whether a path is absolute in a folder, or relative and repeats the end of its path.
+
+    The place may be the file itself.
+    """
+    path += "/"
+    if path.startswith("/") or folder == "./":
         return path.startswith(folder)
     parts = folder.strip("/").split("/")
     return any(path.startswith("/".join(parts[start:]) + "/") for start in range(len(parts)))
@@ -234,7 +252,9 @@ def _counts(seen: Seen) -> Found:
 
 
 def _place(seen: Seen) -> str | None:
-    return text_argument(seen.arguments, ("path", "dir_path", "directory"))
+    several = strings(seen.arguments.get("paths"))
+    stated = {"paths": several[0]} if len(several) == 1 else {}
+    return text_argument({**seen.arguments, **stated}, ("path", "dir_path", "directory", "paths"))
 
 
 def _matched(paths: Iterable[str]) -> tuple[RawTarget, ...]:

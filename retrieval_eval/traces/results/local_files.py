@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -244,7 +244,19 @@ def _read_tagged(seen: Seen, path: str, tagged: re.Match[str]) -> Found:
         return NOTHING
     is_cut = seen.is_truncated or _MORE.search(body[-_LONGEST_NOTE:]) is not None
     is_whole = not is_cut and lines[0][0] == 1 and len(lines) == 1
-    return Found((RawTarget(base, "opened", None, lines, is_whole),))
+    read = RawTarget(base, "opened", None, lines, is_whole)
+    return Found((read, *_instructions(seen.text, tag)))
+
+
+_BESIDE: Final = "<system-reminder>\nInstructions from: "
+_INSTRUCTIONS: Final = re.compile(r"^Instructions from: (/[^\n]{1,4096})$", re.MULTILINE)
+
+
+def _instructions(text: str, tag: str) -> Iterator[RawTarget]:
+    """Yield the files of instructions of a folder that come with the first read of a file in it."""
+    _, mark, beside = text.partition(f"</{tag}>\n\n{_BESIDE}")
+    for found in _INSTRUCTIONS.finditer(_BESIDE.rpartition("\n")[2] + beside) if mark else ():
+        yield RawTarget(found[1], "opened", is_whole=True)
 
 
 def _declared(file: dict[str, Any]) -> tuple[tuple[LineRange, ...] | None, bool]:

@@ -274,6 +274,49 @@ def read_mentions(seen: Seen) -> Found:
     return Found(targets, is_opaque=seen.is_truncated or (has_answer and not targets))
 
 
+_HIT: Final = re.compile(r"[^\s:]{1,1024}:\d{1,9}:(?!\d{1,9}:)")
+_COUNTED: Final = re.compile(r"(?:Found|Showing) \d{1,9} [^\n]{0,200}")
+_NUMBERS_OF_A_HIT: Final = ("line", "line_number", "lineNumber", "startLine")
+_TEXTS_OF_A_HIT: Final = ("text", "content", "snippet", "lineText", "line_text", "preview")
+
+
+def read_hits(seen: Seen) -> Found:
+    """Return the files in an answer of an unknown server's tool that consists of hits alone.
+
+    A hit names a file, a line and what stands there; with a column it may be a compiler's message.
+    Any other answer is opaque.
+    """
+    search = replace(seen, category="code_search")
+    if seen.value is None:
+        lines = [line for line in seen.text.split("\n") if line.strip() and line != "--"]
+        if lines and _COUNTED.fullmatch(lines[0]):
+            del lines[0]
+        is_plain = bool(lines) and all(_HIT.match(line[:_LONGEST_LINE]) for line in lines)
+        if is_plain:
+            return replace(read_mentions(search), category="code_search")
+        return Found(is_opaque=bool(seen.text.strip()))
+    targets = distinct(_placed(hit, seen.cwd) for hit in _hits(seen.value))
+    named = distinct(_placed(t, seen.cwd) for t in file_records(seen.value, "matched", None))
+    if targets and len(targets) == len(named):
+        return Found(targets, category="code_search")
+    return Found(is_opaque=bool(seen.text.strip()) or bool(seen.value))
+
+
+def _hits(value: Any) -> Iterator[RawTarget]:
+    """Yield the records of a file, a line and the text that stands there."""
+    waiting: list[Any] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            path, text = text_argument(item, _PATHS), text_argument(item, _TEXTS_OF_A_HIT)
+            numbers = (integer(item.get(name)) for name in _NUMBERS_OF_A_HIT)
+            line = next(filter(None, numbers), None)
+            if path is not None and text is not None and line is not None:
+                yield RawTarget(path, "matched", None, ((line, line),))
+        if isinstance(item, list | dict):
+            waiting.extend(reversed(list(item.values() if isinstance(item, dict) else item)))
+
+
 def read_outline(seen: Seen) -> Found:
     """Return the file whose symbols are listed; of a folder, the files that the answer names."""
     path = text_argument(seen.arguments, PATH_ARGUMENTS)

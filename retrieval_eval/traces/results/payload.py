@@ -2,18 +2,24 @@
 
 Remote tools answer ``{"text": …}``, ``{"content": …}``, ``{"blocks": […]}`` or ``{"files": […]}``;
 harnesses put that into text blocks, into ``structuredContent`` or into a JSON string. FastMCP
-answers ``{"result": …}``, whose text may be JSON again.
+answers ``{"result": …}``, whose text may be JSON again. Harnesses keep MCP's answer as an object, a
+list of blocks, one block, JSON text of these, or a text with the JSON of its structured content
+behind it; one puts a block of its own before the others.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from retrieval_eval.io.files import decode
 
 _DEEPEST: Final = 5
+_MOST_PLACES: Final = 3
+_EXECUTED: Final = re.compile(r"\[Tool '[^'\n]{1,300}' executed[^\]\n]{0,100}\]\s*")
+_WITHOUT_TEXT: Final = frozenset({"image", "audio", "resource_link"})
 _OPEN_STRING: Final = re.compile(r'\s*\{\s*"(?:text|content|result)"\s*:\s*"')
 _STRING: Final = r'"((?:[^"\\]|\\.)*)"'
 _OPEN_RECORD: Final = re.compile(
@@ -22,7 +28,7 @@ _OPEN_RECORD: Final = re.compile(
 _WHOLE_CHARACTERS: Final = re.compile(r'(?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4})*', re.DOTALL)
 
 
-def unwrapped(text: str, structured: Any) -> tuple[str, Any]:
+def unwrapped(text: str, structured: Any, *, is_content: bool = False) -> tuple[str, Any]:
     r"""Return the innermost text of a result and its machine-readable part, if any.
 
     Parameters
@@ -31,6 +37,8 @@ def unwrapped(text: str, structured: Any) -> tuple[str, Any]:
         The result as text, possibly JSON, possibly cut off.
     structured
         The decoded result where the trace keeps one.
+    is_content
+        Whether the text is a file's content, which may itself end in JSON.
 
     Examples
     --------
@@ -42,19 +50,100 @@ def unwrapped(text: str, structured: Any) -> tuple[str, Any]:
     ('{"files": []}', {'files': []})
     >>> unwrapped('{"text": "# r – a.py\\n1: x', None)
     ('# r – a.py\n1: x', None)
+    >>> unwrapped('a.py:3: x\n\n{"hits": [{"path": "a.py", "line": 3}]}', None)
+    ('a.py:3: x', {'hits': [{'path': 'a.py', 'line': 3}]})
     """
     value: Any = structured
     if not isinstance(structured, dict | list):
         text, value = _plain(text)
-    for _ in range(_DEEPEST):
-        inner = _inner(value)
-        if inner is None:
-            break
+        if value is None:
+            text, value = _with_structure(text, is_content=is_content)
+    for inner in _layers(value):
         if isinstance(inner, str):
-            text, value = _plain(inner)
+            text, value = inner, parsed(inner)
         else:
             value = inner
     return (text, value) if value is not None else _cut_off(text)
+
+
+def states_failure(text: str, structured: Any) -> bool:
+    """Whether an answer of MCP is marked as an error in one of its layers.
+
+    Examples
+    --------
+    >>> states_failure('{"result": {"content": [], "isError": true}}', None)
+    True
+    """
+    values = [structured] if isinstance(structured, dict | list) else []
+    values += [_plain(text)[1]] if "isError" in text else []
+    layers = (layer for value in values for layer in (value, *_layers(value)))
+    decoded = (parsed(layer) if isinstance(layer, str) else layer for layer in layers)
+    return any(isinstance(value, dict) and value.get("isError") is True for value in decoded)
+
+
+_ENVELOPE: Final = frozenset({"content", "structuredContent", "isError", "_meta", "meta"})
+
+
+def is_envelope(value: Any) -> bool:
+    """Whether a value is MCP's answer itself: an object with blocks, some blocks or one.
+
+    Examples
+    --------
+    >>> is_envelope([{"type": "text", "text": "x"}]), is_envelope({"text": "x", "path": "a.py"})
+    (True, False)
+    """
+    if isinstance(value, dict) and "content" in value and value.keys() <= _ENVELOPE:
+        return isinstance(value["content"], list) and all(map(_is_typed, value["content"]))
+    blocks = value if isinstance(value, list) else [value]
+    return bool(blocks) and all(map(_is_typed, blocks))
+
+
+def _is_typed(block: Any) -> bool:
+    """Whether a value states that it is a block of text, or one that holds none."""
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        return False
+    return _is_without_text(block) or _block_text(block) is not None
+
+
+def _is_without_text(block: Any) -> bool:
+    kind = block.get("type") if isinstance(block, dict) else None
+    return isinstance(kind, str) and kind in _WITHOUT_TEXT
+
+
+def _layers(value: Any) -> Iterator[Any]:
+    """Yield what each layer of wrapping holds, from the outside; a text is JSON or the last."""
+    for _ in range(_DEEPEST):
+        inner = _inner(value)
+        if inner is None:
+            return
+        if isinstance(inner, str):
+            inner, value = _plain(inner)
+        else:
+            value = inner
+        yield inner
+
+
+def _with_structure(text: str, *, is_content: bool) -> tuple[str, Any]:
+    """Return a text and the value of the JSON object that stands behind it on lines of its own.
+
+    Behind a file's content, only a copy of it is such an object.
+    """
+    if not text.rstrip().endswith("}"):
+        return text, None
+    place = -1
+    for _ in range(_MOST_PLACES):
+        place = text.find("\n{", place + 1)
+        if place < 0:
+            break
+        value = parsed(text[place + 1 :])
+        if value is None:
+            continue
+        before = text[:place].rstrip("\n")
+        inner = [layer for layer in _layers(value) if isinstance(layer, str)]
+        if inner:
+            return (before, None) if inner[-1].strip() == before.strip() else (text, None)
+        return (text, None) if is_content else (before, value)
+    return text, None
 
 
 def _plain(text: str) -> tuple[str, Any]:
@@ -80,11 +169,11 @@ def parsed(text: str) -> Any:
 def _inner(value: Any) -> Any:
     """Return what one layer of wrapping holds, or None when ``value`` is not a wrapper."""
     if isinstance(value, list):
-        texts = [_block_text(block) for block in value]
-        known = [t for t in texts if t is not None]
-        return "\n".join(known) if known and len(known) == len(texts) else None
+        return _of_blocks(value)
     if not isinstance(value, dict):
         return None
+    if value.get("type") == "text":
+        return _block_text(value)
     if isinstance(value.get("structuredContent"), dict):
         return value["structuredContent"]
     if isinstance(value.get("text"), str) and not _records(value):
@@ -97,6 +186,27 @@ def _inner(value: Any) -> Any:
     if isinstance(content, list) and _inner(content) is not None:
         return content
     return None
+
+
+def _of_blocks(blocks: list[Any]) -> str | None:
+    """Return the text of blocks; a resource is the content that other blocks are about."""
+    resources = [block for block in blocks if _resource_text(block) is not None]
+    read = [_resource_text(block) for block in resources] or [
+        _block_text(block) for block in blocks if not _is_without_text(block)
+    ]
+    known = [text for text in read if text is not None]
+    if len(known) < len(read):
+        return None
+    own = [text for text in known if not _EXECUTED.fullmatch(text)]
+    return "\n".join(own or known) if known else None
+
+
+def _resource_text(block: Any) -> str | None:
+    if not isinstance(block, dict) or block.get("type") != "resource":
+        return None
+    resource = block.get("resource")
+    text = resource.get("text") if isinstance(resource, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def _records(value: dict[str, Any]) -> bool:

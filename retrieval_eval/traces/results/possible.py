@@ -86,6 +86,8 @@ def _requested(seen: Seen, doubt: Doubt, is_remote: bool) -> Iterator[RawTarget]
     elif seen.category == "file_read":
         path = text_argument(seen.arguments, PATH_ARGUMENTS)
         paths = [path] if path is not None else strings(seen.arguments.get("paths"))
+        if not paths and doubt == "opaque_call" and not is_remote:
+            yield RawTarget("*", "opened", doubt=doubt, is_pattern=True)
         for name in paths[:_MOST_NAMES]:
             if not is_saved_result(name):
                 yield _target(seen, name, "opened", repository, doubt)

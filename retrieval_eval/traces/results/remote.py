@@ -31,7 +31,7 @@ from retrieval_eval.traces.results.local_files import (
     shown_range,
 )
 from retrieval_eval.traces.results.mentions import file_link, read_mentions, tree_names
-from retrieval_eval.traces.results.payload import parsed
+from retrieval_eval.traces.results.payload import parsed, states_failure
 from retrieval_eval.traces.served import (
     is_barrier,
     is_error_message,
@@ -84,10 +84,7 @@ def unserved_remotely(seen: Seen, result: ToolResult) -> Found | None:
     for any other answer. A server of local files answers with content, and so may a file with the
     name of JSON or a page: such an answer is opaque, or content.
     """
-    envelope = result.structured
-    if envelope is None and '"isError"' in result.text:
-        envelope = parsed(result.text)
-    if isinstance(envelope, dict) and envelope.get("isError") is True:
+    if states_failure(result.text, result.structured):
         return Found(is_error=True)
     is_address, path = _asked_path(seen)
     if states_error(seen.value):

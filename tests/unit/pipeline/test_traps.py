@@ -552,6 +552,23 @@ def test_a_trace_in_which_the_agent_never_acts_is_not_a_recall_of_zero(bench):
         assert bench.seen().files == {"computable": False, "reason": "agent_never_acted"}
 
 
+def test_an_agent_whose_calls_cannot_be_read_is_not_a_recall_of_zero(bench):
+    bench.task(["src/a.py"])
+    said = [
+        {"role": "assistant", "content": "exec_bash_cmd('cat src/a.py')"},
+        {"role": "user", "content": "x = 1"},
+    ]
+    info = {"exit_status": "Submitted", "model_stats": {"api_calls": 2}}
+    trace = {"trajectory_format": "mini-swe-agent-1", "info": info, "messages": said * 2}
+    folder = bench.trial(None)
+    (folder / "agent").mkdir()
+    (folder / "agent/trajectory.json").write_text(json.dumps(trace))
+    bench.evaluate()
+    seen = bench.seen()
+    assert seen.files == {"computable": False, "reason": "calls_unreadable"}
+    assert seen.degraded is not None
+
+
 def test_answers_of_unknown_tools_alone_are_not_a_recall_of_zero(bench):
     unknown = call("Frobnicate", "src/a.py says x", q="x")
     seen = bench.look([unknown, shell("true")], "src/a.py")

@@ -502,3 +502,78 @@ class TestOpenHands:
         )
         assert reading.calls[0].arguments == {"command": "echo z"}
         assert reading.flags == ("truncated",)
+
+
+def said(text, *observed, source="agent"):
+    results = [{"source_call_id": None, "content": shown} for shown in observed]
+    step = {"source": source, "message": text}
+    return {**step, "observation": {"results": results}} if observed else step
+
+
+PARSING = "Previous response had parsing errors:\nERROR: No valid JSON found in response"
+
+
+def test_an_answer_that_could_not_be_parsed_is_no_missing_step():
+    keys = {"keystrokes": "cat a.py\n"}
+    shown = "New Terminal Output:\nu@h:/repo# cat a.py\nx = 1\nu@h:/repo# "
+    typed = step(("a", "bash_command", keys), results=[("a", shown)])
+    reading = read(typed, said("No JSON.", PARSING), said("Nor here.", PARSING), agent="terminus-2")
+    assert reading.flags == ()
+
+
+def test_an_error_of_the_next_answer_is_no_result_of_the_calls_before():
+    calls = [("a", "bash", {"command": "cat a.py"}), ("b", "bash", {"command": "cat b.py"})]
+    refusal = "Tool call error:\n\n<error>\nUnknown tool 'x'\n</error>"
+    shown = '{"returncode": 0, "output": "%s"}'
+    reading = read(
+        step(*calls, results=[(None, shown % "x"), (None, shown % "y"), (None, refusal)]),
+        agent="mini-swe-agent",
+    )
+    assert [call.result.text for call in reading.calls] == ["x", "y"]
+    assert [call.result.doubt for call in reading.calls] == [None, None]
+    assert reading.flags == ()
+
+
+def test_commands_in_the_text_of_answers_are_unreadable_and_not_none():
+    screen = "New Terminal Output:\nu@h:/repo# cat a.py\nx = 1\nu@h:/repo# "
+    in_observation = read(*[said('{"commands": ["cat a.py"]}', screen)] * 2, agent="terminus-2")
+    reply = said("OBSERVATION: x = 1", source="user")
+    in_text = read(*[said("<function=execute_bash>"), reply] * 2, agent="openhands")
+    assert "calls_unreadable" in in_observation.flags
+    assert in_text.flags == ("calls_unreadable",)
+    assert read(said("The answer is 3."), reply, said("Bye.")).flags == ()
+
+
+def with_references(*references, embedded=()):
+    steps = []
+    for number, reference in enumerate(references):
+        delegated = step((f"t{number}", "Agent", {}), results=[(f"t{number}", "done")])
+        delegated["observation"]["results"][0]["subagent_trajectory_ref"] = [reference]
+        steps.append(delegated)
+    children = [document(step((f"in {i}", "Read", {})), trajectory_id=i) for i in embedded]
+    return read(*steps, subagent_trajectories=children)
+
+
+@pytest.mark.parametrize(
+    ("reference", "is_elsewhere"),
+    [
+        ({"trajectory_id": "s2"}, False),
+        ({"trajectory_id": "s3"}, True),
+        ({"trajectory_id": "s3", "trajectory_path": "agents/s3.json"}, True),
+        ({"session_id": "s1"}, True),
+        ({"trajectory_path": "trajectory.summarization-1-summary.json"}, False),
+    ],
+)
+def test_each_reference_leads_to_an_embedded_trajectory_or_elsewhere(reference, is_elsewhere):
+    reading = with_references({"trajectory_id": "s1"}, reference, embedded=("s1", "s2"))
+    assert ("subagent_elsewhere" in reading.flags) == is_elsewhere
+    assert reading.sub_agents == {"s1", "s2"}
+    assert reading.delegated["t0"] == "s1"
+    assert {c.parent_id for c in reading.calls if c.is_subagent} == {"s1", "s2"}
+
+
+def test_a_part_without_the_one_before_lacks_the_calls_that_it_copies():
+    copied = step(("a", "Read", {}), results=[("a", "x = 1")], is_copied_context=True)
+    own = step(("b", "Read", {}), results=[("b", "y = 1")])
+    assert read(copied, own).flags == ("history_compacted",)
+    assert read({**copied, "tool_calls": []}, own).flags == ()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.formats.claude_stream import declared_total, read_claude_stream
+from retrieval_eval.traces.formats.claude_stream import read_claude_stream
 from retrieval_eval.traces.tokens import accumulate, count_tokens
 
 
@@ -122,10 +122,33 @@ def test_declared_tokens_include_sub_agents_where_the_result_line_does():
         "a": {"inputTokens": 1, "cacheReadInputTokens": 2, "outputTokens": 3},
         "b": {"inputTokens": 10, "cacheCreationInputTokens": 20, "outputTokens": 30},
     }
-    assert declared_total({"usage": main, "modelUsage": models}) == 66
-    assert declared_total({"usage": main}) == 6
-    assert declared_total({"usage": 5, "modelUsage": [1]}) is None
-    assert declared_total(None) is None
+
+    def declared(**stated):
+        return read(INIT, use("a"), DONE | stated).declared_tokens
+
+    assert declared(usage=main, modelUsage=models) == 66
+    assert declared(usage=main) == 6
+    assert declared(usage=5, modelUsage=[1]) is None
+    assert read(INIT, use("a")).declared_tokens is None
+    # One result ends each turn, and each states the tokens of its own.
+    turns = [DONE | {"usage": main}, DONE | {"usage": {"input_tokens": 4}}]
+    assert read(INIT, use("a"), *turns).declared_tokens == 10
+
+
+def test_what_was_paid_before_a_session_was_resumed_is_not_the_run_s():
+    seen = {"input_tokens": 1000, "output_tokens": 1}
+    call = use("a", usage=seen)
+    call["message"]["model"] = "m"
+    run = {"input_tokens": 1000, "output_tokens": 9}
+
+    def reading(n_read):
+        models = {"m": {"inputTokens": n_read, "outputTokens": 70}}
+        end = DONE | {"usage": run, "modelUsage": models, "total_cost_usd": 0.5}
+        return read(INIT, call, answer("a"), end)
+
+    assert (reading(1000).declared_tokens, reading(1000).declared_cost_usd) == (1070, 0.5)
+    # The models read more than this run's messages: the session's totals began before it.
+    assert (reading(5000).declared_tokens, reading(5000).declared_cost_usd) == (1009, None)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from retrieval_eval.io.files import Line
+from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.formats import read_document, read_lines
 from retrieval_eval.traces.reading import Unreadable
+from retrieval_eval.traces.tokens import count_tokens
 from retrieval_eval.traces.tools import interpret
 
 DETAILS = (
@@ -65,7 +67,7 @@ def test_blocks_are_joined_by_id():
         [("/workspace/src/b.py", "matched")],
     ]
     assert (reading.model, reading.cwd) == ("a-model", "/workspace")
-    assert (reading.declared_tokens, reading.declared_cost_usd) == (100, 0.25)
+    assert (count_tokens(reading.items), reading.declared_cost_usd) == (100, 0.25)
     assert (reading.started_at, reading.finished_at) == (1_700_000_001, 1_700_000_002)
     assert (reading.harness, reading.flags) == ("cline-cli", ())
 
@@ -144,7 +146,7 @@ def test_a_session_is_read_with_the_file_beside_it(tmp_path):
     assert (trace.cwd, trace.flags) == ("/w", ())
 
 
-def test_the_description_of_a_session_states_folder_and_totals():
+def test_the_description_of_a_session_states_folder_and_cost():
     document = {
         "session_id": "s1",
         "cwd": "/workspace",
@@ -153,7 +155,54 @@ def test_the_description_of_a_session_states_folder_and_totals():
     }
     reading = read_document(document, "agent/s1.json")
     assert (reading.cwd, reading.model) == ("/workspace", "a-model")
-    assert (reading.declared_tokens, reading.declared_cost_usd) == (7, 0.5)
+    # Its tokens leave out those of sub-agents.
+    assert (reading.declared_tokens, reading.declared_cost_usd) == (None, 0.5)
+
+
+def history(session, *messages, **origin):
+    origin = {"sessionId": session, "version": "3.0.65", **origin}
+    return {"sessionId": session, "origin": origin, "messages": list(messages)}
+
+
+def spent(*blocks, **metrics):
+    return {**says(*blocks), "metrics": metrics}
+
+
+def test_the_history_of_a_sub_agent_beside_that_of_the_agent_belongs_to_it(tmp_path):
+    folder = tmp_path / "agent"
+    folder.mkdir()
+    metrics = {"inputTokens": 1000, "outputTokens": 20, "cacheReadTokens": 500}
+    lead = history(
+        "1_a",
+        spent(use("c1", "spawn_agent", task="look"), **metrics),
+        user(result("c1", '{"text": "done"}')),
+    )
+    sub = history(
+        "1_a__agent_1",
+        spent(use("c2", "read_files", files=["src/a.py"]), **metrics),
+        user(result("c2", json.dumps([{"query": "src/a.py", "result": "1 | x", "success": True}]))),
+        parentThreadId="1_a",
+        subagent="agent_1",
+    )
+    for name, document in (("1_a", lead), ("agent_1", sub)):
+        (folder / f"{name}.messages.json").write_text(json.dumps(document), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert [(call.call_id, call.parent_id) for call in trace.calls] == [
+        ("c1", None),
+        ("c2", "agent_1"),
+    ]
+    assert (trace.harness_version, trace.flags) == ("3.0.65", ())
+    # The input includes the cached tokens, and the sub-agent's belong to the total.
+    assert (trace.declared_tokens, trace.counted_tokens) == (None, 2040)
+
+
+def test_where_a_long_output_was_cut_is_marked():
+    cut = "[... output truncated: 200000 chars total. Refine the command ...]"
+    answer = json.dumps([{"query": "cat a b", "result": f"x\n{cut}\ny", "success": True}])
+    reading = read(
+        says(use("c1", "run_commands", commands=["cat a b"])), user(result("c1", answer))
+    )
+    assert reading.calls[0].result.text == f"x\n{CUT_HERE}\ny"
 
 
 def test_what_is_broken_is_named():

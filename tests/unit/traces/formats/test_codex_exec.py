@@ -140,7 +140,16 @@ def test_what_other_programs_wrote_before_is_left_out():
 def test_ids_begin_again_in_each_turn():
     reading = read(*RUN, *RUN[1:])
     assert len(reading.calls) == 12
-    assert reading.declared_tokens == 2 * 24885
+
+
+def test_a_turn_states_what_its_thread_took_since_it_began():
+    def turn(n):
+        return {"type": "turn.completed", "usage": {"input_tokens": n, "output_tokens": n // 10}}
+
+    begin = {"type": "turn.started"}
+    assert read(*RUN[:2], turn(100), begin, turn(250)).declared_tokens == 275
+    # A count that is smaller is that of another thread.
+    assert read(*RUN[:2], turn(100), begin, turn(50)).declared_tokens == 165
 
 
 def test_a_session_file_of_the_run_takes_the_place_of_the_stream(tmp_path):

@@ -173,7 +173,7 @@ def test_the_last_line_of_a_shell_says_how_its_command_ended(
     assert (result.is_unfinished, result.doubt) == (is_unfinished, doubt)
 
 
-def test_a_resumed_session_states_what_each_part_used_and_which_model_answered():
+def test_a_resumed_session_states_its_total_since_the_first_start_and_which_model_answered():
     def ended(prompt, output):
         usage = {"inputTokens": prompt, "outputTokens": output}
         return {"type": "session.shutdown", "data": {"modelMetrics": {"m": {"usage": usage}}}}
@@ -186,7 +186,7 @@ def test_a_resumed_session_states_what_each_part_used_and_which_model_answered()
         ended(180, 20),
     ]
     reading = read_lines([Line(n, v) for n, v in enumerate(lines, start=1)], "e.jsonl")
-    assert (reading.model, reading.declared_tokens) == ("a-model", 300)
+    assert (reading.model, reading.declared_tokens) == ("a-model", 200)
 
 
 @pytest.mark.parametrize(

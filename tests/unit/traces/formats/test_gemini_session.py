@@ -144,10 +144,28 @@ def test_a_document_is_found_under_its_names(tmp_path):
         assert len(read_trace(path.parent.parent).calls) == 5
 
 
-def test_what_followed_a_point_that_the_agent_was_put_back_to_is_left_out():
-    reading = read(*SESSION, {"$rewindTo": "g2"}, message("g3", 9, call("c9", "glob", "/w/a.py")))
-    assert [c.call_id for c in reading.calls] == ["c1", "c2", "c9"]
+def test_what_followed_a_point_that_the_agent_was_put_back_to_was_shown_and_paid(tmp_path):
+    lines = [*SESSION, {"$rewindTo": "g2"}, message("g3", 9, call("c9", "glob", "/w/a.py"))]
+    reading = read(*lines)
+    assert [(c.call_id, c.is_abandoned) for c in reading.calls] == [
+        *[("c1", False), ("c2", False)],
+        *[("c3", True), ("c4", True), ("c5", True)],
+        ("c9", False),
+    ]
     assert reading.flags == ("history_rewound",)
+    assert read_trace(write(tmp_path, lines)).counted_tokens == 3100
+
+
+def test_what_a_prompt_carries_is_attached():
+    text = (
+        "--- Context from: /w/GEMINI.md ---\nUse spaces.\n--- End of Context ---\n\nfix it\n"
+        "--- Content from referenced files ---\n\nContent from @src/a.py:\nimport os\n"
+    )
+    reading = read(META, {"id": "u", "type": "user", "content": [{"text": text}]}, *SESSION[1:])
+    assert [(file.path, file.how) for file in reading.attached] == [
+        ("/w/GEMINI.md", "instructions"),
+        ("src/a.py", "named by the prompt"),
+    ]
 
 
 def test_a_checkpoint_adds_messages_and_takes_none_away():

@@ -305,3 +305,12 @@ def test_an_output_over_its_limit_was_shown_up_to_it(kind):
     stated = tool("c", "bash", {"cmd": "ls"}, text, error={"type": kind, "message": "over"})
     (call,) = read_sample(sample(stated), {}, "log.json").calls
     assert (call.result.is_error, call.result.is_unfinished) == (False, False)
+
+
+def test_answers_with_calls_in_their_text_are_unreadable():
+    written = {"role": "assistant", "content": "run(ls)"}
+    reply = {"role": "user", "content": "a.py"}
+    reading = read_sample(sample(messages=[written, reply] * 2), {}, "x")
+    assert reading.flags == ("calls_unreadable",)
+    assert read_sample(sample(messages=[reply, written]), {}, "x").flags == ()
+    assert read_sample(sample(model(), model()), {}, "x").flags == ("calls_unreadable",)

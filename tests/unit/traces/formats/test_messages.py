@@ -214,3 +214,11 @@ def test_a_trial_whose_agent_left_messages_has_a_trace(name, tmp_path):
     text = json.dumps(ANTHROPIC) if is_array else "\n".join(map(json.dumps, ANTHROPIC))
     (tmp_path / "agent" / name).write_text(text)
     assert len(read_trace(tmp_path).calls) == 2
+
+
+def test_answers_whose_calls_are_mostly_in_their_text_are_unreadable():
+    written = {"role": "assistant", "content": "<function=execute_bash>ls</function>"}
+    reply = {"role": "user", "content": "EXECUTION RESULT of [execute_bash]: a.py"}
+    assert read(*ANTHROPIC[:3], *[written, reply] * 2).flags == ("calls_unreadable",)
+    assert read(*ANTHROPIC[:3], written, reply, written).flags == ()
+    assert read(*ANTHROPIC[:3], written).flags == ()

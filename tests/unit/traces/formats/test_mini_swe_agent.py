@@ -153,3 +153,104 @@ def test_a_trajectory_may_be_only_its_messages(tmp_path):
     assert [call.arguments["command"].strip() for call in trace.calls] == ["cat a.py", "ls"]
     assert [call.result and call.result.is_error for call in trace.calls] == [True, None]
     assert "no_result_event" in trace.flags
+
+
+def test_the_default_configuration_answers_in_json():
+    cut = {"returncode": 0, "output_head": "a = 1\n", "output_tail": "z = 1\n", "elided_chars": 9}
+    killed = "An error occurred while executing the command: Command 'x' timed out after 3 seconds"
+    late = {"returncode": -1, "output": "b = 1\n", "exception_info": killed}
+    skipped = {"returncode": -1, "output": "", "exception_info": "action was not executed"}
+    contents = ({"returncode": 3, "output": "c = 1\n"}, cut, late, skipped)
+    messages = [says(*(f"cat {n}.py" for n in range(4)))]
+    for n, content in enumerate(contents):
+        messages.append(answers(f"c10.0-{n}", json.dumps(content, indent=2)))
+    results = [call.result for call in read(*messages).calls]
+    assert [r.text for r in results] == ["c = 1\n", f"a = 1\n{CUT_HERE}\nz = 1", "b = 1\n", ""]
+    assert [r.is_error for r in results] == [True, False, True, True]
+    assert [r.is_stopped for r in results] == [False, False, True, False]
+    assert [r.is_unfinished for r in results] == [False, False, False, True]
+
+
+def test_json_that_a_command_printed_is_its_output():
+    text = '{"returncode": 0, "output": "{\\"output\\": 1}"}'
+    (call,) = read(says("cat a.json"), answers("c10.0-0", text)).calls
+    assert call.result.text == '{"output": 1}'
+
+
+def test_what_was_handed_in_was_sent_to_no_model():
+    patch = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    submits = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff"
+    info = {**INFO, "submission": patch}
+    skipped = {"returncode": -1, "output": "", "exception_info": "action was not executed"}
+    second = read(says(submits), answers("c10.0-0", json.dumps(skipped)), info=info)
+    first = read(
+        {"role": "assistant", "content": f"```bash\n{submits}\n```"},
+        {"role": "user", "content": patch},
+        info=info,
+        version="1",
+    )
+    for reading in (first, second):
+        (call,) = reading.calls
+        assert (call.result.text, call.result.doubt) == (patch, "display_only")
+        assert reading.submission == patch
+    (failed,) = read(says(submits), answers("c10.0-0", shown("no\n", 1)), info=info).calls
+    assert (failed.result.text, failed.result.doubt) == ("no\n", None), "the run went on"
+
+
+def test_the_first_version_keeps_when_a_response_was_made():
+    extra = {"response": {"created": 1763509875}}
+    reading = read(
+        {"role": "assistant", "content": "```bash\nls\n```", "extra": extra},
+        {"role": "user", "content": shown("a.py\n")},
+        version="1",
+    )
+    assert reading.calls[0].timestamp == 1763509875.0
+
+
+def refused(prompt, output):
+    usage = {"prompt_tokens": prompt, "completion_tokens": output}
+    extra = {"interrupt_type": "FormatError", "response": {"usage": usage}, "timestamp": 9.0}
+    return {"role": "user", "content": "Tool call error: Unknown tool 'x'", "extra": extra}
+
+
+def test_refused_answers_cost_tokens_and_nothing_is_missing(tmp_path):
+    reading = read(refused(40, 2), refused(50, 3), refused(60, 4))
+    assert sum(item.total for item in reading.items) == 159
+    assert (reading.has_agent, reading.flags) == (True, ())
+
+
+def says_in_text(text):
+    return {"role": "assistant", "content": text}
+
+
+def replies(text):
+    return {"role": "user", "content": text}
+
+
+PYTHON = says_in_text("exec_bash_cmd('ls')"), replies("a.py")
+
+
+@pytest.mark.parametrize(
+    ("messages", "api_calls", "is_unreadable"),
+    [
+        (PYTHON * 2, 0, True),
+        (PYTHON, 0, False),
+        (PYTHON, 18, True),
+        ([says_in_text("The answer is 3.")], 1, False),
+        ([says_in_text("A"), replies("Please always provide EXACTLY ONE action.")] * 3, 3, False),
+        ([says_in_text("```bash\nls\n```"), replies(shown("a.py\n"))] * 3, 3, False),
+        ([says_in_text("```bash\nls\n```"), replies(shown("a.py\n")), *PYTHON * 2], 3, True),
+        ([says_in_text("```bash\nls\n```"), replies(shown("a\n"))] * 2 + [*PYTHON], 3, False),
+    ],
+)
+def test_an_agent_at_work_whose_calls_cannot_be_read(messages, api_calls, is_unreadable):
+    info = {**INFO, "model_stats": {"api_calls": api_calls}}
+    reading = read(*messages, info=info, version="1")
+    assert ("calls_unreadable" in reading.flags) == is_unreadable
+
+
+def test_a_refusal_may_be_worded_by_the_configuration():
+    template = "One block, please! You gave {{actions|length}}."
+    config = {"agent": {"format_error_template": template}}
+    messages = [says_in_text("A"), replies("One block, please! You gave 0.")] * 2
+    assert read(*messages, info={**INFO, "config": config}, version="1").flags == ()

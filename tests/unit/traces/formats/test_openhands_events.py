@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 from retrieval_eval.traces import SeveralTracesError, read_trace
 from retrieval_eval.traces.formats import read_document, read_lines
 from retrieval_eval.traces.merge import join_trace
@@ -390,3 +390,115 @@ def test_an_editor_that_could_not_write_wrote_nothing():
     )
     call = ToolCall("c", "str_replace_editor", {"command": "create", "path": "/w/a.py"}, None)
     assert interpret(replace(call, result=ToolResult(text))).targets == ()
+
+
+LATE = "[The command timed out after 2.0 seconds. You may wait longer to see additional output.]"
+QUIET = "[The command has no new output after 30 seconds. Wait.]"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "suffix", "is_error", "is_stopped", "is_unfinished"),
+    [
+        ("a = 1", -1, f"\n{LATE}", True, True, False),
+        ("a = 1", -1, f"\n{QUIET}", True, True, False),
+        ("", -1, f"\n{LATE}", True, False, True),
+        ("a = 1", 0, "\n[The command completed with exit code 0.]", False, False, False),
+        ("a = 1", 124, "\n[The command completed with exit code 124.]", True, False, False),
+        ("a = 1", -1, "", False, True, False),
+    ],
+)
+def test_only_the_suffix_says_that_a_command_ran_into_its_time_limit(
+    text, code, suffix, is_error, is_stopped, is_unfinished
+):
+    metadata = {"exit_code": code, "suffix": suffix}
+    shown = sdk_result("c", text, exit_code=code, timeout=False, metadata=metadata)
+    (call,) = read(sdk_action("c", "terminal", command="cat a.py; sleep 8; cat b.py"), shown).calls
+    found = call.result
+    assert (found.text, found.is_error) == (text, is_error)
+    assert (found.is_stopped, found.is_unfinished) == (is_stopped, is_unfinished)
+
+
+NOTE = "<response clipped><NOTE>Due to the max output limit, only part was shown.</NOTE>"
+
+
+@pytest.mark.parametrize("mark", ["\n[... Observation truncated due to length ...]\n", NOTE])
+def test_a_long_output_has_its_head_and_its_tail(mark):
+    shown = sdk_result("c", f"first{mark}last", exit_code=0)
+    (call,) = read(sdk_action("c", "terminal", command="cat a.py"), shown).calls
+    assert call.result.text == f"first\n{CUT_HERE}\nlast"
+
+
+def sdk_tool(call_id, tool, **arguments):
+    event = sdk_action(call_id, tool)
+    return {**event, "action": {"kind": "MCPToolAction", "data": arguments}}
+
+
+@pytest.mark.parametrize(
+    ("config", "tool", "name"),
+    [
+        (None, "find_symbol", "mcp__unknown__find_symbol"),
+        ({"docs": {}}, "find_symbol", "mcp__docs__find_symbol"),
+        ({"mcpServers": {"docs": {}}}, "find_symbol", "mcp__docs__find_symbol"),
+        ({"docs": {}, "docs_web": {}}, "docs_web_find", "mcp__docs_web__find"),
+        ({"docs": {}, "web": {}}, "find", "mcp__unknown__find"),
+    ],
+)
+def test_a_server_s_tool_is_named_by_the_session_s_servers(config, tool, name):
+    state = {**STATE, "agent": {"mcp_config": config}}
+    executed = f"[Tool '{tool}' executed.]"
+    blocks = [{"type": "text", "text": text} for text in (executed, '{"hits": []}')]
+    shown = sdk_result("c", "")
+    shown["observation"]["content"] = blocks
+    (call,) = read(state, sdk_tool("c", tool, symbol="needle"), shown).calls
+    assert (call.name, call.arguments) == (name, {"symbol": "needle"})
+    assert call.result.text == '{"hits": []}'
+
+
+def test_the_names_in_a_folder_were_not_sent_to_the_model():
+    entries = [{"name": "a.py", "path": "/w/a.py", "is_directory": False}]
+    shown = sdk_result("c", "Listed directory: /w (1 entries)", entries=entries)
+    (call,) = read(sdk_action("c", "list_directory", dir_path="/w"), shown).calls
+    assert touched(call) == []
+
+
+def test_the_view_of_the_planning_editor_is_a_read():
+    shown = sdk_result("c", VIEW)
+    arguments = {"command": "view", "path": "/w/src/a.py"}
+    (call,) = read(sdk_action("c", "planning_file_editor", **arguments), shown).calls
+    assert interpret(call).category == "file_read"
+    assert [path for path, *_ in touched(call)] == ["/w/src/a.py"]
+
+
+def test_the_events_of_a_sub_agent_lie_below_the_conversation_s(tmp_path):
+    parent, child = "11111111222243338444555555555555", "0b2a49eca9d542cbaf20d7263298a24e"
+    place = f"/runs/{parent}/subagents/{child}"
+    events = {
+        parent: (
+            {**STATE, "id": "11111111-2222-4333-8444-555555555555"},
+            sdk_action("c1", "task", prompt="Read it."),
+            sdk_result("c1", "It says x."),
+        ),
+        f"{parent}/subagents/{child}": (
+            {**STATE, "id": "0b2a49ec-a9d5-42cb-af20-d7263298a24e", "persistence_dir": place},
+            sdk_action("c2", "file_editor", command="view", path="/w/src/a.py"),
+            sdk_result("c2", VIEW),
+        ),
+    }
+    for folder, (state, *told) in events.items():
+        (tmp_path / folder / "events").mkdir(parents=True)
+        (tmp_path / folder / "base_state.json").write_text(json.dumps(state), encoding="utf-8")
+        for number, event in enumerate(told):
+            path = tmp_path / folder / "events" / f"event-{number:05}-x.json"
+            path.write_text(json.dumps(event), encoding="utf-8")
+    trace = read_trace(tmp_path / parent)
+    assert [(c.name, c.is_subagent, c.parent_id) for c in trace.calls] == [
+        ("task", False, None),
+        ("file_editor", True, child),
+    ]
+    assert trace.flags == ()
+    assert trace.declared_tokens == 100, "the conversation's totals hold those of its sub-agents"
+
+
+@pytest.mark.parametrize("more", [{"test_result": {"git_patch": "diff"}}, {"git_patch": "diff"}])
+def test_the_output_of_an_evaluation_keeps_the_patch(more):
+    assert read_lines([Line(1, output("a-1", [RAN, SHOWN], **more))], "o").submission == "diff"

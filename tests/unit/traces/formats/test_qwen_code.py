@@ -86,10 +86,14 @@ def test_a_session_is_read_with_its_calls_times_and_tokens(tmp_path):
     ]
 
 
-def test_lines_that_were_left_behind_are_left_out():
+def test_lines_that_were_left_behind_were_shown_all_the_same():
     again = asked("v1", "u3", 9, "c9", "glob", pattern="*.py")
     reading = read(*SESSION, again, answered("v2", "v1", 9, "c9", "/w/src/b.py"))
-    assert [c.call_id for c in reading.calls] == ["c1", "c9"]
+    assert [(c.call_id, c.is_abandoned) for c in reading.calls] == [
+        ("c1", False),
+        *[("c2", True), ("c3", True), ("c4", True)],
+        ("c9", False),
+    ]
     assert reading.flags == ("history_rewound",)
 
 

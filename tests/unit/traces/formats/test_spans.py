@@ -413,3 +413,9 @@ def test_what_an_exporter_cut_holds_what_stands_before_the_cut():
     (found,) = read(agent_of("researcher"), call).calls
     assert found.arguments == {"file_path": "/w/a.py"}
     assert (found.result.text, found.result.is_truncated) == ("1\timport os\n2\timp", True)
+
+
+def test_requests_to_a_model_without_any_call_are_unreadable():
+    text = {"role": "assistant", "parts": [{"type": "text", "content": "ls"}]}
+    assert read(chat("m1", 1, [], [text]), chat("m2", 2, [], [text])).flags == ("calls_unreadable",)
+    assert read(chat("m1", 1, [], [text])).flags == ()

@@ -172,3 +172,22 @@ def test_before_1_0_the_state_is_a_text_and_from_before_the_step():
         ("bash", None, "/acme__widgets"),
     ]
     assert [t.path for t in interpret(calls[3]).targets] == ["/acme__widgets/b.py"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "patch"),
+    [
+        ({"info": {"submission": "diff --git"}}, "diff --git"),
+        ({"model_patch": "diff --git"}, "diff --git"),
+        ({"info": {"submission": None}}, None),
+    ],
+)
+def test_the_patch_that_was_handed_in_is_kept(stated, patch):
+    assert read(**stated).submission == patch
+
+
+def test_actions_that_were_not_recognised_are_unreadable_and_not_none():
+    unread = {**step("", "a.py\n"), "response": "~~~run\nls\n~~~"}
+    assert "calls_unreadable" in read(trajectory=[unread, unread]).flags
+    assert "calls_unreadable" in read(trajectory=[], info={"model_stats": {"api_calls": 9}}).flags
+    assert "calls_unreadable" not in read(trajectory=[step("ls", "a.py"), unread]).flags

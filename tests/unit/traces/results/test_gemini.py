@@ -123,7 +123,7 @@ def test_a_summary_names_the_first_of_many_files():
         "- ...and 9 more.\n\n**Skipped 1 item(s):**\n- `b.py` (Reason: large)"
     )
     read = use("read_many_files", {}, text)
-    assert [t.path for t in read.targets] == ["/repo/a.py"]
+    assert [(t.path, t.doubt) for t in read.targets] == [("/repo/a.py", None), ("*", "opaque_call")]
     assert read.is_opaque
 
 
