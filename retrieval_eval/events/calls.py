@@ -14,20 +14,24 @@ from retrieval_eval.events.exposure import Exposure
 from retrieval_eval.events.saved import IN_ITS_OWN_WAY, SavedResults
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
-from retrieval_eval.records import RawTarget, Symbol, ToolCall, Trace
+from retrieval_eval.records import RawTarget, Symbol, ToolCall, ToolResult, Trace
 from retrieval_eval.traces.dialects import dialect_of, marked_name
 from retrieval_eval.traces.received import received
 from retrieval_eval.traces.results.base import joined
-from retrieval_eval.traces.served import is_refusal
+from retrieval_eval.traces.served import is_refusal, states_exit_status
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.shell.copies import Copies
 from retrieval_eval.traces.shell.session import WENT_ON
 from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret, with_plain_output
+from retrieval_eval.traces.untrusted import dict_of
 
 _MOST_OPAQUE_REASONS = 50
 _LONGEST_REASON = 200
 _MOST_TOOLS = 200
 _LONGEST_TOOL = 200
+_SHORTEST_LIMIT = 2000
+"""Characters of an answer that every known harness shows whole."""
+
 PER_TARGET = 300
 """Bytes that a file of a call takes in memory, about."""
 
@@ -114,6 +118,8 @@ class CallReducer:
         self._harness = harness
         self.exposure = Exposure(fix_lines)
         self._keeps_shell = dialect is None or dialect.keeps_shell
+        self._knows_cuts = dialect is not None and bool(dialect.cut)
+        self._knows_ends = dialect is not None and bool(dialect.finished)
         self._cwd = cwd
         self._copies = Copies()
         self._shells: dict[str, ShellSession] = {}
@@ -129,7 +135,7 @@ class CallReducer:
         answered = call.result
         call = with_plain_output(replace(call, name=marked) if marked != call.name else call)
         if call.result is not None:
-            call = replace(call, result=received(call.result))
+            call = replace(call, result=self._as_known(received(call.result)))
         use = interpret(call)
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
         session = self._shells.get(agent)
@@ -171,6 +177,20 @@ class CallReducer:
             is_refused=_is_refused(call, use),
             defined=self._defined(call, use),
         )
+
+    def _as_known(self, result: ToolResult) -> ToolResult:
+        """Return a result with what is not known of its harness left open.
+
+        Without a dialect that says how answers are cut, no long one is taken for a whole one; and
+        what a failed call printed may be the message of a call that did not run.
+        """
+        if not self._knows_cuts and len(result.text) > _SHORTEST_LIMIT:
+            result = replace(result, is_truncated=True)
+        if self._knows_ends or not result.is_error or result.is_unfinished or result.doubt:
+            return result
+        if states_exit_status(result.text, dict_of(result.structured)):
+            return result
+        return replace(result, doubt="may_have_failed")
 
     def take_all(self, calls: Iterable[ToolCall]) -> Sequence[ReadCall]:
         """Return all calls with what they did.

@@ -377,7 +377,7 @@ def _lacks_sub_agents(reading: Reading, calls: Sequence[ToolCall]) -> bool:
     n_unlinked = 0
     for call in calls:
         agent = reading.delegated.get(call.call_id)
-        n_started = started_sub_agents(call) or int(agent is not None)
+        n_started = started_sub_agents(call, reading.harness) or int(agent is not None)
         if not n_started or _is_denied(call.result):
             continue
         own = present.intersection((call.call_id, agent or call.call_id))

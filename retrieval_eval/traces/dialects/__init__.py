@@ -295,8 +295,17 @@ def delegating_tools() -> frozenset[str]:
     return frozenset(name for _, dialect in DIALECTS.items() for name in dialect.delegating)
 
 
-def started_sub_agents(call: ToolCall) -> int:
+_SOUNDS_DELEGATING: Final = re.compile(
+    r"(?:^|_)(?:sub_?agents?|agents?|delegat\w{0,5}|spawn\w{0,3})(?:_|$)"
+)
+_ABOUT_AGENTS: Final = re.compile(r"(?:list|read|get|wait|stop|close|kill|check|send|write)_")
+
+
+def started_sub_agents(call: ToolCall, harness: str | None = None) -> int:
     """Return how many sub-agents a call started, at least; 0 where it delegates nothing.
+
+    Where the dialect of the harness does not say by which tools work is delegated, every tool
+    counts whose name sounds like that.
 
     Examples
     --------
@@ -304,9 +313,22 @@ def started_sub_agents(call: ToolCall) -> int:
     1
     >>> started_sub_agents(ToolCall("1", "Read", {"file_path": "a.py"}, None))
     0
+    >>> started_sub_agents(ToolCall("1", "run_subagent", {}, None), "no-such-harness")
+    1
     """
     by_answer = max((delegates(call) for delegates in _delegates()), default=0)
-    return max(by_answer, int(_delegates_by_name(call.name)))
+    dialect = dialect_of(harness)
+    is_known = dialect is not None and bool(dialect.delegated)
+    is_by_name = _delegates_by_name(call.name) or (not is_known and _may_delegate(call.name))
+    return max(by_answer, int(is_by_name))
+
+
+@lru_cache(maxsize=1024)
+def _may_delegate(name: str) -> bool:
+    split = tool_name(name, {})
+    if split.is_mcp or _ABOUT_AGENTS.match(split.bare):
+        return False
+    return _SOUNDS_DELEGATING.search(split.bare) is not None
 
 
 @cache
