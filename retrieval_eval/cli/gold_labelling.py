@@ -192,7 +192,13 @@ def _run_notes(paths: Sequence[Path], documents: Sequence[SearchRun], depth: int
 
 @click.command("agreement", short_help="Measure how far labellers agree.")
 @gold_option
-@click.option("--pair", "pairs", multiple=True, metavar="A,B", help="Only these two labellers.")
+@click.option(
+    "--pair",
+    "pairs",
+    multiple=True,
+    metavar="A,B",
+    help="Only these two labellers, in the sheet, too.",
+)
 @click.option(
     "--weights",
     multiple=True,
@@ -230,14 +236,15 @@ def agreement_command(
     not who graded what; `gold settle` reads it back.
     """
     gold = load_gold_set(gold_path)
+    chosen = [_two(pair) for pair in pairs] or None
     found = agreement(
         gold,
-        pairs=[_two(pair) for pair in pairs] or None,
+        pairs=chosen,
         weights=weights or tuple(WEIGHTS),
         seed=seed,
     )
-    apart = disagreements(gold)
-    written = _adjudicate(gold, sheet, adjudicator, corpus_file, key, seed)
+    apart = disagreements(gold, chosen)
+    written = _adjudicate(gold, chosen, sheet, adjudicator, corpus_file, key, seed)
     if as_json:
         print_json(
             {
@@ -314,6 +321,7 @@ def _two(pair: str) -> tuple[str, str]:
 
 def _adjudicate(
     gold: GoldSet,
+    pairs: list[tuple[str, str]] | None,
     sheet: Path | None,
     adjudicator: str | None,
     corpus_file: Path | None,
@@ -331,7 +339,8 @@ def _adjudicate(
     key = key or sheet.with_name(f"{sheet.stem}.key.json")
     if key.resolve() == sheet.resolve():
         raise click.UsageError("--adjudicate and --key name the same file")
-    made = adjudication_sheet(gold, read_corpus(corpus_file), adjudicator, seed=seed)
+    corpus = read_corpus(corpus_file)
+    made = adjudication_sheet(gold, corpus, adjudicator, seed=seed, pairs=pairs)
     as_bytes = jsonl_sheet if sheet.suffix.lower() == ".jsonl" else csv_sheet
     write_atomically(
         {sheet: as_bytes(made.sheets[adjudicator]), key: json_bytes(dict(made.key), indent=1)}

@@ -68,6 +68,12 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     help="With --init: judge the worst slice of this, too; may be given several times.",
 )
 @click.option("--force", is_flag=True, help="With --init: overwrite what is there.")
+@click.option(
+    "--accept-weak-baseline",
+    "accept_weak",
+    is_flag=True,
+    help="With --init: take a run that is no better than chance, too.",
+)
 @data_option
 @click.option(
     "--baseline",
@@ -139,6 +145,7 @@ def guard(
     workflow: str,
     slices: tuple[str, ...],
     force: bool,
+    accept_weak: bool,
     data: Path,
     baselines: tuple[Path, ...],
     thresholds: Path | None,
@@ -161,7 +168,8 @@ def guard(
 
     With --init nothing is compared: RUN, or a run of --retriever, becomes the baseline, the
     thresholds file is written, and in a repository with .github the workflow. Without either the
-    baseline that is there is taken. Nothing is overwritten without --force.
+    baseline that is there is taken. Nothing is overwritten without --force. A run whose metrics are
+    all 0, or no better than those of a system without skill, is refused.
 
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
     truncated, failed on queries, lacks a metric or a corpus, or measured something other than
@@ -179,7 +187,8 @@ def guard(
                 refuse_overwriting([baseline, thresholds or _THRESHOLDS])
             run_path = _measured(retriever, gold_path, queries, data)
         files = baseline, thresholds, gold_path, queries
-        _init(run_path, *files, workflow, slices, force=force, as_json=as_json)
+        chosen = {"force": force, "accept_weak": accept_weak}
+        _init(run_path, *files, workflow, slices, as_json=as_json, **chosen)
         return
     if not runs or retriever is not None:
         raise click.UsageError(
@@ -231,6 +240,7 @@ def _init(
     slices: tuple[str, ...],
     *,
     force: bool,
+    accept_weak: bool,
     as_json: bool,
 ) -> None:
     from retrieval_eval.search.guard.adoption import next_steps, plan_adoption, write_adoption
@@ -246,6 +256,7 @@ def _init(
         queries=queries,
         slices=slices,
         with_workflow=has_workflow,
+        accept_weak=accept_weak,
     )
     steps = next_steps(adoption, [gold, *([] if queries is None else [queries])])
     written = write_adoption(adoption, force=force)

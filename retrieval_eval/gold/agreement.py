@@ -248,20 +248,32 @@ class Disagreement(Record, frozen=True):
     decided_by: tuple[str, ...]
 
 
-def disagreements(gold: GoldSet) -> list[Disagreement]:
+def disagreements(
+    gold: GoldSet, pairs: Sequence[tuple[str, str]] | None = None
+) -> list[Disagreement]:
     """Return the documents that were graded differently, by query and document.
 
-    An adjudicator's own grade is not counted among those that differ.
+    An adjudicator's own grade is not counted among those that differ. With ``pairs`` of labellers
+    only documents on which the two of one of them differ are returned.
     """
     found = []
     for query in sorted(gold.queries, key=lambda q: q.id):
         deciders = adjudicators(query)
         for doc, given in sorted(own_grades(query).items()):
-            if len(set(given.values())) > 1:
+            if _is_apart(given, pairs):
                 by = tuple(sorted(deciders.get(doc, ())))
                 final = query.relevant.get(doc)
                 found.append(Disagreement(query.id, query.corpus, doc, given, final, by))
     return found
+
+
+def _is_apart(given: Mapping[str, int], pairs: Sequence[tuple[str, str]] | None) -> bool:
+    if pairs is None:
+        return len(set(given.values())) > 1
+    return any(
+        first in given and second in given and given[first] != given[second]
+        for first, second in pairs
+    )
 
 
 def own_grades(query: GoldQuery) -> dict[str, dict[str, int]]:
@@ -475,7 +487,14 @@ class Settlement:
     reading: PoolReading
 
 
-def adjudication_sheet(gold: GoldSet, corpus: Corpus, adjudicator: str, *, seed: int = 0) -> Pool:
+def adjudication_sheet(
+    gold: GoldSet,
+    corpus: Corpus,
+    adjudicator: str,
+    *,
+    seed: int = 0,
+    pairs: Sequence[tuple[str, str]] | None = None,
+) -> Pool:
     """Return the disagreements without an adjudicator as a sheet for a third reviewer.
 
     The reviewer sees query and document and not who graded what, so that the grade is their own.
@@ -488,6 +507,8 @@ def adjudication_sheet(gold: GoldSet, corpus: Corpus, adjudicator: str, *, seed:
         The name to put on record, of a person whose own grade is not in question.
     seed
         Seed of the order and of the ids.
+    pairs
+        Only what the two labellers of one of these pairs graded differently; None: of any two.
 
     Raises
     ------
@@ -496,7 +517,7 @@ def adjudication_sheet(gold: GoldSet, corpus: Corpus, adjudicator: str, *, seed:
     NothingToEvaluateError
         When nothing is open.
     """
-    open_ones = [found for found in disagreements(gold) if not found.decided_by]
+    open_ones = [found for found in disagreements(gold, pairs) if not found.decided_by]
     if not open_ones:
         raise NothingToEvaluateError("there is no disagreement to adjudicate")
     if any(adjudicator.casefold() in map(str.casefold, one.grades) for one in open_ones):

@@ -14,6 +14,10 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 
 _MOST: Final = 1_000_000
+"""Characters of a text, and values that it may become once aliases and merge keys are written out.
+
+A few lines can name each other so often that no memory holds what they stand for.
+"""
 _HEAD: Final = "tag:yaml.org,2002:"
 
 
@@ -30,8 +34,8 @@ def read_yaml(text: str, name: str) -> Any:
     Raises
     ------
     BadInputError
-        When it is no YAML (with line and column), is too large or nested, has a key twice, or a
-        tag that is not one of JSON's types.
+        When it is no YAML (with line and column), is too large or nested, also once aliases and
+        merge keys are written out, has a key twice, or a tag that is not one of JSON's types.
 
     Examples
     --------
@@ -43,7 +47,12 @@ def read_yaml(text: str, name: str) -> Any:
     if len(text) > _MOST:
         raise BadInputError(f"{name}: longer than {_MOST:,} characters")
     try:
-        return yaml.load(text, Loader=_loader())  # noqa: S506 - a safe loader with fewer types
+        loader = _loader()(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _refuse_endless(node, name)
+        return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
@@ -53,6 +62,33 @@ def read_yaml(text: str, name: str) -> Any:
         raise BadInputError(f"{name}: not YAML ({said})") from error
     except RecursionError as error:
         raise BadInputError(f"{name}: nested too deeply") from error
+
+
+def _refuse_endless(top: Any, name: str) -> None:
+    """Refuse a document that is too large once its aliases are written out, or holds itself.
+
+    A merge key copies at most what its aliases stand for. Each node is looked at once.
+    """
+    sizes: dict[int, int] = {}
+    waiting = [(top, False)]
+    above: set[int] = set()
+    while waiting:
+        node, is_done = waiting.pop()
+        inner = node.value if isinstance(node.value, list) else []
+        nodes = [each for item in inner for each in (item if isinstance(item, tuple) else (item,))]
+        if is_done:
+            above.discard(id(node))
+            sizes[id(node)] = min(1 + sum(sizes[id(each)] for each in nodes), _MOST + 1)
+        elif id(node) in above:
+            raise BadInputError(f"{name}: an alias stands inside of what it names")
+        elif id(node) not in sizes:
+            above.add(id(node))
+            waiting.append((node, True))
+            waiting.extend((each, False) for each in nodes if id(each) not in sizes)
+    if sizes[id(top)] > _MOST:
+        raise BadInputError(
+            f"{name}: more than {_MOST:,} values once its aliases and merge keys are written out"
+        )
 
 
 def yaml_text(values: Mapping[str, Any]) -> str:
@@ -79,14 +115,14 @@ def _loader() -> Any:
         yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 - as yaml declares it
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-            keys: list[str] = []
+            keys: set[str] = set()
             for key, _ in node.value:
                 if key.tag not in (f"{_HEAD}str", f"{_HEAD}merge"):
                     problem = "a key is text"
                 elif key.value in keys:
                     problem = f"the key {visible(key.value, 60)!r} is there twice"
                 else:
-                    keys.append(key.value)
+                    keys.add(key.value)
                     continue
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             found: dict[Hashable, Any] = super().construct_mapping(node, deep)

@@ -99,6 +99,14 @@ class RunHeader(Record, frozen=True, kw_only=True):
         ),
     ] = None
     gold_set: Annotated[GoldSetFacts, about("The whole gold set, whatever part of it was asked")]
+    n_other_queries: Annotated[
+        Count | None,
+        about(
+            "Queries of a ranked file that the gold set lacks, which were left out; absent for"
+            " other retrievers",
+            unit="queries",
+        ),
+    ] = None
     pinned: Annotated[
         PinnedQueries | None,
         about("The list of queries that was asked; absent where it was the whole gold set"),
@@ -792,6 +800,21 @@ class Circularity(Record, frozen=True, kw_only=True):
     reason: Annotated[str | None, about("Reason code when there is no share")]
 
 
+class OutsideLabels(Record, frozen=True, kw_only=True):
+    """Labels of documents that the corpus lacks."""
+
+    n_labels: Annotated[Count, about("Labels of the queries asked, of any grade", unit="labels")]
+    n_outside: Annotated[
+        Count, about("Of them of documents that the corpus of their query lacks", unit="labels")
+    ]
+    n_relevant: Annotated[
+        Count, about("Of these of grade 1 or more: no retriever can find them", unit="labels")
+    ]
+    documents: Annotated[
+        dict[str, tuple[str, ...]], about("Those documents by the id of the query")
+    ]
+
+
 class LabelFacts(Record, frozen=True, kw_only=True):
     """What is known of the labels that the run was scored with."""
 
@@ -806,6 +829,13 @@ class LabelFacts(Record, frozen=True, kw_only=True):
     drifted_queries: Annotated[
         tuple[str, ...], about("Queries with a labelled document that is another one now")
     ] = EMPTY_LIST
+    outside: Annotated[
+        OutsideLabels | None,
+        about(
+            "Labels of documents that the corpus lacks; absent where its documents are not known,"
+            " and in runs of earlier versions"
+        ),
+    ] = None
 
 
 class SearchRun(Record, frozen=True, kw_only=True):

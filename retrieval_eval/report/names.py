@@ -131,6 +131,8 @@ PROBLEMS: Final[dict[str, str]] = {
     "refused": "everything found lay below the floor; counted among the empty",
     "fewer_than_k": "fewer documents than requested",
     "unsorted": "not in the order of the scores; ranked by score",
+    "scores_rise": "the scores rise, as those of distances do; ranked by score",
+    "no_score": "places with the score ±3.4e38, at which nothing was found, were left out",
     "more_than_k": "more documents than requested; the rest was dropped",
 }
 """What can happen to a query, with what it means for the measures."""

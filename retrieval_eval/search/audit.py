@@ -228,6 +228,7 @@ def _rebuilt(run: SearchRun, gold: GoldSet, check: _Check) -> SearchRun | None:
         label=run.label,
         abstain_at=None if old is None else old.threshold,
         ids_checked=bool(run.run.ids_checked),
+        labels=run.labels,
     )
     if old is not None:
         gate = Gate(old.gate.min_true_positive_rate, old.gate.max_false_refusal_rate)

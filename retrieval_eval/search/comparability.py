@@ -23,8 +23,9 @@ from retrieval_eval.search.claims.judge import is_same_judge
 from retrieval_eval.search.claims.summary import agreement_words
 from retrieval_eval.search.document import without_untrusted
 from retrieval_eval.search.label_facts import drift_sentence
+from retrieval_eval.search.paired_change import ranking_differs
 from retrieval_eval.search.retrievers import retriever_kind
-from retrieval_eval.search.trust import distrust, incomplete
+from retrieval_eval.search.trust import distrust, incomplete, trust_of
 from retrieval_eval.values import counted
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
@@ -306,6 +307,8 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
             "the document ids of the run were not checked (no --corpus-file): one that the corpus "
             "lacks counts as not relevant"
         )
+    if (declared := both_declare(baseline, run)) is not None:
+        found.append(declared)
     drifted = [sentence for one in runs if (sentence := drift_sentence(one)) is not None]
     found += [f"labels {sentence}" for sentence in drifted[:1]]
     identities = [{(one.generated_at, one.label) for one in side} for side in (runs, baselines)]
@@ -327,6 +330,26 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
         if None not in (old[name], new[name]) and old[name] != new[name]
     ]
     return found
+
+
+def both_declare(a: SearchRun, b: SearchRun) -> str | None:
+    """Return that two runs of one set-up declare determinism and differ, or None.
+
+    It takes nothing from a breach: what the set-up does not record may have been changed.
+    """
+    is_declared = all(trust_of(run).determinism == "declared" for run in (a, b))
+    if not is_declared or setup_changes(a.run, b.run) or "gold_set" in differences(a.run, b.run):
+        return None
+    before, after = ({query.id: query for query in run.queries} for run in (a, b))
+    both = [(before[name], after[name]) for name in before.keys() & after.keys()]
+    n = sum(ranking_differs(*pair) for pair in both)
+    if not n:
+        return None
+    return (
+        f"both runs declare that the retriever is deterministic and record the same set-up, and {n}"
+        f" of {counted(len(both), 'ranking')} differ: what is behind it changed, or it is not"
+        " deterministic, which `retrieval-eval search noise` would show"
+    )
 
 
 def copies(runs: Sequence[SearchRun]) -> list[str]:

@@ -34,6 +34,7 @@ from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.claims.difference import about_claims, with_ends
 from retrieval_eval.search.comparability import (
     accepted_mismatches,
+    both_declare,
     changes,
     common_measures,
     own_faults,
@@ -284,6 +285,8 @@ def _notices(a: SearchRun, b: SearchRun, pinned: Collection[str] | None) -> list
             f"Queries asked in one run only, and left out: {len(before - after)} of A, "
             f"{len(after - before)} of B."
         )
+    if (declared := both_declare(a, b)) is not None:
+        found.append(f"{declared[0].upper()}{declared[1:]}.")
     if names := unverified(a, b):
         found.append(
             f"The digest of corpus {', '.join(names)} was not recorded, so it is not known whether "

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
+from retrieval_eval.metrics.ranking.measures import parse_measure
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import (
     CorpusFacts,
@@ -84,6 +85,7 @@ def search_run(
     sample: TrustSample | None = None,
     pinned: PinnedQueries | None = None,
     labels: LabelFacts | None = None,
+    n_other_queries: int | None = None,
 ) -> SearchRun:
     """Return the search run of scored answers.
 
@@ -91,10 +93,12 @@ def search_run(
     score below which a query counts as refused (see `abstention_of`). ``ids_checked`` says that
     the documents of the corpora were known when the queries were asked; it, ``max_failed``,
     ``is_declared`` and ``sample`` are those of `trust_in`. ``pinned`` is the list of queries that
-    was asked, where it was not the whole gold set, ``labels`` what is known of its labels. Claims
-    of drafts and the change against a baseline are added to a run later.
+    was asked, where it was not the whole gold set, ``labels`` what is known of its labels,
+    ``n_other_queries`` how many queries a ranked file has that the gold set lacks. Claims of drafts
+    and the change against a baseline are added to a run later.
     """
     queries = tuple(_query(query, abstain_at) for query in scores.queries)
+    outside = None if labels is None or labels.outside is None else labels.outside.documents
     trust = trust_in(
         queries,
         ids_checked=ids_checked,
@@ -111,6 +115,7 @@ def search_run(
             corpora=tuple(corpora),
             ids_checked=ids_checked,
             gold_set=_gold_set(gold),
+            n_other_queries=n_other_queries,
             pinned=pinned,
             retriever=retriever,
             settings=scores.settings.facts(),
@@ -125,7 +130,7 @@ def search_run(
         abstention=abstention_of(
             queries, threshold=abstain_at, confidence=scores.settings.confidence
         ),
-        null_systems=None if scores.is_repeat else null_systems(scores, corpora),
+        null_systems=None if scores.is_repeat else null_systems(scores, corpora, outside),
         delta=None,
         backlog=None if backlog is None else dict(backlog),
     )
@@ -229,7 +234,9 @@ def status_of(
     failed = [query for query in queries if query.status == "failed"]
     problems = Counter(code for query in queries for code in query.problems)
     reasons = trust_reasons(trust, queries)
-    if len(failed) < len(queries) and not any(mean.computable for mean in metrics.values()):
+    # A share of judged documents is no measure of what was found.
+    measured = [m for name, m in metrics.items() if parse_measure(name).name != "Judged"]
+    if len(failed) < len(queries) and not any(mean.computable for mean in measured):
         reasons.append("no query has a document labelled relevant, so nothing was measured")
     return RunStatus(
         n_queries=len(queries),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -10,14 +10,23 @@ from msgspec.structs import replace
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.drift import DRIFTED, drift
 from retrieval_eval.model.gold import GoldSet
-from retrieval_eval.model.search_run import Circularity, LabelFacts, SearchRun
+from retrieval_eval.model.search_run import (
+    Circularity,
+    LabelFacts,
+    OutsideLabels,
+    SearchRun,
+)
 from retrieval_eval.values import counted
 
 _MOST_NAMED: Final = 5
 
 
 def label_facts(
-    gold: GoldSet, asked: Collection[str], retriever: str, corpus: Corpus | None = None
+    gold: GoldSet,
+    asked: Collection[str],
+    retriever: str,
+    corpus: Corpus | None = None,
+    known: Mapping[str, Collection[str]] | None = None,
 ) -> LabelFacts:
     """Return the facts about the labels of the queries asked.
 
@@ -31,6 +40,9 @@ def label_facts(
         The name of the measured retriever, as ``found_by`` has it.
     corpus : Corpus, optional
         The documents that were searched; without them drift is not known.
+    known : mapping, optional
+        The ids of all documents of each corpus; without them it is not known which labels name
+        documents that cannot be found.
 
     Returns
     -------
@@ -48,13 +60,46 @@ def label_facts(
     """
     rows = tuple(query for query in gold.queries if query.id in asked)
     part = replace(gold, queries=rows)
+    outside = None if known is None else outside_labels(part, known)
     if corpus is None or not any(query.digests for query in rows):
-        return LabelFacts(circularity=circularity(part, retriever))
+        return LabelFacts(circularity=circularity(part, retriever), outside=outside)
     report = drift(part, corpus)
     return LabelFacts(
         circularity=circularity(part, retriever),
+        outside=outside,
         drift=report.counts(),
         drifted_queries=tuple(dict.fromkeys(one.query for one in report.drifted)),
+    )
+
+
+def outside_labels(gold: GoldSet, known: Mapping[str, Collection[str]]) -> OutsideLabels:
+    """Return the labels of documents that their corpus lacks, which no retriever can find."""
+    lacking = {
+        query.id: [doc for doc in query.relevant if doc not in known.get(query.corpus, ())]
+        for query in gold.queries
+    }
+    relevant = {query.id: query.relevant for query in gold.queries}
+    pairs = [(name, doc) for name, docs in lacking.items() for doc in docs]
+    return OutsideLabels(
+        n_labels=sum(map(len, relevant.values())),
+        n_outside=len(pairs),
+        n_relevant=sum(relevant[name][doc] >= 1 for name, doc in pairs),
+        documents={name: tuple(docs) for name, docs in lacking.items() if docs},
+    )
+
+
+def outside_sentence(run: SearchRun) -> str | None:
+    """Return how many labels name documents that the corpus lacks, or None for none of them."""
+    found = None if run.labels is None else run.labels.outside
+    if found is None or not found.n_outside:
+        return None
+    queries = [*found.documents]
+    rest = len(queries) - _MOST_NAMED
+    named = ", ".join(queries[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    effect = f", {found.n_relevant:,} of them relevant: no retriever can find these"
+    return (
+        f"{found.n_outside:,} of {counted(found.n_labels, 'label')} name documents that the corpus"
+        f" lacks{effect if found.n_relevant else ''} ({named})"
     )
 
 

@@ -26,7 +26,7 @@ from retrieval_eval.search.document import retriever_facts, search_run
 from retrieval_eval.search.guard.pinned import Pinned, pinned_facts, pinning_faults, read_pinned
 from retrieval_eval.search.label_facts import label_facts
 from retrieval_eval.search.markdown import to_markdown
-from retrieval_eval.search.protocol import Retriever
+from retrieval_eval.search.protocol import AnswersById, Retriever
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.run_files import load_search_run, run_bytes
 from retrieval_eval.search.running import (
@@ -119,7 +119,8 @@ def run_search(
         with bounds (``failed_low``, ``failed_high``) as if those had scored 0 or 1.
     ask_twice
         How many queries are asked a second time (`sampled`), to see whether the answers are the
-        same. A retriever that says ``is_deterministic = True`` is held to it.
+        same. A retriever given by name is opened anew before. One that says ``is_deterministic =
+        True`` and gives another answer counts as one that does not say so.
     is_repeat
         Of a repeated run only queries and means are needed: it has no slices, intervals, bounds
         of unjudged documents or null systems.
@@ -170,9 +171,9 @@ def run_search(
     facts = describe_retriever(asked)
     known = known_documents_of(asked) if documents is None else documents.ids()
     is_declared = says(asked, "is_deterministic")
-    # What a retriever remembers of its first answer is no second one. Where it declares that it is
-    # deterministic the sample only looks for a contradiction, and an index is not built twice.
-    is_reopened = isinstance(retriever, str) and not is_declared
+    # What a retriever remembers of its first answer is no second one, whatever it declares; and an
+    # index that several threads build is another one each time.
+    is_reopened = isinstance(retriever, str)
     results = run_queries(
         gold,
         asked,
@@ -210,7 +211,8 @@ def run_search(
         is_declared=is_declared,
         sample=sample_of(ask_twice, settings.seed, is_reopened=is_reopened),
         pinned=None if pinned is None else pinned_facts(pinned),
-        labels=label_facts(gold, {one.id for one in results}, used.name, documents),
+        labels=label_facts(gold, {one.id for one in results}, used.name, documents, known),
+        n_other_queries=_n_other_queries(asked, gold),
     )
     if before is None:
         return run
@@ -311,6 +313,13 @@ def _pinned(path: Path, gold: GoldSet) -> Pinned:
     if faults := pinning_faults(pinned, gold, {query.id for query in gold.queries}):
         raise NothingToEvaluateError(f"{'; '.join(faults)}; `retrieval-eval search pin` pins anew")
     return pinned
+
+
+def _n_other_queries(retriever: Retriever, gold: GoldSet) -> int | None:
+    """Return how many queries a ranked file has that the gold set lacks."""
+    if not isinstance(retriever, AnswersById):
+        return None
+    return len(set(retriever.query_ids) - {query.id for query in gold.queries})
 
 
 def _corpora_of(gold: GoldSet, ids: Collection[str] | None) -> set[str]:

@@ -49,7 +49,13 @@ Column = dict[str, float]
 """A metric by query id."""
 
 
-def null_systems(scores: Scores, corpora: Sequence[CorpusFacts]) -> NullSystems | None:
+Outside = Mapping[str, Collection[str]]
+"""Labelled documents that the corpus lacks, by query id."""
+
+
+def null_systems(
+    scores: Scores, corpora: Sequence[CorpusFacts], outside: Outside | None = None
+) -> NullSystems | None:
     """Return what systems without skill get on the queries of a scored run.
 
     Looked at are the queries that have a relevant document and were answered. A metric is beaten
@@ -63,6 +69,8 @@ def null_systems(scores: Scores, corpora: Sequence[CorpusFacts]) -> NullSystems 
     corpora
         With the number of documents of each, where that is known; without it ``random`` is not
         computable (``no_corpus_size``).
+    outside
+        Labelled documents that the corpus lacks, by query id: no system can return them.
 
     Returns
     -------
@@ -81,9 +89,9 @@ def null_systems(scores: Scores, corpora: Sequence[CorpusFacts]) -> NullSystems 
         by_corpus.setdefault(scored.query.corpus, []).append(scored)
     n_shifts = max(1, min(MOST_SHIFTS, _MOST_PAIRS // len(asked)))
     columns = {
-        "random": _random(asked, sizes, names, settings),
+        "random": _random(asked, sizes, names, settings, outside),
         "permuted": _permuted(by_corpus, names, settings, n_shifts),
-        "popular": _popular(by_corpus, names, settings),
+        "popular": _popular(by_corpus, names, settings, outside),
     }
     gaps = {"random": "no_corpus_size", "permuted": "too_few_values", "popular": "too_few_values"}
     return NullSystems(
@@ -99,7 +107,7 @@ def null_systems(scores: Scores, corpora: Sequence[CorpusFacts]) -> NullSystems 
             )
             for system, found in columns.items()
         },
-        popular=tuple(_most_popular(by_corpus)),
+        popular=tuple(_most_popular(by_corpus, outside)),
     )
 
 
@@ -153,23 +161,40 @@ def _random(
     sizes: Mapping[str, int | None],
     names: Sequence[str],
     settings: Settings,
+    outside: Outside | None,
 ) -> dict[str, Column]:
     found: dict[str, Column] = {name: {} for name in names}
     for scored in asked:
         size = sizes.get(scored.query.corpus)
-        grades = tuple(sorted((g for g in scored.query.relevant.values() if g > 0), reverse=True))
-        if size is None or size < len(grades):
+        grades = _grades(scored.query.relevant.values())
+        there = _grades(_of_corpus(scored, outside).values())
+        if size is None or size < len(there):
             continue
         for name in names:
-            value = expected_at_random(name, grades, size, settings.depth)
+            value = expected_at_random(name, grades, size, settings.depth, there)
             if value is not None:
                 found[name][scored.query.id] = value
     return found
 
 
+def _grades(given: Collection[int]) -> tuple[int, ...]:
+    return tuple(sorted((grade for grade in given if grade > 0), reverse=True))
+
+
+def _of_corpus(scored: QueryScore, outside: Outside | None) -> Grades:
+    """Return the labels of a query whose documents are in its corpus, as far as that is known."""
+    query = scored.query
+    lacking = frozenset((outside or {}).get(query.id, ()))
+    return {doc: grade for doc, grade in query.relevant.items() if doc not in lacking}
+
+
 @cache
 def expected_at_random(
-    name: str, grades: tuple[int, ...], n_documents: int, depth: int
+    name: str,
+    grades: tuple[int, ...],
+    n_documents: int,
+    depth: int,
+    there: tuple[int, ...] | None = None,
 ) -> float | None:
     """Return the expected value of a measure when documents come in random order.
 
@@ -180,9 +205,11 @@ def expected_at_random(
     grades
         Grades of the relevant documents (1 or more), the best first, at least one.
     n_documents
-        Documents of the corpus, at least as many as there are grades.
+        Documents of the corpus, at least as many as it has relevant ones.
     depth
         Documents that are returned.
+    there
+        Grades of those relevant documents that the corpus has; None: it has them all.
 
     Returns
     -------
@@ -197,14 +224,15 @@ def expected_at_random(
     measure = parse_measure(name)
     if measure.rel != 1 or measure.gain != "linear":
         return None
-    n_relevant = len(grades)
+    there = grades if there is None else there
+    n_relevant = len(there)
     places = min(measure.cutoff or depth, depth, n_documents)
     if measure.name == "P":
         return n_relevant * places / n_documents / (measure.cutoff or places)
     if measure.name == "Recall":
-        return places / n_documents
+        return places / n_documents * (n_relevant / len(grades))
     if measure.name == "nDCG":
-        return _expected_ndcg(measure, grades, n_documents, places)
+        return _expected_ndcg(measure, grades, there, n_documents, places)
     if measure.name != "RR":
         return None
     total, none_yet = 0.0, 1.0
@@ -216,10 +244,14 @@ def expected_at_random(
 
 
 def _expected_ndcg(
-    measure: Measure, grades: tuple[int, ...], n_documents: int, places: int
+    measure: Measure,
+    grades: tuple[int, ...],
+    there: tuple[int, ...],
+    n_documents: int,
+    places: int,
 ) -> float:
     # Each place holds each document equally often.
-    expected = sum(grades) / n_documents * _discounts(places)
+    expected = sum(there) / n_documents * _discounts(places)
     ideal = grades[: measure.cutoff]
     best = math.fsum(grade / math.log2(rank + 1) for rank, grade in enumerate(ideal, 1))
     return expected / best
@@ -275,19 +307,22 @@ def _averages(owners: Sequence[str], values: Sequence[float]) -> Column:
 
 
 def _popular(
-    by_corpus: Mapping[str, Sequence[QueryScore]], names: Sequence[str], settings: Settings
+    by_corpus: Mapping[str, Sequence[QueryScore]],
+    names: Sequence[str],
+    settings: Settings,
+    outside: Outside | None,
 ) -> dict[str, Column]:
     qrels: dict[str, Grades] = {}
     runs: dict[str, dict[str, float]] = {}
     for own in by_corpus.values():
         if len(own) < 2:
             continue
-        counts = _popularity(own)
+        counts = _popularity(own, outside)
         ranked = sorted(counts, key=lambda doc: (-counts[doc], doc))
         for scored in own:
             relevant = scored.query.relevant
             # Nothing is known of its own labels, so they count for its neighbours only.
-            mine = {doc for doc, grade in relevant.items() if grade > 0}
+            mine = {doc for doc, grade in _of_corpus(scored, outside).items() if grade > 0}
             chosen = ranked[: settings.depth + len(mine)]
             others = {doc: counts[doc] - (doc in mine) for doc in chosen}
             order = sorted(
@@ -303,16 +338,20 @@ def _popular(
     }
 
 
-def _popularity(own: Sequence[QueryScore]) -> Counter[str]:
+def _popularity(own: Sequence[QueryScore], outside: Outside | None) -> Counter[str]:
     return Counter(
-        doc for scored in own for doc, grade in scored.query.relevant.items() if grade > 0
+        doc for scored in own for doc, grade in _of_corpus(scored, outside).items() if grade > 0
     )
 
 
-def _most_popular(by_corpus: Mapping[str, Sequence[QueryScore]]) -> list[PopularDocument]:
+def _most_popular(
+    by_corpus: Mapping[str, Sequence[QueryScore]], outside: Outside | None
+) -> list[PopularDocument]:
     found = []
     for corpus, own in sorted(by_corpus.items()):
-        counts = _popularity(own)
+        counts = _popularity(own, outside)
+        if not counts:
+            continue
         doc = min(counts, key=lambda each: (-counts[each], each))
         found.append(
             PopularDocument(corpus=corpus, doc=doc, n_relevant=counts[doc], n_queries=len(own))
@@ -375,14 +414,17 @@ def _why(block: NullSystems, system: str) -> str:
     return f" (document {worst.doc} is relevant to {queries} of {worst.corpus})"
 
 
-def null_notes(baseline: SearchRun, guarded: Collection[str]) -> list[str]:
-    """Return what a guard of some metrics says of a baseline that a null system would equal."""
+def null_notes(baseline: SearchRun, guarded: Collection[str], only: str | None = None) -> list[str]:
+    """Return what a guard of some metrics says of a baseline that a null system would equal.
+
+    With ``only`` one null system is looked at.
+    """
     block = baseline.null_systems
     failed = [] if block is None else not_beaten(block)
     found = []
     for system in WORDS:
         metrics = [name for each, name in failed if each == system and name in guarded]
-        if metrics and block is not None:
+        if metrics and block is not None and only in (None, system):
             found.append(
                 f"the baseline is not better than {WORDS[system]} in {', '.join(metrics)}"
                 f"{_why(block, system)}: a guard of these protects nothing"

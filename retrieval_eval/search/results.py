@@ -11,9 +11,14 @@ from retrieval_eval.search.protocol import ScoredDoc
 
 Status = Literal["ok", "failed"]
 
+RISING: Final = "scores_rise"
+"""Code of an answer whose scores rise from the first document to the last, as distances do."""
+
 PROBLEMS: Final = (
     "fewer_than_k",
     "unsorted",
+    RISING,
+    "no_score",
     "more_than_k",
 )
 """What can be odd about an answer that is still a ranking, in the order it is reported."""
@@ -25,6 +30,7 @@ FAILURES: Final[Mapping[str, str]] = {
     "duplicate_documents": "a document came twice",
     "unknown_documents": "the corpus has no such document",
     "only_an_order": "a floor needs scores, and the answer has none",
+    RISING: "the scores of this and of nearly all answers rise, as distances do",
 }
 """Why a query failed: each code with its sentence. Nothing of a failed query is scored."""
 

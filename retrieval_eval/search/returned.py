@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.results import PROBLEMS, RetrieverError
+from retrieval_eval.search.results import PROBLEMS, RISING, RetrieverError
 from retrieval_eval.values import as_number
 
 MAX_DOCUMENTS: Final = 100_000
@@ -20,6 +20,13 @@ MAX_DOCUMENTS: Final = 100_000
 could score higher, so that a longer answer is none."""
 MAX_ID: Final = 4096
 """Characters of a document id; a run keeps every one of them."""
+
+NOTHING: Final = 3.4028234663852886e38
+"""The largest 32-bit float. Indexes fill an answer up with it, or with minus it, beside a document
+that they did not find (faiss: the id -1): it is no score, and its document was not returned."""
+_ROUNDED: Final = 1e-6
+_RISE: Final = 9
+"""Along distances nearly all steps rise: at least so many for each one that falls."""
 
 _EXPECTED: Final = (
     "expected a sequence of ScoredDoc, (document, score) pairs, mappings with doc (or id) and"
@@ -42,7 +49,8 @@ def read_documents(value: Any, known: Collection[str] | None = None) -> list[Sco
     Ids may be text, whole numbers or UUIDs and become text; half of a surrogate pair in them
     becomes U+FFFD, as in every artefact. A score is a finite number of any type (of numpy, a
     decimal), and neither text nor a truth value. Where no document has a score the order is the
-    ranking and the scores are minus the rank: -1, -2, and so on. An empty answer is an answer.
+    ranking and the scores are minus the rank: -1, -2, and so on. An empty answer is an answer. What
+    has the score :data:`NOTHING` was not found, and is left out.
 
     Parameters
     ----------
@@ -66,15 +74,21 @@ def read_documents(value: Any, known: Collection[str] | None = None) -> list[Sco
     >>> read_documents(["b", "a"])
     [ScoredDoc(doc='b', score=-1.0), ScoredDoc(doc='a', score=-2.0)]
     """
+    return read_answer(value, known)[0]
+
+
+def read_answer(value: Any, known: Collection[str] | None = None) -> tuple[list[ScoredDoc], int]:
+    """Return what `read_documents` does, and how many places were left out as nothing found."""
     is_text = isinstance(value, str | bytes | bytearray | memoryview)
     if is_text or not isinstance(value, Sequence | Iterator):
         raise _no_ranking(f"the retriever returned {_kind(value)}; {_EXPECTED}")
     first_ones = islice(iter(value), MAX_DOCUMENTS + 1)
-    items = [_item(item, place) for place, item in enumerate(first_ones, 1)]
-    if len(items) > MAX_DOCUMENTS:
+    given = [(place, *_item(item, place)) for place, item in enumerate(first_ones, 1)]
+    if len(given) > MAX_DOCUMENTS:
         raise _no_ranking(f"the retriever returned more than {MAX_DOCUMENTS:,} documents")
+    items = [item for item in given if not says_nothing(item[2])]
     places: dict[str, int] = {}
-    for place, (doc, _) in enumerate(items, 1):
+    for place, doc, _ in items:
         if (first := places.setdefault(doc, place)) != place:
             raise RetrieverError(
                 f"items {first} and {place} are the same document, {_shown(doc)}",
@@ -86,17 +100,19 @@ def read_documents(value: Any, known: Collection[str] | None = None) -> list[Sco
                 f"{_other_form(doc, known)}",
                 "unknown_documents",
             )
-    if all(score is None for _, score in items):
-        return [ScoredDoc(doc, -float(rank)) for doc, rank in places.items()]
-    return [
+    n_nothing = len(given) - len(items)
+    if all(score is None for _, _, score in items):
+        return [ScoredDoc(doc, -float(rank)) for rank, doc in enumerate(places, 1)], n_nothing
+    docs = [
         ScoredDoc(
             doc,
             score + 0.0
             if type(score) is float and math.isfinite(score)
             else _number(score, f"item {place} ({_shown(doc)})"),
         )
-        for place, (doc, score) in enumerate(items, 1)
+        for place, doc, score in items
     ]
+    return docs, n_nothing
 
 
 def rank(
@@ -105,11 +121,15 @@ def rank(
     depth: int,
     floor: float | None = None,
     n_known: int | None = None,
+    n_nothing: int = 0,
+    lower_is_better: bool | None = None,
 ) -> Ranked:
     """Return the first ``depth`` documents by score, those below the floor left out.
 
-    ``docs`` are what `read_documents` let through. ``fewer_than_k`` counts what is there before
-    the floor, against ``depth`` or the ``n_known`` documents of the corpus where that is less.
+    ``docs`` are what `read_documents` let through, and ``n_nothing`` counts the places it left out.
+    ``fewer_than_k`` counts what is there before the floor, against ``depth`` or the ``n_known``
+    documents of the corpus where that is less. Where ``lower_is_better`` scores are negated; where
+    it is not stated an answer whose scores rise has the problem ``scores_rise``.
 
     Raises
     ------
@@ -120,16 +140,43 @@ def rank(
         raise RetrieverError(
             "a floor needs scores, and the retriever gives only an order", "only_an_order"
         )
+    if lower_is_better and not says_rank_only(docs):
+        docs = [ScoredDoc(doc.doc, 0.0 - doc.score) for doc in docs]
     ordered = sorted(docs, key=lambda doc: (doc.score, doc.doc), reverse=True)
     top = tuple(ordered[:depth])
+    is_rising = lower_is_better is None and rises(docs)
     found = {
         "fewer_than_k": len(top) < (depth if n_known is None else min(depth, n_known)),
-        "unsorted": any(after.score > before.score for before, after in pairwise(docs)),
+        "unsorted": not is_rising
+        and any(after.score > before.score for before, after in pairwise(docs)),
+        RISING: is_rising,
+        "no_score": n_nothing > 0,
         "more_than_k": len(docs) > depth,
     }
     kept = top if floor is None else tuple(doc for doc in top if doc.score >= floor)
     problems = tuple(code for code in PROBLEMS if found[code])
     return Ranked(kept, bool(top) and not kept, problems)
+
+
+def rises(docs: Sequence[ScoredDoc]) -> bool:
+    """Return whether scores rise along an answer, as those of distances do.
+
+    They do where at least nine of ten steps between different scores go up.
+    """
+    steps = [after.score - before.score for before, after in pairwise(docs)]
+    n_up = sum(step > 0 for step in steps)
+    return n_up > 0 and n_up >= _RISE * sum(step < 0 for step in steps)
+
+
+def says_nothing(score: Any) -> bool:
+    """Return whether a score is :data:`NOTHING`, or minus it, as far as a text states it."""
+    number = score if type(score) is float else as_number(score)
+    return number is not None and abs(abs(number) / NOTHING - 1) < _ROUNDED
+
+
+def nothing(n: int) -> list[ScoredDoc]:
+    """Return so many places of an answer at which nothing was found."""
+    return [ScoredDoc("-1", NOTHING)] * n
 
 
 def says_rank_only(docs: Sequence[ScoredDoc]) -> bool:

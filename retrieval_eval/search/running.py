@@ -34,8 +34,15 @@ from retrieval_eval.search.protocol import (
     ShowsStages,
     Staged,
 )
-from retrieval_eval.search.results import UNTRUSTED, QueryResult, RetrieverError, Status
-from retrieval_eval.search.returned import clean_text, rank, read_documents
+from retrieval_eval.search.results import (
+    FAILURES,
+    RISING,
+    UNTRUSTED,
+    QueryResult,
+    RetrieverError,
+    Status,
+)
+from retrieval_eval.search.returned import clean_text, rank, read_answer, read_documents
 from retrieval_eval.values import DEFAULT_SEED
 
 _LONGEST_ERROR: Final = 500
@@ -67,10 +74,12 @@ def run_queries(
 ) -> tuple[QueryResult, ...]:
     """Return what the retriever answers to each gold query, in the order of the gold set.
 
-    Whatever goes wrong with one query makes that query ``failed`` and no more. Documents scored
-    below ``floor`` are dropped. At most ``jobs`` queries are asked at once, and only of a retriever
-    that says ``is_thread_safe = True``. With a ``journal`` an interrupted run is continued:
-    answered queries are not asked anew, failed ones are.
+    Whatever goes wrong with one query makes that query ``failed`` and no more. Where the scores of
+    nearly all answers rise, and the retriever does not say whether lower ones are better, those
+    answers fail (see `without_distances`). Documents scored below ``floor`` are dropped. At most
+    ``jobs`` queries are asked at once, and only of a retriever that says ``is_thread_safe = True``.
+    With a ``journal`` an interrupted run is continued: answered queries are not asked anew, failed
+    ones are.
 
     After all of them ``ask_twice`` of those that were answered are asked once more, chosen by
     `sampled` with ``seed``; what comes back is ``again`` of their result. ``reopen`` gives the
@@ -157,9 +166,54 @@ def run_queries(
     if reopen is not None and any(query.id not in again for query in rest):
         ask = ask.anew(reopen)
     ask_all(ask, rest, again, is_second=True)
-    return tuple(
+    found = [
         replace(results[query.id], again=again.get(query.id) if query.id in twice else None)
         for query in asked
+    ]
+    return without_distances(found, {query.id: query.corpus for query in asked})
+
+
+NEARLY_ALL: Final = 0.9
+"""The share of answers that have the same fault from which it is a fault of the retriever."""
+_ENOUGH: Final = 5
+"""Answers of one corpus from which it is judged apart."""
+
+
+def without_distances(
+    results: Sequence[QueryResult], corpora: Mapping[str, str]
+) -> tuple[QueryResult, ...]:
+    """Return results of which those with rising scores failed, where nearly all scores rise.
+
+    Such scores are distances, or the answers come the worst first; either way it is not known which
+    end is the best. A few such answers among others are only unsorted: the score decides. Answers
+    without two different scores say neither. A corpus with a few answers is judged by itself, too,
+    for each may have its own index.
+
+    Parameters
+    ----------
+    results
+        What was answered.
+    corpora
+        The corpus of each query, by the id of the query.
+    """
+    by_corpus: dict[str, list[QueryResult]] = {}
+    for result in results:
+        if RISING in result.problems or len({found.score for found in result.ranking}) > 1:
+            by_corpus.setdefault(corpora[result.id], []).append(result)
+    groups = [list(chain.from_iterable(by_corpus.values()))]
+    groups += [group for group in by_corpus.values() if len(group) >= _ENOUGH]
+    wrong: set[str] = set()
+    for group in groups:
+        rising = [result.id for result in group if RISING in result.problems]
+        if rising and len(rising) >= NEARLY_ALL * len(group):
+            wrong.update(rising)
+    return tuple(
+        QueryResult(
+            result.id, "failed", error=FAILURES[RISING], seconds=result.seconds, failure=RISING
+        )
+        if result.id in wrong
+        else result
+        for result in results
     )
 
 
@@ -193,6 +247,11 @@ class _Asker:
     known: Mapping[str, frozenset[str]] | None
     unopened: BaseException | None = None
     """Why there is no retriever to ask."""
+
+    @property
+    def lower_is_better(self) -> bool | None:
+        """Whether the retriever says that its scores are distances; None: it does not say."""
+        return stated(self.retriever, "lower_is_better")
 
     @property
     def batch_size(self) -> int:
@@ -251,14 +310,24 @@ class _Asker:
             known = self._known(query)
             stages: dict[str, list[ScoredDoc]] = {}
             if isinstance(answer, _ByStage):
-                stages = {n: read_documents(docs, known) for n, docs in answer.stages.items()}
-                docs = list(stages.values())[-1]
+                read = {n: read_answer(docs, known) for n, docs in answer.stages.items()}
+                stages = {name: docs for name, (docs, _) in read.items()}
+                docs, n_nothing = list(read.values())[-1]
             else:
-                docs = read_documents(answer, known)
+                docs, n_nothing = read_answer(answer, known)
             n_known = None if known is None else len(known)
-            ranked = rank(docs, depth=self.depth, floor=self.floor, n_known=n_known)
+            is_low = self.lower_is_better
+            ranked = rank(
+                docs,
+                depth=self.depth,
+                floor=self.floor,
+                n_known=n_known,
+                n_nothing=n_nothing,
+                lower_is_better=is_low,
+            )
             if stages and self.floor is not None:
-                stages[f"first {self.depth}"] = list(rank(docs, depth=self.depth).ranking)
+                whole = rank(docs, depth=self.depth, lower_is_better=is_low)
+                stages[f"first {self.depth}"] = list(whole.ranking)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001
@@ -463,8 +532,17 @@ def says(retriever: object, name: str) -> bool:
     BadInputError
         When looking at the attribute raises an error.
     """
+    return stated(retriever, name) is True
+
+
+def stated(retriever: object, name: str) -> bool | None:
+    """Return what a retriever says of itself by an attribute; None where it says nothing.
+
+    Raises `BadInputError` as `says` does.
+    """
     try:
-        return getattr(retriever, name, False) is True
+        value = getattr(retriever, name, None)
+        return value if isinstance(value, bool) else None
     except (Exception, SystemExit) as error:
         raise BadInputError(f"the retriever's {name} is of no use ({_sentence(error)})") from error
 

@@ -58,7 +58,7 @@ def notices(document: SearchRun) -> list[str]:
     found = [f"No verdict: {reason}." for reason in document.status.reasons]
     found += [f"Warning: {warning}." for warning in warnings(document)]
     found += simulated(document)
-    found += _without_labels(document)
+    found += without_labels(document)
     if drifted := drift_sentence(document):
         found.append(f"Labels {drifted}.")
     if document.run.gold_set.is_provisional:
@@ -69,7 +69,7 @@ def notices(document: SearchRun) -> list[str]:
     return found
 
 
-def _without_labels(document: SearchRun) -> list[str]:
+def without_labels(document: SearchRun) -> list[str]:
     """Return the sentence that no label is of a returned document, or none."""
     if not document.run.gold_set.n_labelled_pairs:
         return []

@@ -20,7 +20,8 @@ from retrieval_eval.model.search_run import (
     Trust,
     TrustSample,
 )
-from retrieval_eval.search.results import FAILURES
+from retrieval_eval.search.label_facts import outside_sentence
+from retrieval_eval.search.results import FAILURES, RISING
 from retrieval_eval.search.results import QueryResult as Answer
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.proportions import clopper_pearson
@@ -28,6 +29,12 @@ from retrieval_eval.values import counted
 
 ASK_TWICE: Final = 20
 """Queries asked a second time unless another number is stated."""
+
+LOWER: Final = (
+    "negate them, or say that lower is better (lower_is_better = True on a retriever of your own,"
+    " --option best=low of run: and http:)"
+)
+"""What to do where scores are distances."""
 
 # Sums and quotients are off by their last digits.
 _ROUNDING: Final = 1e-9
@@ -130,20 +137,19 @@ def trust_in(
 def reasons(trust: Trust, queries: Sequence[QueryResult]) -> list[str]:
     """Return why a run with these queries has no verdict of its own, in sentences."""
     failed = [query for query in queries if query.status == "failed"]
+    n_rising = sum(query.failure == RISING for query in failed)
     found = []
-    if failed and len(failed) > trust.max_failed_share * len(queries):
+    if n_rising:
+        found.append(
+            f"scores rise along the answers to {n_rising:,} of {counted(len(queries), 'query')}, as"
+            f" distances do, and here the highest score is the best, so nothing was scored: {LOWER}"
+        )
+    elif failed and len(failed) > trust.max_failed_share * len(queries):
         limit = trust.max_failed_share
         above = f", above the limit of {_percent(limit)}" if limit else ""
         found.append(
             f"{len(failed)} of {counted(len(queries), 'query')} failed{above}, so the means are not"
             f" those of the gold set; the first was {failed[0].id} ({failed[0].error})"
-        )
-    if trust.is_declared and trust.is_deterministic is False:
-        varied = [query.id for query in queries if query.second_answer in _VARIED]
-        twice = f"{len(varied)} of {counted(trust.n_asked_twice, 'query')} asked twice"
-        found.append(
-            f"the retriever says that it is deterministic, and {twice} got another answer; the"
-            f" first was {varied[0]}"
         )
     return found
 
@@ -283,7 +289,10 @@ def _known(trust: Trust) -> list[tuple[str, int]]:
 
 
 def _twice(trust: Trust) -> str:
-    declared = " (the retriever says that it is deterministic)" if trust.is_declared else ""
+    declared = ""
+    if trust.is_declared:
+        but = ", which is not so" if trust.is_deterministic is False else ""
+        declared = f" (the retriever says that it is deterministic{but})"
     if not trust.n_asked_twice:
         return f"none asked twice{declared}"
     n_varied = trust.n_asked_twice - trust.n_same_answer
@@ -306,11 +315,41 @@ def warnings(run: SearchRun) -> list[str]:
             f" of {_percent(trust.max_failed_share)}, and means are over the others{_bounds(run)}"
         )
     n_varied = trust.n_asked_twice - trust.n_same_answer
-    if n_varied and not trust.is_declared:
+    if n_varied:
+        but = "although the retriever says that it is deterministic: it"
         found.append(
             f"{n_varied:,} of {counted(trust.n_asked_twice, 'query')} asked twice got another"
-            " answer: the retriever is not deterministic, and `retrieval-eval search noise` says"
-            " how much its numbers move"
+            f" answer{f', {but}' if trust.is_declared else ': the retriever'} is not deterministic,"
+            " and `retrieval-eval search noise` says how much its numbers move"
+        )
+    found += _of_answers(run)
+    if (labels := outside_sentence(run)) is not None:
+        found.append(labels)
+    if n_other := run.run.n_other_queries:
+        found.append(
+            f"the file has rankings of {counted(n_other, 'query')} that the gold set lacks; they"
+            " were left out"
+        )
+    return found
+
+
+def _of_answers(run: SearchRun) -> list[str]:
+    """Return what was odd about answers that were scored nevertheless, in sentences."""
+    n = len(run.queries)
+    has = {
+        code: sum(code in query.problems for query in run.queries)
+        for code in ("unsorted", RISING, "no_score")
+    }
+    found = []
+    if n_other := has["unsorted"] + has[RISING]:
+        found.append(
+            f"{n_other:,} of {counted(n, 'query')} were answered in another order than the scores"
+            " say, and the scores decided"
+        )
+    if has["no_score"]:
+        found.append(
+            f"{has['no_score']:,} of {counted(n, 'query')} got places with the score ±3.4e38 (the"
+            " largest 32-bit number), which says that nothing was found there; they were left out"
         )
     return found
 

@@ -28,6 +28,7 @@ from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thre
 from retrieval_eval.search.run_files import run_bytes
 from retrieval_eval.search.settings import Settings
 from tests.guards import run_with
+from tests.searches import answer, gold_query, gold_set, run_of
 
 RETRIEVER = """
 import json
@@ -274,7 +275,9 @@ def begun(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = run_with([3] * 10, refused=[True] * 3, label="main")
     Path("run.json").write_bytes(run_bytes(made))
-    return lambda *arguments: run(["search", "guard", "--init", *arguments])
+    # All its queries have the same labels, so that those of another query do as well.
+    begin = ["search", "guard", "--init", "--accept-weak-baseline"]
+    return lambda *arguments: run([*begin, *arguments])
 
 
 def test_what_the_baseline_supports_is_written_and_the_rest_has_a_reason(begun, capsys):
@@ -393,3 +396,47 @@ def test_the_workflow_repeats_the_run_and_holds_no_secret(begun, capsys):
         Path("run.json").write_bytes(run_bytes(made))
         assert begun("run.json", "--workflow", "github", "--force") == 3
         assert "workflow" in capsys.readouterr().err
+
+
+def labelled(n, ranking_of):
+    """A run of queries with a relevant document each, as a file is written."""
+    gold = gold_set(*(gold_query(f"q{i:02d}", {f"d{i}": 1}) for i in range(n)))
+    made = run_of(gold, [answer(f"q{i:02d}", ranking_of(i)) for i in range(n)], label="main")
+    Path("run.json").write_bytes(run_bytes(made))
+
+
+WEAK = {
+    "none of the ids is one of the gold set": (
+        lambda i: [str(i + j) for j in range(8)],
+        "every metric is 0, so nothing could get worse; None of the 160 returned documents has",
+    ),
+    "nothing comes back": (lambda _: [], "every metric is 0, so nothing could get worse"),
+    "the same answer to every query": (
+        lambda _: [f"d{j}" for j in range(20)],
+        "the baseline is not better than the labels of other queries in P@5, Recall@20",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ranking_of", "words"), WEAK.values(), ids=WEAK)
+def test_a_baseline_that_cannot_get_worse_is_refused(
+    tmp_path, monkeypatch, capsys, ranking_of, words
+):
+    monkeypatch.chdir(tmp_path)
+    labelled(20, ranking_of)
+    begin = ["search", "guard", "--init", "run.json", "--workflow", "none"]
+    assert run(begin) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert "--accept-weak-baseline" in said
+    # To overwrite is another thing.
+    assert run([*begin, "--force"]) == 2
+    assert not Path("data").exists()
+    assert run([*begin, "--accept-weak-baseline", "--json"]) == 0
+    assert any(words.partition(";")[0] in n for n in json.loads(capsys.readouterr().out)["notes"])
+
+
+def test_a_baseline_with_skill_needs_no_word(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labelled(20, lambda i: [f"d{i}", f"d{(i + 1) % 20}"])
+    assert run(["search", "guard", "--init", "run.json", "--workflow", "none"]) == 0

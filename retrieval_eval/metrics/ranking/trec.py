@@ -197,14 +197,13 @@ def _columns(buffer: NDArray[np.uint8], starts: Ints, width: int) -> NDArray[np.
     return np.ascontiguousarray(view[starts].view(np.uint8).reshape(-1, width).T)
 
 
-Kind = Literal["run", "qrels"]
+Kind = Literal["run", "qrels", "ranks"]
+"""What a file is read as: ``ranks`` is a run of which the rank is the number, not the score."""
 Columns = tuple[list[str], Ints, Ids, Floats]
 
-_FIELDS: Final = {
-    "run": ("query", "Q0", "document", "rank", "score", "tag"),
-    "qrels": ("query", "0", "document", "grade"),
-}
-_NUMBER: Final = {"run": 4, "qrels": 3}
+_RUN: Final = ("query", "Q0", "document", "rank", "score", "tag")
+_FIELDS: Final = {"run": _RUN, "qrels": ("query", "0", "document", "grade"), "ranks": _RUN}
+_NUMBER: Final = {"run": 4, "qrels": 3, "ranks": 3}
 _DOCUMENT: Final = 2
 _CHUNK: Final = 1 << 18
 _LARGE: Final = 1 << 25
@@ -217,7 +216,7 @@ def read_trec(path: Path, kind: Kind) -> Table:
     """Return the rows of a TREC run or qrels file.
 
     Fields are separated by white space; blank lines and a byte-order mark are skipped. The rank
-    column is ignored, as trec_eval does: the score decides.
+    column of a ``run`` is ignored, as trec_eval does: the score decides.
 
     Raises
     ------

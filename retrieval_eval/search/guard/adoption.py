@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -14,6 +14,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.files import is_there, read_bytes
+from retrieval_eval.metrics.ranking.measures import parse_measure
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.search_run import SearchRun
@@ -39,8 +40,10 @@ from retrieval_eval.search.guard.workflow import (
 )
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.named_metrics import BLOCK_OF
+from retrieval_eval.search.null_systems import not_beaten, null_notes
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.search.run_files import run_bytes
+from retrieval_eval.search.summary import without_labels
 from retrieval_eval.search.trust import trust_of
 from retrieval_eval.values import counted
 
@@ -83,6 +86,7 @@ def plan_adoption(
     queries: Path | None = None,
     slices: Sequence[str] = (),
     with_workflow: bool = False,
+    accept_weak: bool = False,
 ) -> Adoption:
     """Return the files of a guard that begins with a run; nothing is written.
 
@@ -106,13 +110,16 @@ def plan_adoption(
         must be able to show (`resolution`).
     with_workflow
         Whether the workflow for GitHub Actions is wanted, with the wheel of this tool.
+    accept_weak
+        Whether a run that is no better than a system without skill is taken, too (`weakness`).
 
     Raises
     ------
     BadInputError
         When the run is no valid search run, or holds what a workflow cannot.
     NothingToEvaluateError
-        When the run cannot be a baseline, has none of the metrics, or the guard does not pass it.
+        When the run cannot be a baseline, has none of the metrics, is no better than chance, or the
+        guard does not pass it.
     """
     # As the first baseline: an old one that is overwritten has no say.
     update = plan_update(Path(os.devnull), run)
@@ -147,7 +154,14 @@ def plan_adoption(
         baseline: run_bytes(to_builtins(document)),
         thresholds: _toml(chosen, document, left_out).encode(),
     }
-    notes = [_repeatability(document)]
+    guarded = {row.metric for row in kept}
+    weak = weakness(document, guarded)
+    if weak and not accept_weak:
+        raise NothingToEvaluateError(
+            f"{run} cannot be the baseline: {'; '.join(weak)}; if that is meant, add"
+            " --accept-weak-baseline"
+        )
+    notes = [_repeatability(document), *(weak or null_notes(document, guarded))]
     if with_workflow:
         _check_top(root)
         text = workflow_text(document, gold=gold, root=root, queries=queries)
@@ -159,6 +173,28 @@ def plan_adoption(
         if names:
             notes.append(f"the job needs these variables of the environment: {', '.join(names)}")
     return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
+
+
+def weakness(run: SearchRun, guarded: Collection[str]) -> list[str]:
+    """Return why a guard of a baseline could not fail, in sentences; empty where it could.
+
+    Every metric of its rankings may be 0, or none of the guarded ones better than those of one and
+    the same system without skill.
+    """
+    found = []
+    values = [
+        mean.value for name, mean in run.metrics.items() if parse_measure(name).name != "Judged"
+    ]
+    if not any(values):
+        unlabelled = [sentence.rstrip(".") for sentence in without_labels(run)]
+        return ["every metric is 0, so nothing could get worse", *unlabelled]
+    block = run.null_systems
+    for system, of in {} if block is None else block.systems.items():
+        known = [n for n in guarded if (mean := of.metrics.get(n)) and mean.is_beaten is not None]
+        failed = {name for each, name in not_beaten(block) if each == system} if block else set()
+        if known and failed.issuperset(known):
+            found += null_notes(run, known, system)
+    return found
 
 
 def _check_top(root: Path) -> None:

@@ -29,7 +29,7 @@ from retrieval_eval.search.query_vectors import OPTIONS as VECTOR_OPTIONS
 from retrieval_eval.search.query_vectors import QueryVectors, open_query_vectors
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind
-from retrieval_eval.search.returned import clean_text, read_documents
+from retrieval_eval.search.returned import clean_text, nothing, read_answer
 from retrieval_eval.search.secrets import shown_options, without_secrets
 
 _LONGEST_QUOTE: Final = 200
@@ -304,13 +304,21 @@ class HttpRetriever:
 
     Lost connections, time-outs and the answers 429, 502, 503 and 504 are tried again. Any other
     status outside 200-299 fails at once. Redirects are followed on the same host only, and only
-    where they keep the method. Threads may share a retriever.
+    where they keep the method. Threads may share a retriever. With ``states_best`` the setting
+    ``best`` was given, so that an answer whose scores rise is only unsorted.
     """
 
     is_thread_safe = True
 
-    def __init__(self, settings: HttpSettings, vectors: QueryVectors | None = None) -> None:
+    def __init__(
+        self,
+        settings: HttpSettings,
+        vectors: QueryVectors | None = None,
+        *,
+        states_best: bool = False,
+    ) -> None:
         self._settings = settings
+        self._states_best = states_best
         self._form = _Form.of(settings)
         self._vectors = vectors
         if self._form.needs_vectors != (vectors is not None):
@@ -343,6 +351,11 @@ class HttpRetriever:
     def batch_size(self) -> int:
         """How many queries one request asks."""
         return self._settings.batch
+
+    @property
+    def lower_is_better(self) -> bool | None:
+        """False where the option ``best`` says which scores are, for distances are negated here."""
+        return False if self._states_best else None
 
     def search(self, query: str, *, corpus: str, k: int) -> list[ScoredDoc]:
         """Return the documents of the answer, in its order.
@@ -479,9 +492,10 @@ class HttpRetriever:
                 f" ({_fields(answer)}); name its place with the option results"
             )
         pairs = [self._pair(item, place) for place, item in enumerate(results, 1)]
-        docs = read_documents(pairs)
-        is_distance = self._settings.best == "low" and any(score is not None for _, score in pairs)
-        return [ScoredDoc(each.doc, -each.score) for each in docs] if is_distance else docs
+        docs, n_nothing = read_answer(pairs)
+        if self._settings.best == "low" and any(score is not None for _, score in pairs):
+            docs = [ScoredDoc(each.doc, -each.score) for each in docs]
+        return docs + nothing(n_nothing)
 
     def _untrusted(self, said: str) -> RetrieverError:
         said = without_secrets(said, self._settings.secrets)
@@ -522,7 +536,8 @@ def open_http(url: str, options: Mapping[str, str]) -> HttpRetriever:
     """
     settings = http_settings(url, options)
     require_http("a retriever behind HTTP")
-    return HttpRetriever(settings, open_query_vectors("http", options))
+    vectors = open_query_vectors("http", options)
+    return HttpRetriever(settings, vectors, states_best="best" in options)
 
 
 RETRIEVERS.add(

@@ -29,6 +29,7 @@ class FunctionRetriever:
     """A plain function ``(query, *, corpus, k)`` as a retriever.
 
     It is called from one thread, unless the function has an attribute ``is_thread_safe = True``.
+    Its attributes ``is_deterministic`` and ``lower_is_better`` count as those of an object do.
     """
 
     spec: str
@@ -39,6 +40,17 @@ class FunctionRetriever:
     def is_thread_safe(self) -> bool:
         """What the function says about itself."""
         return getattr(self.function, "is_thread_safe", False) is True
+
+    @property
+    def is_deterministic(self) -> bool:
+        """What the function says about itself."""
+        return getattr(self.function, "is_deterministic", False) is True
+
+    @property
+    def lower_is_better(self) -> bool | None:
+        """What the function says about its scores; None where it says nothing."""
+        value = getattr(self.function, "lower_is_better", None)
+        return value if isinstance(value, bool) else None
 
     def search(self, query: str, *, corpus: str, k: int) -> Any:
         """Return what the function returns."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.identity import normalize_query, sha256_file
@@ -18,14 +18,23 @@ from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind, file_of
-from retrieval_eval.search.returned import read_documents
+from retrieval_eval.search.returned import nothing, read_answer, rises, says_nothing, says_rank_only
+
+if TYPE_CHECKING:
+    from retrieval_eval.metrics.ranking.table import Table
 
 Layout = Literal["trec", "jsonl"]
+
+OPTIONS: Final = ("best",)
 
 
 @dataclass(frozen=True, slots=True)
 class RankedFile:
-    """Rankings by query id, each ordered by score descending, ties by document id descending.
+    """Rankings by query id, each in the order that the file states.
+
+    That is the order of the rank column of a TREC run and then of its lines, or of the list in a
+    line of JSONL. The score decides what is best; where nearly all scores rise along the stated
+    order it is not known which end that is, unless ``lower_is_better`` says so.
 
     A query the file does not name has an empty ranking where the file is a TREC run, which cannot
     say that nothing was found (trec_eval ``-c`` counts it the same way), and no answer where it is
@@ -38,6 +47,9 @@ class RankedFile:
     id_of: Mapping[str, str] = field(repr=False)
     """Query id by normalised query text, of the rows that state a text."""
     sha256: str
+    n_nothing: Mapping[str, int] = field(default_factory=dict, repr=False)
+    """Places with a score that says that nothing was found, by query id."""
+    lower_is_better: bool | None = None
 
     is_thread_safe = True
     is_deterministic = True
@@ -48,7 +60,9 @@ class RankedFile:
         return self.rankings.keys()
 
     def search_by_id(self, query_id: str, *, corpus: str, k: int) -> list[ScoredDoc]:
-        """Return the first ``k`` documents for a query; ids are unique over all corpora.
+        """Return the best ``k`` documents for a query in the order that the file states.
+
+        Ids of queries are unique over all corpora.
 
         Raises
         ------
@@ -61,7 +75,20 @@ class RankedFile:
                 f"{self.path.name}: no line for query {query_id!r} (of corpus {corpus!r});"
                 ' where nothing was found, say "ranking": []'
             )
-        return list((ranking or ())[:k])
+        found = list(ranking or ())
+        if len(found) > k:
+            found = found[:k] if says_rank_only(found) else self._cut(found, k)
+        return found + nothing(self.n_nothing.get(query_id, 0))
+
+    def _cut(self, found: list[ScoredDoc], k: int) -> list[ScoredDoc]:
+        best = sorted(found, key=self._goodness, reverse=True)[:k]
+        chosen = set(best)
+        kept = [each for each in found if each in chosen]
+        # Whether scores rise is a matter of all that the file states, not of a few of them.
+        return best if rises(kept) and not rises(found) else kept
+
+    def _goodness(self, found: ScoredDoc) -> tuple[float, str]:
+        return (-found.score if self.lower_is_better else found.score), found.doc
 
     def search(self, query: str, *, corpus: str, k: int) -> list[ScoredDoc]:
         """Return the first ``k`` documents for a query given by its text, or else by its id."""
@@ -84,6 +111,7 @@ def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
     A JSONL line is ``{"id": …, "ranking": […]}`` with documents as in
     :func:`~retrieval_eval.search.returned.read_documents`, and may state the text of its
     ``query``. The score decides the order, not the place; documents without any score keep theirs.
+    The option ``best`` says which scores are best, ``high`` or ``low`` ones (distances).
 
     Raises
     ------
@@ -91,11 +119,12 @@ def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
         When the file cannot be read or is empty, a line is no ranking, a document or a query
         occurs twice, or a score is no finite number; the message names the lines.
     """
-    Options("run", options).only(())
-    if _layout(path) == "jsonl":
-        rankings, id_of = _read_jsonl(path)
-        return RankedFile(path, "jsonl", rankings, id_of, sha256_file(path))
-    return RankedFile(path, "trec", _read_run(path), {}, sha256_file(path))
+    given = Options("run", options)
+    given.only(OPTIONS)
+    is_low = given.choice("best", "high", ("high", "low")) == "low" if options else None
+    layout = _layout(path)
+    rankings, id_of, n_nothing = _read_jsonl(path) if layout == "jsonl" else _read_run(path)
+    return RankedFile(path, layout, rankings, id_of, sha256_file(path), n_nothing, is_low)
 
 
 def _layout(path: Path) -> Layout:
@@ -122,7 +151,11 @@ def _layout(path: Path) -> Layout:
     raise BadInputError(f"{path}: holds no ranking")
 
 
-def _read_run(path: Path) -> dict[str, tuple[ScoredDoc, ...]]:
+_Rankings = tuple[dict[str, tuple[ScoredDoc, ...]], dict[str, str], dict[str, int]]
+"""Rankings by query id, query ids by text, and by query id the places without a document."""
+
+
+def _read_run(path: Path) -> _Rankings:
     from retrieval_eval.metrics.ranking.trec import read_trec
 
     table = read_trec(path, "run").finite()
@@ -130,47 +163,68 @@ def _read_run(path: Path) -> dict[str, tuple[ScoredDoc, ...]]:
         docs = table.docs.texts()
     except UnicodeDecodeError as error:
         raise BadInputError(f"{path}: a document id is not UTF-8 text: {error}") from error
-    rows = [ScoredDoc(*row) for row in zip(docs, table.numbers.tolist(), strict=True)]
+    order = _stated_order(path, table)
+    scores = table.numbers.tolist()
+    rows = [ScoredDoc(docs[row], scores[row]) for row in order]
     starts = table.starts.tolist()
     bounds = zip(table.query_ids, starts, starts[1:], strict=False)
-    return {name: _ordered(rows[start:stop]) for name, start, stop in bounds}
+    rankings = {name: tuple(rows[start:stop]) for name, start, stop in bounds}
+    n_nothing = {}
+    if any(map(says_nothing, scores)):
+        for name, ranking in rankings.items():
+            rankings[name] = tuple(one for one in ranking if not says_nothing(one.score))
+            n_nothing[name] = len(ranking) - len(rankings[name])
+    return rankings, {}, n_nothing
 
 
-def _read_jsonl(path: Path) -> tuple[dict[str, tuple[ScoredDoc, ...]], dict[str, str]]:
+def _stated_order(path: Path, table: Table) -> list[int]:
+    """Return the rows of a run, query by query in the order of their ranks, then of their lines."""
+    import numpy as np
+
+    from retrieval_eval.metrics.ranking.trec import read_trec
+
+    try:
+        ranks = read_trec(path, "ranks").numbers
+    except BadInputError:
+        # Not every tool writes numbers there; the order of the lines is what is left.
+        ranks = np.zeros(len(table.numbers))
+    query = np.repeat(np.arange(len(table.query_ids)), np.diff(table.starts))
+    order: list[int] = np.lexsort((ranks, query)).tolist()
+    return order
+
+
+def _read_jsonl(path: Path) -> _Rankings:
     rankings: dict[str, tuple[ScoredDoc, ...]] = {}
     id_of: dict[str, str] = {}
+    n_nothing: dict[str, int] = {}
     lines: dict[str, int] = {}
     real = Path(os.path.realpath(path))
     for line in iter_jsonl(real, real.parent):
         if line.problem is not None:
             raise BadInputError(f"{path}: {line.problem.removeprefix(f'{real.name}: ')}")
-        name, docs, text = _read_row(line.value, f"{path}: line {line.number}")
+        name, docs, n, text = _read_row(line.value, f"{path}: line {line.number}")
         if name in lines:
             raise BadInputError(
                 f"{path}: line {line.number}: query {name!r} is on line {lines[name]} too;"
                 " keep one of them"
             )
         lines[name] = line.number
-        rankings[name] = _ordered(docs)
+        rankings[name], n_nothing[name] = tuple(docs), n
         if text is not None:
             id_of.setdefault(normalize_query(text), name)
-    return rankings, id_of
+    return rankings, id_of, n_nothing
 
 
-def _read_row(row: Any, where: str) -> tuple[str, list[ScoredDoc], str | None]:
+def _read_row(row: Any, where: str) -> tuple[str, list[ScoredDoc], int, str | None]:
     name = row.get("id") if isinstance(row, dict) else None
     if not isinstance(name, str) or not isinstance(row.get("ranking"), list):
         raise BadInputError(f'{where}: expected {{"id": "…", "ranking": […]}}')
     try:
-        docs = read_documents(row["ranking"])
+        docs, n_nothing = read_answer(row["ranking"])
     except RetrieverError as error:
         raise BadInputError(f"{where}: /ranking: {error}") from error
     text = row.get("query")
-    return name, docs, text if isinstance(text, str) else None
-
-
-def _ordered(docs: list[ScoredDoc]) -> tuple[ScoredDoc, ...]:
-    return tuple(sorted(docs, key=lambda doc: (doc.score, doc.doc), reverse=True))
+    return name, docs, n_nothing, text if isinstance(text, str) else None
 
 
 RETRIEVERS.add(
@@ -178,5 +232,6 @@ RETRIEVERS.add(
     RetrieverKind(
         "run:FILE (a TREC run or JSONL)",
         lambda spec, options: open_ranked_file(file_of(spec), options),
+        options=OPTIONS,
     ),
 )

@@ -13,10 +13,10 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import AnswersById, Retriever, ScoredDoc
-from retrieval_eval.search.results import RetrieverError
+from retrieval_eval.search.results import RISING, RetrieverError
 from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind, open_retriever
-from retrieval_eval.search.returned import rank, read_documents
-from retrieval_eval.search.running import describe_retriever, known_documents_of
+from retrieval_eval.search.returned import rank, read_answer, rises
+from retrieval_eval.search.running import describe_retriever, known_documents_of, stated
 from retrieval_eval.search.secrets import shown_spec
 
 DEFAULT_K: Final = 60
@@ -26,6 +26,12 @@ DEFAULT_WINDOW: Final = 100
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,24}")
 _MOST_PARTS: Final = 8
+_ENOUGH: Final = 5
+"""Documents of a part from which rising scores are no accident: by chance one answer in 120."""
+_DISTANCES: Final = (
+    "its scores rise from the first document to the last, as distances do; say that lower is better"
+    " (lower_is_better = True on a retriever of your own, the option best=low of run: and http:)"
+)
 _OWN: Final = ("k", "window", "weight")
 
 
@@ -157,7 +163,11 @@ class RrfRetriever:
         known = None if part.known is None else part.known.get(corpus, frozenset())
         try:
             answer = self._answer(part.retriever, query, corpus, depth)
-            return rank(read_documents(answer, known), depth=depth).ranking
+            docs, _ = read_answer(answer, known)
+            is_low = stated(part.retriever, "lower_is_better")
+            if is_low is None and len(docs) >= _ENOUGH and rises(docs):
+                raise RetrieverError(_DISTANCES, RISING)
+            return rank(docs, depth=depth, lower_is_better=is_low).ranking
         except RetrieverError as error:
             raise RetrieverError(f"part {part.name!r}: {error}", error.code) from error
 

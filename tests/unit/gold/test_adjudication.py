@@ -166,3 +166,36 @@ def test_a_bad_key_is_named(gold, tmp_path, key, sentence):
     path.write_text(key, encoding="utf-8")
     with pytest.raises(BadInputError, match=sentence):
         settle(gold, [], path)
+
+
+def test_of_a_pair_only_what_these_two_see_differently_is_adjudicated(tmp_path, corpus):
+    grades = {"d1": (1, 1, 2), "d2": (1, 2, 2), "d3": (0, 1, 2), "d4": (1, 1, 1)}
+    rows = [
+        {
+            "id": "q1",
+            "query": "fees",
+            "source": "chair",
+            "relevant": {"d1": 1},
+            "labels": [
+                _label(name, doc, grade)
+                for doc, given in grades.items()
+                for name, grade in zip(("ana", "ben", "cleo"), given, strict=True)
+            ],
+        }
+    ]
+    path = tmp_path / "three.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    gold = load_gold_set(path)
+
+    def docs(*pairs):
+        return [one.doc for one in disagreements(gold, pairs or None)]
+
+    assert docs() == ["d1", "d2", "d3"]
+    assert docs(("ana", "ben")) == docs(("ben", "ana")) == ["d2", "d3"]
+    assert docs(("ben", "cleo")) == ["d1", "d3"]
+    assert docs(("ana", "ben"), ("ben", "cleo")) == ["d1", "d2", "d3"]
+    sheet = adjudication_sheet(gold, corpus, "dora", pairs=[("ana", "ben")])
+    assert {entry["doc"] for entry in sheet.key["items"].values()} == {"d2", "d3"}
+    # Whoever graded one of them is no third reviewer, of whichever pair.
+    with pytest.raises(BadInputError, match="third reviewer"):
+        adjudication_sheet(gold, corpus, "cleo", pairs=[("ana", "ben")])

@@ -65,6 +65,29 @@ def test_a_default_can_be_merged():
     assert read_yaml(text, "x.yml")["one"] == {"a": 1, "b": 3}
 
 
+def doubling(levels, line):
+    return "\n".join(["a0: &a0 {k: 1, l: 2}", *(line.format(n, n - 1) for n in range(1, levels))])
+
+
+EXPANDING = {
+    "merge keys": doubling(40, "a{0}: &a{0} {{<<: [*a{1}, *a{1}]}}"),
+    "merge keys of two": doubling(200, "a{0}: &a{0} {{<<: [*a{1}, *a{1}], k{0}: 1}}"),
+    "aliases in lists": doubling(40, "a{0}: &a{0} [*a{1}, *a{1}]"),
+    "aliases in mappings": doubling(40, "a{0}: &a{0} {{x: *a{1}, y: *a{1}}}"),
+    "many aliases of one large value": "a: &a {k: [" + "1, " * 5_000 + "1]}\nb: ["
+    + "*a, " * 5_000 + "1]",
+    "itself in a list": "a: &a [*a]",
+    "itself in a mapping": "a: &a {b: {c: *a}}",
+    "itself as a merge": "a: &a {<<: *a}",
+}
+
+
+@pytest.mark.parametrize("text", EXPANDING.values(), ids=EXPANDING)
+def test_aliases_and_merge_keys_cannot_expand_without_bound(text):
+    with pytest.raises(BadInputError, match="once its aliases|an alias stands inside"):
+        read_yaml(text, "x.yml")
+
+
 plain = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 scalars = plain | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 

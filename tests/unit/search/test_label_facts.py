@@ -9,7 +9,7 @@ import pytest
 from retrieval_eval.cli.main import run
 from retrieval_eval.gold.gold_set import gold_stats, load_gold_set
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.label_facts import circularity, circularity_sentence
+from retrieval_eval.search.label_facts import circularity, circularity_sentence, label_facts
 
 TEXTS = {"d1": "late fees are due at once and always", "d2": "an objection suspends the payment"}
 
@@ -77,3 +77,39 @@ def test_from_a_pool_to_a_run_and_its_report(tmp_path, monkeypatch, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "1 of 1 relevant label found by bm25 alone (100%)" in shown
     assert "Labels given to other texts than the documents have now: 1 label of 1 query" in shown
+
+
+def test_labels_of_documents_that_the_corpus_lacks_are_counted():
+    gold = _gold()
+    assert label_facts(gold, ["q"], "bm25").outside is None
+    assert label_facts(gold, ["q"], "bm25", known={"c": ["d1", "d2", "d3"]}).outside.n_outside == 0
+    found = label_facts(gold, ["q"], "bm25", known={"c": ["d1"], "b": ["d2"]}).outside
+    assert (found.n_labels, found.n_outside, found.n_relevant) == (3, 2, 1)
+    assert found.documents == {"q": ("d2", "d3")}
+    assert label_facts(gold, ["q"], "bm25", known={}).outside.n_outside == 3
+
+
+def test_a_run_says_which_labels_cannot_be_found(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    _write(tmp_path / "corpus.jsonl", [{"id": doc, "text": text} for doc, text in TEXTS.items()])
+    rows = [
+        {"id": "q1", "query": "late fees", "relevant": ["d1", "gone"], "source": "chair"},
+        {"id": "q2", "query": "objection", "relevant": {"d2": 1, "old": 0}, "source": "chair"},
+    ]
+    _write(tmp_path / "gold.jsonl", rows)
+    ranked = [{"id": f"q{n}", "ranking": ["d1", "d2"]} for n in (1, 2, 3)]
+    _write(tmp_path / "ranked.jsonl", ranked)
+    asked = ["search", "run", "--gold", "gold.jsonl", "--retriever", "run:ranked.jsonl"]
+    asked += ["--corpus-file", "corpus.jsonl", "--out", "runs"]
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert "2 of 4 labels name documents that the corpus lacks, 1 of them relevant" in said
+    assert "(q1, q2)" in said
+    assert "the file has rankings of 1 query that the gold set lacks" in said
+    assert run([*asked, "--json", "--label", "again"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["labels"]["outside"]["documents"] == {"q1": ["gone"], "q2": ["old"]}
+    assert document["run"]["n_other_queries"] == 1
+    assert document["null_systems"]["systems"]["random"]["metrics"]["Recall@5"]["value"] == 0.75
+    # What the run states of systems without skill follows from it.
+    assert run(["search", "audit", "again", "--gold", "gold.jsonl", "--data", "runs"]) == 0

@@ -133,3 +133,40 @@ def test_the_order_of_the_gold_file_does_not_matter():
     gold, answers = skilled()
     turned = gold_set(*reversed(gold.queries))
     assert block_of(gold, answers) == block_of(turned, answers[::-1])
+
+
+def test_what_the_corpus_lacks_is_found_by_no_system():
+    """Eight documents, each the one relevant document of a query that the corpus has."""
+    n = 8
+    gold = gold_set(*(gold_query(f"q{i}", {f"d{i}": 1, "gone": 1}) for i in range(n)))
+    answers = [answer(f"q{i}", [f"d{(i + j) % n}" for j in range(n)]) for i in range(n)]
+    outside = {f"q{i}": ("gone",) for i in range(n)}
+    block = null_systems(score_run(gold, answers, SETTINGS), corpora(n), outside)
+    random = block.systems["random"].metrics
+    # One relevant document among eight, and the other half of the labels can never be found.
+    assert random["P@1"].value == pytest.approx(1 / 8)
+    assert random["P@5"].value == pytest.approx(1 / 8)
+    assert random["Recall@20"].value == pytest.approx(0.5)
+    assert random["RR"].value == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
+    assert ("random", "P@5") not in not_beaten(block)
+    assert block.systems["popular"].metrics["Recall@20"].value == 0
+    assert [each.doc for each in block.popular] == ["d0"]
+    # Where nothing of the labels is there, the expectation is 0, and not unknown.
+    all_gone = {f"q{i}": ("gone", f"d{i}") for i in range(n)}
+    found = null_systems(score_run(gold, answers, SETTINGS), corpora(n), all_gone)
+    assert found.systems["random"].metrics["nDCG@10"].value == 0
+    assert found.popular == ()
+
+
+@pytest.mark.parametrize("grades", [(1, 1), (2, 1, 1), (3, 2)])
+def test_random_documents_of_a_corpus_that_lacks_some_are_the_mean_over_every_order(grades):
+    docs = [f"d{i}" for i in range(5)]
+    labels = {"gone": grades[0]} | dict(zip(docs, grades[1:], strict=False))
+    runs = {
+        str(number): {doc: float(-place) for place, doc in enumerate(order)}
+        for number, order in enumerate(permutations(docs))
+    }
+    found = evaluate_rankings(dict.fromkeys(runs, labels), runs, NAMES, convention="trec")
+    for name in NAMES:
+        expected = expected_at_random(name, grades, len(docs), 50, grades[1:])
+        assert expected == pytest.approx(statistics.fmean(found.scores[name].tolist()), abs=1e-12)

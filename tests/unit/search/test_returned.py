@@ -176,11 +176,11 @@ def test_the_order_is_score_then_id_both_descending():
     [
         ([("a", 2.0), ("b", 1.0)], 2, [("a", 2.0), ("b", 1.0)], ()),
         ([("a", 2.0), ("b", 2.0)], 2, [("b", 2.0), ("a", 2.0)], ()),
-        ([("a", 1.0), ("b", 2.0)], 2, [("b", 2.0), ("a", 1.0)], ("unsorted",)),
+        ([("a", 1.0), ("b", 2.0)], 2, [("b", 2.0), ("a", 1.0)], ("scores_rise",)),
         ([("a", 2.0)], 2, [("a", 2.0)], ("fewer_than_k",)),
         ([], 1, [], ("fewer_than_k",)),
         ([("a", 3.0), ("b", 2.0)], 1, [("a", 3.0)], ("more_than_k",)),
-        ([("a", 1.0), ("b", 2.0)], 1, [("b", 2.0)], ("unsorted", "more_than_k")),
+        ([("a", 1.0), ("b", 2.0)], 1, [("b", 2.0)], ("scores_rise", "more_than_k")),
     ],
 )
 def test_what_is_odd_about_a_ranking_is_named(given, depth, ranking, problems):

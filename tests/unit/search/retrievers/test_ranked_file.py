@@ -40,10 +40,11 @@ def by_id(retriever, query_id, k=10):
     return pairs(retriever.search_by_id(query_id, corpus="default", k=k))
 
 
-def test_a_trec_run_is_ordered_by_score_then_id(ranked):
+def test_a_trec_run_keeps_its_stated_order_and_the_score_decides_what_is_cut(ranked):
     retriever = ranked(RUN)
     assert list(retriever.query_ids) == ["q1", "q2"]
-    assert by_id(retriever, "q1") == [("d2", 1.5), ("d1", 0.5), ("d0", 0.5)]
+    assert by_id(retriever, "q1") == [("d1", 0.5), ("d2", 1.5), ("d0", 0.5)]
+    # What is kept rises, and the whole does not: it is given by score, as no distance is meant.
     assert by_id(retriever, "q1", k=2) == [("d2", 1.5), ("d1", 0.5)]
     assert by_id(retriever, "q2") == [("d3", 7.0)]
 
@@ -61,7 +62,7 @@ def test_jsonl_takes_every_form_of_a_document(ranked):
         ]
     )
     assert by_id(retriever, "q1") == [("d2", -1.0), ("d1", -2.0)]
-    assert by_id(retriever, "q2") == [("d2", 1.5), ("d1", 0.5)]
+    assert by_id(retriever, "q2") == [("d1", 0.5), ("d2", 1.5)]
     assert by_id(retriever, "q3") == []
     with pytest.raises(RetrieverError, match=r"run\.trec: no line for query 'q4'.*say \"ranking\""):
         by_id(retriever, "q4")
@@ -142,7 +143,7 @@ JSON_LIKE = ["{q1", "{", "{}", "[]", "[1", '{"id":"q1"}', '"q1"', "null", "7", '
 @pytest.mark.parametrize("name", JSON_LIKE)
 @pytest.mark.parametrize("before", ["", "\n \n", "\ufeff", "\ufeff\r\n\n"])
 def test_a_trec_run_is_one_whatever_its_ids_look_like(ranked, name, before):
-    retriever = ranked(f"{before}{name} Q0 {{d1 1 0.5 t\n{name} Q0 {{}} 1 1.5 t\nq2 Q0 d 1 7 t\n")
+    retriever = ranked(f"{before}{name} Q0 {{d1 2 0.5 t\n{name} Q0 {{}} 1 1.5 t\nq2 Q0 d 1 7 t\n")
     assert retriever.layout == "trec"
     assert list(retriever.query_ids) == [name, "q2"]
     assert by_id(retriever, name) == [("{}", 1.5), ("{d1", 0.5)]
@@ -198,9 +199,99 @@ def test_a_file_that_is_not_there_is_bad_input(tmp_path):
         open_retriever(f"run:{tmp_path / 'run.trec'}")
 
 
-def test_a_ranked_file_has_no_options(ranked):
-    with pytest.raises(BadInputError, match="run has no option 'k'; it has no options at all"):
+def test_a_ranked_file_has_one_option(ranked):
+    with pytest.raises(BadInputError, match="run has no option 'k'; it has best"):
         ranked(RUN, k="1")
+    with pytest.raises(BadInputError, match="option best is 'lowest'; it must be one of high, low"):
+        ranked(RUN, best="lowest")
+
+
+GOLD_OF_TWO = GoldSet(
+    tuple(GoldQuery(f"q{n}", f"text {n}", "default", relevant={"near": 1}) for n in (1, 2)), "f"
+)
+BEST_FIRST = ["near", "middle", "far"]
+# Each file states that "near" comes first, and gives it the lowest number.
+DISTANCES = {
+    "ranks rise with the numbers": "".join(
+        f"q{n} Q0 {doc} {rank} {rank / 10} t\n"
+        for n in (1, 2)
+        for rank, doc in enumerate(BEST_FIRST, 1)
+    ),
+    "lines by number, the highest first": "".join(
+        f"q{n} Q0 {doc} {rank} {rank / 10} t\n"
+        for n in (1, 2)
+        for rank, doc in reversed([*enumerate(BEST_FIRST, 1)])
+    ),
+    "ranks from 0": "".join(
+        f"q{n} Q0 {doc} {rank} {rank / 10} t\n"
+        for n in (1, 2)
+        for rank, doc in enumerate(BEST_FIRST)
+    ),
+    "ranks all equal, lines in order": "".join(
+        f"q{n} Q0 {doc} 0 {rank / 10} t\n" for n in (1, 2) for rank, doc in enumerate(BEST_FIRST)
+    ),
+    "no number for a rank": "".join(
+        f"q{n} Q0 {doc} - {rank / 10} t\n" for n in (1, 2) for rank, doc in enumerate(BEST_FIRST)
+    ),
+    "queries mixed": "".join(
+        f"q{n} Q0 {doc} {rank} {rank / 10} t\n"
+        for rank, doc in enumerate(BEST_FIRST, 1)
+        for n in (1, 2)
+    ),
+    "negative scores, as bm25() of FTS5": "".join(
+        f"q{n} Q0 {doc} {rank} {rank - 9} t\n"
+        for n in (1, 2)
+        for rank, doc in enumerate(BEST_FIRST, 1)
+    ),
+    "JSONL": [
+        {"id": f"q{n}", "ranking": [[doc, rank / 10] for rank, doc in enumerate(BEST_FIRST)]}
+        for n in (1, 2)
+    ],
+}
+
+
+@pytest.mark.parametrize("depth", [2, 50])
+@pytest.mark.parametrize("content", DISTANCES.values(), ids=DISTANCES)
+def test_distances_are_not_ranked_upside_down(ranked, content, depth):
+    results = run_queries(GOLD_OF_TWO, ranked(content), depth=depth)
+    assert [(r.status, r.failure, r.ranking) for r in results] == [
+        ("failed", "scores_rise", ())
+    ] * 2
+    named = run_queries(GOLD_OF_TWO, ranked(content, best="low"), depth=depth)
+    assert [[d.doc for d in r.ranking] for r in named] == [BEST_FIRST[:depth]] * 2
+    # Who says that the order means nothing gets what trec_eval gives.
+    meant = run_queries(GOLD_OF_TWO, ranked(content, best="high"), depth=depth)
+    assert [[d.doc for d in r.ranking] for r in meant] == [BEST_FIRST[::-1][:depth]] * 2
+    assert all("unsorted" in result.problems for result in meant)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "".join(f"q{n} Q0 d{r} {r} {9 - r} t\n" for n in (1, 2) for r in range(1, 4)),
+        "".join(f"q{n} Q0 d{r} 0 {9 - r} t\n" for n in (1, 2) for r in range(1, 4)),
+        # Equal scores say neither.
+        "".join(f"q{n} Q0 d{r} {r} 1.0 t\n" for n in (1, 2) for r in range(1, 4)),
+        "".join(f"q{n} Q0 d1 1 0.5 t\n" for n in (1, 2)),
+    ],
+)
+def test_scores_are_no_distances(ranked, content):
+    results = run_queries(GOLD_OF_TWO, ranked(content), depth=3)
+    assert [(result.status, result.problems) for result in results] == [
+        ("ok", ("fewer_than_k",) if len(result.ranking) < 3 else ()) for result in results
+    ]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_place_of_a_file_at_which_nothing_was_found_is_left_out(ranked, sign):
+    nothing = sign * 3.4028234663852886e38
+    rows = f"q1 Q0 near 1 0.9 t\nq1 Q0 far 2 0.8 t\nq1 Q0 last 3 {nothing} t\n"
+    row = {"id": "q1", "ranking": [["near", 0.9], ["far", 0.8], ["last", nothing]]}
+    shortened = rows.replace(str(nothing), f"{sign * 3.4028235e38}")
+    for content in (rows, shortened, [row, {"id": "q2", "ranking": []}]):
+        found, _ = run_queries(GOLD_OF_TWO, ranked(content), depth=3)
+        assert [each.doc for each in found.ranking] == ["near", "far"]
+        assert "no_score" in found.problems
 
 
 def test_a_link_to_a_ranked_file_is_followed(ranked, tmp_path):
