@@ -665,7 +665,9 @@ class _Finder:
         together += [f for found in beside.values() for f in found if self._is_remote(f, found[f])]
         for folder in dict.fromkeys((*self._seen.visited, *together)):
             name = self._repositories.named(folder)
-            if any(not is_shared(f) and self._repositories.named(f) == name for f in _above(folder)):
+            if any(
+                not is_shared(f) and self._repositories.named(f) == name for f in _above(folder)
+            ):
                 continue
             is_proved = folder in together or self._repositories.proved(folder) is not None
             if not (is_proved or self._is_worked_in(folder)):
