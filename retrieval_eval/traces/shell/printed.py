@@ -92,7 +92,7 @@ def printed_lines(
     rest = _without(printed.lines, noise, names, is_about=any(one.is_about for one in shown))
     n_numbers = next((one.n_numbers for one in reading if one.prints), 0)
     lines = _plain(rest, names, n_numbers, may_number=any(one.may_number for one in reading))
-    is_sole = len(reading) == 1 and not printed.is_cut
+    is_sole = len(reading) == 1 and not printed.cuts
     return PrintedLines(
         path,
         tuple(lines),
