@@ -2,9 +2,10 @@
 
 A checkout may lie anywhere: in the folder that a harness mounts, in a home, under its own name, in
 a worktree. Its folder is *stated* (by the session, the task, or the layout of a known harness),
-*observed* (an agent cloned into it, git named it, it holds ``.git``, or an agent worked in it and it
-holds files of the ground truth or has the repository's name), or *inferred*: the one folder below
-which all the paths lie that end like files of the ground truth. What is not decided stays possible.
+*observed* (an agent cloned into it, git named it, it holds ``.git``, or an agent worked in it and
+it holds files of the ground truth or has the repository's name), or *inferred*: the one folder
+below which all the paths lie that end like files of the ground truth. What is not decided stays
+possible.
 
 A folder with the name of the repository is no checkout for that alone: below the checkout of
 ``acme/widgets`` the package ``widgets`` has it too.
@@ -631,6 +632,8 @@ class _Finder:
         """Return the folders that hold ``.git``, but for parts of others such as submodules."""
         ends = (f"{path}/".partition("/.git/") for path in self._seen.paths if "/.git" in path)
         found = {folder for folder, mark, _ in ends if mark and folder}
+        listed = (self._seen.folder(p.folder) for p in self._seen.places if p.kind == "git")
+        found |= {folder for folder in listed if folder}
         own = (f for f in found if self._repositories.named(f) or not is_inside(f, found))
         return sorted(f for f in own if not self._is_installed(f"{f}/"))
 
@@ -665,7 +668,8 @@ class _Finder:
         together += [f for found in beside.values() for f in found if self._is_remote(f, found[f])]
         for folder in dict.fromkeys((*self._seen.visited, *together)):
             name = self._repositories.named(folder)
-            if any(not is_shared(f) and self._repositories.named(f) == name for f in _above(folder)):
+            around = (above for above in _above(folder) if not is_shared(above))
+            if any(self._repositories.named(above) == name for above in around):
                 continue
             is_proved = folder in together or self._repositories.proved(folder) is not None
             if not (is_proved or self._is_worked_in(folder)):
