@@ -108,7 +108,7 @@ _PARTS: Final = frozenset(
     | {"tests"}
 )
 """Folders inside a checkout: what lies below one is seldom a checkout of its own."""
-_CHECKOUTS: Final = frozenset({"/testbed", "/repo_full"})
+_CHECKOUTS: Final = frozenset({"/testbed", "/repo_full", "/repo"})
 """Folders that harnesses mount one checkout as, and never one beside another."""
 _RUNNERS: Final = ("/home/runner/work/", "/__w/")
 """Folders in which the runner of a workflow keeps each checkout in a folder of the same name."""
@@ -501,6 +501,8 @@ class _Finder:
         self._start = identity(seen.layout.spelled(start)) if start else None
         self._elsewhere: set[str] = set()
         self._tops: set[str] = set()
+        visited = (seen.folder(p.folder) for p in seen.places if p.kind in {"start", "visited"})
+        self._commanded = {folder for folder in visited if folder}
         self._budget = iter(range(_MOST_TRIED))
         self._telling = dict.fromkeys(filter(self._expected.may_hold, seen.paths))
         self._worktrees = self._found_worktrees()
@@ -827,8 +829,14 @@ class _Finder:
             if not self._has_neighbours(f, apart)
             and not _is_part(f)
             and not _is_package(f)
+            and (f in visited or len(folders[f].files) > 1 or not self._is_at_work_above(f))
             and (f in visited or _is_telling(folders[f].files))
         ]
+
+    def _is_at_work_above(self, folder: str) -> bool:
+        """Return whether commands ran in a root above a folder, which then may be the checkout."""
+        around = (root.folder for root in self._roots if is_below(folder, root.folder))
+        return any(above == START or above in self._commanded for above in around)
 
     def _found_worktrees(self) -> dict[str, str]:
         """Return the further checkouts of a checkout, each with a folder inside the first."""

@@ -309,8 +309,14 @@ TRAPS = (
     Trap(
         situation="layout",
         files=_session(None, _bash("cat project/src/a.py")),
-        expected={"src/a.py": "certain"},
-        reason="The folder in which the shell began holds the one checkout.",
+        expected={"src/a.py": "possible"},
+        reason="The folder in which the shell began may be the checkout, or hold it.",
+    ),
+    Trap(
+        situation="layout",
+        files=_session(None, _bash("cat project/src/a.py"), _bash("cat project/src/b.py")),
+        expected={"src/a.py": "certain", "src/b.py": "certain"},
+        reason="The folder explains several files of the task, which no other one does.",
     ),
     Trap(
         situation="write",

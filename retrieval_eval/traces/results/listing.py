@@ -34,10 +34,12 @@ _NOTICE: Final = re.compile(
     r"Found \d+ |No files|No matches|\[Showing |\(Results are |Showing \d+|\.\.\.$|\[DIR\] "
     r"|[-=]{3,}$|[^:]{0,200}:(?: |$)"
 )
+_FILE_MARK: Final = "[FILE] "
 _DEEPEST: Final = 64
 _TREE_ENTRY: Final = re.compile(r"(\s*)- (.+)$")
 
 
+_BYTES: Final = re.compile(r"\d[\d.,]{0,20} ?(?:[KMGT]i?)?B(?:ytes)?")
 _QUOTED: Final = re.compile(
     r"\s{0,9}(?:'((?:[^'\\\n]|\\.){0,4096})'|\"((?:[^\"\\\n]|\\.){0,4096})\")\s{0,9}(,|(?=\]))"
 )
@@ -78,7 +80,16 @@ def listed_names(text: str, is_truncated: bool) -> list[str]:
     if is_truncated:
         lines.pop()
     names = (line.strip() for line in lines)
-    return [n.removeprefix("[FILE] ") for n in names if n and _NOTICE.match(n) is None]
+    return [_unmarked(n) for n in names if n and _NOTICE.match(n) is None]
+
+
+def _unmarked(name: str) -> str:
+    """Return a name without the mark before it and the size behind it."""
+    if not name.startswith(_FILE_MARK):
+        return name
+    name = name.removeprefix(_FILE_MARK)
+    shown, gap, size = name.rpartition("  ")
+    return shown.rstrip() if gap and _BYTES.fullmatch(size.strip()) else name
 
 
 def without_folders(names: Iterable[str]) -> list[str]:

@@ -198,7 +198,8 @@ def read_local(seen: Seen) -> Found:
     target = RawTarget(
         joined(seen.cwd, path), "opened", repository_argument(seen.arguments), lines, is_whole
     )
-    return _of_a_folder(seen, path) or Found((target,))
+    is_stated = file is not None or _is_raw(seen)
+    return (None if is_stated else _of_a_folder(seen, path)) or Found((target,))
 
 
 _ENTRY: Final = re.compile(r"(?:\[(?:DIR|FILE)\] )?[\w.@+()\[\]$~-][\w.@+()\[\]$~ -]{0,254}/?")
