@@ -214,3 +214,21 @@ def test_a_trial_whose_agent_left_messages_has_a_trace(name, tmp_path):
     text = json.dumps(ANTHROPIC) if is_array else "\n".join(map(json.dumps, ANTHROPIC))
     (tmp_path / "agent" / name).write_text(text)
     assert len(read_trace(tmp_path).calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "folder"),
+    [
+        (
+            "<uploaded_files>\n/workspace/a__b__1.0\n</uploaded_files>\nFix it.",
+            "/workspace/a__b__1.0",
+        ),
+        ("I've uploaded it.\n<uploaded_files> /testbed </uploaded_files>", "/testbed"),
+        ("<uploaded_files>\n</uploaded_files>", None),
+        ("<uploaded_files>\nsrc\n</uploaded_files>", None),
+        ("<uploaded_files>" * 2000, None),
+    ],
+)
+def test_the_first_message_may_state_the_folder(text, folder):
+    assert read({"role": "user", "content": text}, *CHAT[2:]).cwd == folder
+    assert read(CHAT[1], *CHAT[2:], {"role": "user", "content": text}).cwd is None
