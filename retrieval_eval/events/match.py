@@ -181,7 +181,9 @@ class Workspace:
             return self._files[position], (Placed(self._files[position], "stated"),)
         inside = [found for found in around if found[1]]
         other, placement = self._other(path, same, inside)
-        is_barred = other is None or self._layout.is_elsewhere(path)
+        # In a virtual file system the root is the top of the checkout, whatever its folders' names.
+        is_virtual = not (inside or self._layout.is_placed) and (None, same[1:]) in self._index
+        is_barred = other is None or (self._layout.is_elsewhere(path) and not is_virtual)
         possible = () if is_barred else self._possible(same, inside)
         if possible:
             return other, tuple(Placed(file, doubt="unplaced_path") for file in possible)

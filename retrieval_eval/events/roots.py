@@ -2,9 +2,10 @@
 
 A checkout may lie anywhere: in the folder that a harness mounts, in a home, under its own name, in
 a worktree. Its folder is *stated* (by the session, the task, or the layout of a known harness),
-*observed* (an agent cloned into it, git named it, it holds ``.git``, or an agent worked in it and it
-holds files of the ground truth or has the repository's name), or *inferred*: the one folder below
-which all the paths lie that end like files of the ground truth. What is not decided stays possible.
+*observed* (an agent cloned into it, git named it, it holds ``.git``, or an agent worked in it and
+it holds files of the ground truth or has the repository's name), or *inferred*: the one folder
+below which all the paths lie that end like files of the ground truth. What is not decided stays
+possible.
 
 A folder with the name of the repository is no checkout for that alone: below the checkout of
 ``acme/widgets`` the package ``widgets`` has it too.
@@ -107,7 +108,7 @@ _PARTS: Final = frozenset(
     | {"tests"}
 )
 """Folders inside a checkout: what lies below one is seldom a checkout of its own."""
-_CHECKOUTS: Final = frozenset({"/testbed", "/repo_full"})
+_CHECKOUTS: Final = frozenset({"/testbed", "/repo_full", "/repo"})
 """Folders that harnesses mount one checkout as, and never one beside another."""
 _RUNNERS: Final = ("/home/runner/work/", "/__w/")
 """Folders in which the runner of a workflow keeps each checkout in a folder of the same name."""
@@ -500,6 +501,8 @@ class _Finder:
         self._start = identity(seen.layout.spelled(start)) if start else None
         self._elsewhere: set[str] = set()
         self._tops: set[str] = set()
+        visited = (seen.folder(p.folder) for p in seen.places if p.kind in {"start", "visited"})
+        self._commanded = {folder for folder in visited if folder}
         self._budget = iter(range(_MOST_TRIED))
         self._telling = dict.fromkeys(filter(self._expected.may_hold, seen.paths))
         self._worktrees = self._found_worktrees()
@@ -631,6 +634,8 @@ class _Finder:
         """Return the folders that hold ``.git``, but for parts of others such as submodules."""
         ends = (f"{path}/".partition("/.git/") for path in self._seen.paths if "/.git" in path)
         found = {folder for folder, mark, _ in ends if mark and folder}
+        listed = (self._seen.folder(p.folder) for p in self._seen.places if p.kind == "git")
+        found |= {folder for folder in listed if folder}
         own = (f for f in found if self._repositories.named(f) or not is_inside(f, found))
         return sorted(f for f in own if not self._is_installed(f"{f}/"))
 
@@ -665,9 +670,8 @@ class _Finder:
         together += [f for found in beside.values() for f in found if self._is_remote(f, found[f])]
         for folder in dict.fromkeys((*self._seen.visited, *together)):
             name = self._repositories.named(folder)
-            if any(
-                not is_shared(f) and self._repositories.named(f) == name for f in _above(folder)
-            ):
+            around = (above for above in _above(folder) if not is_shared(above))
+            if any(self._repositories.named(above) == name for above in around):
                 continue
             is_proved = folder in together or self._repositories.proved(folder) is not None
             if not (is_proved or self._is_worked_in(folder)):
@@ -825,8 +829,14 @@ class _Finder:
             if not self._has_neighbours(f, apart)
             and not _is_part(f)
             and not _is_package(f)
+            and (f in visited or len(folders[f].files) > 1 or not self._is_at_work_above(f))
             and (f in visited or _is_telling(folders[f].files))
         ]
+
+    def _is_at_work_above(self, folder: str) -> bool:
+        """Return whether commands ran in a root above a folder, which then may be the checkout."""
+        around = (root.folder for root in self._roots if is_below(folder, root.folder))
+        return any(above == START or above in self._commanded for above in around)
 
     def _found_worktrees(self) -> dict[str, str]:
         """Return the further checkouts of a checkout, each with a folder inside the first."""

@@ -92,10 +92,72 @@ _ONE_READ = (
     _found("/srv/src/widgets/src/a.py", None, "The folder is the repository.", _WIDGETS),
     _found("/go/src/host.example/acme/widgets/src/a.py", None, "The folder is it.", _WIDGETS),
     _found("/opt/acme__widgets-1234/src/a.py", None, "The folder is an instance.", _WIDGETS),
+    _found("/workspace/acme__widgets__1.2/src/a.py", None, "The folder is a version.", _WIDGETS),
+    _found("/workspace/acme__widgets__1.2/src/a.py", None, "No other folder explains the path."),
+)
+
+
+def _package(name: str, repository: str, steps: tuple[Any, ...]) -> tuple[Trap, ...]:
+    """Return trials that read a file of a package, where the task expects one that ends alike.
+
+    The package has the name of the repository, which one of the tasks states.
+    """
+    reason = "The harness mounts the checkout here, so that the package is a folder in it."
+    files = _session(None, *steps)
+    task = f'repo = "{repository}/{repository}"\n'
+    return tuple(
+        Trap(
+            situation="layout", files=files, expected={name: "none"}, reason=reason, task=task_text
+        )
+        for task_text in (task, "")
+    )
+
+
+_PACKAGES = (
+    *_package("conftest.py", "astropy", (_bash("cd /testbed && cat astropy/conftest.py"),)),
+    *_package("setup_helpers.py", "astropy", (_read("/testbed/astropy/setup_helpers.py"),)),
+    *_package("io/ascii.py", "astropy", (_bash("cd /testbed && cat astropy/io/ascii.py"),)),
+    *_package("forms/models.py", "django", (_read("/repo_full/django/forms/models.py"),)),
 )
 
 TRAPS = (
     *_ONE_READ,
+    *_PACKAGES,
+    Trap(
+        situation="layout",
+        files=_session("/workspace", _read("/workspace/widgets/README.md")),
+        expected={"README.md": "possible"},
+        reason="The folder has the name of the repository, and so may a package in its checkout.",
+        task=_WIDGETS,
+    ),
+    Trap(
+        situation="layout",
+        files=_session(
+            "/workspace",
+            _bash("ls -a /workspace/widgets", ".\n..\n.git\nREADME.md\nsrc"),
+            _read("/workspace/widgets/README.md"),
+        ),
+        expected={"README.md": "certain"},
+        reason="The folder holds the files of git, so that it is a checkout.",
+        task=_WIDGETS,
+    ),
+    Trap(
+        situation="layout",
+        files=_session(
+            None,
+            _read("/workspace/acme__widgets__1.2/src/a.py"),
+            _read("/workspace/test/out.tex"),
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The harness names a checkout by owner, repository and version, beside other files.",
+        task=_WIDGETS,
+    ),
+    Trap(
+        situation="layout",
+        files=_session(None, _read("/w/p/README.md")),
+        expected={"README.md": "possible", "package.json": "none"},
+        reason="Nothing tells which folder is the checkout, and it may be this one.",
+    ),
     Trap(
         situation="layout",
         files=_session(None, _bash("pwd", "/srv/project"), _read("/srv/project/src/a.py")),
@@ -309,8 +371,14 @@ TRAPS = (
     Trap(
         situation="layout",
         files=_session(None, _bash("cat project/src/a.py")),
-        expected={"src/a.py": "certain"},
-        reason="The folder in which the shell began holds the one checkout.",
+        expected={"src/a.py": "possible"},
+        reason="The folder in which the shell began may be the checkout, or hold it.",
+    ),
+    Trap(
+        situation="layout",
+        files=_session(None, _bash("cat project/src/a.py"), _bash("cat project/src/b.py")),
+        expected={"src/a.py": "certain", "src/b.py": "certain"},
+        reason="The folder explains several files of the task, which no other one does.",
     ),
     Trap(
         situation="write",

@@ -308,8 +308,8 @@ def event_folder_names() -> frozenset[str]:
 
 def has_workdirs(name: str) -> bool:
     """Return whether the traces of a format tell of each command in which folder it ran."""
-    entry = FORMATS[name] if name in FORMATS else None
-    return entry.has_workdirs if isinstance(entry, LineFormat) else True
+    known = (entry for key, entry in FORMATS.items() if key == name)
+    return all(entry.has_workdirs for entry in known if isinstance(entry, LineFormat))
 
 
 def tried() -> str:

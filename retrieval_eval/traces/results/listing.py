@@ -35,22 +35,69 @@ FOLDER_ARGUMENTS: Final = (
 )
 _NOTICE: Final = re.compile(
     r"Found \d+ |No files|No matches|\[Showing |\(Results are |Showing \d+|\.\.\.$|\[DIR\] "
-    r"|[^:]{0,200}:(?: |$)"
+    r"|[-=]{3,}$|[^:]{0,200}:(?: |$)"
 )
+_FILE_MARK: Final = "[FILE] "
 _DEEPEST: Final = 64
 _TREE_ENTRY: Final = re.compile(r"(\s*)- (.+)$")
+
+
+_BYTES: Final = re.compile(r"\d[\d.,]{0,20} ?(?:[KMGT]i?)?B(?:ytes)?")
+_QUOTED: Final = re.compile(
+    r"\s{0,9}(?:'((?:[^'\\\n]|\\.){0,4096})'|\"((?:[^\"\\\n]|\\.){0,4096})\")\s{0,9}(,|(?=\]))"
+)
+
+
+def listed_texts(text: str) -> list[str] | None:
+    """Return the texts of a list as Python writes it, up to where it was cut, else None.
+
+    Examples
+    --------
+    >>> listed_texts("['/docs/a b.md', 'c.md']"), listed_texts("['a.md', 'b.")
+    (['/docs/a b.md', 'c.md'], ['a.md'])
+    >>> listed_texts("[a.md]") is None
+    True
+    """
+    text = text.strip()
+    if text[:2] not in {"['", '["'}:
+        return None
+    found: list[str] = []
+    at = 1
+    while (item := _QUOTED.match(text, at)) is not None:
+        found.append(re.sub(r"\\(.)", r"\1", item[1] if item[1] is not None else item[2]))
+        at = item.end()
+    rest = text[at:].strip()
+    return found if rest == "]" or (rest[:1] in {"'", '"', ""} and "]" not in rest) else None
 
 
 def listed_names(text: str, is_truncated: bool) -> list[str]:
     """Return the names in a text of one name per line, without headers and notices.
 
-    The last line of a result that the trace cut may be half a name and is left out.
+    The last line of a result that the trace cut may be half a name and is left out. A list as
+    Python writes it holds the names itself.
     """
+    listed = listed_texts(text)
+    if listed is not None:
+        return listed
     lines = whole_lines(text)
     if is_truncated and lines:
         lines.pop()
     names = (line.strip() for line in lines)
-    return [n.removeprefix("[FILE] ") for n in names if n and _NOTICE.match(n) is None]
+    return [_unmarked(n) for n in names if n and _NOTICE.match(n) is None]
+
+
+def _unmarked(name: str) -> str:
+    """Return a name without the mark before it and the size behind it."""
+    if not name.startswith(_FILE_MARK):
+        return name
+    name = name.removeprefix(_FILE_MARK)
+    shown, gap, size = name.rpartition("  ")
+    return shown.rstrip() if gap and _BYTES.fullmatch(size.strip()) else name
+
+
+def without_folders(names: Iterable[str]) -> list[str]:
+    """Return the names that are not marked as those of folders."""
+    return [name for name in names if not name.endswith(("/", "\\"))]
 
 
 def located(names: Sequence[str], folder: str | None, cwd: str | None) -> list[str]:
@@ -127,7 +174,8 @@ def list_names(seen: Seen) -> Found:
         text = "" if is_empty_answer(seen.text) else seen.text
         names = listed_names(text, seen.is_truncated)
     folder = text_argument(seen.arguments, FOLDER_ARGUMENTS)
-    return Found(_listed(located(names, folder, seen.cwd)), is_opaque=seen.is_truncated)
+    files = located(without_folders(names), folder, seen.cwd)
+    return Found(_listed(files), is_opaque=seen.is_truncated)
 
 
 def list_tree(seen: Seen) -> Found:

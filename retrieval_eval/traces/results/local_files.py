@@ -27,6 +27,7 @@ from retrieval_eval.traces.results.base import (
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer, is_saved_result
 from retrieval_eval.traces.results.payload import parsed
+from retrieval_eval.traces.results.prose import looks_like_file
 
 # --------------------------------------------------------------------------------------------------
 # Text with a line number before every line: ``12→…``, ``12<TAB>…``, ``12: …``.
@@ -271,29 +272,40 @@ def read_local(seen: Seen) -> Found:
     target = RawTarget(
         joined(seen.cwd, path), "opened", repository_argument(seen.arguments), lines, is_whole
     )
-    return Found((target, *_entries(seen, path)))
+    is_stated = file is not None or _is_raw(seen)
+    return (None if is_stated else _of_a_folder(seen, path)) or Found((target,))
 
 
-_ENTRY: Final = re.compile(r"[\w.@+-]{1,255}/?")
+_ENTRY: Final = re.compile(r"(?:\[(?:DIR|FILE)\] )?[\w.@+()\[\]$~-][\w.@+()\[\]$~ -]{0,254}/?")
+_MARKS: Final = ("[DIR] ", "[FILE] ")
 _MOST_ENTRIES: Final = 1000
 
 
-def _entries(seen: Seen, path: str) -> tuple[RawTarget, ...]:
-    """Return what an answer lists if the path is that of a folder, which its name leaves open."""
-    if "." in posixpath.basename(path.rstrip("/")) or seen.value is not None:
-        return ()
+def _of_a_folder(seen: Seen, path: str) -> Found | None:
+    """Return what an answer lists if it is that of a folder, None where it is a file's content.
+
+    A folder is one that holds the folder of the session, or whose answer marks the folders in it.
+    A name without an extension, above lines that could be names, may be that of either.
+    """
+    base = joined(seen.cwd, path).rstrip("/")
+    is_known = seen.cwd is not None and f"{seen.cwd.rstrip('/')}/".startswith(f"{base}/")
+    if not is_known and looks_like_file(path):
+        return None
     names = whole_lines(seen.text)[:_MOST_ENTRIES]
     names = [name.strip() for name in names if name.strip() and not name.endswith(":")]
-    if names and path in names[0]:
+    if names and "/" in names[0].rstrip("/") and path in names[0]:
         names = names[1:]
     if not all(_ENTRY.fullmatch(name) for name in names):
-        return ()
-    base = joined(seen.cwd, path).rstrip("/")
-    return tuple(
-        RawTarget(f"{base}/{name}", "listed", doubt="opaque_call")
-        for name in names
-        if not name.endswith("/")
-    )
+        return Found(is_opaque=True, category="file_search") if is_known else None
+    names = [f"{n[6:]}/" if n.startswith(_MARKS[0]) else n.removeprefix(_MARKS[1]) for n in names]
+    is_marked = bool(names) and any(name.endswith("/") for name in names)
+    if not is_known and not is_marked and any(" " in name for name in names):
+        return None
+    listing = _listing([f"{base}/{name}" for name in names], is_truncated=seen.is_truncated)
+    if is_known or is_marked:
+        return listing
+    targets = (RawTarget(base, "opened"), *listing.targets)
+    return Found(tuple(replace(target, doubt="opaque_call") for target in targets), is_opaque=True)
 
 
 _TAGGED: Final = re.compile(
@@ -430,7 +442,10 @@ def _is_not_text(value: Any) -> bool:
 # names its file, that file is used.
 
 _FILE_VIEW: Final = re.compile(r"Here's the result of running `cat -n` on ([^\n]{1,4096}):\n")
-_FOLDER_VIEW: Final = re.compile(r"Here(?:'|i)s the files and directories up to \d levels deep in ")
+_FOLDER_VIEW: Final = re.compile(
+    r"Here(?:'s| is|is| are|'re) the files and directories up to \d{1,4} levels? deep in "
+    r"([^\n]{1,4096}?)(?:, excluding [^\n]{0,200})?:?(?:\n|$)"
+)
 _WRITTEN: Final = re.compile(
     r"(?:File created successfully at: |The file |Last edit to )"
     r"(\S[^\n]{0,4095}?)(?: has been edited| undone successfully|\.?$)",
@@ -451,8 +466,9 @@ def read_editor(seen: Seen) -> Found:
     view = _FILE_VIEW.match(text[:4200])
     if view is not None:
         return _file_view(seen, view[1], text[view.end() :])
-    if _FOLDER_VIEW.match(text[:200]) is not None:
-        return _folder_view(seen)
+    folder = _FOLDER_VIEW.match(text[:4400])
+    if folder is not None:
+        return _folder_view(seen, folder[1].rstrip("/"))
     if editor_category(seen.arguments) == "file_write":
         written = _WRITTEN.match(text[:4400])
         path = written[1] if written is not None else _path(seen)
@@ -462,8 +478,7 @@ def read_editor(seen: Seen) -> Found:
     path = _path(seen)
     if path is None or is_empty_answer(text):
         return Found(is_opaque=not is_empty_answer(text))
-    viewed = _file_view(seen, path, text)
-    return replace(viewed, targets=(*viewed.targets, *_entries(replace(seen, value=None), path)))
+    return _of_a_folder(seen, path) or _file_view(seen, path, text)
 
 
 def _file_view(seen: Seen, path: str, body: str) -> Found:
@@ -483,22 +498,29 @@ def _file_view(seen: Seen, path: str, body: str) -> Found:
     return Found((target,), category="file_read")
 
 
-def _folder_view(seen: Seen) -> Found:
+def _folder_view(seen: Seen, folder: str) -> Found:
     """Folders end in a slash; in a view that marks none, files and folders look the same."""
     names = [line.strip() for line in whole_lines(seen.text)[1:]]
     if seen.is_truncated and names:
         names.pop()
-    names = [n for n in names if n.startswith("/")]
-    if not any(n.endswith("/") for n in names):
-        parents = {posixpath.dirname(n) for n in names}
-        surely = (n for n in names if n not in parents and "." in posixpath.basename(n)[1:])
-        files = distinct(RawTarget(n, "listed") for n in surely)
-        rest = (n for n in names if n not in parents and "." not in posixpath.basename(n)[1:])
-        others = distinct(RawTarget(n, "listed", doubt="opaque_call") for n in rest)
-        is_open = bool(others) or seen.is_truncated or not names
-        return Found((*files, *others), is_opaque=is_open, category="file_search")
-    files = distinct(RawTarget(n, "listed") for n in names)
-    return Found(files, is_opaque=seen.is_truncated, category="file_search")
+    names = [n for n in names if n.startswith("/") and n.rstrip("/") != folder]
+    return _listing(names, is_truncated=seen.is_truncated or not names)
+
+
+def _listing(paths: list[str], *, is_truncated: bool) -> Found:
+    """Return the files of a listing; one that marks no folder leaves open which names are some."""
+    is_marked = any(path.endswith("/") for path in paths)
+    parents = {posixpath.dirname(path) for path in paths}
+    files = [path for path in paths if path not in parents]
+    surely = [path for path in files if is_marked or looks_like_file(path)]
+    others = [] if is_marked else [path for path in files if not looks_like_file(path)]
+    targets = distinct(
+        (
+            *(RawTarget(path, "listed") for path in surely),
+            *(RawTarget(path, "listed", doubt="opaque_call") for path in others),
+        )
+    )
+    return Found(targets, is_opaque=bool(others) or is_truncated, category="file_search")
 
 
 def _path(seen: Seen) -> str | None:

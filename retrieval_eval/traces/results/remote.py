@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -22,7 +22,12 @@ from retrieval_eval.traces.results.base import (
     text_argument,
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer
-from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS, listed_names, located
+from retrieval_eval.traces.results.listing import (
+    FOLDER_ARGUMENTS,
+    listed_names,
+    located,
+    without_folders,
+)
 from retrieval_eval.traces.results.local_files import (
     has_content,
     line_ranges,
@@ -32,6 +37,7 @@ from retrieval_eval.traces.results.local_files import (
 )
 from retrieval_eval.traces.results.mentions import file_link, read_mentions, tree_names
 from retrieval_eval.traces.results.payload import parsed, states_failure
+from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.served import (
     is_barrier,
     is_error_message,
@@ -54,6 +60,7 @@ _OFFER: Final = re.compile(
 )
 _ENTRY_TYPES: Final = ("file", "dir", "directory", "symlink", "submodule", "blob", "tree")
 _LONGEST_OFFER: Final = 20_800
+_MARKED: Final = ("[DIR] ", "[FILE] ")
 _CUT_NOTE: Final = re.compile(r"\[Truncated\]|Showing first \d+ of \d+ lines", re.IGNORECASE)
 
 
@@ -181,7 +188,9 @@ _FILE_ADDRESS: Final = "file://"
 def list_remote(seen: Seen) -> Found:
     """Return the files a listing names; folders end in a slash or are marked as such."""
     repository = repository_argument(seen.arguments)
-    if seen.value is not None:
+    if isinstance(seen.value, list) and seen.value and strings(seen.value) == seen.value:
+        names = strings(seen.value)
+    elif seen.value is not None:
         found = read_mentions(seen)
         names = [] if found.targets else list(tree_names(seen.value))
         if not names:
@@ -192,15 +201,28 @@ def list_remote(seen: Seen) -> Found:
         names = listed_names(seen.text, seen.is_truncated)
     folder = text_argument(seen.arguments, FOLDER_ARGUMENTS)
     if repository is None:
-        # An unknown server may answer in prose: only a known listing may hold spaces.
-        if any(" " in name for name in names):
+        if _may_be_prose(names, seen.text, folder):
             return read_mentions(seen)
-        names = located(names, folder, seen.cwd)
+        names = located(without_folders(names), folder, seen.cwd)
     elif folder is not None:
-        files = [name for name in names if not name.endswith("/")]
-        names = located(files, folder.strip("/") or None, None)
+        names = located(without_folders(names), folder.strip("/") or None, None)
     targets = distinct(RawTarget(n, "listed", repository) for n in names)
     return Found(targets, is_opaque=seen.is_truncated)
+
+
+def _may_be_prose(names: Sequence[str], text: str, folder: str | None) -> bool:
+    """Return whether lines with a space are more likely prose than names in a listing.
+
+    They are names where the listing marks files and folders, where they lie below the folder, and
+    among other names of files.
+    """
+    start = f"{folder.rstrip('/')}/" if folder else "/"
+    spaced = [name for name in names if " " in name and not name.startswith(start)]
+    others = [name for name in names if " " not in name]
+    if not spaced or text.lstrip().startswith(_MARKED):
+        return False
+    are_names = all(name.endswith("/") or looks_like_file(name) for name in (*others, *spaced))
+    return not (others and are_names)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from retrieval_eval.traces.shell.options import words
 from retrieval_eval.traces.shell.output import Output
 from retrieval_eval.traces.shell.steps import Invocation, Step
 
-PlaceKind = Literal["start", "visited", "top", "clone", "worktree"]
+PlaceKind = Literal["start", "visited", "top", "git", "clone", "worktree"]
 """What is known of a folder.
 
 ``start``: the shell was there before any command. ``visited``: a command ran in it. ``top``: git
-named it as the top of a checkout. ``clone``: a repository was cloned into it. ``worktree``: it is a
-further checkout of the one in ``source``.
+named it as the top of a checkout. ``git``: a listing shows ``.git`` in it. ``clone``: a repository
+was cloned into it. ``worktree``: it is a further checkout of the one in ``source``.
 """
 
 
@@ -70,6 +70,7 @@ def places(steps: Sequence[Step], output: Output, after: str | None = None) -> t
         if len(found) > _MOST:
             break
     found.update(dict.fromkeys(_printed(steps, output)))
+    found.update(dict.fromkeys(_with_git(steps, output)))
     if _is_absolute(after):
         found[Place("visited", str(after))] = None
     return tuple(found)[:_MOST]
@@ -136,6 +137,27 @@ def _placed(kind: PlaceKind, at: str | None, folder: str, source: str | None) ->
     path = _joined(at, folder)
     if path is not None:
         yield Place(kind, path, source)
+
+
+_GIT_ENTRY: Final = re.compile(r"(?:d[-rwxsStT]{9}\S?\s[^\n]{0,200}\s)?\.git/?")
+_GIT_PATH: Final = re.compile(r"([./~A-Za-z][^\n]{0,1000}?)/\.git/?")
+
+
+def _with_git(steps: Sequence[Step], output: Output) -> Iterator[Place]:
+    """Yield the folders in which a listing shows ``.git``, where it lists but one folder."""
+    stages = [step.stages[0] for step in steps if step.stages and step.stages[-1].is_shown]
+    listing = [stage for stage in stages if stage.program in {"ls", "find"}]
+    if len(listing) != 1 or not any(".git" in line for line in output.lines):
+        return
+    stage = listing[0]
+    named = [text for text in stage.texts() if not text.startswith("-")]
+    for line in output.lines if stage.program == "ls" and len(named) < 2 else ():
+        if _GIT_ENTRY.fullmatch(line.strip()):
+            yield from _placed("git", stage.cwd, named[0] if named else ".", None)
+    for line in output.lines:
+        path = _GIT_PATH.fullmatch(line.strip())
+        if path is not None:
+            yield from _placed("git", stage.cwd, path[1], None)
 
 
 def _printed(steps: Sequence[Step], output: Output) -> Iterator[Place]:

@@ -124,6 +124,13 @@ def test_a_name_that_most_folders_have_may_be_the_one_at_the_top_of_an_unknown_c
     assert not possible(known, f"/w/p/{name}")
 
 
+@pytest.mark.parametrize("name", ["src/cart.py", "lib/cart.py", "bin/run.py", "README.md"])
+def test_a_path_in_a_virtual_file_system_may_be_one_from_the_top_of_the_checkout(name):
+    assert possible(Workspace(truth(name)), f"/{name}") == [name]
+    known = Workspace(truth(name), layout=Layout((), is_placed=True))
+    assert possible(known, f"/{name}") == ([name] if name == "src/cart.py" else [])
+
+
 def test_a_relative_path_of_a_command_in_any_folder_may_be_each_file_that_ends_so():
     expected = truth("src/cart/totals.py", "README.md", "src/main.py")
     start = Root(".", "stated")

@@ -30,6 +30,12 @@ def _read(path: str) -> tuple[str, dict[str, Any], str]:
     return ("Read", {"file_path": path}, "1\timport os")
 
 
+def _names(trace: Trace, expected: GroundTruth) -> list[str]:
+    """Return the names of the files that a trial certainly touched, each once."""
+    events = extract_events(trace, expected).events
+    return list(dict.fromkeys(str(t.file) for event in events for t in event.targets))
+
+
 def _bash(command: str, answer: str = "import os") -> tuple[str, dict[str, Any], str]:
     return ("Bash", {"command": command}, answer)
 
@@ -186,3 +192,191 @@ def test_ends_are_found_from_the_longest_and_have_two_components():
     expected = Expected((FileRef("src/a.py"), FileRef("x/src/a.py"), FileRef("a.py")))
     assert [folder for folder, _ in expected.ends("/srv/x/src/a.py")] == ["/srv", "/srv/x"]
     assert not list(expected.ends("a.py"))
+
+
+_PACKAGES = ("django", "astropy", "sphinx", "requests")
+
+
+def _task(*files: str, repository: str | None) -> GroundTruth:
+    stated = () if repository is None else (Repository(repository),)
+    return GroundTruth(
+        truth(*files).files,
+        repositories=stated,
+        primary=repository,
+        confidence="high",
+    )
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["with the repository", "without"])
+@pytest.mark.parametrize("name", _PACKAGES)
+@pytest.mark.parametrize(
+    "start",
+    [
+        "cd /testbed && cat {}",
+        "cat /testbed/{}",
+        "cd /repo_full && cat {}",
+        "cd /workspace && cat {}",
+        "cd /home/dev/checkout && cat {}",
+    ],
+)
+def test_a_package_with_the_name_of_its_repository_keeps_its_folder(
+    start: str, name: str, is_named: bool
+) -> None:
+    repository = name if is_named else None
+    read = [f"{name}/conftest.py", "conftest.py", f"{name}/io/ascii.py", "setup.py"]
+    trace = _trace(*(_bash(start.format(path)) for path in read))
+    assert _names(trace, _task(f"{name}/io/ascii.py", repository=repository)) == read
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["with the repository", "without"])
+@pytest.mark.parametrize("mount", ["/testbed", "/repo_full"])
+@pytest.mark.parametrize("expected", ["conftest.py", "setup_helpers.py", "io/ascii.py"])
+def test_below_a_mounted_checkout_a_longer_path_is_another_file(
+    expected: str, mount: str, is_named: bool
+) -> None:
+    trace = _trace(_bash(f"cd {mount} && cat astropy/{expected}"))
+    task = _task(expected, repository="astropy" if is_named else None)
+    assert _names(trace, task) == [f"astropy/{expected}"]
+    assert not extract_events(trace, task).events[-1].possible
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["with the repository", "without"])
+def test_a_folder_with_the_name_of_the_one_above_is_a_package_in_it(is_named: bool) -> None:
+    task = _task("io/ascii.py", repository="astropy" if is_named else None)
+    for folder in ("/home/dev/astropy", "/srv/astropy-5.0", "/opt/astropy__astropy-7"):
+        trace = _trace(_read(f"{folder}/astropy/io/ascii.py"))
+        assert not any(event.matched for event in extract_events(trace, task).events), folder
+
+
+_PROOFS = {
+    "a clone": (_bash("git clone https://host.example/acme/flask /workspace/flask", ""),),
+    "git names the top": (
+        _bash("cd /workspace/flask && git rev-parse --show-toplevel", "/workspace/flask"),
+    ),
+    "a listing shows .git": (_bash("ls -a /workspace/flask", ".\n..\n.git\nREADME.md\nsrc"),),
+    "a long listing shows .git": (
+        _bash(
+            "ls -la /workspace/flask",
+            "total 8\ndrwxr-xr-x 8 root root 4096 Jan  1 10:00 .git\n"
+            "-rw-r--r-- 1 root root 90 Jan  1 10:00 README.md",
+        ),
+    ),
+    "a search finds .git": (_bash("find /workspace -name .git", "/workspace/flask/.git"),),
+    "a file of git": (_bash("cat /workspace/flask/.git/HEAD", "ref: refs/heads/main"),),
+    "the agent works there": (_bash("cd /workspace/flask && ls", "README.md\nsrc"),),
+    "an expected file ends so": (_read("/workspace/flask/src/flask/app.py"),),
+}
+
+
+@pytest.mark.parametrize("proof", _PROOFS)
+def test_a_folder_that_is_proved_to_be_the_checkout_is_no_part_of_names(proof: str) -> None:
+    read = (_read("/workspace/flask/README.md"), _read("/workspace/flask/src/other.py"))
+    task = _task("src/flask/app.py", "README.md", repository="flask")
+    names = _names(_trace(*_PROOFS[proof], *read, cwd=None), task)
+    assert {"README.md", "src/other.py"} <= set(names)
+    assert not any(name.startswith("flask/") for name in names)
+
+
+def test_a_folder_that_nothing_proves_keeps_its_name() -> None:
+    task = _task("src/flask/app.py", "README.md", repository="flask")
+    trace = _trace(
+        _read("/workspace/flask/README.md"), _read("/workspace/flask/src/x.py"), cwd="/workspace"
+    )
+    first, second = extract_events(trace, task).events
+    assert [(str(t.file), t.doubt) for t in first.possible] == [("README.md", "unplaced_path")]
+    assert [str(t.file) for t in second.targets] == ["flask/src/x.py"]
+
+
+def test_a_package_that_the_agent_worked_in_is_no_checkout() -> None:
+    task = _task("conftest.py", repository="astropy")
+    trace = _trace(
+        _bash("cd /workspace && ls", "astropy\nsetup.py"),
+        _bash("cd /workspace/astropy && cat conftest.py"),
+    )
+    assert "conftest.py" not in _names(trace, task)
+
+
+def test_the_part_of_a_checkout_that_holds_git_itself_is_no_checkout_of_its_own() -> None:
+    task = _task("src/a.py", repository="widgets")
+    trace = _trace(
+        _bash("find /testbed -name .git", "/testbed/.git\n/testbed/extern/gears/.git"),
+        _read("/testbed/extern/gears/src/a.py"),
+    )
+    assert _names(trace, task) == ["extern/gears/src/a.py"]
+
+
+def test_several_repositories_lie_in_folders_of_their_names() -> None:
+    trace = _trace(_read("/workspace/flask/setup.py"), _read("/workspace/click/setup.py"))
+    assert _names(trace, truth("flask::a.py", "click::setup.py")) == [
+        "flask::setup.py",
+        "click::setup.py",
+    ]
+
+
+def test_a_file_that_a_remote_tool_names_too_has_one_name() -> None:
+    remote = ("mcp__sourcegraph__read_file", {"repo": "acme/flask", "path": "src/other.py"}, "x")
+    trace = _trace(remote, _read("/workspace/flask/src/other.py"))
+    assert _names(trace, _task("src/flask/app.py", repository="flask")) == ["src/other.py"]
+    package = (
+        "mcp__sourcegraph__read_file",
+        {"repo": "acme/flask", "path": "flask/other.py"},
+        "x",
+    )
+    trace = _trace(package, _read("/workspace/flask/other.py"))
+    assert _names(trace, _task("src/flask/app.py", repository="flask")) == ["flask/other.py"]
+
+
+@pytest.mark.parametrize("version", ["__5.0", "-7590", "", "__main", "-5.0"])
+def test_a_folder_of_owner_and_repository_is_a_checkout_beside_others(version: str) -> None:
+    folder = f"/workspace/sphinx-doc__sphinx{version}"
+    trace = _trace(
+        _read(f"{folder}/sphinx/writers/latex.py"),
+        _bash("cat /workspace/test/out.tex", "x"),
+        _read(f"{folder}/sphinx/conftest.py"),
+    )
+    task = _task("sphinx/writers/latex.py", repository="sphinx")
+    assert _names(trace, task) == [
+        "sphinx/writers/latex.py",
+        "test/out.tex",
+        "sphinx/conftest.py",
+    ]
+
+
+def _call(number: int, name: str, arguments: dict[str, Any], cwd: str, **more: Any) -> ToolCall:
+    answer = ToolResult("1\timport os")
+    return ToolCall(f"c{number}", name, arguments, answer, cwd=cwd, **more)
+
+
+@pytest.mark.parametrize("worktree", ["/tmp/wt/a1", "/srv/app/.claude/worktrees/a1", "/srv/fix"])
+def test_a_worktree_that_the_harness_made_for_a_sub_agent_is_a_checkout(worktree: str) -> None:
+    own = {"is_subagent": True, "parent_id": "a1"}
+    calls = (
+        _call(0, "Read", {"file_path": "/srv/app/src/c.py"}, "/srv/app"),
+        _call(1, "Agent", {"prompt": "look", "isolation": "worktree"}, "/srv/app"),
+        _call(2, "Read", {"file_path": f"{worktree}/src/a.py"}, worktree, **own),
+        _call(3, "Read", {"file_path": f"{worktree}/README.md"}, worktree, **own),
+    )
+    trace = Trace(calls, "example", "transcript", False, True, cwd="/srv/app")
+    expected = truth("src/a.py", "src/c.py", "README.md")
+    assert _names(trace, expected) == ["src/c.py", "src/a.py", "README.md"]
+
+
+def test_a_worktree_that_the_agent_entered_is_a_checkout() -> None:
+    calls = (
+        _call(0, "Read", {"file_path": "/srv/app/src/c.py"}, "/srv/app"),
+        _call(1, "EnterWorktree", {"name": "x"}, "/srv/app"),
+        _call(2, "Read", {"file_path": "/tmp/wt/x/README.md"}, "/tmp/wt/x"),
+    )
+    trace = Trace(calls, "example", "transcript", False, True, cwd="/srv/app")
+    assert _names(trace, truth("src/c.py", "README.md")) == ["src/c.py", "README.md"]
+
+
+def test_a_sub_agent_in_another_folder_is_in_no_worktree() -> None:
+    own = {"is_subagent": True, "parent_id": "a1"}
+    calls = (
+        _call(0, "Agent", {"prompt": "look"}, "/srv/app"),
+        _call(1, "Read", {"file_path": "/srv/app/src/c.py"}, "/srv/app"),
+        _call(2, "Read", {"file_path": "/srv/gears/README.md"}, "/srv/gears", **own),
+    )
+    trace = Trace(calls, "example", "transcript", False, True, cwd="/srv/app")
+    assert "README.md" not in _names(trace, truth("src/c.py", "README.md"))

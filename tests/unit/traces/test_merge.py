@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.merge import join_trace, merge_calls
+from retrieval_eval.traces.merge import join_trace, join_transcripts, merge_calls
 from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import Gap, Usage
 
@@ -135,3 +137,10 @@ def test_the_record_of_another_session_is_left_out():
     trace = join_trace(trajectory, other)
     assert [c.call_id for c in trace.calls] == ["a"]
     assert "transcript_of_another_session" in trace.flags
+
+
+def test_the_folder_of_a_trial_is_that_of_its_main_agent():
+    sub = Reading("f", (replace(call("s1"), is_subagent=True),), cwd="/tmp/worktree")
+    main = Reading("f", (call("m1"),), cwd="/srv/app")
+    for first, second in ((sub, main), (main, sub)):
+        assert join_transcripts([first, second]).cwd == "/srv/app"

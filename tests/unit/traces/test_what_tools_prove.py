@@ -32,7 +32,7 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
     ("mcp__fs__list_directory_with_sizes", {"path": "/workspace/src"},
      ("[FILE] a.py                     1.2 KB\n[DIR] lib\n\nTotal: 1 files, 1 directories\n"
       "Combined size: 1.2 KB"), False,
-     {"src/a.py": P, "src/b.py": P}),
+     {"src/a.py": C, "src/b.py": N}),
     ("mcp__fs__directory_tree", {"path": "/workspace/src"},
      ("[{\"name\": \"a.py\", \"type\": \"file\"}, {\"name\": \"lib\", \"type\": \"directory\", "
       "\"children\": [{\"name\": \"d.py\", \"type\": \"file\"}]}]"), False,

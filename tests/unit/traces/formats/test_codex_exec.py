@@ -3,10 +3,13 @@ from __future__ import annotations
 import json
 
 from retrieval_eval.events.calls import read_calls
+from retrieval_eval.events.evidence import evidence
+from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.io.files import Line
 from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.formats import read_lines
 from retrieval_eval.traces.reading import Unreadable
+from tests.trials import truth
 
 USAGE = {"input_tokens": 24763, "cached_input_tokens": 24448, "output_tokens": 122}
 
@@ -216,3 +219,15 @@ def test_a_broken_stream_says_what_is_wrong():
         "agent/codex.txt: line 5: expected a JSON object",
     )
     assert isinstance(read({"type": "item.completed"}), Unreadable)
+
+
+def test_a_short_relative_path_may_be_in_any_folder_for_no_workdir_is_stated(tmp_path):
+    lines = [*RUN[:2], command("item_1", "bash -lc 'cat totals.py'", "x = 1\n")]
+    lines.append(command("item_2", "bash -lc 'cat src/cart/rates.py'", "y = 1\n"))
+    lines.append({"type": "turn.completed", "usage": USAGE})
+    (tmp_path / "agent").mkdir()
+    text = "\n".join(map(json.dumps, lines))
+    (tmp_path / "agent/codex.jsonl").write_text(text, "utf-8")
+    expected = truth("src/cart/totals.py", "src/cart/rates.py", "totals.md")
+    found = evidence(extract_events(read_trace(tmp_path), expected))
+    assert list(found.values()) == ["possible", "certain", "none"]

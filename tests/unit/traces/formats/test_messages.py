@@ -254,3 +254,19 @@ def test_a_log_of_openhands_keeps_the_calls_beside_the_messages_as_sent(tmp_path
     ]
     assert (trace.harness, trace.format) == ("openhands", "openai-chat")
     assert "calls_unreadable" not in trace.flags
+@pytest.mark.parametrize(
+    ("text", "folder"),
+    [
+        (
+            "<uploaded_files>\n/workspace/a__b__1.0\n</uploaded_files>\nFix it.",
+            "/workspace/a__b__1.0",
+        ),
+        ("I've uploaded it.\n<uploaded_files> /testbed </uploaded_files>", "/testbed"),
+        ("<uploaded_files>\n</uploaded_files>", None),
+        ("<uploaded_files>\nsrc\n</uploaded_files>", None),
+        ("<uploaded_files>" * 2000, None),
+    ],
+)
+def test_the_first_message_may_state_the_folder(text, folder):
+    assert read({"role": "user", "content": text}, *CHAT[2:]).cwd == folder
+    assert read(CHAT[1], *CHAT[2:], {"role": "user", "content": text}).cwd is None

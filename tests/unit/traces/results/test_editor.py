@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.tools import ToolUse, interpret
 from tests.tool_uses import certain
@@ -66,8 +68,41 @@ def test_a_folder_view_lists_its_files() -> None:
 
 def test_a_folder_view_that_marks_no_folder_lists_names_with_an_ending() -> None:
     used = use({"command": "view", "path": "/workspace"}, FOLDER.replace("/\n", "\n"))
-    assert [t.path for t in used.targets if t.doubt is None] == ["/workspace/config.toml"]
-    assert used.is_opaque
+    assert [t.path for t in used.targets if t.doubt is None] == [
+        "/workspace/config.toml",
+        "/workspace/api--84e8/BUILD",
+    ]
+
+
+_INTRO = "the files and directories up to 2 levels deep in"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        f"Here are {_INTRO} /repo/docs, excluding hidden items:",
+        f"Here's {_INTRO} /repo/docs, excluding hidden items:",
+        f"Here is {_INTRO} /repo/docs:",
+    ],
+)
+def test_a_folder_view_names_its_folder_and_folders_without_a_mark(heading: str) -> None:
+    names = ["", "/api.md", "/old", "/old/guide.md", "/new"]
+    text = "\n".join([heading, *(f"/repo/docs{name}" for name in names)])
+    used = interpret(
+        ToolCall("c", "text_editor", {"command": "view", "path": "/repo/docs"}, ToolResult(text))
+    )
+    assert used.category == "file_search"
+    assert [(t.path, t.access, t.doubt) for t in used.targets] == [
+        ("/repo/docs/api.md", "listed", None),
+        ("/repo/docs/old/guide.md", "listed", None),
+        ("/repo/docs/new", "listed", "opaque_call"),
+    ]
+
+
+def test_a_view_of_an_empty_folder_opens_no_file() -> None:
+    text = f"Here are {_INTRO} /repo/docs, excluding hidden items:\n/repo/docs\n"
+    call = ToolCall("c", "text_editor", {"command": "view", "path": "/repo/docs"}, ToolResult(text))
+    assert not certain(interpret(call)).targets
 
 
 def test_writes() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.results.listing import located
+from retrieval_eval.traces.results.listing import listed_texts, located
 from retrieval_eval.traces.tools import ToolUse, interpret
 from tests.tool_uses import certain
 
@@ -98,10 +98,60 @@ def test_a_tree_of_names_and_children_is_a_listing() -> None:
 def test_marked_entries_of_an_unknown_server() -> None:
     text = "[DIR] src\n[FILE] setup.cfg\n[FILE] a b.txt"
     used = use("mcp__files__list_directory", {"path": "/workspace/app"}, text)
-    assert used.is_opaque  # a name with a space cannot be distinguished from prose
+    assert listed(used) == ["/workspace/app/setup.cfg", "/workspace/app/a b.txt"]
     text = "[DIR] src\n[FILE] setup.cfg\n[FILE] Makefile"
     used = use("mcp__files__list_directory", {"path": "/workspace/app"}, text)
     assert listed(used) == ["/workspace/app/setup.cfg", "/workspace/app/Makefile"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "text", "paths"),
+    [
+        ("docs", "docs/api.md\ndocs/my notes", ["docs/api.md", "docs/my notes"]),
+        ("docs", "api.md\nmy notes.md\nold/", ["docs/api.md", "docs/my notes.md"]),
+        ("/workspace/docs", "/workspace/docs/my notes", ["/workspace/docs/my notes"]),
+        (".", "This folder holds\na.py", None),
+        (".", "Sure!\nmy notes.md", None),
+    ],
+)
+def test_a_name_with_a_space_hides_no_other(
+    folder: str, text: str, paths: list[str] | None
+) -> None:
+    used = use("list_files", {"path": folder}, text)
+    if paths is None:
+        assert used.is_opaque
+    else:
+        assert listed(used) == [p if p[0] == "/" else f"/workspace/{p}" for p in paths]
+
+
+@pytest.mark.parametrize("name", ["ls", "glob", "list_files", "mcp__fs__list_files"])
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("['/docs/api.md', '/docs/my guide.md', '/docs/old/']", ["api.md", "my guide.md"]),
+        ("[\"/docs/it's.md\", '/docs/b.md']", ["it's.md", "b.md"]),
+        ("['/docs/it\\'s.md']", ["it's.md"]),
+        ('["/docs/api.md", "/docs/my guide.md"]', ["api.md", "my guide.md"]),
+        ("['/docs/api.md', '/docs/cut of", ["api.md"]),
+    ],
+)
+def test_a_list_in_the_notation_of_python_or_json_is_a_listing(
+    name: str, text: str, paths: list[str]
+) -> None:
+    used = use(name, {"path": "/docs"}, text)
+    assert listed(used) == [f"/docs/{path}" for path in paths]
+
+
+@pytest.mark.parametrize(
+    "text", ["['a.py' + x]", "['a.py'; 'b.py']", "['", "[" * 9000, "['a'" * 9000]
+)
+def test_other_brackets_are_no_list(text: str) -> None:
+    assert listed_texts(text) in (None, [])
+
+
+def test_the_line_between_a_heading_and_the_names_is_no_name() -> None:
+    text = 'Found 2 file(s) matching "**/*.toml", newest first:\n---\n/w/a.toml\n======\n/w/b.toml'
+    assert listed(use("glob", {"pattern": "**/*.toml"}, text)) == ["/w/a.toml", "/w/b.toml"]
 
 
 def test_prose_is_no_listing() -> None:

@@ -146,3 +146,50 @@ def test_several_files_of_one_read_are_those_whose_section_came_back() -> None:
     text = "a.py:\nimport b\n\n---\nb.py: Error - not found\n---\nc.py:\nx\n"
     found = targets({"paths": ["a.py", "b.py", "c.py"]}, text, name="mcp__files__read_many_files")
     assert [t.path for t in found] == ["/workspace/a.py", "/workspace/c.py"]
+
+
+_LISTED = "app.py\nconfig.py\npkg\nMakefile"
+
+
+def _seen(arguments: dict[str, Any], text: str, name: str = "view") -> list[tuple[str, str, bool]]:
+    found = targets(arguments, text, name=name)
+    return [(t.path.removeprefix("/workspace"), t.access, t.doubt is None) for t in found]
+
+
+@pytest.mark.parametrize("path", ["/workspace", "/workspace/", ".", "/"])
+def test_a_read_of_the_sessions_folder_lists_what_is_in_it(path: str) -> None:
+    found = _seen({"path": path}, _LISTED)
+    assert [(p.rpartition("/")[2], access, known) for p, access, known in found] == [
+        ("app.py", "listed", True),
+        ("config.py", "listed", True),
+        ("Makefile", "listed", True),
+        ("pkg", "listed", False),
+    ]
+
+
+@pytest.mark.parametrize("text", ["app.py\npkg/", "[FILE] app.py\n[DIR] pkg"])
+def test_a_read_whose_answer_marks_folders_is_a_listing(text: str) -> None:
+    assert _seen({"path": "/workspace/src"}, text) == [("/src/app.py", "listed", True)]
+
+
+def test_names_below_a_name_without_an_ending_may_be_a_listing_or_the_content_of_a_file() -> None:
+    assert _seen({"path": "/workspace/src"}, _LISTED) == [
+        ("/src", "opened", False),
+        ("/src/app.py", "listed", False),
+        ("/src/config.py", "listed", False),
+        ("/src/Makefile", "listed", False),
+        ("/src/pkg", "listed", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("LICENSE", "MIT"),
+        ("names.txt", _LISTED),
+        ("run", "#!/bin/sh\nexec python app.py"),
+        ("Makefile", "all:\n\tmake x"),
+    ],
+)
+def test_what_is_no_listing_is_the_content_of_a_file(path: str, text: str) -> None:
+    assert _seen({"path": f"/workspace/{path}"}, text) == [(f"/{path}", "opened", True)]

@@ -64,3 +64,26 @@ def test_a_folder_that_a_shell_printed_is_where_later_commands_run():
 @pytest.mark.parametrize("command", ["git clone", "git worktree add", "git -C", "gh repo clone --"])
 def test_a_command_without_its_arguments_checks_nothing_out(command: str):
     assert not _places(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "folders"),
+    [
+        ("ls -a", ".\n..\n.git\nsrc", {"/w/."}),
+        ("ls -A /srv/app", ".git\nsrc", {"/srv/app"}),
+        ("ls -F -a app", ".git/\nsrc/", {"/w/app"}),
+        (
+            "ls -la /srv/app",
+            "drwxr-xr-x 8 root root 4096 Jan  1 10:00 .git\n-rw-r--r-- 1 r r 9 Jan 1 10:00 a",
+            {"/srv/app"},
+        ),
+        ("find /srv -maxdepth 2 -name .git", "/srv/a/.git\n/srv/b/.git", {"/srv/a", "/srv/b"}),
+        ("ls -d */.git", "app/.git", {"/w/app"}),
+        ("ls -a one two", "one:\n.git\n\ntwo:\nsrc", set()),
+        ("ls -a one; ls -a two", ".git\nsrc", set()),
+        ("cat notes", ".git", set()),
+        ("ls", ".gitignore\nsrc", set()),
+    ],
+)
+def test_a_listing_may_show_the_top_of_a_checkout(command: str, output: str, folders: set[str]):
+    assert {place.folder for place in _places(command, output) if place.kind == "git"} == folders
