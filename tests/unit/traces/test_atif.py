@@ -577,3 +577,13 @@ def test_a_part_without_the_one_before_lacks_the_calls_that_it_copies():
     own = step(("b", "Read", {}), results=[("b", "y = 1")])
     assert read(copied, own).flags == ("history_compacted",)
     assert read({**copied, "tool_calls": []}, own).flags == ()
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_stopped"),
+    [("x = 1", True), ("x = 1\n[The command completed with exit code 0.]", False), ("", False)],
+)
+def test_a_runner_may_leave_out_that_a_command_ran_into_its_time_limit(shown, is_stopped):
+    called = ("a", "terminal", {"command": "cat a.py; sleep 9; cat b.py"})
+    (call,) = read(step(called, results=[("a", shown)]), agent="openhands-sdk").calls
+    assert call.result.is_stopped == is_stopped
