@@ -234,7 +234,7 @@ def _take_step(
     if step.get("source") == "agent":
         state.log.spoke()
     elif step.get("source") == "user":
-        state.log.heard()
+        state.log.heard(is_refusal=is_refusal(blocks_text(step.get("message"))))
     added: list[ToolCall] = []
     for call_id, name, arguments in calls:
         if state.agent == openhands.HARNESS and len(calls) == 1:

@@ -31,6 +31,7 @@ from retrieval_eval.traces.reading import (
     arguments_of,
     chosen,
 )
+from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.tokens import Usage
 from retrieval_eval.traces.untrusted import (
     amount_of,
@@ -241,7 +242,7 @@ def _take_message(state: _State, message: Any, where: str) -> None:
     if role == "assistant":
         state.log.spoke()
     elif role in ("user", "tool"):
-        state.log.heard()
+        state.log.heard(is_refusal=is_refusal(blocks_text(message.get("content"))))
     for n, stated in enumerate(list_of(message.get("tool_calls")) if role == "assistant" else []):
         entry = dict_of(stated)
         name = text_of(entry.get("function"))

@@ -192,7 +192,7 @@ def _log_entry(state: _State, message: Mapping[str, Any], place: Place) -> None:
     if role == "assistant":
         state.log.spoke()
     elif role in ("user", "tool", "function"):
-        state.log.heard()
+        state.log.heard(is_refusal=is_refusal(blocks_text(content)))
     if role == "user" and is_summary(blocks_text(content)):
         state.log.note_summary()
     if role in ("tool", "function") or message.get("tool_calls") or message.get("function_call"):

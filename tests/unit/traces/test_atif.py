@@ -544,6 +544,12 @@ def test_commands_in_the_text_of_answers_are_unreadable_and_not_none():
     assert read(said("The answer is 3."), reply, said("Bye.")).flags == ()
 
 
+def test_the_reply_to_a_message_without_a_call_says_that_nothing_was_carried_out():
+    text = "Please continue on whatever approach you think is suitable. If you think you have"
+    steps = [said("<function=execute_bash>"), said(text, source="user")]
+    assert read(*steps * 3, agent="openhands").flags == ()
+
+
 def with_references(*references, embedded=()):
     steps = []
     for number, reference in enumerate(references):

@@ -323,4 +323,9 @@ def test_answers_with_calls_in_their_text_are_unreadable():
     reading = read_sample(sample(messages=[written, reply] * 2), {}, "x")
     assert reading.flags == ("calls_unreadable",)
     assert read_sample(sample(messages=[reply, written]), {}, "x").flags == ()
+    again = {
+        "role": "user",
+        "content": "Please proceed to the next step using your best judgement.",
+    }
+    assert read_sample(sample(messages=[written, again] * 3), {}, "x").flags == ()
     assert read_sample(sample(model(), model()), {}, "x").flags == ("calls_unreadable",)
