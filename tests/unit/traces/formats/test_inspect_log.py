@@ -220,6 +220,25 @@ def test_a_tool_that_called_further_tools_is_a_sub_agent_by_its_span():
         (False, None),
         (True, "outer"),
     ]
+    assert (reading.sub_agents, reading.delegated) == ({"outer"}, {"c1": "outer"})
+
+
+def test_a_sub_agent_that_called_no_tool_is_there():
+    def span(identity, kind, parent=None):
+        return {"event": "span_begin", "id": identity, "type": kind, "parent_id": parent}
+
+    reading = read_sample(
+        sample(
+            span("main", "agent"),
+            span("t", "tool", "main"),
+            span("helper", "agent", "t"),
+            {**model(total_tokens=9), "span_id": "helper"},
+            tool("c1", "agent", {"prompt": "Think."}, "Done.", span_id="t"),
+        ),
+        {},
+        "l",
+    )
+    assert (reading.sub_agents, reading.delegated) == ({"helper"}, {"c1": "helper"})
 
 
 def test_older_logs_keep_the_events_of_a_sub_agent_in_its_call():
