@@ -115,6 +115,8 @@ DIALECTS.add(
             "handoff, agents as tools and deepagent's agent; their calls are events of the same "
             "log, below spans of their own"
         ),
+        # The reply to an answer without a call: nothing was carried out.
+        refusals=(r"Please proceed to the next step using your best judgement\b",),
         failures=(r"Path is a directory, not a file: ", r"Error (?:reading|listing): "),
         empty=(r"No files found in: ",),
         tools=(

@@ -114,7 +114,11 @@ DIALECTS.add(
     Dialect(
         harnesses=frozenset({HARNESS, SDK}),
         delegating=frozenset({"delegate", "task"}),
-        refusals=(r"(?:ERROR: )?Cannot execute multiple commands at once\b",),
+        refusals=(
+            r"(?:ERROR: )?Cannot execute multiple commands at once\b",
+            # The reply to a message without a call: nothing was carried out.
+            r"Please continue (?:working on the task )?on whatever approach you think\b",
+        ),
         failures=(
             r"Invalid `[^`]{1,60}` parameter",
             r"No replacement was performed",

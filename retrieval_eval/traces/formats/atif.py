@@ -23,6 +23,7 @@ from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import latest, unix_seconds
 from retrieval_eval.traces.dialects import dialect_of, swe_agent, terminus
+from retrieval_eval.traces.dialects.openhands import SDK
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, openhands
 from retrieval_eval.traces.formats.claude_lines import marked
 from retrieval_eval.traces.reading import (
@@ -233,7 +234,7 @@ def _take_step(
     if step.get("source") == "agent":
         state.log.spoke()
     elif step.get("source") == "user":
-        state.log.heard()
+        state.log.heard(is_refusal=is_refusal(blocks_text(step.get("message"))))
     added: list[ToolCall] = []
     for call_id, name, arguments in calls:
         if state.agent == openhands.HARNESS and len(calls) == 1:
@@ -472,6 +473,9 @@ def _result(
     is_answer = found.has_content or has_ended or found.extra.get("success") is True
     if not is_answer and not answer.is_error:
         return answer if found.refers_to else None
+    if state.agent == SDK and call.name == "terminal" and not has_ended:
+        # Harbor's runner leaves out the note of a time limit, and the exit status.
+        answer = replace(answer, is_stopped=bool(answer.text.strip()))
     dialect = dialect_of(state.agent)
     if dialect is None or dialect.answer is None:
         return answer

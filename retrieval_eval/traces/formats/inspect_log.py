@@ -31,6 +31,7 @@ from retrieval_eval.traces.reading import (
     arguments_of,
     chosen,
 )
+from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.tokens import Usage
 from retrieval_eval.traces.untrusted import (
     amount_of,
@@ -66,6 +67,9 @@ class _State:
     finished_at: float | None = None
     has_agent: bool = False
     n_models: int = 0
+    sub_agents: set[str] = field(default_factory=set)
+    in_spans: dict[str, str] = field(default_factory=dict)
+    """Calls by the spans that they lie in."""
 
 
 def read_log(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -146,7 +150,22 @@ def read_sample(sample: Mapping[str, Any], header: Mapping[str, Any], name: str)
         problems=complaints.sentences(),
         has_agent=state.has_agent or log.n_calls > 0,
         holds_run=True,
+        sub_agents=frozenset(state.sub_agents),
+        delegated=_delegated(state),
     )
+
+
+def _delegated(state: _State) -> dict[str, str]:
+    """Return which sub-agent each call started: the one whose span lies in the call's."""
+    found: dict[str, str] = {}
+    for agent in sorted(state.sub_agents):
+        span: str | None = agent
+        for _ in range(_DEEPEST):
+            if span in state.in_spans:
+                found.setdefault(state.in_spans[span], agent)
+                break
+            span, _kind = state.spans.get(span or "", (None, ""))
+    return found
 
 
 def _take_event(
@@ -190,6 +209,7 @@ def _take_model(state: _State, event: Mapping[str, Any], where: str, inside: str
     usage = dict_of(dict_of(event.get("output")).get("usage"))
     output = count_of(usage.get("output_tokens"))
     agent = inside or _sub_agent(state, text_of(event.get("span_id")))
+    state.sub_agents |= {agent} if agent is not None else set()
     if total := _total(usage):
         identity = text_of(event.get("uuid")) or where
         usage_of = Usage(identity, max(total - output, 0), min(output, total), agent is not None)
@@ -214,7 +234,9 @@ def _take_tool(
     if name is None:
         state.complaints.note(where, "a tool call without a name")
         return
-    agent = inside or _sub_agent(state, text_of(event.get("span_id")), is_tool=True)
+    span = text_of(event.get("span_id"))
+    agent = inside or _sub_agent(state, span, is_tool=True)
+    state.sub_agents |= {agent} if agent is not None else set()
     call = ToolCall(
         call_id=text_of(event.get("id")) or where,
         name=name,
@@ -226,6 +248,8 @@ def _take_tool(
         parent_id=agent,
     )
     state.log.add(call)
+    if span is not None and state.spans.get(span, (None, ""))[1] == "tool":
+        state.in_spans.setdefault(span, call.call_id)
     if event.get("pending") is True or "result" not in event:
         return
     text = blocks_text(_as_text(_resolved(state, event.get("result"))))
@@ -241,7 +265,7 @@ def _take_message(state: _State, message: Any, where: str) -> None:
     if role == "assistant":
         state.log.spoke()
     elif role in ("user", "tool"):
-        state.log.heard()
+        state.log.heard(is_refusal=is_refusal(blocks_text(message.get("content"))))
     for n, stated in enumerate(list_of(message.get("tool_calls")) if role == "assistant" else []):
         entry = dict_of(stated)
         name = text_of(entry.get("function"))

@@ -200,7 +200,7 @@ def _log_entry(state: _State, message: Mapping[str, Any], place: Place) -> None:
     if role == "assistant":
         state.log.spoke()
     elif role in ("user", "tool", "function"):
-        state.log.heard()
+        state.log.heard(is_refusal=is_refusal(blocks_text(content)))
     if role == "user":
         text = blocks_text(content)
         if is_summary(text):

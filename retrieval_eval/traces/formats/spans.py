@@ -397,6 +397,8 @@ def _take_repeated(joined: _Joined, parts: list[Mapping[str, Any]], agent: str |
     """
     calls = [part for part in parts if part.get("type") == "tool_call"]
     stated = {_part_id(part) for part in calls}
+    if stated <= joined.calls.keys():
+        return
     counts: Counter[_Repeated] = Counter()
     for part in calls:
         key = (agent, _fingerprint(text_of(part.get("name")), _arguments(part.get("arguments"))))

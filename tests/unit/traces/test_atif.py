@@ -544,6 +544,12 @@ def test_commands_in_the_text_of_answers_are_unreadable_and_not_none():
     assert read(said("The answer is 3."), reply, said("Bye.")).flags == ()
 
 
+def test_the_reply_to_a_message_without_a_call_says_that_nothing_was_carried_out():
+    text = "Please continue on whatever approach you think is suitable. If you think you have"
+    steps = [said("<function=execute_bash>"), said(text, source="user")]
+    assert read(*steps * 3, agent="openhands").flags == ()
+
+
 def with_references(*references, embedded=()):
     steps = []
     for number, reference in enumerate(references):
@@ -577,3 +583,13 @@ def test_a_part_without_the_one_before_lacks_the_calls_that_it_copies():
     own = step(("b", "Read", {}), results=[("b", "y = 1")])
     assert read(copied, own).flags == ("history_compacted",)
     assert read({**copied, "tool_calls": []}, own).flags == ()
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_stopped"),
+    [("x = 1", True), ("x = 1\n[The command completed with exit code 0.]", False), ("", False)],
+)
+def test_a_runner_may_leave_out_that_a_command_ran_into_its_time_limit(shown, is_stopped):
+    called = ("a", "terminal", {"command": "cat a.py; sleep 9; cat b.py"})
+    (call,) = read(step(called, results=[("a", shown)]), agent="openhands-sdk").calls
+    assert call.result.is_stopped == is_stopped

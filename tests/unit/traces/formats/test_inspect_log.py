@@ -220,6 +220,25 @@ def test_a_tool_that_called_further_tools_is_a_sub_agent_by_its_span():
         (False, None),
         (True, "outer"),
     ]
+    assert (reading.sub_agents, reading.delegated) == ({"outer"}, {"c1": "outer"})
+
+
+def test_a_sub_agent_that_called_no_tool_is_there():
+    def span(identity, kind, parent=None):
+        return {"event": "span_begin", "id": identity, "type": kind, "parent_id": parent}
+
+    reading = read_sample(
+        sample(
+            span("main", "agent"),
+            span("t", "tool", "main"),
+            span("helper", "agent", "t"),
+            {**model(total_tokens=9), "span_id": "helper"},
+            tool("c1", "agent", {"prompt": "Think."}, "Done.", span_id="t"),
+        ),
+        {},
+        "l",
+    )
+    assert (reading.sub_agents, reading.delegated) == ({"helper"}, {"c1": "helper"})
 
 
 def test_older_logs_keep_the_events_of_a_sub_agent_in_its_call():
@@ -323,4 +342,9 @@ def test_answers_with_calls_in_their_text_are_unreadable():
     reading = read_sample(sample(messages=[written, reply] * 2), {}, "x")
     assert reading.flags == ("calls_unreadable",)
     assert read_sample(sample(messages=[reply, written]), {}, "x").flags == ()
+    again = {
+        "role": "user",
+        "content": "Please proceed to the next step using your best judgement.",
+    }
+    assert read_sample(sample(messages=[written, again] * 3), {}, "x").flags == ()
     assert read_sample(sample(model(), model()), {}, "x").flags == ("calls_unreadable",)
