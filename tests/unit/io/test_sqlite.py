@@ -52,6 +52,16 @@ def test_only_plain_tables_are_read(tmp_path, script):
     assert rows(database(tmp_path / "a.db", script)) == ([], [])
 
 
+def test_an_index_over_a_function_does_not_hide_the_tables(tmp_path):
+    # Without trust in the schema, such an entry does not parse.
+    index = (
+        "CREATE INDEX role ON t (json_extract(data, '$.role')); CREATE INDEX j ON t (upper(data));"
+    )
+    script = f"{PLAIN}CREATE TABLE t (data TEXT); INSERT INTO t VALUES ('{{}}'); {index}"
+    assert rows(database(tmp_path / "a.db", script)) == ([{"id": 1, "text": "a"}], [])
+    assert rows(tmp_path / "a.db", "t", ("data",)) == ([{"data": "{}"}], [])
+
+
 def test_a_computed_column_is_not_read(tmp_path):
     script = "CREATE TABLE note (id INTEGER, text TEXT AS (printf('%.*c', 9, 'x')));"
     path = database(tmp_path / "a.db", script + "INSERT INTO note (id) VALUES (1);")
@@ -64,6 +74,7 @@ def test_nothing_is_written_and_no_trigger_or_function_runs(tmp_path):
     with reading_database(path, tmp_path) as found:
         for statement in (
             *("DELETE FROM note", "ATTACH 'b.db' AS b", "PRAGMA query_only=OFF"),
+            *("DELETE FROM sqlite_master", "UPDATE sqlite_schema SET sql = ''"),
             *("SELECT load_extension('x')", "SELECT upper(text) FROM note", "VACUUM"),
             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT x FROM n",
         ):
