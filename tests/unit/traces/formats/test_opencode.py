@@ -296,7 +296,7 @@ def test_the_steps_that_a_forked_session_copied_are_not_counted_again(tmp_path):
             [
                 event("step_finish", 3, step("s1", "tool-calls")),
                 event("step_start", 4, {"type": "step-start"}),
-                event("tool_use", 5, PARTS[0]),
+                event("tool_use", 5, PARTS[1]),
             ],
             ("no_result_event",),
         ),
