@@ -102,7 +102,9 @@ def answer(call: ToolCall) -> ToolResult:
     if note is None:
         return result
     shown = result.text[:note]
-    return replace(result, text=shown) if shown.strip() else replace(result, doubt="background")
+    if not shown.strip():
+        return replace(result, doubt="background")
+    return replace(result, text=shown, is_stopped=True)
 
 
 DIALECTS.add(

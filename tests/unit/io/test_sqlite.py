@@ -164,3 +164,17 @@ def test_a_query_ends_at_its_bounds_with_a_sentence(tmp_path, monkeypatch):
     found, problems = rows(path)
     assert len(found) < 2
     assert "too big" in problems[0]
+
+
+def test_a_database_whose_rows_lie_in_a_log_that_is_not_there_is_named(tmp_path):
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript("CREATE TABLE t (x); DROP TABLE t; PRAGMA wal_checkpoint;")
+        connection.executescript(PLAIN)
+        copy = tmp_path / "copy.db"
+        copy.write_bytes(path.read_bytes())
+        assert problem(copy) == (
+            "copy.db: the database holds no table that can be read; its rows may lie in "
+            "copy.db-wal, which is not beside it"
+        )
