@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import Doubt, LineRange, RawTarget, ToolCategory
+from retrieval_eval.records import CUT_HERE, Doubt, LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
     NOTHING,
     PATH_ARGUMENTS,
@@ -103,7 +103,8 @@ def content_lines(text: str) -> tuple[list[str], bool]:
     tagged = _TAGGED.match(text[:8500])
     if tagged is not None:
         text = text[tagged.end() :].rpartition(f"</{tagged['tag'] or 'file'}>")[0]
-    lines = without_numbers(text).split("\n")
+    lines = [line for line in without_numbers(text).split("\n") if line != CUT_HERE]
+    is_part = is_part or CUT_HERE in text
     while lines and (not lines[-1].strip() or _END_NOTE.fullmatch(lines[-1])):
         note = lines.pop()
         is_part = is_part or (note.startswith("(") and not note.startswith("(End of file"))
