@@ -113,10 +113,12 @@ class SavedResults:
 
     def others(self, targets: Iterable[RawTarget], cwd: str | None) -> tuple[RawTarget, ...]:
         """Return targets without the files of saved results, which are no files of a repository."""
-        return tuple(t for t in targets if not self._is_saved(joined(cwd, t.path)))
+        return tuple(target for target in targets if not self._is_saved(target.path, cwd))
 
-    def _is_saved(self, path: str) -> bool:
-        return posixpath.normpath(path) in self._by_path or is_saved_result(path)
+    def _is_saved(self, path: str, cwd: str | None) -> bool:
+        if path.rpartition("/")[2] not in self._names:
+            return is_saved_result(path)
+        return posixpath.normpath(joined(cwd, path)) in self._by_path or is_saved_result(path)
 
     def reread(self, call: ToolCall, use: ToolUse, cwd: str | None) -> Reread | None:
         """Return what a call shows of a saved result; ``cwd`` is where its shell was before it.

@@ -155,7 +155,13 @@ def reading_database(path: Path, root: Path) -> Iterator[Database]:
                 copy = _copied(path, log, root, stack.enter_context(private_folder()))
             connection = _connected(sqlite3, copy or path, is_copy=copy is not None)
             stack.enter_context(closing(connection))
-            tables = _tables(connection, name)
+            tables = _tables(connection)
+            if not tables:
+                log_name = f"; its rows may lie in {log.name}, which is not beside it"
+                missing = log_name if not has_log and _keeps_log(path) else ""
+                raise DatabaseError(
+                    f"{name}: the database holds no table that can be read{missing}"
+                )
             yield Database(name, tables, has_log and copy is None, [], connection)
     except (sqlite3.Error, sqlite3.Warning, OSError, UnicodeDecodeError) as error:
         raise DatabaseError(f"{name}: {_reason(error)}") from None
@@ -172,6 +178,16 @@ def _check(path: Path, root: Path, name: str) -> None:
         raise DatabaseError(f"{name}: is no file")
     if status.st_size > _LARGEST:
         raise DatabaseError(f"{name}: larger than {_LARGEST >> 30} GiB")
+
+
+_LOG_IN_USE: Final = b"\x02\x02"
+_VERSIONS: Final = slice(18, 20)
+"""Where a database states whether it is written by way of a write-ahead log."""
+
+
+def _keeps_log(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(_VERSIONS.stop)[_VERSIONS] == _LOG_IN_USE
 
 
 def _size(path: Path) -> int:
@@ -245,7 +261,7 @@ class _Rules:
         return int(self._yes if may and via is None and base in ("main", None) else self._no)
 
 
-def _tables(connection: sqlite3.Connection, name: str) -> dict[str, frozenset[str]]:
+def _tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
     """Return the plain tables of a database with their columns."""
     import sqlite3
 
@@ -261,8 +277,6 @@ def _tables(connection: sqlite3.Connection, name: str) -> dict[str, frozenset[st
             continue
         # What is hidden is computed when it is read.
         found[table] = frozenset(str(name) for _, name, *_, hidden in columns if hidden == 0)
-    if not found:
-        raise DatabaseError(f"{name}: the database holds no table that can be read")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Absent, Trap
+from tests.traps import Trap
 
 
 def _text(value: str) -> dict[str, Any]:
@@ -157,8 +157,10 @@ TRAPS = (
         expected={"src/a.py": "none", "lib/src/a.py": "certain"},
         reason="The command ran in the other folder, whose file has the same name.",
     ),
+    Trap(
+        situation="sub-agent",
+        files=_trial("spawn_agent", {"task": "look"}, '{"text": "It is in src/a.py."}'),
+        expected={"src/a.py": "possible"},
+        reason="The history of the sub-agent is a file of its own, which is not there.",
+    ),
 )
-
-ABSENT: Absent = {
-    "sub-agent": "Cline hands no work to another agent within a history.",
-}

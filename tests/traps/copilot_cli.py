@@ -137,4 +137,64 @@ TRAPS = (
         expected={"src/a.py": "none", "lib/src/a.py": "certain"},
         reason="The command ran in the other folder, whose file has the same name.",
     ),
+    Trap(
+        situation="search",
+        files=_trial(
+            (
+                "grep",
+                {"pattern": "x", "output_mode": "content"},
+                _done("./src/a.py:x = 1\n./src/a.py-y = {x: 2}\n--\n./src/b.py:x = 3"),
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "certain", "src/c.py": "none"},
+        reason="Names that begin with a dot and a slash are relative to the working directory.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(
+            (
+                "grep",
+                {"pattern": "x", "output_mode": "content", "paths": "src/a.py"},
+                _done("src/a.py:x = 1"),
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The line begins with the name of the file that was searched.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            (
+                "bash",
+                {"command": "grep -rn x src"},
+                _done(
+                    "Output too large to read at once (9 KB). Saved to: "
+                    "/tmp/1-copilot-tool-output-2.txt\nConsider using grep.\n\n"
+                    "Preview (first 30 chars):\nsrc/a.py:1:x = 1\nsrc/bcd.py:2:\n\n"
+                    "<shellId: 7 completed with exit code 0>"
+                ),
+            ),
+            (
+                "view",
+                {"path": "/tmp/1-copilot-tool-output-2.txt", "view_range": [9, 9]},
+                _done("src/e.py:9:x"),
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/e.py": "certain", "src/z.py": "none"},
+        reason="The preview shows the first lines, and the view another one of the same output.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(("view", {}, _done("1. import os"))),
+        expected={"src/a.py": "possible"},
+        reason="A file was shown, and nothing names it.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(
+            ("view", {"path": "/workspace/logo.png"}, _done("Viewed image file successfully."))
+        ),
+        expected={"logo.png": "possible"},
+        reason="Whether the model takes images is not stated.",
+    ),
 )

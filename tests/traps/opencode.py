@@ -17,7 +17,7 @@ def _part(
     return {**state, "error": output} if status == "error" else {**state, "output": output}
 
 
-def _trial(*states: dict[str, Any], tools: tuple[str, ...]) -> dict[str, Any]:
+def _trial(*states: dict[str, Any], tools: tuple[str, ...], reason: str = "stop") -> dict[str, Any]:
     lines = [
         {
             "type": "tool_use",
@@ -27,7 +27,7 @@ def _trial(*states: dict[str, Any], tools: tuple[str, ...]) -> dict[str, Any]:
         }
         for n, (tool, state) in enumerate(zip(tools, states, strict=True))
     ]
-    end: dict[str, Any] = {"type": "step-finish", "reason": "stop", "cost": 0}
+    end: dict[str, Any] = {"type": "step-finish", "reason": reason, "cost": 0}
     lines.append({"type": "step_finish", "timestamp": 1770112809000, "sessionID": "s", "part": end})
     return {"agent/opencode.txt": lines}
 
@@ -141,6 +141,97 @@ TRAPS = (
         ),
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The answer holds the address of the file with the definition.",
+    ),
+    Trap(
+        situation="read",
+        files=_one(
+            "read",
+            {"filePath": A},
+            FILE.format("\n(End of file - total 1 lines)")
+            + "\n\n<system-reminder>\nInstructions from: /workspace/src/AGENTS.md\n# Rules\n"
+            "\n</system-reminder>",
+            loaded=["/workspace/src/AGENTS.md"],
+        ),
+        expected={"src/a.py": "certain", "src/AGENTS.md": "certain"},
+        reason="The first read in a folder carries the content of its instructions.",
+    ),
+    Trap(
+        situation="read",
+        files=_one("read", {"filePath": "/workspace/logo.png"}, "Image read successfully"),
+        expected={"logo.png": "possible"},
+        reason="A model that takes no images is sent an error, and the record reads the same.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_one(
+            "bash",
+            {"command": "cd /workspace && cat src/a.py"},
+            "...output truncated...\n\nFull output saved to: /h/opencode/tool-output/tool_1\n\n\n",
+            exit=0,
+            truncated=True,
+        ),
+        expected={"src/a.py": "none"},
+        reason="Behind the notice, where the end of the output stands, there is nothing.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            _part(
+                "bash",
+                {"command": "cd /workspace && grep -rn x src"},
+                "...output truncated...\n\nFull output saved to: /h/opencode/tool-output/tool_1\n"
+                "\nsrc/z.py:9:x\n",
+                exit=0,
+                truncated=True,
+            ),
+            _part(
+                "grep",
+                {"pattern": "a.py", "path": "/h/opencode/tool-output/tool_1"},
+                ("Found 1 matches\n/h/opencode/tool-output/tool_1:\n  Line 1: src/a.py:3:x\n"),
+            ),
+            tools=("bash", "grep"),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A line that was found in the saved output is a hit of the first search.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_one(
+            "bash",
+            {"command": "cd /workspace && cat src/a.py; sleep 9"},
+            "import os\n\n<shell_metadata>\nshell tool terminated command after exceeding timeout "
+            "9 ms\n</shell_metadata>",
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The file was printed before the command was ended.",
+    ),
+    Trap(
+        situation="search",
+        files=_one("docs_lookup", {"query": "x"}, "src/a.py:2: def x(): return 1"),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="Every line of what the server answered names a file, a line and what stands there.",
+    ),
+    Trap(
+        situation="search",
+        files=_one("lint_run", {"path": "."}, "src/a.py:2:1: E501 line too long"),
+        expected={"src/a.py": "possible"},
+        reason="A line with a column may be the message of a checker, which shows no content.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            _part("read", {"filePath": A}, FILE.format("")),
+            _part(
+                "read",
+                {"filePath": "/etc/passwd"},
+                "The user rejected permission to use this specific tool call.",
+                "error",
+            ),
+            tools=("read", "read"),
+            reason="tool-calls",
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A request that nobody may grant ends the run after its step: no step is missing.",
     ),
     Trap(
         situation="background",

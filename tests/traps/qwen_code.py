@@ -154,4 +154,137 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="Nothing shows whether the output was fetched.",
     ),
+    Trap(
+        situation="timed out",
+        files=_session(
+            (
+                "run_shell_command",
+                {"command": "cat src/a.py; sleep 30"},
+                {
+                    "error": "Command timed out after 2000ms before it could complete. Below is "
+                    "the output before it timed out:\nimport os"
+                },
+            )
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The answer shows what the command printed before.",
+    ),
+    Trap(
+        situation="background",
+        files=_session(
+            (
+                "run_shell_command",
+                {"command": "cat src/a.py", "is_background": True},
+                {
+                    "output": "Background shell started.\nid: bg_1\npid: 7\n"
+                    "output file: /h/.qwen/tmp/p/background-shells/s/shell-bg_1.output\n"
+                    "To inspect: /tasks"
+                },
+            )
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The command writes to a file, and nothing shows that the agent read it.",
+    ),
+    Trap(
+        situation="background",
+        files=_session(
+            (
+                "run_shell_command",
+                {"command": "cat src/a.py", "is_background": True},
+                {
+                    "output": "Background shell started.\nid: bg_1\npid: 7\n"
+                    "output file: /h/.qwen/tmp/p/background-shells/s/shell-bg_1.output\n"
+                },
+            ),
+            (
+                "read_file",
+                {"file_path": "/h/.qwen/tmp/p/background-shells/s/shell-bg_1.output"},
+                {"output": "import os"},
+            ),
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The agent read the file to which the command wrote.",
+    ),
+    Trap(
+        situation="read",
+        files=_session(
+            (
+                "read_file",
+                {"file_path": "/w/logo.png"},
+                {"output": '[Unsupported image file: "logo.png". This model takes no images.]'},
+            )
+        ),
+        expected={"logo.png": "none"},
+        reason="The model was sent a sentence in place of the image.",
+    ),
+    Trap(
+        situation="read",
+        files=_session(
+            (
+                "read_file",
+                {"file_path": "/w/src/a.py", "offset": 100},
+                {"output": "Showing lines 101-101 of 7 total lines.\n\n---\n\n"},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The range lies behind the end of the file.",
+    ),
+    Trap(
+        situation="read",
+        files=_session(
+            (
+                "read_file",
+                {"file_path": "/w/src/a.py"},
+                {"output": "[File src/a.py unchanged since last read in this session — see above]"},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer refers to an earlier one, which the file does not hold.",
+    ),
+    Trap(
+        situation="listing",
+        files=_session(
+            (
+                "glob",
+                {"pattern": "*.py"},
+                {"output": 'Found 1 file(s) matching "*.py":\n---\n/w/src/a.py'},
+            )
+        ),
+        expected={"src/a.py": "certain", "---": "none"},
+        reason="The line of dashes divides the heading from the names.",
+    ),
+    Trap(
+        situation="search",
+        files=_session(
+            (
+                "tool_call",
+                {"name": "mcp__files__find", "arguments": {"query": "x"}},
+                {"output": "src/a.py:3: x = 1\nsrc/b.py:4: x = 2"},
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "certain"},
+        reason="The call is one of a server's tool, whose answer consists of hits.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_session(
+            (
+                "run_shell_command",
+                {"command": "grep -rn x src"},
+                {
+                    "output": "Tool output was too large and has been truncated.\nThe full output "
+                    "has been saved to: /h/.qwen/tmp/p/run_shell_command_1.output\nTo read it, use "
+                    "read_file.\nTruncated part of the output:\nsrc/c.py:1:x\n"
+                    "... [CONTENT TRUNCATED] ...\nsrc/d.py:1:x"
+                },
+            ),
+            (
+                "run_shell_command",
+                {"command": "grep a.py /h/.qwen/tmp/p/run_shell_command_1.output"},
+                {"output": "Output: src/a.py:3:x\nExit Code: 0"},
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The second command shows a further line of what the first one printed.",
+    ),
 )

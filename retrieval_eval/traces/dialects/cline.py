@@ -237,8 +237,8 @@ DIALECTS.add(
             Tool(("editor",), "file_write", read_write),
             Tool(("list_code_definition_names",), "symbol_navigation", read_sections),
             Tool(("write_to_file", "replace_in_file"), "file_write", read_write),
-            Tool(("new_task", "browser_action"), "other", read_nothing),
-            Tool(("plan_mode_respond",), "other", read_nothing, is_retrieval=False),
+            Tool(("new_task", "browser_action", "team_*"), "other", read_nothing),
+            Tool(("plan_mode_respond", "ask_question"), "other", read_nothing, is_retrieval=False),
         ),
     ),
 )

@@ -102,7 +102,9 @@ def answer(call: ToolCall) -> ToolResult:
     if note is None:
         return result
     shown = result.text[:note]
-    return replace(result, text=shown) if shown.strip() else replace(result, doubt="background")
+    if not shown.strip():
+        return replace(result, doubt="background")
+    return replace(result, text=shown, is_stopped=True)
 
 
 DIALECTS.add(
@@ -141,8 +143,12 @@ DIALECTS.add(
             Tool(("powershell",), "other", read_nothing, is_shell=True),
             Tool(("read_bash", "read_powershell"), "other", read_unknown),
             Tool(("rg",), grep_category, read_grep),
+            Tool(("read_agent", "write_agent"), "other", read_nothing),
             Tool(
-                ("write_bash", "stop_bash", "report_intent", "list_bash"),
+                (
+                    *("write_bash", "stop_bash", "report_intent", "list_bash", "list_agents"),
+                    *("write_powershell", "stop_powershell", "list_powershell", "sql"),
+                ),
                 "other",
                 read_nothing,
                 is_retrieval=False,

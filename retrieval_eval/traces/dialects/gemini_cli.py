@@ -42,6 +42,9 @@ _WRAPPER: Final = re.compile(r"\s*<untrusted_context>\n?(.*?)\n?</untrusted_cont
 _FIELD: Final = re.compile(
     r"(Error|Exit Code|Signal|Background PIDs|Process Group PGID|Stderr): ?(.{0,4000})"
 )
+_DIVIDER: Final = re.compile(r"^---\n", re.MULTILINE)
+"""What stands between the heading of a list of names and the names."""
+
 _NONE: Final = frozenset({"", "(none)", "(empty)"})
 _CANCELLED: Final = re.compile(
     r"(?:Command was (?:automatically )?cancelled|\[Operation Cancelled\]"
@@ -81,6 +84,8 @@ def answer(call: ToolCall) -> ToolResult:
     """
     result = call.result or ToolResult("")
     text = _whole(_unwrapped(result.text))
+    if call.name == "glob":
+        text = _DIVIDER.sub("", text, count=1)
     if call.name != "run_shell_command":
         return result if text == result.text else replace(result, text=text)
     late = _CANCELLED.match(text[:2000])

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing, read_unknown
 from retrieval_eval.traces.untrusted import dict_of, status_of
 
 _NOTE: Final = re.compile(
@@ -114,9 +114,10 @@ DIALECTS.add(
         ),
         tools=(
             Tool(("call_omo_agent", "invalid"), "other", read_nothing),
+            Tool(("background_process", "kilo_local_recall"), "other", read_unknown),
             Tool(
                 (
-                    *("question", "board_*", "background_process", "plan_enter", "plan_exit"),
+                    *("question", "board_*", "plan_enter", "plan_exit"),
                     *("list_mcp_resource_templates", "goal"),
                 ),
                 "other",

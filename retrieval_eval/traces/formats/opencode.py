@@ -425,7 +425,7 @@ FORMATS.add(
         counters=(
             "Tokens and cost of each step of the session and of its sub-agents' sessions, the "
             "cached tokens beside the input; resumed runs go on in the session, and the steps that "
-            "a forked one begins with are copies and not counted. The title's request is in no step."
+            "a forked one begins with are copies and not counted; the title's request is in none."
         ),
         example=_SCRIPT,
         file_names=("opencode.db", "opencode-*.db", "kilo.db"),

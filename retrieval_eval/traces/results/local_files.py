@@ -128,7 +128,9 @@ def content_lines(text: str) -> tuple[list[str], bool]:
     >>> content_lines("<path>/t/a</path>\n<type>file</type>\n<content>\n7: g\n</content>")[0]
     ['g']
     """
-    is_part = _OF_LINES.match(text) is not None
+    is_part = CUT_HERE in text
+    text = "\n".join(line for line in text.split("\n") if line != CUT_HERE) if is_part else text
+    is_part = is_part or _OF_LINES.match(text) is not None
     heading = _RULE.search(text) if is_part else None
     text = text if heading is None else text[heading.end() :].removeprefix("\n")
     tagged = _TAGGED.match(text[:8500])

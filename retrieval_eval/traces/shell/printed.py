@@ -13,6 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from retrieval_eval.records import CUT_HERE
+from retrieval_eval.traces.received import is_cut
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.options import Options, scan, words
@@ -92,7 +94,7 @@ def printed_lines(
     rest = _without(printed.lines, noise, names, is_about=any(one.is_about for one in shown))
     n_numbers = next((one.n_numbers for one in reading if one.prints), 0)
     lines = _plain(rest, names, n_numbers, may_number=any(one.may_number for one in reading))
-    is_sole = len(reading) == 1 and not printed.cuts
+    is_sole = len(reading) == 1 and not is_cut(output)
     return PrintedLines(
         path,
         tuple(lines),
@@ -234,7 +236,7 @@ def _without(
     """Return the lines but for markers, banners and lines about the files."""
     kept = []
     for line in lines:
-        is_noise = line.rstrip() in noise or line == "--" or _BANNER.fullmatch(line) is not None
+        is_noise = line.rstrip() in noise or line in ("--", CUT_HERE) or _BANNER.fullmatch(line)
         if not is_noise and not (is_about and line.endswith(tuple(names))):
             kept.append(line)
     return kept

@@ -52,6 +52,16 @@ def test_only_plain_tables_are_read(tmp_path, script):
     assert rows(database(tmp_path / "a.db", script)) == ([], [])
 
 
+def test_an_index_over_a_function_does_not_hide_the_tables(tmp_path):
+    # Without trust in the schema, such an entry does not parse.
+    index = (
+        "CREATE INDEX role ON t (json_extract(data, '$.role')); CREATE INDEX j ON t (upper(data));"
+    )
+    script = f"{PLAIN}CREATE TABLE t (data TEXT); INSERT INTO t VALUES ('{{}}'); {index}"
+    assert rows(database(tmp_path / "a.db", script)) == ([{"id": 1, "text": "a"}], [])
+    assert rows(tmp_path / "a.db", "t", ("data",)) == ([{"data": "{}"}], [])
+
+
 def test_a_computed_column_is_not_read(tmp_path):
     script = "CREATE TABLE note (id INTEGER, text TEXT AS (printf('%.*c', 9, 'x')));"
     path = database(tmp_path / "a.db", script + "INSERT INTO note (id) VALUES (1);")
@@ -64,6 +74,7 @@ def test_nothing_is_written_and_no_trigger_or_function_runs(tmp_path):
     with reading_database(path, tmp_path) as found:
         for statement in (
             *("DELETE FROM note", "ATTACH 'b.db' AS b", "PRAGMA query_only=OFF"),
+            *("DELETE FROM sqlite_master", "UPDATE sqlite_schema SET sql = ''"),
             *("SELECT load_extension('x')", "SELECT upper(text) FROM note", "VACUUM"),
             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT x FROM n",
         ):
@@ -153,3 +164,17 @@ def test_a_query_ends_at_its_bounds_with_a_sentence(tmp_path, monkeypatch):
     found, problems = rows(path)
     assert len(found) < 2
     assert "too big" in problems[0]
+
+
+def test_a_database_whose_rows_lie_in_a_log_that_is_not_there_is_named(tmp_path):
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript("CREATE TABLE t (x); DROP TABLE t; PRAGMA wal_checkpoint;")
+        connection.executescript(PLAIN)
+        copy = tmp_path / "copy.db"
+        copy.write_bytes(path.read_bytes())
+        assert problem(copy) == (
+            "copy.db: the database holds no table that can be read; its rows may lie in "
+            "copy.db-wal, which is not beside it"
+        )

@@ -6,6 +6,7 @@ from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects.copilot_cli import answer
 from retrieval_eval.traces.formats import read_lines
+from retrieval_eval.traces.tokens import accumulate, count_tokens
 from retrieval_eval.traces.tools import interpret
 
 START = {
@@ -200,3 +201,80 @@ def test_a_resumed_session_states_its_total_since_the_first_start_and_which_mode
 def test_a_sentence_of_failure_is_no_content(text):
     use = interpret(ToolCall("c", "view", {"path": "/w/a.py"}, ToolResult(text)))
     assert [target for target in use.targets if target.doubt is None] == []
+
+
+def usage(seconds, agent=None, **counts):
+    return event("session.usage_record", seconds, agent, usage=counts)
+
+
+def lines_of(*events):
+    return read_lines([Line(n, e) for n, e in enumerate(events, start=1)], "agent/e.jsonl")
+
+
+def test_each_request_states_its_tokens_and_a_summary_its_own():
+    totals = {"usage": {"inputTokens": 2100, "outputTokens": 50}}
+    reading = lines_of(
+        event("session.start", **START),
+        usage(1, inputTokens=1000, outputTokens=20, cacheReadTokens=500),
+        start("c1", "view", 2, path="/workspace/a.py"),
+        complete("c1", "x", 3),
+        event("session.compaction_complete", 4, compactionTokensUsed={"input": 300, "output": 9}),
+        usage(5, "agent-1", inputTokens=1100, outputTokens=30),
+        start("c2", "view", 6, agent="agent-1", path="/workspace/b.py"),
+        complete("c2", "y", 7),
+        event("session.shutdown", 8, modelMetrics={"a-model": totals}),
+    )
+    assert [call.cumulative_tokens for call in accumulate(reading.items)] == [1020, 2459]
+    assert (count_tokens(reading.items), reading.declared_tokens) == (2459, 2459)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "total"),
+    [((90, 10), (180, 20), 200), ((90, 10), (50, 5), 155)],
+    ids=["since the first start", "since the last start"],
+)
+def test_the_ends_of_a_resumed_session(first, second, total):
+    def ended(counts):
+        stated = dict(zip(("inputTokens", "outputTokens"), counts, strict=True))
+        return event("session.shutdown", 1, modelMetrics={"m": {"usage": stated}})
+
+    resumed = event("session.resume", 2)
+    reading = lines_of(event("session.start", **START), ended(first), resumed, ended(second))
+    assert (reading.declared_tokens, reading.flags) == (total, ())
+    # A session that goes on and does not end is cut off.
+    assert lines_of(ended(first), resumed).flags == ("no_result_event",)
+
+
+def test_the_printed_stream_ends_with_a_result():
+    made = [start("c1", "view", path="/w/a.py"), complete("c1", "x")]
+    assert lines_of(*made).flags == ("no_result_event",)
+    ended = lines_of(*made, {"type": "result", "sessionId": "s", "exitCode": 0})
+    assert (ended.flags, ended.session_ids) == ((), {"s"})
+
+
+@pytest.mark.parametrize("is_started", [True, False])
+def test_a_request_without_arguments_leaves_them_to_the_start_of_its_call(is_started):
+    request = {"toolCallId": "c1", "name": "view", "args": {"path": "/w/a.py"}}
+    begun = [start("c1", "view", 2, path="/w/a.py")] if is_started else []
+    reading = lines_of(
+        event("assistant.message", 1, toolRequests=[request]), *begun, complete("c1", "x", 3)
+    )
+    (call,) = reading.calls
+    assert (call.name, call.result.text) == ("view", "x")
+    assert call.arguments == ({"path": "/w/a.py"} if is_started else {})
+
+
+def test_a_servers_answer_is_read_from_its_structured_content():
+    named = start("c1", "hub-find", query="x")
+    named["data"] |= {"mcpServerName": "hub", "mcpToolName": "find"}
+    found = {"hits": [{"path": "src/a.py", "line": 2, "text": "x = 1"}]}
+    (call,) = lines_of(named, complete("c1", "1 hit\n\n{}", structuredContent=found)).calls
+    assert [(t.path, t.lines, t.doubt) for t in interpret(call).targets] == [
+        ("src/a.py", ((2, 2),), None)
+    ]
+
+
+def test_sub_agents_are_linked_to_the_calls_that_started_them():
+    started = event("subagent.started", 1, "agent-1", toolCallId="c1")
+    reading = lines_of(event("session.start", **START), started)
+    assert (reading.delegated, reading.sub_agents) == ({"c1": "agent-1"}, {"agent-1"})

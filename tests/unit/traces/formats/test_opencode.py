@@ -6,12 +6,13 @@ import pytest
 
 from retrieval_eval.events.calls import read_calls
 from retrieval_eval.io.files import Line
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.dialects.opencode import answer
 from retrieval_eval.traces.formats import read_document, read_lines
 from retrieval_eval.traces.reading import Unreadable
 from retrieval_eval.traces.served import is_refusal
+from retrieval_eval.traces.tokens import count_tokens
 from retrieval_eval.traces.tools import interpret
 
 AT = 1770112800000
@@ -257,3 +258,82 @@ def test_a_question_is_no_retrieval_and_a_call_that_was_not_valid_did_not_run():
     assert [use.is_opaque for use in found] == [False] * 3
     assert not found[0].is_retrieval
     assert [is_refusal(call.result.text) for call in calls] == [False, True, True]
+
+
+def test_the_steps_that_a_forked_session_copied_are_not_counted_again(tmp_path):
+    def said(number, seconds):
+        info = {"role": "assistant", "time": {"created": AT + 1000 * seconds}}
+        part = tool(f"c{number}", "glob", f"/w/{number}.py")
+        return {"info": info, "parts": [part, step(f"s{number}-{seconds}")]}
+
+    def exported(title, *messages, created=0):
+        info = {"id": title, "directory": "/w", "version": "1.18.33", "title": title}
+        info |= {"time": {"created": AT + 1000 * created}}
+        return {"info": info, "messages": list(messages)}
+
+    first = exported("Find x", said(1, 1), said(2, 2))
+    # A copy has a part id of its own, and the time and the call ids of what it copies.
+    fork = exported("Find x (fork #1)", said(1, 1), said(2, 2), said(3, 9), created=5)
+    for copied in fork["messages"][:2]:
+        copied["parts"][1]["id"] += "-copy"
+    alone = read_document(fork, "agent/opencode-fork.json")
+    assert (len(alone.calls), alone.declared_cost_usd) == (3, pytest.approx(0.01))
+    assert count_tokens(alone.items) == 1000
+    for name, document in (("1", first), ("2", fork)):
+        path = tmp_path / "agent" / f"opencode-{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(document), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert (len(trace.calls), trace.counted_tokens) == (3, 3000)
+
+
+@pytest.mark.parametrize(
+    ("events", "flags"),
+    [
+        ([event("step_finish", 3, step("s1", "tool-calls"))], ()),
+        ([], ("no_result_event",)),
+        (
+            [
+                event("step_finish", 3, step("s1", "tool-calls")),
+                event("step_start", 4, {"type": "step-start"}),
+                event("tool_use", 5, PARTS[1]),
+            ],
+            ("no_result_event",),
+        ),
+    ],
+    ids=["ended", "cut off in the step", "cut off in a later step"],
+)
+def test_a_request_that_nobody_may_grant_ends_the_run_after_its_step(events, flags):
+    rejected = tool(
+        "c1",
+        "bash",
+        "The user rejected permission to use this specific tool call.",
+        status="error",
+        command="rm x",
+    )
+    assert read(event("tool_use", 1, rejected), *events).flags == flags
+
+
+def test_kilo_is_known_by_its_tools_and_its_files():
+    own = tool("c1", "kilo_local_recall", "nothing", query="x")
+    assert read(event("tool_use", 1, own)).harness == "kilo"
+    saved = {"exit": 0, "outputPath": "/h/.local/share/kilo/tool-output/tool_1"}
+    kept = tool("c1", "bash", "x", command="cat a", metadata=saved)
+    assert read(event("tool_use", 1, kept)).harness == "kilo"
+
+
+def test_a_cut_that_only_the_record_states_is_marked_at_both_ends():
+    cut = tool("c1", "bash", "x = 1", command="cat a b", metadata={"exit": 0, "truncated": True})
+    (call,) = read(event("tool_use", 1, cut)).calls
+    assert call.result.text == f"{CUT_HERE}\nx = 1\n{CUT_HERE}"
+
+
+def test_what_a_command_printed_before_its_limit_was_shown_and_what_follows_it_was_not():
+    note = (
+        "<shell_metadata>\nshell tool terminated command after exceeding timeout\n</shell_metadata>"
+    )
+    late = tool(
+        "c1", "bash", f"x = 1\n\n{note}", command="cat a; sleep 9; cat b", metadata={"exit": None}
+    )
+    (call,) = read(event("tool_use", 1, late)).calls
+    assert (call.result.text, call.result.is_stopped) == ("x = 1", True)

@@ -199,3 +199,30 @@ def test_an_answer_without_a_response_leaves_the_call_without_a_result():
     ]
     (found,) = read_lines([Line(n, v) for n, v in enumerate(lines, start=1)], "s.jsonl").calls
     assert found.result is None
+
+
+def test_the_tokens_of_a_stream_are_those_of_its_messages_with_the_cached_ones_once(tmp_path):
+    def spent(line, **usage):
+        return {**line, "message": {**line["message"], "usage": usage}}
+
+    run = [
+        INIT,
+        spent(
+            used("c1", "glob", pattern="*"),
+            input_tokens=1000,
+            output_tokens=20,
+            cache_read_input_tokens=500,
+            total_tokens=1020,
+        ),
+        shown("c1", "/w/a.py"),
+        # A resumed run ends with the totals of its session.
+        {"type": "result", "subtype": "success", "usage": {"input_tokens": 84000}},
+    ]
+    trace = read_trace(write(tmp_path, run, "agent/qwen.txt"))
+    assert (trace.declared_tokens, trace.counted_tokens) == (None, 1020)
+
+
+def test_cached_tokens_of_a_streams_totals_are_in_the_input(tmp_path):
+    usage = {"input_tokens": 5000, "output_tokens": 265, "cache_read_input_tokens": 2500}
+    run = [INIT, used("c1", "glob", pattern="*"), {"type": "result", "usage": usage}]
+    assert read_trace(write(tmp_path, run, "agent/qwen.txt")).declared_tokens == 5265
