@@ -214,14 +214,16 @@ def placed_in_session(path: Path, root: Path, reading: Reading) -> Reading:
     if reading.part_of is None:
         return reading
     agent = next(iter(reading.sub_agents), path.stem)
+    delegated = dict(reading.delegated)
     beside = path.with_suffix(".meta.json")
     caller = text_at(read_json(beside, root).value, "toolUseId") if probe(beside.is_file) else None
-    folder = path.parent.name
-    return replace(
-        reading,
-        delegated=reading.delegated if caller is None else {**reading.delegated, caller: agent},
-        sub_agents=reading.sub_agents | ({folder} if folder.startswith("wf_") else frozenset()),
-    )
+    if caller is not None:
+        delegated[caller] = agent
+    workflow = path.parent.name
+    if not workflow.startswith("wf_"):
+        return replace(reading, delegated=delegated)
+    delegated[agent] = workflow
+    return replace(reading, delegated=delegated, sub_agents=reading.sub_agents | {workflow})
 
 
 _THREAD: Final = frozenset({"attachment", "system", "progress"})
