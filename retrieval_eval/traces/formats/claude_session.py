@@ -100,9 +100,11 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
         return
     agent = text_of(entry.get("agentId"))
     if is_inner:
-        agent = agent or said.roots.get(before or "", line or "")
-        said.roots[line or ""] = agent
+        # Older versions name no sub-agent, but its thread begins with a line of its own.
+        agent = agent or said.roots.get(before or "") or line or said.name
         said.sub_agents.add(agent)
+        if line is not None:
+            said.roots[line] = agent
     else:
         said.has_main, said.last = True, line or said.last
     is_model = kind == "assistant" and text_at(entry, "message", "model") != SYNTHETIC_MODEL
