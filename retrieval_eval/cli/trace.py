@@ -42,7 +42,8 @@ _MOST_SAMPLES = 200
 )
 @click.option(
     "--sample",
-    help="Which trace to read of a file that holds several: its name, or the beginning of it.",
+    help="Which trace to read of a file or folder that holds several: its name, or the beginning "
+    "of it.",
 )
 @click.option("--events/--no-events", default=True, help="Whether to list the events.")
 @json_option

@@ -331,7 +331,7 @@ TRAPS = (
             )
         ),
         expected={"src/a.py": "possible", "src/b.py": "none"},
-        reason="The file was read before, perhaps outside of the stream; a file may hold the words.",
+        reason="The file was read before, perhaps outside of the stream.",
     ),
     Trap(
         situation="denied",
