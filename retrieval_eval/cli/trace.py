@@ -10,7 +10,7 @@ import click
 from retrieval_eval.cli.common import PATH, echo, json_option, print_json
 from retrieval_eval.cli.trial import in_json, print_events, print_facts, print_metrics
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.evidence import CAUSES, evidence, gap_of, possible_accesses
+from retrieval_eval.events.evidence import CAUSES, doubt_of_gaps, evidence, possible_accesses
 from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.ground_truth import (
     listed_ground_truth,
@@ -42,7 +42,8 @@ _MOST_SAMPLES = 200
 )
 @click.option(
     "--sample",
-    help="Which trace to read of a file that holds several: its name, or the beginning of it.",
+    help="Which trace to read of a file or folder that holds several: its name, or the beginning "
+    "of it.",
 )
 @click.option("--events/--no-events", default=True, help="Whether to list the events.")
 @json_option
@@ -122,7 +123,8 @@ def _print_evidence(found: Inspected) -> None:
         echo(f"{counted(len(certain), 'file')} certain, {len(possible)} possible")
     if rows:
         echo("")
-    gap = [] if gap_of(found.trial) is None else [CAUSES["cut_trace"]]
+    missing = doubt_of_gaps(found.trial)
+    gap = [] if missing is None else [CAUSES[missing]]
     for name, certainty in rows:
         why = list(causes.get(name, gap)) if certainty == "possible" else []
         shown = "; ".join(why[:_MOST_CAUSES]) + ("; …" if len(why) > _MOST_CAUSES else "")

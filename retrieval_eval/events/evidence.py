@@ -71,10 +71,21 @@ INCOMPLETE: Final[dict[str, Incomplete]] = {
 """Quality flags that make the events incomplete."""
 
 
+_OF_SUB_AGENTS: Final = frozenset({"subagent_calls_missing", "subagent_elsewhere"})
+
+
 def gap_of(trial: TrialEvents) -> Gap | None:
     """Return where steps are missing from the trace of a trial, if any are."""
     found = {INCOMPLETE[flag].gap for flag in trial.trace_flags if flag in INCOMPLETE}
     return "anywhere" if "anywhere" in found else "end" if "end" in found else None
+
+
+def doubt_of_gaps(trial: TrialEvents) -> Doubt | None:
+    """Return why a file may have been touched in a step that is missing, if any are missing."""
+    gaps = {flag for flag in trial.trace_flags if flag in INCOMPLETE and INCOMPLETE[flag].gap}
+    if not gaps:
+        return None
+    return "subagent_missing" if gaps <= _OF_SUB_AGENTS else "cut_trace"
 
 
 def why_nothing_is_computable(trace: Trace | None, trial: TrialEvents) -> str | None:
@@ -230,9 +241,10 @@ def doubts(trial: TrialEvents) -> Doubts:
         if doubt is not None and key in relevant and key not in certain:
             first.setdefault(key, doubt)
             calls.setdefault(doubt, set()).add(event.call_index)
-    if gap_of(trial) is not None:
+    cause = doubt_of_gaps(trial)
+    if cause is not None:
         for key in relevant - certain:
-            first.setdefault(key, "cut_trace")
+            first.setdefault(key, cause)
     return Doubts(
         dict(sorted(Counter(first.values()).items())),
         {doubt: len(found) for doubt, found in sorted(calls.items())},

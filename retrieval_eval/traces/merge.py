@@ -387,7 +387,9 @@ def _lacks_sub_agents(reading: Reading, calls: Sequence[ToolCall]) -> bool:
             return True
         else:
             n_unlinked += n_started
-    return n_unlinked > len(present - linked)
+    # What is part of a workflow was started by no call of its own.
+    free = [agent for agent in present - linked if reading.delegated.get(agent or "") not in linked]
+    return n_unlinked > len(free)
 
 
 _INTERRUPTED: Final = re.compile(r"interrupted|aborted", re.IGNORECASE)

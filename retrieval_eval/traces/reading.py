@@ -49,8 +49,9 @@ class Reading(Struct, frozen=True, gc=False):
 
     ``sub_agents`` are the ids of the sub-agents whose transcript is in the file, also of those that
     called no tool. ``delegated`` gives, by the id of a call that delegates, the id of the sub-agent
-    that it started, where the file states it, else an empty text. ``part_of`` is the session whose
-    sub-agent's transcript the file is, if it is one.
+    that it started, where the file states it, else an empty text; and by the id of a sub-agent the
+    group of sub-agents that it is one of. ``part_of`` is the session whose sub-agent's transcript
+    the file is, if it is one.
     """
 
     format: str

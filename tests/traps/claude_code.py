@@ -277,4 +277,72 @@ TRAPS = (
         expected={"src/a.py": "possible", "src/b.py": "none"},
         reason="The tool is not known, and what was typed into it names the file.",
     ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            ("Workflow", {"script": "await agent('look')"}, {"content": "Workflow launched"}),
+            ("Read", {"file_path": "/workspace/src/b.py"}, {"content": "1\timport os"}),
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "certain"},
+        reason="A workflow works by sub-agents, whose calls the stream does not hold.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            (
+                "Skill",
+                {"skill": "look"},
+                {"content": 'Skill "look" completed (forked execution).\n\nResult:\nnothing'},
+            ),
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The skill ran in a sub-agent, whose calls the stream does not hold.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(("Skill", {"skill": "look"}, {"content": "Launching skill: look"})),
+        expected={"src/a.py": "none"},
+        reason="A skill that does not fork only adds instructions.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            (
+                "Agent",
+                {"prompt": "look"},
+                {"content": "The user doesn't want to proceed with this", "is_error": True},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The sub-agent was not started.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            (
+                "Read",
+                {"file_path": "/workspace/src/a.py"},
+                {
+                    "content": (
+                        "Wasted call \u2014 file unchanged since your last Read. Refer to that "
+                        "earlier tool_result instead."
+                    )
+                },
+            )
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The file was read before, perhaps outside of the stream.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            (
+                "Bash",
+                {"command": "cat src/a.py; ls"},
+                {"content": "This Bash command contains multiple operations", "is_error": False},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The command needs an approval that nobody gave.",
+    ),
 )

@@ -303,4 +303,81 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The harness could not read the call and ran nothing.",
     ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            _run(
+                "cat src/a.py",
+                "approval policy is Never; reject command \u2014 you cannot ask for escalated "
+                "permissions if the approval policy is Never",
+            ),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The command asked for more rights, and was refused.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(
+            (
+                "view_image",
+                {"path": "/workspace/docs/a.png"},
+                [{"type": "input_image", "image_url": "data:image/png;base64,aaaa"}],
+            )
+        ),
+        expected={"docs/a.png": "certain", "docs/b.png": "none"},
+        reason="The agent was shown the image.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            ("exec", {"input": "text(await tools.spawn_agent({message: 'look'}))"}, f"{DONE}7b")
+        ),
+        expected={"src/a.py": "possible"},
+        reason="A script started the sub-agent, whose own file is not there.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            ("spawn_agent", {"message": "look"}, "Agent depth limit reached. Solve it yourself."),
+            ("wait_agent", {"targets": []}, '{"status": {}, "timed_out": true}'),
+        ),
+        expected={"src/a.py": "none"},
+        reason="No sub-agent was started, and waiting for one shows no file.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_stream(type="collab_tool_call", tool="wait", receiver_thread_ids=[]),
+        expected={"src/a.py": "possible"},
+        reason="Whoever waits for a sub-agent had one started; the stream holds none of its calls.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files={
+            "agent/sessions/rollout-a.jsonl": _session(
+                ("spawn_agent", {"message": "look"}, '{"agent_id": "sub"}'),
+                ("spawn_agent", {"message": "look there"}, '{"agent_id": "other"}'),
+            ),
+            "agent/sessions/rollout-b.jsonl": _session(
+                _run("cat src/a.py", _shown("import os")), id="sub", parent_thread_id="main"
+            ),
+        },
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="Of two sub-agents the file of one is not there.",
+    ),
+    Trap(
+        situation="other",
+        files={
+            "agent/codex.txt": [
+                *_stream(command="bash -lc 'cat src/a.py'", aggregated_output="import os")[
+                    "agent/codex.txt"
+                ][:-1],
+                {
+                    "type": "turn.completed",
+                    "usage": {"input_tokens": 9, "cache_write_input_tokens": 0, "output_tokens": 1},
+                },
+            ]
+        },
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="A script may have run the command and shown the agent something else of it.",
+    ),
 )

@@ -100,9 +100,11 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
         return
     agent = text_of(entry.get("agentId"))
     if is_inner:
-        agent = agent or said.roots.get(before or "", line or "")
-        said.roots[line or ""] = agent
+        # Older versions name no sub-agent, but its thread begins with a line of its own.
+        agent = agent or said.roots.get(before or "") or line or said.name
         said.sub_agents.add(agent)
+        if line is not None:
+            said.roots[line] = agent
     else:
         said.has_main, said.last = True, line or said.last
     is_model = kind == "assistant" and text_at(entry, "message", "model") != SYNTHETIC_MODEL
@@ -214,14 +216,16 @@ def placed_in_session(path: Path, root: Path, reading: Reading) -> Reading:
     if reading.part_of is None:
         return reading
     agent = next(iter(reading.sub_agents), path.stem)
+    delegated = dict(reading.delegated)
     beside = path.with_suffix(".meta.json")
     caller = text_at(read_json(beside, root).value, "toolUseId") if probe(beside.is_file) else None
-    folder = path.parent.name
-    return replace(
-        reading,
-        delegated=reading.delegated if caller is None else {**reading.delegated, caller: agent},
-        sub_agents=reading.sub_agents | ({folder} if folder.startswith("wf_") else frozenset()),
-    )
+    if caller is not None:
+        delegated[caller] = agent
+    workflow = path.parent.name
+    if not workflow.startswith("wf_"):
+        return replace(reading, delegated=delegated)
+    delegated[agent] = workflow
+    return replace(reading, delegated=delegated, sub_agents=reading.sub_agents | {workflow})
 
 
 _THREAD: Final = frozenset({"attachment", "system", "progress"})

@@ -99,3 +99,121 @@ def test_a_side_chains_result_without_id_belongs_to_its_own_call():
     assert read(use("a", 1, is_sidechain=True, agentId="x"), line).calls[0].result is not None
     assert read(use("a", 1, is_sidechain=True, agentId="y"), line).calls[0].result is None
     assert read(use("a", 1), line).calls[0].result is None
+
+
+def thread(kind, message, uuid, parent, **more):
+    return {"type": kind, "message": message, "sessionId": "s1", "uuid": uuid} | {
+        "parentUuid": parent,
+        **more,
+    }
+
+
+def made(call_id, uuid, parent, message=None):
+    block = {"type": "tool_use", "id": call_id, "name": "Read", "input": {}}
+    return thread("assistant", {"id": message or uuid, "content": [block]}, uuid, parent)
+
+
+def got(call_id, uuid, parent):
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": "text"}
+    return thread("user", {"content": [block]}, uuid, parent)
+
+
+def abandoned(*lines):
+    return [call.call_id for call in read(*lines).calls if call.is_abandoned]
+
+
+def test_a_branch_that_was_rewound_is_marked():
+    first = [made("a", "1", None), got("a", "2", "1"), made("b", "3", "2"), got("b", "4", "3")]
+    again = [thread("user", {"content": "no"}, "5", "2"), made("c", "6", "5"), got("c", "7", "6")]
+    assert abandoned(*first) == []
+    assert abandoned(*first, *again) == ["b"]
+    # What it showed and cost was shown and paid.
+    assert [call.call_id for call in read(*first, *again).calls] == ["a", "b", "c"]
+
+
+def test_parallel_calls_are_no_branches():
+    lines = [
+        made("a", "1", None, message="m"),
+        made("b", "2", "1", message="m"),
+        got("b", "3", "2"),
+        got("a", "4", "1"),
+        made("c", "5", "4"),
+    ]
+    assert abandoned(*lines) == []
+
+
+def test_a_summary_of_the_history_is_no_branch():
+    summary = {"parentUuid": None, "logicalParentUuid": "2", "uuid": "3", "sessionId": "s1"}
+    boundary = {"type": "system", "subtype": "compact_boundary", **summary}
+    first = [made("a", "1", None), got("a", "2", "1")]
+    assert abandoned(*first, boundary, made("b", "4", "3")) == []
+    # A line that is not in the file leaves open what stands before it.
+    assert abandoned(*first, made("b", "4", "gone")) == []
+
+
+def attachment(**stated):
+    return {"type": "attachment", "sessionId": "s1", "cwd": "/w", "uuid": "x"} | {
+        "attachment": stated
+    }
+
+
+def test_what_was_shown_without_a_call_is_attached():
+    file = {"filePath": "/w/a.py", "content": "x\ny", "numLines": 2, "startLine": 1}
+    reading = read(
+        attachment(type="file", filename="/w/a.py", content={"file": {**file, "totalLines": 2}}),
+        attachment(type="file", content={"file": {**file, "totalLines": 9, "filePath": "/w/b.py"}}),
+        attachment(type="edited_text_file", filename="/w/c.py", snippet="7\tz"),
+        attachment(type="selected_lines_in_ide", filename="/w/d.py", content="z", lineStart=3)
+        | {"isSidechain": False},
+        attachment(type="instructions", files=[{"path": "/w/CLAUDE.md", "content": "# Notes"}, 3]),
+        attachment(type="nested_memory", path="/w/lib/CLAUDE.md", content={"content": "# Lib"}),
+        # Names alone are no content.
+        attachment(type="compact_file_reference", filename="/w/e.py"),
+        attachment(type="file", filename="/w/f.py", content={"type": "file_unchanged"}),
+        attachment(type="opened_file_in_ide", filename="/w/g.py"),
+        attachment(type="instructions", files="none"),
+        attachment(type=["file"]),
+        use("a", 3),
+    )
+    assert [(file.path, file.lines, file.is_whole) for file in reading.attached] == [
+        ("/w/a.py", ((1, 2),), True),
+        ("/w/b.py", ((1, 2),), False),
+        ("/w/c.py", None, False),
+        ("/w/d.py", None, False),
+        ("/w/CLAUDE.md", None, False),
+        ("/w/lib/CLAUDE.md", None, False),
+    ]
+
+
+def test_the_costs_of_a_session_count_its_sub_agents():
+    usage = {"m": {"inputTokens": 70, "outputTokens": 5, "cacheReadInputTokens": 25}}
+    state = {"type": "cost-state", "sessionId": "s1", "totalCostUSD": 0.5, "modelUsage": usage}
+    reading = read(use("a", 3), {**state, "totalCostUSD": 0.1}, answer("a", 4), state)
+    assert (reading.declared_cost_usd, reading.declared_tokens) == (0.5, 100)
+    other = read(use("a", 3), {**state, "sessionId": "s0"})
+    assert (other.declared_cost_usd, other.declared_tokens) == (None, None)
+
+
+def test_a_command_that_went_on_in_the_background_was_stopped_for_the_agent():
+    note = (
+        "Command did not complete within its 2s timeout and was moved to the background (ID: b1). "
+        "Output is being written to: /tmp/claude-0/b1.output. You will be notified."
+    )
+    block = {"type": "tool_result", "tool_use_id": "a", "content": f"import os\n{note}"}
+    (call,) = read(use("a", 3), entry("user", {"content": [block]}, 4)).calls
+    assert (call.result.text, call.result.is_stopped) == ("import os", True)
+
+
+def test_an_answer_names_the_sub_agent_that_it_started():
+    def started(name, content, **structured):
+        message = {"id": "m", "content": [{"type": "tool_use", "id": "t", "name": name}]}
+        block = {"type": "tool_result", "tool_use_id": "t", "content": content}
+        more = {"toolUseResult": structured} if structured else {}
+        return read(entry("assistant", message, 1), entry("user", {"content": [block]}, 2, **more))
+
+    assert started("Agent", "done", agentId="a1").delegated == {"t": "a1"}
+    assert started("Agent", "done\nagentId: a1 (for resuming)").delegated == {"t": "a1"}
+    assert started("Workflow", "Workflow launched\nRun ID: wf_7").delegated == {"t": "wf_7"}
+    assert started("Bash", "agentId: a1").delegated == {}
+    idle = started("Agent", "done", agentId="a1", totalToolUseCount=0)
+    assert idle.sub_agents == {"a1"}

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.merge import join_trace, join_transcripts, merge_calls
+from retrieval_eval.traces.merge import (
+    as_sub_agent,
+    grouped,
+    join_trace,
+    join_transcripts,
+    merge_calls,
+)
 from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import Gap, Usage
 
@@ -144,3 +151,93 @@ def test_the_folder_of_a_trial_is_that_of_its_main_agent():
     main = Reading("f", (call("m1"),), cwd="/srv/app")
     for first, second in ((sub, main), (main, sub)):
         assert join_transcripts([first, second]).cwd == "/srv/app"
+
+
+def test_the_tokens_of_a_last_message_count_before_a_later_session_goes_on():
+    first = [Usage("m", 100, 15), call("a", 1.0), Usage("n", 100, 15)]
+    later = [Usage("o", 100, 15), call("b", 9.0)]
+    joined = join_transcripts([Reading("s", first), Reading("s", later)])
+    trace = join_trace(None, joined)
+    assert [c.cumulative_tokens for c in trace.calls] == [115, 345]
+
+
+def inner(call_id, agent):
+    return ToolCall(call_id, "Read", {}, None, is_subagent=True, parent_id=agent)
+
+
+DENIED = ToolResult("The user doesn't want to proceed with this tool use.", is_error=True)
+STOPPED = ToolResult("[Request interrupted by user for tool use]", is_error=True)
+FORKED = ToolResult('Skill "look" completed (forked execution).\n\nResult:\nfound')
+LAUNCHED = ToolResult('Skill "look" launched (forked execution, running in the background)')
+SPAWNS = "const a = await tools.spawn_agent({message: 'look'}); text(a);"
+
+
+@pytest.mark.parametrize(
+    ("items", "facts", "is_missing"),
+    [
+        # One of two transcripts: which call started it is stated, or not.
+        ([call("t", name="Agent"), call("u", name="Agent"), inner("x", "1")], {}, True),
+        (
+            [call("t", name="Agent"), call("u", name="Agent"), inner("x", "1"), inner("y", "2")],
+            {},
+            False,
+        ),
+        (
+            [call("t", name="Agent"), call("u", name="Agent"), inner("x", "1"), inner("y", "9")],
+            {"delegated": {"t": "1", "u": "2"}},
+            True,
+        ),
+        ([call("t", name="Agent"), inner("x", "t")], {}, False),
+        ([call("t", name="Agent"), inner("x", None)], {}, False),
+        ([call("t", name="Agent"), call("u", name="Agent"), inner("x", None)], {}, True),
+        # A sub-agent is continued: its transcript is that of both calls.
+        (
+            [call("t", name="Agent"), call("u", name="Agent"), inner("x", "1")],
+            {"delegated": {"t": "1", "u": "1"}},
+            False,
+        ),
+        # The transcript is there and holds no call.
+        ([call("t", name="Task")], {"sub_agents": frozenset({"1"})}, False),
+        (
+            [call("t", name="Task")],
+            {"sub_agents": frozenset({"1"}), "delegated": {"t": "2"}},
+            True,
+        ),
+        # What was refused started nothing; what was interrupted may have read before.
+        ([call("t", name="Agent", result=DENIED)], {}, False),
+        ([call("t", name="Agent", result=STOPPED)], {}, True),
+        # The other ways to delegate.
+        ([call("t", name="Workflow", script="await agent('look')")], {}, True),
+        ([call("t", name="Skill", result=FORKED)], {}, True),
+        ([call("t", name="Skill", result=LAUNCHED)], {}, True),
+        ([call("t", name="Skill", result=ToolResult("Launching skill: look"))], {}, False),
+        ([call("t", name="exec", input=SPAWNS)], {}, True),
+        ([call("t", name="exec", input="text('spawn_agent')")], {}, False),
+        ([call("t", name="collaboration__spawn_agent")], {}, True),
+        # A call that only waits delegates where the file says that it is the only sign of one.
+        ([call("t", name="wait_agent")], {}, False),
+        ([call("t", name="wait_agent")], {"delegated": {"t": ""}}, True),
+    ],
+)
+def test_each_call_that_delegates_needs_the_transcript_of_its_sub_agent(items, facts, is_missing):
+    trace = join_trace(None, Reading("s", items, **facts))
+    assert ("subagent_calls_missing" in trace.flags) == is_missing
+
+
+def test_files_of_one_run_are_those_that_ids_or_copied_calls_link():
+    def reading(call_id, *sessions, **facts):
+        return Reading("s", [call(call_id)], session_ids=frozenset(sessions), **facts)
+
+    first, resumed, other = reading("a", "1"), reading("b", "1", "2"), reading("c", "3")
+    copied = reading("c", "4")
+    sub_agent = reading("d", "5", part_of="3")
+    unknown = reading("e")
+    runs = grouped([sub_agent, first, other, resumed, copied, unknown])
+    assert runs == [[first, resumed, unknown], [other, copied, sub_agent]]
+
+
+def test_what_lies_where_sub_agents_do_is_theirs():
+    marked = as_sub_agent(Reading("s", [Usage("m", 1, 1), call("a")]), "7")
+    assert marked.sub_agents == {"7"}
+    assert [item.is_subagent for item in marked.items] == [True, True]
+    assert marked.calls[0].parent_id == "7"

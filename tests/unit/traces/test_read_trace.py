@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from retrieval_eval.traces import NoTraceError, Trace, read_trace
+from retrieval_eval.traces import NoTraceError, SeveralTracesError, Trace, read_trace
 
 
 def put(folder, name, *lines):
@@ -429,3 +429,109 @@ def test_a_trajectory_goes_on_in_numbered_files(tmp_path):
     assert (trace.declared_tokens, trace.flags) == (30, ())
     (tmp_path / "agent" / "trajectory.cont-11.json").write_text("{", encoding="utf-8")
     assert "trajectory.cont-11.json: not valid JSON" in read_trace(tmp_path).problems[0]
+
+
+# --------------------------------------------------------------------------------------------------
+# Sessions where their harness keeps them, with the files of their sub-agents beside.
+
+
+def claude_project(folder):
+    """A project's folder with two sessions, one of which has a sub-agent and a workflow."""
+    main = [use("t", "Agent"), answer("t", 4), use("w", "Workflow"), answer("w", 5, "Run ID: wf_1")]
+    put(folder, "s1.jsonl", *session_lines(*main))
+    put(folder, "s2.jsonl", *session_lines(use("z"), session="s2", offset=30))
+    side = session_lines(use("p"), is_sidechain=True, offset=3)
+    put(folder, "s1/subagents/agent-1.jsonl", *({**line, "agentId": "1"} for line in side))
+    put(folder, "s1/subagents/agent-1.meta.json", {"toolUseId": "t"})
+    inner = session_lines(use("q"), is_sidechain=True, offset=4)
+    workflow = "s1/subagents/workflows/wf_1"
+    put(folder, f"{workflow}/agent-2.jsonl", *({**line, "agentId": "2"} for line in inner))
+    put(folder, f"{workflow}/journal.jsonl", {"type": "started", "key": "k"})
+    return folder
+
+
+@pytest.mark.parametrize("name", ["s1.jsonl", "s1"])
+def test_a_session_is_read_with_the_files_of_its_sub_agents(tmp_path, name):
+    trace = read_trace(claude_project(tmp_path) / name)
+    assert sorted(ids(trace)) == ["p", "q", "t", "w"]
+    assert [c.call_id for c in trace.calls if c.is_subagent] == ["p", "q"]
+    assert (trace.flags, trace.counted_tokens) == ((), 44)
+
+
+def test_a_sub_agent_whose_file_is_gone_is_missing(tmp_path):
+    (claude_project(tmp_path) / "s1/subagents/agent-1.jsonl").unlink()
+    assert read_trace(tmp_path / "s1.jsonl").flags == ("subagent_calls_missing",)
+
+
+def test_of_a_folder_with_several_sessions_one_is_named(tmp_path):
+    claude_project(tmp_path)
+    with pytest.raises(SeveralTracesError, match="holds 2 sessions") as caught:
+        read_trace(tmp_path)
+    assert caught.value.names == ("s1.jsonl", "s2.jsonl")
+    assert ids(read_trace(tmp_path, sample="s2")) == ["z"]
+    assert sorted(ids(read_trace(tmp_path, sample="s1"))) == ["p", "q", "t", "w"]
+
+
+def test_a_session_that_goes_on_in_another_file_is_one(tmp_path):
+    lines = session_lines(use("a"), answer("a", 3))
+    put(tmp_path, "s1.jsonl", *lines)
+    # A forked session repeats what it began with under an id of its own.
+    copied = ({**line, "sessionId": "s2"} for line in lines)
+    put(tmp_path, "s2.jsonl", *copied, *session_lines(use("b"), session="s2", offset=9))
+    trace = read_trace(tmp_path)
+    assert (ids(trace), trace.counted_tokens) == (["a", "b"], 22)
+
+
+def test_sessions_of_a_trial_that_nothing_links_are_joined_and_counted(tmp_path):
+    put(tmp_path, "agent/sessions/s1.jsonl", *session_lines(use("a"), offset=1))
+    put(tmp_path, "agent/sessions/s2.jsonl", *session_lines(use("b"), session="s2", offset=9))
+    trace = read_trace(tmp_path)
+    assert (ids(trace), trace.flags) == (["a", "b"], ("joined_2_sessions",))
+
+
+def test_links_beside_a_session_are_not_followed(tmp_path):
+    outside = claude_project(tmp_path / "outside")
+    put(tmp_path, "inside/s1.jsonl", *session_lines(use("t", "Agent"), answer("t", 4)))
+    (tmp_path / "inside/s1").symlink_to(outside / "s1")
+    assert ids(read_trace(tmp_path / "inside/s1.jsonl")) == ["t"]
+    (tmp_path / "inside/s1").unlink()
+    (tmp_path / "inside/s1").mkdir()
+    (tmp_path / "inside/s1/subagents").symlink_to(outside / "s1/subagents")
+    assert ids(read_trace(tmp_path / "inside/s1.jsonl")) == ["t"]
+
+
+def rollout(folder, name, thread, *call_ids, **meta):
+    lines = [{"type": "session_meta", "payload": {"id": thread, "cwd": "/w", **meta}}]
+    for call_id in call_ids:
+        item = {"type": "function_call", "name": "spawn_agent", "call_id": call_id}
+        lines.append({"type": "response_item", "payload": {**item, "arguments": "{}"}})
+        lines[-1]["timestamp"] = stamp(int(name))
+    return put(folder, f"rollout-{name}.jsonl", *lines)
+
+
+def test_the_rollouts_of_sub_agents_lie_beside_that_of_their_parent(tmp_path):
+    main = rollout(tmp_path, "1", "a", "c1")
+    rollout(tmp_path, "2", "b", "c2", parent_thread_id="a")
+    # A sub-agent of the sub-agent, which called nothing, and another session of that day.
+    rollout(tmp_path, "3", "c", parent_thread_id="b", session_id="a")
+    rollout(tmp_path, "4", "z", "c4")
+    trace = read_trace(main)
+    assert (ids(trace), trace.flags) == (["c1", "c2"], ())
+    with pytest.raises(SeveralTracesError) as caught:
+        read_trace(tmp_path)
+    assert caught.value.names == ("rollout-1.jsonl", "rollout-4.jsonl")
+    assert read_trace(tmp_path, sample="rollout-4").flags == ("subagent_calls_missing",)
+
+
+def test_the_events_of_sub_agents_lie_below_a_conversation(tmp_path):
+    def event(folder, call_id, number):
+        action = {"kind": "FileEditorAction", "command": "view", "path": "/w/a.py"}
+        more = {"tool_name": "file_editor", "tool_call_id": call_id, "action": action}
+        event = {"id": f"e{number}", "kind": "ActionEvent", "source": "agent", **more}
+        event["timestamp"] = f"2026-01-01T00:00:0{number}"
+        put(folder, f"events/event-0000{number}-x.json", event)
+
+    event(tmp_path, "c1", 1)
+    event(tmp_path / "subagents/7f", "c2", 2)
+    trace = read_trace(tmp_path)
+    assert [(c.call_id, c.is_subagent) for c in trace.calls] == [("c1", False), ("c2", True)]

@@ -231,3 +231,34 @@ def test_a_short_relative_path_may_be_in_any_folder_for_no_workdir_is_stated(tmp
     expected = truth("src/cart/totals.py", "src/cart/rates.py", "totals.md")
     found = evidence(extract_events(read_trace(tmp_path), expected))
     assert list(found.values()) == ["possible", "certain", "none"]
+def with_usage(**usage):
+    return [*RUN[:-1], {"type": "turn.completed", "usage": {"input_tokens": 9, **usage}}]
+
+
+def test_streams_of_versions_that_know_code_mode_show_what_was_displayed():
+    older = read(*with_usage(output_tokens=1)).calls[0]
+    newer = read(*with_usage(output_tokens=1, cache_write_input_tokens=0)).calls[0]
+    assert (older.result.doubt, newer.result.doubt) == (None, "display_only")
+    # A stream that was cut off does not tell its version.
+    assert read(*RUN[:-1]).calls[0].result.doubt == "display_only"
+
+
+def collab(number, tool, *agents):
+    fields = {"tool": tool, "receiver_thread_ids": list(agents), "status": "completed"}
+    return event("completed", f"item_{number}", "collab_tool_call", **fields)
+
+
+def test_who_waits_for_a_sub_agent_had_one_started():
+    assert read(*RUN[:2], collab(1, "wait")).delegated == {"turn1/item_1": ""}
+    assert read(*RUN[:2], collab(1, "wait", "t2")).delegated == {"turn1/item_1": "t2"}
+    both = read(*RUN[:2], collab(1, "spawn_agent", "t2"), collab(2, "wait", "t2"))
+    assert both.delegated == {"turn1/item_1": "t2"}
+    assert [call.name for call in both.calls] == ["spawn_agent", "wait_agent"]
+
+
+def test_what_a_command_printed_before_its_time_limit_is_a_part():
+    late = command(
+        "item_1", "cat a.py; sleep 9", "command timed out after 9 milliseconds\nx", code=124
+    )
+    result = read(*RUN[:2], late).calls[0].result
+    assert (result.text, result.is_stopped, result.is_error) == ("x", True, True)

@@ -10,7 +10,9 @@ from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.dialects.codex import answer
 from retrieval_eval.traces.formats import read_lines
+from retrieval_eval.traces.merge import join_trace
 from retrieval_eval.traces.reading import Unreadable
+from retrieval_eval.traces.tokens import accumulate, count_tokens
 
 META = {
     "id": "019a-main",
@@ -528,3 +530,170 @@ def test_the_history_that_a_sub_agent_was_given_is_not_its_own():
     assert [(c.call_id, c.is_subagent) for c in reading.calls] == [("c1", False), ("c2", True)]
     usages = [entry for entry in reading.items if not isinstance(entry, ToolCall)]
     assert [(u.prompt, u.output, u.is_subagent) for u in usages] == [(300, 10, True)]
+
+
+def stated(second, prompt, output, last=None):
+    return line(
+        "event_msg",
+        second,
+        type="token_count",
+        info={
+            "total_token_usage": {"input_tokens": prompt, "output_tokens": output},
+            "last_token_usage": last and {"input_tokens": last[0], "output_tokens": last[1]},
+        },
+    )
+
+
+def record(second, response, prompt, output):
+    usage = {"input_tokens": prompt, "output_tokens": output}
+    return line("token_usage_record", second, response_id=response, usage=usage)
+
+
+def usages(reading):
+    return [(u.prompt, u.output) for u in reading.items if not isinstance(u, ToolCall)]
+
+
+def test_the_totals_of_a_fork_begin_with_those_of_the_other_thread():
+    fork = {**META, "forked_from_id": "019a-other"}
+    reading = read(
+        called(2, "exec_command", "c1", cmd="ls"),
+        stated(3, 40_000, 900, last=(1000, 20)),
+        stated(4, 41_100, 930, last=(1100, 30)),
+        meta=fork,
+    )
+    assert usages(reading) == [(1000, 20), (1100, 30)]
+    assert reading.declared_tokens == 2150
+
+
+def test_records_of_requests_come_before_running_totals():
+    reading = read(
+        called(2, "exec_command", "c1", cmd="ls"),
+        record(2, "r1", 100, 5),
+        answered(2, "c1", ended(0, "a.py")),
+        stated(2, 9100, 50, last=(100, 5)),
+        record(3, "r2", 200, 6),
+        record(3, "r2", 200, 6),
+        stated(3, 9300, 56, last=(200, 6)),
+    )
+    assert count_tokens(reading.items) == 311
+    assert accumulate(reading.items)[0].cumulative_tokens == 105
+
+
+PARENT, CHILD = "019c22f1-d500-7000-8000-00000000000a", "019c22f1-e888-7000-8000-00000000000b"
+"""Ids that begin with the time of their making, as those of threads and turns do."""
+COPIED, OWN = "019c22f1-d8e8-7000-8000-000000000001", "019c22f1-e891-7000-8000-000000000002"
+
+
+def after_a_copy(copied_turn, own_turn, seconds):
+    """Return a history that was copied from another thread, and a turn of the thread's own."""
+    copied, own = seconds
+    return [
+        line("session_meta", copied, **{**META, "id": PARENT}),
+        line("turn_context", copied, turn_id=copied_turn, **CONTEXT),
+        called(copied, "exec_command", "c1", cmd="cat a.py"),
+        stated(copied, 1000, 100, last=(1000, 100)),
+        line("turn_context", own, turn_id=own_turn, **CONTEXT),
+        called(own, "exec_command", "c2", cmd="cat b.py"),
+        stated(own, 1500, 150, last=(500, 50)),
+    ]
+
+
+def test_a_copied_history_ends_with_the_first_turn_of_the_thread_s_own():
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT}}}
+    lines = after_a_copy(COPIED, OWN, (5, 5))
+    reading = read(*lines, meta={**META, "id": CHILD, "source": spawned})
+    assert [(c.call_id, c.is_subagent) for c in reading.calls] == [("c1", False), ("c2", True)]
+    assert usages(reading) == [(500, 50)]
+    assert (reading.part_of, reading.sub_agents) == (PARENT, {CHILD})
+    # Of a fork the copy counts, once with the file that it was copied from.
+    fork = read(*lines, meta={**META, "id": CHILD, "forked_from_id": PARENT})
+    assert fork.declared_tokens == 1650
+    first = read(*lines[2:4], meta={**META, "id": PARENT})
+    assert count_tokens([*first.items, *fork.items]) == 1650
+
+
+def test_ids_of_another_time_leave_it_to_the_times_of_the_lines():
+    child = "01990000-0000-7000-8000-00000000000b"
+    # The copied turn has a larger id than the thread, which is older than its lines.
+    turns = [f"01990000-000{n}-7000-8000-000000000001" for n in (1, 7)]
+    lines = after_a_copy(*turns, (5, 6))
+    reading = read(*lines, meta={**META, "id": child, "parent_thread_id": PARENT})
+    assert [(c.call_id, c.is_subagent) for c in reading.calls] == [("c1", False), ("c2", True)]
+
+
+def test_events_name_the_sub_agents_that_scripts_started():
+    def activity(**fields):
+        return item(3, "SubAgentActivity", **fields)
+
+    collab = {"tool": "spawn_agent", "receiver_thread_ids": ["t2"], "prompt": "look"}
+    spawned = read(item(3, "CollabAgentToolCall", id="e1", status="completed", **collab))
+    assert spawned.delegated == {"e1": "t2"}
+    waited = read(
+        item(3, "CollabAgentToolCall", id="e1", tool="wait", receiver_thread_ids=["t2"]),
+        item(4, "CollabAgentToolCall", id="e2", tool="wait", receiver_thread_ids=["t2"]),
+    )
+    assert [c.name for c in waited.calls] == ["wait_agent"]
+    assert waited.delegated == {"e1": "t2"}
+    assert read(activity(id="e1", agent_thread_id="t3")).delegated == {"e1": "t3"}
+    # The cell that was open started it, and so does what the script printed say.
+    script = "const a = await tools.spawn_agent({message: 'look'}); text(a);"
+    output = custom_output(4, "cell", '{"agent_id":"t2"}')
+    cell = read(custom(2, "exec", "cell", script), output)
+    assert cell.delegated == {"cell": "t2"}
+    both = read(
+        custom(2, "exec", "cell", script),
+        item(3, "CollabAgentToolCall", id="e1", status="completed", **collab),
+        output,
+    )
+    assert both.delegated == {"cell": "t2", "e1": "t2"}
+    direct = read(
+        called(2, "spawn_agent", "c1", message="look"),
+        item(3, "CollabAgentToolCall", id="c1", status="completed", **collab),
+        answered(3, "c1", '{"agent_id":"t2"}'),
+    )
+    assert ([c.name for c in direct.calls], direct.delegated) == (["spawn_agent"], {"c1": "t2"})
+
+
+def test_instructions_were_shown_without_a_call():
+    def said(text):
+        content = [{"type": "input_text", "text": text}]
+        return line("response_item", 2, type="message", role="user", content=content)
+
+    text = "# AGENTS.md instructions for /w/app\n\n<INSTRUCTIONS>\n# Notes\n</INSTRUCTIONS>"
+    state = {"agents_md": {"directory": "/w/app", "text": "# Notes"}}
+    reading = read(said(text), line("world_state", 2, full=True, state=state))
+    assert [file.path for file in reading.attached] == ["/w/app/AGENTS.md"]
+    # Of several files it is not stated in which folders they lie.
+    assert read(said(f"{text}\n--- project-doc ---\nmore")).attached == ()
+    assert read(said("look at AGENTS.md")).attached == ()
+
+
+def test_an_image_is_read_where_it_was_shown():
+    image = [{"type": "input_image", "image_url": "data:image/png;base64,aaaa"}]
+    reading = read(
+        called(2, "view_image", "c1", path="/workspace/app/a.png"),
+        answered(2, "c1", image),
+        called(3, "view_image", "c2", path="b.png"),
+        answered(3, "c2", "unable to locate image at `/workspace/app/b.png`"),
+    )
+    trace = join_trace(None, reading)
+    found = [t.path for r in read_calls(trace) for t, _ in r.raw_targets() if t.access == "opened"]
+    assert found == ["/workspace/app/a.png"]
+
+
+def test_what_a_process_printed_until_now_is_a_part():
+    running = "Wall time: 1.0 seconds\nProcess running with session ID 3\nOutput:\nimport os\n"
+    seen = answer(ToolCall("c", "exec_command", {}, ToolResult(running)))
+    assert (seen.text, seen.is_stopped) == ("import os\n", True)
+    late = (
+        "Exit code: 124\nWall time: 1 seconds\nOutput:\ncommand timed out after 9 milliseconds\nx"
+    )
+    seen = answer(ToolCall("c", "shell", {}, ToolResult(late)))
+    assert (seen.text, seen.is_stopped, seen.is_unfinished) == ("x", True, False)
+
+
+def test_a_request_for_more_rights_that_was_refused_did_not_run():
+    text = (
+        "approval policy is Never; reject command \u2014 you cannot ask for escalated permissions"
+    )
+    assert answer(ToolCall("c", "exec_command", {}, ToolResult(text))).is_unfinished
