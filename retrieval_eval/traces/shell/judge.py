@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.records import Doubt, LineRange, RawTarget
+from retrieval_eval.records import CUT_HERE, Doubt, LineRange, RawTarget
 from retrieval_eval.traces.results.payload import parsed
 from retrieval_eval.traces.served import is_error_message, is_page, may_be_a_page, states_error
 from retrieval_eval.traces.shell.naming import named, numbers_of, remote_files
@@ -107,10 +107,13 @@ def _write(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
 
 
 def _targets(
-    plan: Plan, operands: Sequence[Operand], evidence: Evidence | None = None
+    plan: Plan, operands: Sequence[Operand], evidence: Evidence | None = None, n_files: int = 1
 ) -> tuple[RawTarget, ...]:
-    """Return the files that were surely touched, with the lines that ``evidence`` shows."""
-    lines = _lines_shown(plan, evidence if len(operands) == 1 else None)
+    """Return the files that were surely touched, with the lines that ``evidence`` shows.
+
+    ``n_files`` are those that the lines may be of.
+    """
+    lines = _lines_shown(plan, evidence, n_files)
     is_whole = plan.spans == WHOLE and plan.access == "opened"
     if evidence is not None and evidence.is_cut:
         is_whole = False
@@ -131,25 +134,30 @@ def _targets(
 _PRINTED_NUMBER: Final = re.compile(r"[ ]{0,20}(\d{1,9})(?:[\t:| -]|$)")
 
 
-def _lines_shown(plan: Plan, evidence: Evidence | None) -> tuple[LineRange, ...] | None:
-    """Return the lines of the one file of a plan that were shown, where that is known.
+def _lines_shown(
+    plan: Plan, evidence: Evidence | None, n_files: int
+) -> tuple[LineRange, ...] | None:
+    """Return the lines of a file that were shown, where that is known.
 
     They are those whose numbers were printed, else those of the plan. Of an answer that was cut
     they are known from its beginning only; half a line is none.
     """
     if plan.access in ("written", "listed"):
         return None
-    is_cut = evidence is not None and evidence.is_cut
-    if evidence is not None and evidence.is_sole and plan.has_numbers:
+    if evidence is None or n_files > 1:
+        is_open = plan.spans == WHOLE or (evidence is not None and evidence.is_cut)
+        return None if is_open else close(plan.spans, None)
+    if evidence.is_sole and plan.has_numbers and (evidence.is_cut or plan.spans != WHOLE):
         found = map(_PRINTED_NUMBER.match, evidence.whole_lines())
         numbers = [int(match[1]) for match in found if match is not None]
-        if numbers and (is_cut or plan.spans != WHOLE):
+        if numbers:
             return merge([(n, n) for n in numbers])
-    if evidence is None or not is_cut:
-        n_lines = evidence.n_lines if evidence is not None else None
-        return close(plan.spans, n_lines) if plan.spans != WHOLE else None
-    n_head = evidence.cuts[0] - 1 if evidence.cuts and evidence.is_exact else 0
-    return close(take(plan.spans, ((1, n_head),)), None) or None if n_head > 0 else None
+    if not evidence.is_cut:
+        return close(plan.spans, evidence.n_lines) if plan.spans != WHOLE else None
+    n_head = (evidence.cuts[0] if evidence.cuts else len(evidence.lines)) - 1
+    if not evidence.is_exact or n_head < 1:
+        return None
+    return close(take(plan.spans, ((1, n_head),)), None) or None
 
 
 def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Verdict:
@@ -179,7 +187,7 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
         rest = replace(plan, operands=tuple(o for o in files if o not in passed))
         left = _unresolved(rest, output, "shows only some lines of several files")
         return Verdict((*_targets(plan, passed), *left.targets), left.reason)
-    return Verdict(_targets(plan, files, evidence))
+    return Verdict(_targets(plan, files, evidence, len(files)))
 
 
 def _cut_text(plan: Plan, files: Sequence[Operand], evidence: Evidence) -> Verdict:
@@ -196,7 +204,7 @@ def _cut_text(plan: Plan, files: Sequence[Operand], evidence: Evidence) -> Verdi
         passed += files[-1:] if evidence.has_end and plan.end != "first" else ()
     rest = replace(plan, operands=tuple(o for o in files if o not in passed))
     left = operand_targets(rest, evidence.doubt) if rest.operands else ()
-    return Verdict((*_targets(plan, passed, evidence), *left))
+    return Verdict((*_targets(plan, passed, evidence, len(files)), *left))
 
 
 _LONGEST_COMPLAINT: Final = 8
@@ -252,21 +260,19 @@ def _unserved(plan: Plan, lines: Sequence[str], output: Output) -> Verdict | Non
 
 
 def _names(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
-    served = _served(plan, output)
-    if plan.operands and not served.operands:
+    found_of = tuple(o for o in plan.operands if not output.lacks(o.written, plan.program))
+    if plan.operands and not found_of:
         return Verdict()
-    plan = served
+    plan = replace(plan, operands=found_of)
     lines, halves = _whole_and_half(plan, evidence)
     if plan.style == "listing" and not evidence.is_sole:
         lines = [line for line in lines if _is_own_entry(plan, line, evidence.rivals)]
         if not lines:
             return _some_entries(plan, evidence)
     found = named(plan, lines)
-    half = tuple(
-        RawTarget(plan.path(path), plan.access, doubt="cut_result")
-        for path in (named(plan, halves) if halves else ())
-        if path not in found
-    )
+    half = tuple(_half_named(plan, path, is_end) for path, is_end in halves if path not in found)
+    if evidence.cuts and plan.style in _BLOCKS:
+        half = operand_targets(plan, "cut_result")
     if not found:
         is_lost = evidence.is_sole and plan.style in ("path", "match") and not _fits(plan, evidence)
         if is_lost or plan.style == "headers":
@@ -283,14 +289,20 @@ def _names(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     return Verdict((*targets, *half))
 
 
+_BLOCKS: Final = frozenset(["listing", "tree", "heading"])
+"""Styles in which the place of a line follows from lines before it."""
+
+
 def _begins_whole(plan: Plan, line: str) -> bool:
     """Return whether a line begins as a command prints the names of what it was given."""
     starts = [o.written.rstrip("/") + "/" for o in plan.operands if o.kind == "file"]
     return len(starts) == len(plan.operands) and any(map(line.startswith, starts))
 
 
-def _whole_and_half(plan: Plan, evidence: Evidence) -> tuple[Sequence[str], list[str]]:
-    """Return the lines as a command printed them, and those that may be halves of such lines.
+def _whole_and_half(plan: Plan, evidence: Evidence) -> tuple[Sequence[str], list[tuple[str, bool]]]:
+    """Return the lines as a command printed them, and the names in halves of such lines.
+
+    Of each name it is told whether its end was shown, else its beginning.
 
     A line of which the beginning was shown still names its file where a character ends the name.
     """
@@ -308,7 +320,21 @@ def _whole_and_half(plan: Plan, evidence: Evidence) -> tuple[Sequence[str], list
     if not halves:
         return lines, []
     kept = [line for n, line in enumerate(lines) if n not in halves]
-    return kept, [lines[n] for n in sorted(halves) if 0 <= n < len(lines)]
+    if plan.style in _BLOCKS:
+        kept = []
+        for n, line in enumerate(lines):
+            kept += [CUT_HERE] if n in evidence.cuts else []
+            kept += [] if n in halves else [line]
+    beginnings = [lines[n] for n in sorted(halves) if 0 <= n < len(lines) and n not in behind]
+    ends = [lines[n] for n in sorted(halves.intersection(behind))]
+    found = [(path, False) for path in named(plan, beginnings)]
+    return kept, [*found, *((path, True) for path in named(plan, ends))]
+
+
+def _half_named(plan: Plan, path: str, is_end: bool) -> RawTarget:
+    """Return the possible access of a file whose name ends, or begins, with what was shown."""
+    pattern = f"*{path}" if is_end else f"{plan.path(path)}*"
+    return RawTarget(pattern, plan.access, doubt="cut_result", is_pattern=True)
 
 
 def _some_entries(plan: Plan, evidence: Evidence) -> Verdict:
@@ -380,8 +406,16 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     )
 
 
+def _behind(evidence: Evidence, n: int, line: str) -> tuple[str, ...]:
+    """Return a line, or the mark of a cut in place of the half line behind it."""
+    return (CUT_HERE,) if n in evidence.cuts else (line,)
+
+
 def _remote(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
-    found = remote_files(plan, evidence.lines)
+    lines = evidence.lines
+    if evidence.cuts:
+        lines = [shown for n, line in enumerate(lines) for shown in _behind(evidence, n, line)]
+    found = remote_files(plan, lines)
     if not evidence.is_sole and plan.access != "matched" and len(found) != 1:
         return _unresolved(plan, output, _SHARED)
     targets = [

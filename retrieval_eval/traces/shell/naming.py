@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.paths import diff_path
+from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces.results.base import integer
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.plan import Plan, slashed
@@ -100,7 +101,8 @@ def _split_match(plan: Plan, line: str) -> tuple[str | None, int | None]:
     for revision in plan.revisions:
         line = line.removeprefix(f"{revision}:")
     if plan.has_numbers:
-        for match in re.finditer(r":(\d{1,9})[:]", line):
+        ending = r"(?::|$)" if plan.width == 0 else ":"
+        for match in re.finditer(rf":(\d{{1,9}}){ending}", line):
             path = line[: match.start()]
             if _covers(plan, path):
                 return path, int(match[1])
@@ -132,6 +134,9 @@ def _headings(plan: Plan, lines: Iterable[str]) -> Names:
     numbers: list[int] | None = None
     is_heading = True
     for line in lines:
+        if line == CUT_HERE:
+            numbers, is_heading = None, False
+            continue
         if is_heading and _covers(plan, line.rstrip()):
             numbers = found.setdefault(line.rstrip(), [])
         elif numbers is not None and plan.has_numbers:
@@ -182,6 +187,10 @@ def _listing(plan: Plan, lines: Iterable[str]) -> Names:
 def _listed_below(plan: Plan, lines: Iterable[str], folder: str | None) -> Names:
     found: Names = {}
     for line in lines:
+        if line == CUT_HERE:
+            # The name of the folder may be among the lines that were left out.
+            folder = None if plan.is_recursive or len(plan.operands) > 1 else folder
+            continue
         header = _FOLDER.fullmatch(line) if line[-1:] == ":" else None
         if header and plan.operands and any(o.covers(header[1]) for o in plan.operands):
             folder = header[1]
@@ -240,12 +249,20 @@ _SIZE = re.compile(r"^\[[^\]]{0,100}\]\s+")
 def _tree(plan: Plan, lines: Iterable[str]) -> Names:
     found: Names = {}
     stack: list[tuple[int, str]] = [(-1, plan.operands[0].written)]
+    is_known = True
     for line in lines:
+        is_known = is_known and line != CUT_HERE
         match = _BRANCH.match(line[:1000])
         if match is None:
             root = _SIZE.sub("", line.strip(), count=1)
             if any(o.written == root for o in plan.operands):
-                stack = [(-1, root)]
+                stack, is_known = [(-1, root)], True
+            continue
+        # Behind a part that was left out only the entries of the uppermost folder are placed.
+        if not is_known and not match[1]:
+            del stack[1:]
+            is_known = True
+        if not is_known:
             continue
         while stack[-1][0] >= len(match[1]):
             stack.pop()
@@ -446,10 +463,15 @@ def remote_files(plan: Plan, lines: Iterable[str]) -> Found:
     repository = plan.repository or ""
     if plan.access == "listed":
         return {(repository, path): [] for path in _remote_entries(asked, lines)}
-    current = (repository, asked) if asked is not None and plan.access == "opened" else None
+    current = of_command = (
+        (repository, asked) if asked is not None and plan.access == "opened" else None
+    )
     found: Found = {}
     for line in lines:
         head = line[:1400]
+        if line == CUT_HERE:
+            current = of_command
+            continue
         section = _REMOTE_HEADER.fullmatch(head) or _URL.match(head)
         if section:
             current = (section[1], unquote(section[2]).strip())

@@ -57,7 +57,8 @@ _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too lar
 class Output(Struct, frozen=True, gc=False):
     """The lines of an output.
 
-    ``errors`` are the names and phrases that error messages mention. ``cuts`` are the numbers of
+    ``errors`` are the names and phrases that error messages mention, ``absent`` the pairs of a
+    program and a name that it did not find. ``cuts`` are the numbers of
     the lines before which a part is left out; the lines beside a cut may be halves. ``is_refused``
     says that nothing was executed at all, ``is_background`` that the command went on where nothing
     more of it was seen, and ``reset_cwd`` is the directory the harness put the shell back to.
@@ -67,6 +68,7 @@ class Output(Struct, frozen=True, gc=False):
 
     lines: tuple[str, ...]
     errors: frozenset[str] = frozenset()
+    absent: frozenset[tuple[str, str]] = frozenset()
     cuts: tuple[int, ...] = ()
     is_refused: bool = False
     is_background: bool = False
@@ -80,6 +82,10 @@ class Output(Struct, frozen=True, gc=False):
         if not self.errors or (program and program not in self.errors):
             return False
         return written in self.errors or resolve(cwd, written) in self.errors
+
+    def lacks(self, written: str, program: str) -> bool:
+        """Return whether a program says that it did not find what it was given."""
+        return (program, written) in self.absent
 
 
 def is_error_line(line: str, *, has_failed: bool = False) -> bool:
@@ -169,7 +175,7 @@ def read_output(text: str, *, has_failed: bool = False, is_shortened: bool = Fal
         lines.pop()
     if len(lines) == 1 and _EMPTY.fullmatch(lines[0].strip()):
         lines = []
-    kept, errors = _parted(text, lines, has_failed)
+    kept, errors, absent = _parted(text, lines, has_failed)
     cuts: tuple[int, ...] = ()
     if is_shortened and CUT_HERE not in text:
         cuts = (len(kept),)
@@ -177,7 +183,8 @@ def read_output(text: str, *, has_failed: bool = False, is_shortened: bool = Fal
         kept, cuts = _cut_apart(kept)
     return Output(
         kept,
-        frozenset(errors),
+        errors,
+        absent,
         cuts,
         is_background=is_background,
         reset_cwd=reset_cwd,
@@ -205,20 +212,28 @@ def _cut_apart(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 def _parted(
     text: str, lines: list[str], has_failed: bool
-) -> tuple[tuple[str, ...], frozenset[str]]:
+) -> tuple[tuple[str, ...], frozenset[str], frozenset[tuple[str, str]]]:
     """Return the lines of ``text`` that are no error messages, and what those are about."""
     kept: list[str] = []
     errors: set[str] = set()
+    absent: set[tuple[str, str]] = set()
     may_be_unreached = any(hint in text for hint in _WITHOUT_COLON)
     if not may_be_unreached and ": " not in text:
-        return tuple(lines), frozenset()
+        return tuple(lines), frozenset(), frozenset()
     for line in lines:
         may_be_error = may_be_unreached or ": " in line
         if may_be_error and is_error_line(line, has_failed=has_failed):
-            errors.update(_names(line))
+            names = _names(line)
+            errors.update(names)
+            if _IS_FOLDER.search(line) is None:
+                absent.update((names[0].rpartition("/")[2], name) for name in names)
         else:
             kept.append(line)
-    return tuple(kept), frozenset(errors)
+    return tuple(kept), frozenset(errors), frozenset(absent)
+
+
+_IS_FOLDER = re.compile(r"\bis a directory", re.IGNORECASE)
+"""What programs say of a folder that is there."""
 
 
 def _names(line: str) -> list[str]:

@@ -268,8 +268,11 @@ def _lines_behind(plan: Plan, stage: Invocation, effect: Effect) -> Plan:
     if kind == "ends":
         return replace(plan, half="last" if stage.program == "head" else "first")
     if kind == "begins" and not plan.is_counted:
-        widths = [width for width in (plan.width, effect.width or 0) if width is not None]
-        return replace(plan, width=min(widths))
+        width = effect.width or 0
+        if plan.width is not None:
+            # Of two filters one may leave off what the other lets through.
+            width = min(plan.width, width) or int(max(plan.width, width) > 0)
+        return replace(plan, width=width)
     if kind == "numbers" and not plan.is_counted and plan.width is None:
         return replace(plan, is_counted=True)
     if kind == "names" and not plan.is_counted and plan.evidence == "names":

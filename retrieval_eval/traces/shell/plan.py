@@ -105,6 +105,7 @@ class Plan(Struct, frozen=True, gc=False):
     several files, shown one after the other, only the first or the last lines pass, and how many.
     ``is_open`` marks opaque ones that may print what lies in files below their operands, or in any.
     ``revisions`` may stand before the names that a search of git prints.
+    ``is_recursive``: a listing names the folder before the entries of each.
     ``words`` are texts one of which a matching line must contain (empty: not known).
 
     What filters behind a command did to its lines: ``is_counted``: a number stands before each.
@@ -141,6 +142,7 @@ class Plan(Struct, frozen=True, gc=False):
     half: Literal["first", "last"] | None = None
     is_changed: bool = False
     has_context: bool = False
+    is_recursive: bool = False
 
     @property
     def files(self) -> tuple[Operand, ...]:

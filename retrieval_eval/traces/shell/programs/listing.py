@@ -52,7 +52,13 @@ def plan_ls(stage: Invocation) -> Plan:
     operands = operands_of(options.operands, stage) or (Operand("."),)
     plan = Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd)
     has_numbers = options.has("s", "size", "i", "inode")
-    return replace(plan, style="listing", hides_errors=stage.hides_errors, has_numbers=has_numbers)
+    return replace(
+        plan,
+        style="listing",
+        hides_errors=stage.hides_errors,
+        has_numbers=has_numbers,
+        is_recursive=options.has("R", "recursive"),
+    )
 
 
 def plan_echo(stage: Invocation) -> Plan:
