@@ -80,8 +80,10 @@ GIT = "diff --git a/{old} b/{new}\n"
         ),
         # diff -N gives a file that does not exist the beginning of Unix time.
         (
-            ("--- a/n.py\t1970-01-01 00:00:00.000000000 +0000\n+++ b/n.py\t2026-01-02\n"
-            "@@ -0,0 +1 @@\n+x\n"),
+            (
+                "--- a/n.py\t1970-01-01 00:00:00.000000000 +0000\n+++ b/n.py\t2026-01-02\n"
+                "@@ -0,0 +1 @@\n+x\n"
+            ),
             [],
             ["n.py"],
         ),
