@@ -70,7 +70,7 @@ class TrialEvents:
     ``nothing_resolved`` when opaque calls are all that may have shown files, ``found_by_name_only``
     when a listing alone names some of the ground truth, and ``ground_truth_read`` when the agent
     saw a file that holds the answer, ``answer_exposed`` when call ``exposed_at`` showed the
-    reference change. ``trace_flags`` are those found while reading the trace.
+    reference change or took it over. ``trace_flags`` are those found while reading the trace.
     """
 
     events: Sequence[Event]
@@ -137,7 +137,11 @@ def extract_events(
     [('a.py', 'matched', ((3, 3),))]
     """
     reducer = CallReducer(
-        trace.harness, trace.cwd, symbols=ground_truth.symbols, fix_lines=ground_truth.fix_lines
+        trace.harness,
+        trace.cwd,
+        symbols=ground_truth.symbols,
+        fix_lines=ground_truth.fix_lines,
+        edit_files=ground_truth.expected_edit_files or ground_truth.files,
     )
     reads = reducer.take_all(trace.calls)
     remote = dict.fromkeys(
