@@ -348,4 +348,6 @@ def test_a_share_of_lines_lies_within_its_bounds(reads):
         if overlap.get(name) is not None:
             assert low - 1e-9 <= overlap[name] <= high + 1e-9
     for name in ("line_recall", "line_precision", "line_f1"):
-        assert not overlap["computable"] or (overlap[name] is None) == (name in overlap["reasons"])
+        assert not overlap["computable"] or (overlap[name] is None) == (
+            name in overlap.get("reasons", {})
+        )
