@@ -33,6 +33,7 @@ REASONS: Final[dict[str, str]] = {
     "never_hit": "no ground-truth file was ever found (right-censored)",
     "no_chunk_ground_truth": "the ground truth has no line ranges",
     "no_line_ranges": "the reads carry no line ranges",
+    "unknown_length": "lines were read that cannot be counted, such as a file of unknown length",
     "no_writes": "the agent wrote no file",
     "no_expected_edit_files": "no high-confidence source names the files to edit",
     "no_timestamps": "the trace has no usable timestamps",

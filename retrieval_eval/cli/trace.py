@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 import click
 
 from retrieval_eval.cli.common import PATH, echo, json_option, print_json
 from retrieval_eval.cli.trial import in_json, print_events, print_facts, print_metrics
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.evidence import CAUSES, doubt_of_gaps, evidence, possible_accesses
+from retrieval_eval.events.evidence import (
+    CAUSES,
+    Certainty,
+    doubt_of_gaps,
+    evidence,
+    possible_accesses,
+)
+from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.ground_truth import (
     listed_ground_truth,
@@ -20,7 +29,7 @@ from retrieval_eval.ground_truth import (
 from retrieval_eval.io.files import probe
 from retrieval_eval.io.remote import local_of
 from retrieval_eval.pipeline.trial import Inspected, inspect_trace
-from retrieval_eval.records import GroundTruth
+from retrieval_eval.records import Access, GroundTruth
 from retrieval_eval.traces import SeveralTracesError
 from retrieval_eval.values import counted
 
@@ -100,35 +109,101 @@ def _print_json(found: Inspected) -> None:
         {
             "events": in_json(found.document),
             "metrics": in_json(found.metrics),
-            "evidence": {str(file): certainty for file, certainty in evidence(found.trial).items()},
+            "evidence": {
+                str(file): certainty
+                for file, certainty in evidence(found.trial, with_attached=True).items()
+            },
+            "evidence_detail": {
+                row.name: {
+                    "certainty": row.certainty,
+                    "channel": row.channel,
+                    "access": row.access,
+                    "causes": row.causes,
+                }
+                for row in _rows(found.trial)
+                if found.trial.ground_truth.files
+            },
         }
     )
 
 
-def _print_evidence(found: Inspected) -> None:
-    """Print what is certain and what is possible, with the causes."""
+class _Row(NamedTuple):
+    """What is known of one file: how it came before the agent, and why that is only possible.
+
+    ``channel`` is ``calls`` where the agent's own calls delivered it, else ``attached``; ``access``
+    is the most that they showed of it, ``listed`` for a name alone.
+    """
+
+    name: str
+    certainty: Certainty
+    channel: Literal["calls", "attached"] | None = None
+    access: Access | None = None
+    causes: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        is_name_only = self.certainty == "certain" and self.access == "listed"
+        known = f"{self.certainty}, name only" if is_name_only else self.certainty
+        causes = self.causes[:_MOST_CAUSES]
+        more = "; …" if len(self.causes) > _MOST_CAUSES else ""
+        why = f"channel: attached ({'; '.join(causes)})" if causes else "channel: attached"
+        if self.channel != "attached" or self.certainty != "certain":
+            why = "; ".join(causes)
+        return f"{known:<9} {self.name}" + (f"  {why}{more}" if why else "")
+
+
+def _rows(trial: TrialEvents) -> list[_Row]:
+    """Return what is known of each file that is expected, or of each that was seen."""
+    shown: dict[str, Access] = {}
+    for _, target in accesses(trial):
+        name = str(target.file)
+        shown[name] = max(shown.get(name, target.access), target.access, key=_ORDER.index)
+    attached: dict[str, list[str]] = {}
     causes: dict[str, Counter[str]] = {}
-    for event, target in possible_accesses(found.trial):
+    for event, target in possible_accesses(trial):
         if target.doubt is not None:
             where = f"{CAUSES[target.doubt]} (step {event.step_index}, {event.tool_name})"
             causes.setdefault(str(target.file), Counter())[where] += 1
-    certain = list(dict.fromkeys(str(target.file) for _, target in accesses(found.trial)))
-    if found.trial.ground_truth.files:
-        rows = [(str(file), is_known) for file, is_known in evidence(found.trial).items()]
-    else:
-        rows = [(name, "certain") for name in certain[:_MOST_FILES]]
-        possible = [name for name in causes if name not in certain]
-        rows += [(name, "possible") for name in possible[:_MOST_FILES]]
+    for file in trial.beside.attached:
+        name, doubt = str(file.target.file), file.target.doubt
+        if doubt is None:
+            attached.setdefault(name, []).append(file.how)
+        else:
+            causes.setdefault(name, Counter())[f"{CAUSES[doubt]} ({file.how})"] += 1
+    known = {str(file): found for file, found in evidence(trial, with_attached=True).items()}
+    if not known:
+        sure = dict.fromkeys([*shown, *attached], "certain")
+        known = sure | {name: "possible" for name in causes if name not in sure}
+    missing = doubt_of_gaps(trial)
+    gap = [] if missing is None else [CAUSES[missing]]
+    rows = []
+    for name, certainty in known.items():
+        if certainty == "possible":
+            rows.append(_Row(name, certainty, causes=list(causes.get(name, gap))))
+        elif certainty == "none" or name in shown:
+            channel = "calls" if name in shown else None
+            rows.append(_Row(name, certainty, channel, shown.get(name)))
+        else:
+            how = dict.fromkeys(filter(None, attached.get(name, ())))
+            rows.append(_Row(name, certainty, "attached", "opened", list(how)))
+    return rows
+
+
+_ORDER: Final = ("listed", "matched", "opened")
+
+
+def _print_evidence(found: Inspected) -> None:
+    """Print what is certain and what is possible, with the channel and the causes."""
+    rows = _rows(found.trial)
+    if not found.trial.ground_truth.files:
+        certain = [row for row in rows if row.certainty == "certain"]
+        possible = [row for row in rows if row.certainty == "possible"]
+        rows = [*certain[:_MOST_FILES], *possible[:_MOST_FILES]]
         echo("")
         echo(f"{counted(len(certain), 'file')} certain, {len(possible)} possible")
     if rows:
         echo("")
-    missing = doubt_of_gaps(found.trial)
-    gap = [] if missing is None else [CAUSES[missing]]
-    for name, certainty in rows:
-        why = list(causes.get(name, gap)) if certainty == "possible" else []
-        shown = "; ".join(why[:_MOST_CAUSES]) + ("; …" if len(why) > _MOST_CAUSES else "")
-        echo(f"{certainty:<9} {name}" + (f"  {shown}" if shown else ""))
+    for row in rows:
+        echo(str(row))
     opened = Counter(event.open_doubt for event in found.trial.events if event.open_doubt)
     for doubt, number in opened.items():
         echo(f"{counted(number, 'event')} may have touched further files: {CAUSES[doubt]}")

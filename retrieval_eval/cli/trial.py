@@ -174,7 +174,10 @@ def _line(event: EventRow) -> str:
 
 
 def print_metrics(metrics: TrialMetrics) -> None:
-    """Print recall, rank and the first relevant file, or why nothing is computable."""
+    """Print recall, rank and the first relevant file, or why nothing is computable.
+
+    Where the task expects lines, what was shown of them comes first.
+    """
     block = metrics.file_level_metrics
     is_cut = "trace" in metrics.coverage.degraded_sources and block.file_recall != 1
     echo("")
@@ -182,6 +185,7 @@ def print_metrics(metrics: TrialMetrics) -> None:
         sentence = REASONS.get(block.reason or "", "no reason is known")
         echo(f"not computable: {sentence} ({block.reason})")
         return
+    _print_lines(metrics)
     echo(
         f"file recall {'at least ' if is_cut else ''}{number(block.file_recall)} "
         f"({block.n_overlap} of {block.n_ground_truth}), MRR {number(block.mrr)}, "
@@ -202,3 +206,25 @@ def print_metrics(metrics: TrialMetrics) -> None:
         seconds = "" if block.ttfr_seconds is None else f"{number(block.ttfr_seconds, 1)} s, "
         echo(f"first relevant file: call {block.ttfr_calls}, {seconds}rank {block.ttfr_rank}")
     echo("* hits the ground truth   ? may have touched files that could not be resolved")
+
+
+_LINES = (("line_recall", "line recall"), ("line_precision", "precision"), ("line_f1", "F1"))
+
+
+def _print_lines(metrics: TrialMetrics) -> None:
+    """Print recall, precision and F1 of the expected lines, each with its bounds or its reason."""
+    overlap = metrics.chunk_level_metrics.line_overlap
+    if overlap is None or (not overlap.computable and overlap.reason != "no_line_ranges"):
+        return
+    parts = []
+    for name, label in _LINES:
+        why = REASONS.get(overlap.reasons.get(name, overlap.reason or ""), "")
+        value = getattr(overlap, name)
+        low, high = overlap.bounds.get(name, (None, None))
+        text = f"{label} {number(value)}" if value is not None else f"{label} not computable: {why}"
+        if name == "line_recall" and value is not None:
+            text += f" ({overlap.lines_seen} of {overlap.lines_expected})"
+        if low is not None:
+            text += f" ({number(low)} to {number(high)} with what is open)"
+        parts.append(text)
+    echo("; ".join(parts))

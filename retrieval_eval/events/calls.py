@@ -14,7 +14,7 @@ from retrieval_eval.events.exposure import Exposure
 from retrieval_eval.events.saved import IN_ITS_OWN_WAY, SavedResults
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.model.common import CallLedger
-from retrieval_eval.records import RawTarget, Symbol, ToolCall, ToolResult, Trace
+from retrieval_eval.records import FileRef, RawTarget, Symbol, ToolCall, ToolResult, Trace
 from retrieval_eval.traces.dialects import dialect_of, marked_name
 from retrieval_eval.traces.received import received
 from retrieval_eval.traces.results.base import joined
@@ -97,8 +97,8 @@ class CallReducer:
         The harness and the folder that the trace states.
     symbols
         Expected symbols whose definitions are looked for in the results.
-    fix_lines
-        The lines of the reference change, which are looked for too.
+    fix_lines, edit_files
+        The lines of the reference change, which are looked for too, and the files that it changes.
 
     Attributes
     ----------
@@ -113,10 +113,11 @@ class CallReducer:
         *,
         symbols: Iterable[Symbol] = (),
         fix_lines: Sequence[str] = (),
+        edit_files: Sequence[FileRef] = (),
     ) -> None:
         dialect = dialect_of(harness)
         self._harness = harness
-        self.exposure = Exposure(fix_lines)
+        self.exposure = Exposure(fix_lines, [file.path for file in edit_files])
         self._keeps_shell = dialect is None or dialect.keeps_shell
         self._knows_cuts = dialect is not None and bool(dialect.cut)
         self._knows_ends = dialect is not None and bool(dialect.finished)
@@ -137,6 +138,8 @@ class CallReducer:
         if call.result is not None:
             call = replace(call, result=self._as_known(received(call.result)))
         use = interpret(call)
+        if use.command is not None:
+            self.exposure.run(index, use.command, call.result)
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
         session = self._shells.get(agent)
         if session is None:

@@ -150,7 +150,7 @@ def _may_write(event: Event) -> bool:
 
 
 def unless_open(value: Value) -> Value:
-    """Return a metric of a trial without a certain hit that has a possible one: never 0."""
+    """Return a metric of a trial without a certain hit or write that has a possible one: not 0."""
     return value if value.value else Value.missing("evidence_incomplete")
 
 

@@ -1,7 +1,7 @@
-"""Whether an agent saw the answer: the reference change itself, before it wrote any of it.
+"""Whether an agent saw the answer, the reference change itself, before it wrote any of it.
 
 Agents find the fix in the history of the repository, in an upstream pull request or in the folders
-of the task. A recall reached that way is not retrieval.
+of the task, and look at it or take it over unseen. A recall reached that way is not retrieval.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from retrieval_eval.records import ToolCall
+from retrieval_eval.events.applied import Applied
+from retrieval_eval.records import ToolCall, ToolResult
 
 N_LINES: Final = 3
 """Lines of the reference change in one result that make it an exposure."""
@@ -28,11 +29,13 @@ class Exposure:
     ----------
     fix_lines
         The lines that only the reference change adds.
+    files
+        The paths of the files that it changes.
 
     Attributes
     ----------
     found_at
-        The index of the first call that showed it, or None.
+        The index of the first call that showed it or took it over, or None.
 
     Examples
     --------
@@ -44,8 +47,9 @@ class Exposure:
     0
     """
 
-    def __init__(self, fix_lines: Sequence[str]) -> None:
+    def __init__(self, fix_lines: Sequence[str], files: Sequence[str] = ()) -> None:
         self.found_at: int | None = None
+        self._applied = Applied(files) if files else None
         self._unseen = list(dict.fromkeys(fix_lines))
         self._needed = min(N_LINES, len(self._unseen))
         self._is_over = len(self._unseen) < _FEWEST
@@ -64,6 +68,13 @@ class Exposure:
         if '\\"' in shown:
             shown = shown.replace('\\"', '"')
         if sum(line in shown for line in self._unseen) >= self._needed:
+            self.found_at = index
+            self._is_over = True
+
+    def run(self, index: int, command: str, result: ToolResult | None) -> None:
+        """Look at the command of the call that was taken last."""
+        is_applied = self._applied is not None and self._applied.take(command, result)
+        if is_applied and self.found_at is None:
             self.found_at = index
             self._is_over = True
 

@@ -71,7 +71,7 @@ class TrialEvents:
     ``nothing_resolved`` when opaque calls are all that may have shown files, ``found_by_name_only``
     when a listing alone names some of the ground truth, and ``ground_truth_read`` when the agent
     saw a file that holds the answer, ``answer_exposed`` when call ``exposed_at`` showed the
-    reference change. ``trace_flags`` are those found while reading the trace.
+    reference change or took it over. ``trace_flags`` are those found while reading the trace.
     """
 
     events: Sequence[Event]
@@ -138,7 +138,11 @@ def extract_events(
     [('a.py', 'matched', ((3, 3),))]
     """
     reducer = CallReducer(
-        trace.harness, trace.cwd, symbols=ground_truth.symbols, fix_lines=ground_truth.fix_lines
+        trace.harness,
+        trace.cwd,
+        symbols=ground_truth.symbols,
+        fix_lines=ground_truth.fix_lines,
+        edit_files=ground_truth.expected_edit_files or ground_truth.files,
     )
     reads = reducer.take_all(trace.calls)
     remote = dict.fromkeys(
@@ -217,20 +221,21 @@ def _has_lost_results(reads: Iterable[ReadCall]) -> bool:
     """Return whether calls lack their results that are not the last ones of an agent.
 
     A run ends with a call, or with several at once, that nobody answers: it reached its limit. The
-    files that such a call names are possible, and nothing else is missing.
+    files that such a call names are possible, and nothing else is missing. Where no call at all has
+    an answer, the trace keeps none.
     """
     waiting: dict[str | None, list[tuple[float | None, int | None]]] = {}
-    n_read, n_answered = 0, 0
+    n_answered = 0
     for read in reads:
         call = read.call
         agent = call.parent_id or ("sub-agent" if call.is_subagent else None)
         unanswered = waiting.setdefault(agent, [])
-        n_read, n_answered = n_read + 1, n_answered + read.has_result
+        n_answered += read.has_result
         if unanswered and (read.has_result or not _is_beside(unanswered[-1], call)):
             return True
         if not read.has_result and read.use.is_retrieval:
             unanswered.append((call.timestamp, call.cumulative_tokens))
-    return n_read > 1 and not n_answered and any(waiting.values())
+    return not n_answered and any(waiting.values())
 
 
 def _is_beside(last: tuple[float | None, int | None], call: ToolCall) -> bool:

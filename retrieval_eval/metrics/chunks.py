@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from retrieval_eval.events.evidence import gap_of, possible_accesses, unless_open
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, ranked
 from retrieval_eval.metrics.catalog import Block, TrialView, metric
 from retrieval_eval.model.metrics import LineOverlap
-from retrieval_eval.records import Chunk, FileRef, LineRange
+from retrieval_eval.records import Chunk, FileRef, LineRange, Target
 from retrieval_eval.values import Value, ratio
 
 _BLOCK: Block = "chunk_level_metrics"
@@ -139,6 +140,15 @@ class _Seen:
     is_whole: bool = False
     is_unknown: bool = False
 
+    def add(self, target: Target) -> None:
+        """Add what an access showed."""
+        if target.lines is not None:
+            self.ranges.extend(target.lines)
+        elif target.is_whole:
+            self.is_whole = True
+        else:
+            self.is_unknown = True
+
 
 @dataclass(frozen=True, slots=True)
 class FileLines:
@@ -185,17 +195,22 @@ def expected_lines(trial: TrialEvents) -> list[FileLines]:
 
 
 def line_overlap(trial: TrialEvents) -> LineOverlap:
-    """Return line recall and precision over the expected chunks.
+    """Return line recall, precision and F1 over the expected chunks.
 
     A chunk whose file was accessed only by reads without known lines is left out and
     counted as unknown. A line that several chunks expect counts once. Precision needs the number
-    of all lines read, so it is not computable once a whole file of unknown length was read.
+    of all lines read, so it is not computable once a whole file of unknown length was read. What
+    reads without known lines, and accesses that are only possible, leave open is in ``bounds``,
+    over all expected lines.
     """
     seen = _lines_seen(trial) if trial.ground_truth.chunks else {}
     known = [c for c in trial.ground_truth.chunks if not _is_unknown(seen.get(c.file.key))]
     unknown = len(trial.ground_truth.chunks) - len(known)
+    bounds = _line_bounds(trial, seen)
     if not known:
-        return LineOverlap(computable=False, reason="no_line_ranges", chunks_unknown=unknown)
+        return LineOverlap(
+            computable=False, reason="no_line_ranges", chunks_unknown=unknown, bounds=bounds
+        )
     files = [lines for lines in expected_lines(trial) if lines.seen is not None]
     expected = sum(lines.n_expected for lines in files)
     found = sum(lines.n_found or 0 for lines in files)
@@ -203,11 +218,21 @@ def line_overlap(trial: TrialEvents) -> LineOverlap:
     lines_read = (
         sum(_length(_merge(s.ranges)) for s in seen.values()) if is_counted and seen else None
     )
+    recall = Value.of(found / expected, expected)
+    why = "nothing_retrieved" if not seen else "unknown_length"
+    shares = {
+        "line_recall": unless_open(recall) if "line_recall" in bounds else recall,
+        "line_precision": ratio(found, lines_read or 0, why),
+        "line_f1": ratio(2 * found, expected + lines_read if lines_read else 0, why),
+    }
+    for name in ("line_precision", "line_f1"):
+        if lines_read and name in bounds:
+            shares[name] = unless_open(shares[name])
     return LineOverlap(
         computable=True,
-        line_recall=found / expected,
-        line_precision=found / lines_read if lines_read else None,
-        line_f1=2 * found / (expected + lines_read) if lines_read else None,
+        **{name: share.value for name, share in shares.items()},
+        reasons={name: share.reason for name, share in shares.items() if share.reason},
+        bounds=bounds,
         chunks_seen=sum(
             _overlap([(c.line_start, c.line_end)], seen.get(c.file.key)) > 0 for c in known
         ),
@@ -218,18 +243,68 @@ def line_overlap(trial: TrialEvents) -> LineOverlap:
     )
 
 
+def _line_bounds(
+    trial: TrialEvents, seen: Mapping[Identity, _Seen]
+) -> dict[str, tuple[float, float]]:
+    """Return the lowest and the highest value of each share of lines that the trace leaves open.
+
+    Lowest is what is certainly shown, with as many other lines as may have been; highest is what
+    may have been shown, with no other line than those that certainly were.
+    """
+    wanted = _wanted(trial)
+    expected = sum(map(_length, wanted.values()))
+    if not expected:
+        return {}
+    possible: dict[Identity, _Seen] = defaultdict(lambda: _Seen([]))
+    for _, target in possible_accesses(trial):
+        if target.access != "listed":
+            possible[target.file.key].add(target)
+    is_open = gap_of(trial) is not None
+    low = high = others = 0
+    for key, ranges in wanted.items():
+        sure, maybe = seen.get(key), possible.get(key)
+        found = _overlap(ranges, sure)
+        both = [*(sure.ranges if sure else ()), *(maybe.ranges if maybe else ())]
+        is_all = is_open or any(
+            s is not None and (s.is_whole or s.is_unknown) for s in (sure, maybe)
+        )
+        low, high = low + found, high + _overlap(ranges, _Seen(both, is_whole=is_all))
+        if sure is not None:
+            # A file that was read whole is at least as long as the last line expected of it.
+            shown = [*sure.ranges, (1, ranges[-1][1])] if sure.is_whole else sure.ranges
+            others += _length(_merge(shown)) - found
+    others += sum(_length(_merge(s.ranges)) for key, s in seen.items() if key not in wanted)
+    is_endless = is_open or any(event.open_doubt is not None for event in trial.events)
+    for some in (*seen.values(), *possible.values()):
+        is_endless = is_endless or some.is_whole or some.is_unknown
+    more = sum(_length(_merge(s.ranges)) for s in possible.values())
+    most = None if is_endless else low + others + more
+    precise = (high / (high + others) if high + others else 0.0) if seen or high else None
+    found = {
+        "line_recall": (low / expected, high / expected),
+        "line_precision": (low / most if most else 0.0, precise if precise is not None else 0.0),
+        "line_f1": (
+            2 * low / (expected + most) if most is not None else 0.0,
+            2 * high / (expected + high + others),
+        ),
+    }
+    return {name: ends for name, ends in found.items() if ends[0] < ends[1]}
+
+
+def _wanted(trial: TrialEvents) -> dict[Identity, list[LineRange]]:
+    """Return the lines that are expected of each file, as merged ranges."""
+    wanted: dict[Identity, list[LineRange]] = defaultdict(list)
+    for chunk in trial.ground_truth.chunks:
+        wanted[chunk.file.key].append((chunk.line_start, chunk.line_end))
+    return {key: _merge(ranges) for key, ranges in wanted.items()}
+
+
 def _lines_seen(trial: TrialEvents) -> dict[Identity, _Seen]:
     seen: dict[Identity, _Seen] = defaultdict(lambda: _Seen([]))
     for _, target in accesses(trial):
         if target.access == "listed":
             continue
-        entry = seen[target.file.key]
-        if target.lines is not None:
-            entry.ranges.extend(target.lines)
-        elif target.is_whole:
-            entry.is_whole = True
-        else:
-            entry.is_unknown = True
+        seen[target.file.key].add(target)
     return seen
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from typing import Final
 
+from retrieval_eval.events.evidence import unless_open
 from retrieval_eval.events.match import Identity
 from retrieval_eval.metrics.catalog import Block, TrialView, metric
 from retrieval_eval.values import Value, ratio
@@ -60,11 +62,11 @@ def _written(view: TrialView, expected: Set[Identity], reason: str) -> Value:
     if not expected:
         return Value.missing(reason)
     found = expected & view.written.keys()
-    if not found and view.may_have_written:
-        return Value.missing("evidence_incomplete")
-    if not view.written:
-        return Value.missing("no_writes")
-    return ratio(len(found), len(expected), reason)
+    value = ratio(len(found), len(expected), reason) if view.written else _NO_WRITES
+    return unless_open(value) if view.may_have_written else value
+
+
+_NO_WRITES: Final = Value.missing("no_writes")
 
 
 @metric(
@@ -88,5 +90,6 @@ def read_before_write(view: TrialView) -> Value:
             if target.access == "written" and key not in view.trial.own_output:
                 written.setdefault(key, key in read)
         read |= {t.file.key for t in event.targets if t.access == "opened"}
-    reason = "evidence_incomplete" if view.written or view.may_have_written else "no_writes"
-    return ratio(sum(written.values()), len(written), reason)
+    if not written:
+        return unless_open(_NO_WRITES) if view.written or view.may_have_written else _NO_WRITES
+    return ratio(sum(written.values()), len(written), "no_writes")

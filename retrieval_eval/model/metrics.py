@@ -119,12 +119,23 @@ class LineOverlap(Record, frozen=True, kw_only=True):
 
     computable: Annotated[bool | None, about("Whether reads carry line ranges")] = None
     reason: Annotated[str | None, about("Reason code")] = NULL
-    line_recall: Share | None = None
-    line_precision: Share | None = NULL
+    line_recall: Annotated[
+        Share | None, about("Expected lines that were shown / expected lines of known files")
+    ] = NULL
+    line_precision: Annotated[
+        Share | None, about("Expected lines that were shown / lines shown")
+    ] = NULL
     line_f1: Annotated[
         Share | None, about("Harmonic mean of line recall and line precision", unit="0–1")
-    ] = None
+    ] = NULL
     chunks_seen: Annotated[Count | None, about("Chunks with at least one line seen")] = None
+    reasons: Annotated[
+        dict[str, str], about("Reason code of every value that is not computable")
+    ] = ABSENT_MAP
+    bounds: Annotated[
+        dict[str, tuple[Share, Share]],
+        about("Lowest and highest value over all expected lines, of what the trace leaves open"),
+    ] = ABSENT_MAP
     lines_expected: Annotated[
         Count | None, about("Distinct lines of the chunks that are not unknown")
     ] = None

@@ -314,6 +314,11 @@ FRAMES: Final[Frames] = {
             prefix="file_level_metrics",
         ),
         _metrics("chunk_level_metrics"),
+        _fields(
+            TrialMetrics,
+            "line_recall line_precision line_f1",
+            prefix="chunk_level_metrics/line_overlap",
+        ),
         _metrics("utilization_probes"),
         (
             _field(

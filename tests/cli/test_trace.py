@@ -249,3 +249,28 @@ def test_an_answer_that_may_be_a_refusal_is_explained(tmp_path, monkeypatch, cap
     assert run(["trace", "s.jsonl", "--truth", "src/a.py"]) == 0
     text = capsys.readouterr().out
     assert "possible  src/a.py  the answer may be that of a call that was denied or failed" in text
+
+
+def test_a_name_alone_and_an_attached_file_are_told_apart(tmp_path, capsys):
+    def line(kind, **fields):
+        return {"type": kind, "sessionId": "s", "cwd": "/w", "version": "2.1.0", **fields}
+
+    use = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls src"}}
+    answer = {"type": "tool_result", "tool_use_id": "t", "content": "a.py\nb.py"}
+    lines = [
+        line("user", uuid="1", message={"role": "user", "content": "x"}),
+        line("assistant", uuid="2", message={"id": "m", "role": "assistant", "content": [use]}),
+        line("user", uuid="3", message={"role": "user", "content": [answer]}),
+    ]
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    about = ["trace", str(path), "--truth", "src/a.py,src/c.py"]
+    assert run([*about, "--no-events"]) == 0
+    shown = capsys.readouterr().out
+    assert "certain, name only src/a.py" in shown
+    assert "none      src/c.py" in shown
+    assert run([*about, "--json"]) == 0
+    detail = json.loads(capsys.readouterr().out)
+    assert detail["evidence"] == {"src/a.py": "certain", "src/c.py": "none"}
+    assert detail["evidence_detail"]["src/a.py"]["access"] == "listed"
+    assert detail["evidence_detail"]["src/a.py"]["channel"] == "calls"

@@ -66,7 +66,9 @@ class OpenHandsTools:
             "expected. Edit the file again if necessary."
         )
         arguments = {"command": "str_replace", "path": path, "old_str": old, "new_str": f"{old}  "}
-        deed = Deed("file_write", (Touch(label, "written"),))
+        # The answer shows a line of the file.
+        shown = Touch(label, "matched", ((number, number),))
+        deed = Deed("file_write", (Touch(label, "written"), shown))
         return Call("str_replace_editor", {**arguments, "security_risk": "LOW"}, text, (deed,))
 
     def think(self) -> Call:

@@ -225,6 +225,7 @@ def test_the_last_call_of_a_run_that_reached_its_limit_has_no_answer():
     assert not unanswered(True, True, False)
     assert unanswered(True, False, True)
     assert unanswered(True, False, False, True)
+    assert unanswered(False)
     assert unanswered(False, False, False)
     found = look(read("src/a.py"), bash("cat src/new.py", None))
     assert list(evidence(found).values()) == ["certain", "possible"]

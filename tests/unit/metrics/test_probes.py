@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,8 @@ from msgspec.structs import replace
 
 from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model import to_builtins
-from tests.trials import trial, truth
+from retrieval_eval.records import Target
+from tests.trials import ref, trial, truth
 
 
 def utilization_probes(made, **options) -> dict:
@@ -217,7 +220,12 @@ def test_a_read_without_lines_leaves_its_chunk_out():
         0,
     )
     both = chunk_metrics(trial(CHUNKED, ("opened", "src/a.py src/b.py")))["line_overlap"]
-    assert both == {"computable": False, "reason": "no_line_ranges", "chunks_unknown": 2}
+    assert both == {
+        "computable": False,
+        "reason": "no_line_ranges",
+        "chunks_unknown": 2,
+        "bounds": dict.fromkeys(("line_recall", "line_precision", "line_f1"), (0.0, 1.0)),
+    }
 
 
 def test_without_chunks_the_resolution_says_so():
@@ -264,3 +272,82 @@ def test_every_block_gives_the_same_reason_for_a_missing_ground_truth():
     only_own = replace(truth(), reason="not_a_retrieval_target")
     reasons = chunk_metrics(trial(only_own, ("opened", "src/a.py")))["reasons"]
     assert reasons["coverage_auc"] == reasons["evidence_drop"] == "not_a_retrieval_target"
+
+
+def possibly(made, *targets: Target):
+    """The trial with a call that may have shown these."""
+    event = replace(made.events[-1], targets=(), possible=targets, step_index=len(made.events))
+    return dataclasses.replace(made, events=(*made.events, event))
+
+
+def test_lines_have_bounds_where_reads_leave_them_open():
+    (a, _) = CHUNKED.files
+    seen = trial(CHUNKED, ("opened", "src/a.py", {"lines": ((1, 12),)}))
+    maybe = Target(a, "opened", ((13, 16),), doubt="no_result")
+    overlap = chunk_metrics(possibly(seen, maybe))["line_overlap"]
+    # Lines 10 to 12 of the 15 expected were shown, and 13 to 16 may have been.
+    assert overlap["line_recall"] == pytest.approx(3 / 15)
+    assert overlap["line_precision"] == pytest.approx(3 / 12)
+    assert overlap["bounds"]["line_recall"] == pytest.approx((3 / 15, 7 / 15))
+    assert overlap["bounds"]["line_precision"] == pytest.approx((3 / 16, 7 / 16))
+    assert overlap["bounds"]["line_f1"] == pytest.approx((6 / 31, 14 / 31))
+    assert "bounds" not in chunk_metrics(seen)["line_overlap"]
+
+
+def test_lines_that_only_may_have_been_shown_are_no_zero():
+    (_, b) = CHUNKED.files
+    seen = trial(CHUNKED, ("opened", "lib/x.py", {"lines": ((1, 12),)}))
+    maybe = Target(b, "matched", doubt="cut_result")
+    overlap = chunk_metrics(possibly(seen, maybe))["line_overlap"]
+    assert overlap["line_recall"] is None
+    assert overlap["reasons"]["line_recall"] == "evidence_incomplete"
+    assert overlap["bounds"]["line_recall"] == pytest.approx((0.0, 5 / 15))
+
+
+def test_a_precision_that_is_missing_has_its_reason():
+    whole = chunk_metrics(trial(CHUNKED, ("opened", "src/a.py", {"is_whole": True})))
+    overlap = whole["line_overlap"]
+    assert overlap["reasons"] == dict.fromkeys(("line_precision", "line_f1"), "unknown_length")
+    # Lines 1 to 19 at least were read, of which 10 to 19 are expected.
+    assert overlap["bounds"]["line_precision"] == pytest.approx((0.0, 10 / 19))
+    nothing = chunk_metrics(trial(CHUNKED, ("listed", "src/a.py")))["line_overlap"]
+    assert nothing["line_recall"] == 0.0
+    assert nothing["reasons"]["line_precision"] == "nothing_retrieved"
+
+
+RANGES = st.lists(
+    st.tuples(st.integers(1, 30), st.integers(0, 9)).map(lambda r: (r[0], sum(r))), max_size=3
+)
+READS = st.lists(
+    st.tuples(
+        st.sampled_from(["src/a.py", "src/b.py", "lib/x.py"]),
+        st.one_of(st.just(None), RANGES.map(tuple)),
+        st.booleans(),
+        st.sampled_from([None, "no_result"]),
+    ),
+    max_size=5,
+)
+
+
+@given(reads=READS)
+def test_a_share_of_lines_lies_within_its_bounds(reads):
+    targets = [
+        Target(ref(file), "opened", lines, is_whole, doubt)
+        for file, lines, is_whole, doubt in reads
+        if lines != ()
+    ]
+    certain = tuple(t for t in targets if t.doubt is None)
+    made = trial(CHUNKED, ("listed", "docs/z.md"))
+    made = dataclasses.replace(
+        made, events=(replace(made.events[0], targets=certain), *made.events[1:])
+    )
+    made = possibly(made, *(t for t in targets if t.doubt is not None))
+    overlap = chunk_metrics(made)["line_overlap"]
+    for name, (low, high) in overlap.get("bounds", {}).items():
+        assert 0 <= low < high <= 1
+        if overlap.get(name) is not None:
+            assert low - 1e-9 <= overlap[name] <= high + 1e-9
+    for name in ("line_recall", "line_precision", "line_f1"):
+        assert not overlap["computable"] or (overlap[name] is None) == (
+            name in overlap.get("reasons", {})
+        )

@@ -811,7 +811,7 @@ def test_a_folder_nobody_may_read_degrades_its_trial_and_no_other(bench, monkeyp
 
 def test_calls_without_results_degrade_the_trial(bench):
     lost = Call("Grep", {"pattern": "x"}, None)
-    seen = bench.look([*GOOD, lost])
+    seen = bench.look([GOOD[0], lost, *GOOD[1:], read("/workspace/src/a.py")])
     assert seen.ledger["calls_without_result"] == 1
     assert "without their results" in seen.degraded
 
@@ -919,7 +919,11 @@ def test_a_result_without_an_id_is_linked_where_only_one_call_can_own_it(bench):
     [
         delegated(read("/workspace/src/b.py")),
         delegated(call("Grep", "Found 1 file\nsrc/b.py", pattern="x")),
-        [read("/workspace/src/b.py"), Call("Read", {"file_path": "/workspace/src/a.py"}, None)],
+        [
+            read("/workspace/src/b.py"),
+            Call("Read", {"file_path": "/workspace/src/a.py"}, None),
+            read("/workspace/src/b.py"),
+        ],
     ],
 )
 def test_a_trace_that_lacks_accesses_leaves_the_recall_open(bench, calls):

@@ -1,0 +1,128 @@
+"""A change that an agent takes over without having it printed, and what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.events.applied import Applied
+from retrieval_eval.records import ToolResult
+
+FILES = ["src/core/f0.py", "src/limits.py"]
+
+
+def exposed(*calls: str | tuple[str, str]) -> bool:
+    applied = Applied(FILES)
+    pairs = [(call, "") if isinstance(call, str) else call for call in calls]
+    return [applied.take(command, ToolResult(text)) for command, text in pairs][-1]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        ["git checkout 1a2b3c4 -- src/core/f0.py"],
+        ["git checkout 1a2b3c4 src/core/f0.py"],
+        ["cd /srv/app && git checkout origin/fix-limit -- src/core"],
+        ["git -C /srv/app checkout fix-limit -- ."],
+        ["git checkout v2.0.1 -- /srv/app/src/core/f0.py"],
+        ["REV=1a2b3c4; git checkout $REV -- src/core/f0.py"],
+        ["git checkout $(git log --all --grep limit --format=%h | head -1) -- src/core/f0.py"],
+        ["git fetch origin pull/7/head", "git checkout FETCH_HEAD -- src/core/f0.py"],
+        ["git restore --source FETCH_HEAD src/core/f0.py"],
+        ["git restore --source=origin/main -- src/core/f0.py"],
+        ["git restore -s 1a2b3c4 ."],
+        [("git log --all --oneline", "1a2b3c4 Limit the size"), "git cherry-pick -n 1a2b3c4"],
+        ["git cherry-pick origin/fix-limit"],
+        ["curl -sL https://example.org/acme/app/pull/7.diff | git apply"],
+        ["curl -sL https://example.org/acme/app/pull/7.patch | patch -p1"],
+        ["wget -qO- https://example.org/7.diff | git apply -3 -"],
+        ["curl -o /tmp/7.diff https://example.org/7.diff", "git apply /tmp/7.diff"],
+        ["wget https://example.org/7.diff", "patch -p1 < 7.diff"],
+        ["curl https://example.org/7.patch > /tmp/x.patch && git am /tmp/x.patch"],
+        ["curl -s https://example.org/raw/src/core/f0.py -o src/core/f0.py"],
+        ["gh pr diff 7 | git apply"],
+        ["gh pr checkout 7"],
+        ["git show 1a2b3c4 | git apply"],
+        ["git show 1a2b3c4:src/core/f0.py > src/core/f0.py"],
+        ["git diff HEAD origin/main -- src/core/f0.py > /tmp/d", "git apply /tmp/d"],
+        ["git format-patch -1 1a2b3c4 --stdout | git am"],
+        ["git worktree add /tmp/fix 1a2b3c4", "cp /tmp/fix/src/core/f0.py src/core/"],
+        ["git clone https://example.org/acme/app /tmp/up", "cp /tmp/up/src/core/f0.py src/core"],
+        [("git pull", "Updating 1..2\nFast-forward\n src/core/f0.py | 2 +-\n 1 file changed")],
+        [("git merge origin/main", "Updating 1..2\n src/limits.py | 2 +-")],
+        [("git fetch", "   5d6e7f8..1a2b3c4  main -> origin/main"), "git reset --hard 1a2b3c4"],
+        [("git stash pop", "On branch main\n\tmodified:   src/core/f0.py\nDropped stash@{0}")],
+        ["git fetch origin main:main", "git checkout main -- src/core/f0.py"],
+    ],
+)  # fmt: skip
+def test_a_change_of_others_that_is_taken_over_is_an_exposed_answer(calls):
+    assert exposed(*calls)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        ["git checkout -- src/core/f0.py"],
+        ["git checkout src/core/f0.py"],
+        ["git checkout HEAD -- src/core/f0.py"],
+        ["git checkout HEAD~3 -- src/core/f0.py"],
+        ["git restore src/core/f0.py && git restore --staged ."],
+        ["git restore --source HEAD~1 src/core/f0.py"],
+        ["git stash", ("git stash pop", "\tmodified:   src/core/f0.py")],
+        ["git stash push -m wip && git checkout stash@{0} -- src/core/f0.py"],
+        [("git log --oneline -3", "1a2b3c4 Release"), "git checkout 1a2b3c4 -- src/core/f0.py"],
+        [("git commit -am x", "[main 1a2b3c4] x"), "git cherry-pick 1a2b3c4"],
+        ["git checkout -b fix", "git checkout main -- src/core/f0.py"],
+        ["git checkout -b fix && git commit -am x && git checkout main", "git merge fix"],
+        ["git switch -c mine", "git checkout mine -- src/core/f0.py"],
+        ["git branch mine", "git checkout mine -- src/core/f0.py"],
+        ["git checkout 1a2b3c4 -- docs/other.md"],
+        ["git checkout 1a2b3c4"],
+        ["git reset --hard HEAD~1"],
+        ["cat > /tmp/my.diff <<'EOF'\n--- a/src/core/f0.py\nEOF", "git apply /tmp/my.diff"],
+        ["git diff > /tmp/my.diff && git checkout . && git apply /tmp/my.diff"],
+        ["git apply <<'EOF'\n--- a/src/core/f0.py\n+++ b/src/core/f0.py\nEOF"],
+        ["curl -s http://localhost:8000/health | tee out.txt"],
+        ["curl -sO https://example.org/data.tar.gz"],
+        [("git pull", "Already up to date.")],
+        [("git pull", " README.md | 2 +-")],
+        ["git cherry-pick --abort"],
+        [("git checkout 1a2b3c4 -- src/core/f0.py", "error: pathspec did not match")],
+        [("git cherry-pick 1a2b3c4", "fatal: bad revision '1a2b3c4'")],
+        ["cp /tmp/backup.py src/core/f0.py"],
+        ["grep -rn 'git checkout 1a2b3c4 -- src/core/f0.py' docs"],
+        ["echo git cherry-pick 1a2b3c4"],
+    ],
+)  # fmt: skip
+def test_ones_own_work_and_history_is_no_exposed_answer(calls):
+    assert not exposed(*calls)
+
+
+def test_a_command_that_did_not_run_takes_nothing_over():
+    command = "git checkout 1a2b3c4 -- src/core/f0.py"
+    assert not Applied(FILES).take(command, None)
+    assert not Applied(FILES).take(command, ToolResult("", is_unfinished=True))
+    # Tests that fail afterwards do not undo it.
+    assert Applied(FILES).take(f"{command} && pytest", ToolResult("1 failed", is_error=True))
+
+
+PARTS = [
+    "git",
+    "checkout",
+    "apply",
+    "-o",
+    "--",
+    "|",
+    ">",
+    "1a2b3c4",
+    "https://e.org/x",
+    "\\",
+    "'",
+    "$(",
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12), st.text(max_size=20))
+def test_no_command_is_too_odd(parts, text):
+    assert Applied(["a.py"]).take(" ".join(parts) + text, ToolResult(text)) in (True, False)
