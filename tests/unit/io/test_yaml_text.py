@@ -74,8 +74,11 @@ EXPANDING = {
     "merge keys of two": doubling(200, "a{0}: &a{0} {{<<: [*a{1}, *a{1}], k{0}: 1}}"),
     "aliases in lists": doubling(40, "a{0}: &a{0} [*a{1}, *a{1}]"),
     "aliases in mappings": doubling(40, "a{0}: &a{0} {{x: *a{1}, y: *a{1}}}"),
-    "many aliases of one large value": "a: &a {k: [" + "1, " * 5_000 + "1]}\nb: ["
-    + "*a, " * 5_000 + "1]",
+    "many aliases of one large value": "a: &a {k: ["
+    + "1, " * 5_000
+    + "1]}\nb: ["
+    + "*a, " * 5_000
+    + "1]",
     "itself in a list": "a: &a [*a]",
     "itself in a mapping": "a: &a {b: {c: *a}}",
     "itself as a merge": "a: &a {<<: *a}",
