@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -190,6 +191,37 @@ def page_options(function: F) -> F:
     """Add ``--renderer`` and ``--pdf``, which every command that makes a page has."""
     pdf = click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
     return renderer_option(pdf(function))
+
+
+@dataclass(slots=True)
+class KeepUnchanged:
+    """Keeps a page that was made of the same before, unless ``force``, and says so."""
+
+    force: bool
+    is_kept: bool = False
+
+    def __call__(self, _page: Path, is_current: bool) -> bool:
+        """Return whether the page that is there is kept."""
+        self.is_kept = is_current and not self.force
+        return self.is_kept
+
+    def show(self, page: Path, *, as_json: bool) -> None:
+        """Print the path of the page, and whether it was made."""
+        if as_json:
+            print_json({"report": str(page), "status": "unchanged" if self.is_kept else "made"})
+            return
+        if self.is_kept:
+            echo("unchanged, and not made again (--force does it):", err=True)
+        echo(page)
+
+
+def force_option(function: F) -> F:
+    """Add ``--force`` of a command that keeps a page for which nothing has changed."""
+    return click.option(
+        "--force",
+        is_flag=True,
+        help="Make the page again, although nothing has changed that it is made from.",
+    )(function)
 
 
 def parse_k(text: str) -> tuple[int, ...]:

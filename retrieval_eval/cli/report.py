@@ -10,8 +10,10 @@ from click.core import ParameterSource
 from retrieval_eval.cli.common import (
     FILE,
     FOLDER,
+    KeepUnchanged,
     echo,
     exit_code_of,
+    force_option,
     json_option,
     page_options,
     parse_k,
@@ -54,6 +56,7 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     help="Only list the reports below REPORTS_DIR anew, in its index.html, in place of RUN.",
 )
 @page_options
+@force_option
 @click.option(
     "--quarto-extension",
     "extension",
@@ -85,6 +88,7 @@ def report(
     only_index: bool,
     renderer: Renderer,
     pdf: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Evaluate runs where needed and write a self-contained report.
@@ -94,6 +98,9 @@ def report(
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
     on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
     on a single trial `retrieval-eval trial --report`.
+
+    A page that is there and whole is kept where runs, parameters, notebook, renderer and versions
+    are those it was made with.
 
     With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
     they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.
@@ -114,6 +121,7 @@ def report(
     if not runs:
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
+    keep = KeepUnchanged(force)
     with progress_bar("cell") as progress:
         page = build(
             runs,
@@ -131,11 +139,9 @@ def report(
             pdf=pdf,
             trials=trials,
             progress=progress,
+            keep=keep,
         )
-    if as_json:
-        print_json({"report": str(page)})
-    else:
-        echo(page)
+    keep.show(page, as_json=as_json)
 
 
 def _sets(

@@ -10,7 +10,9 @@ import click
 from retrieval_eval.cli.common import (
     FILE,
     FOLDER,
+    KeepUnchanged,
     echo,
+    force_option,
     json_option,
     page_options,
     print_json,
@@ -87,6 +89,7 @@ _reports_dir = click.option(
     help="Leave out texts of queries and drafts, messages of the retriever, names of labellers.",
 )
 @page_options
+@force_option
 @json_option
 def report(
     run: str | None,
@@ -104,13 +107,16 @@ def report(
     privacy: bool,
     renderer: Renderer,
     pdf: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Write a self-contained page about a search run.
 
     RUN is what `search run` wrote: a file, or the label of a run in the folder --data; by default
     the newest there. The page goes to REPORTS_DIR/search/LABEL/index.html, named after the file
-    when the run has no label; beside it lie the executed notebook and every table as CSV.
+    when the run has no label; beside it lie the executed notebook and every table as CSV. A page
+    that is there and whole is kept where files, parameters, notebook and versions are those it was
+    made with.
 
     --backlog also takes the counts that `gold backlog --json` printed, as a .json file. Without
     one, the report has what the run recorded.
@@ -120,6 +126,7 @@ def report(
 
     labels = gold or _if_there(GOLD)
     path = latest_run(data) if run is None else run_files([run], data)[0]
+    keep = KeepUnchanged(force)
     with progress_bar("cell") as progress:
         page = build_search(
             path,
@@ -137,11 +144,9 @@ def report(
             renderer=renderer,
             pdf=pdf,
             progress=progress,
+            keep=keep,
         )
-    if as_json:
-        print_json({"report": str(page)})
-    else:
-        echo(page)
+    keep.show(page, as_json=as_json)
 
 
 def _if_there(path: Path) -> Path | Literal[""]:

@@ -351,8 +351,19 @@ def json_lines(stream: Iterable[bytes], name: str) -> Iterator[Line]:
             yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
 
 
+MOST_GROUPS: Final = 4_000_000
+"""Objects and lists of one piece of JSON. Traces with the probabilities of every token have some
+hundred thousand; a few kilobytes that unpack to millions of empty objects take gigabytes."""
+MOST_VALUES: Final = 40_000_000
+"""Values of one piece of JSON, such as the numbers of all tokens."""
+_SMALL: Final = 4 << 20
+"""Bytes below which there cannot be so many."""
+_BLOCK: Final = 1 << 20
+
 _DECODER: Final = msgspec.json.Decoder()
 NOT_UTF8: Final = "not UTF-8"
+TOO_MANY: Final = "holds more than"
+"""How the problem of a piece of JSON with too many values begins."""
 
 
 def decode(text: str | bytes) -> tuple[Any, str | None]:
@@ -360,7 +371,8 @@ def decode(text: str | bytes) -> tuple[Any, str | None]:
 
     What the fast decoder refuses is decoded by the standard library, which takes more than JSON
     (``NaN``, lone surrogates, line breaks inside a text, numbers beyond every float) and says where
-    a text is not valid.
+    a text is not valid. What has more than :data:`MOST_GROUPS` objects and lists, or
+    :data:`MOST_VALUES` values, is refused before one of them is made.
 
     Examples
     --------
@@ -369,10 +381,39 @@ def decode(text: str | bytes) -> tuple[Any, str | None]:
     >>> decode("[1,")
     (None, 'not valid JSON (line 1, column 4: Expecting value)')
     """
+    if len(text) >= _SMALL and (problem := _too_many(text)) is not None:
+        return None, problem
     try:
         return _DECODER.decode(text), None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _decode_slowly(text)
+
+
+def _too_many(text: str | bytes) -> str | None:
+    """Return that a piece of JSON has too many values, or None."""
+    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    n_groups, n_values = data.count(b"{") + data.count(b"["), data.count(b",")
+    if n_groups <= MOST_GROUPS and n_values <= MOST_VALUES:
+        return None
+    # Texts hold such characters, too: only those outside of quotes count.
+    n_groups = n_values = start = 0
+    is_text = False
+    while start < len(data):
+        end = min(start + _BLOCK, len(data))
+        while end < len(data) and data[end - 1] == ord("\\"):  # not between it and what it escapes
+            end += 1
+        block = data[start:end].replace(rb"\\", b"").replace(rb"\"", b"")
+        parts = block.split(b'"')
+        plain = b"".join(parts[is_text::2])
+        n_groups += plain.count(b"{") + plain.count(b"[")
+        n_values += plain.count(b",")
+        is_text ^= len(parts) % 2 == 0
+        start = end
+    if n_groups > MOST_GROUPS:
+        return f"{TOO_MANY} {MOST_GROUPS:,} objects and lists, which no trace does"
+    if n_values > MOST_VALUES:
+        return f"{TOO_MANY} {MOST_VALUES:,} values, which no trace does"
+    return None
 
 
 def _decode_slowly(text: str | bytes) -> tuple[Any, str | None]:

@@ -5,7 +5,7 @@
 ``report.json``      what the index of all reports says of it
 ``<notebook>.ipynb`` the executed notebook
 ``params.yml``       what it was made with; executing it again gives the same page
-``versions.csv``     this package, Python and libraries, and digests of the inputs and the code
+``versions.csv``     this package, Python and libraries, digests of the inputs, the code, the page
 ``<frame>.csv``      every frame
 ``figures/*.csv``    the data of every figure
 ===================  ==============================================================================
@@ -150,11 +150,12 @@ def publish(
         )
         write_text(executed, notebook_text(document))
         targets = {"html": page, "pdf": printed} if pdf else {"html": page}
-        render_document(document, targets, chosen, title, footer, back)
+        by = render_document(document, targets, chosen, title, footer, back)
         if listed is not None:
             index.enter(page, notebook, title, listed, simulated=is_simulated)
         # Last of all, the parameters at the end: by them `is_current` knows a page that is whole.
-        made_with = _made_with(notebook, values, chosen, pdf, inputs)
+        # Where Quarto failed the page is not the one that was asked for, and is made again.
+        made_with = _made_with(notebook, values, folder, by, pdf, inputs)
         for name in (VERSIONS, PARAMETERS):
             write_text(folder / name, made_with[name])
     return page
@@ -169,23 +170,29 @@ def is_current(
     pdf: bool = False,
     inputs: str,
 ) -> bool:
-    """Return whether a folder holds the page of these parameters, inputs and code.
+    """Return whether a folder holds the page of these parameters, inputs and code, and whole.
 
     Without a digest of the inputs nothing is known to be the same.
     """
     names = ["index.html", f"{notebook}.ipynb", *(["report.pdf"] if pdf else [])]
     if not inputs or not all(probe((folder / name).is_file) for name in names):
         return False
-    made_with = _made_with(notebook, values, chosen_renderer(renderer), pdf, inputs)
+    made_with = _made_with(notebook, values, folder, chosen_renderer(renderer), pdf, inputs)
     return all(read_text(folder / name, folder).value == t for name, t in made_with.items())
 
 
 def _made_with(
-    notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool, inputs: str
+    notebook: str,
+    values: Mapping[str, Any],
+    folder: Path,
+    renderer: Renderer,
+    pdf: bool,
+    inputs: str,
 ) -> dict[str, str]:
+    pages = [folder / name for name in ("index.html", *(["report.pdf"] if pdf else []))]
     return {
         PARAMETERS: _parameters(notebook, values, renderer, pdf),
-        VERSIONS: _versions(notebook, inputs),
+        VERSIONS: _versions(notebook, inputs, pages),
     }
 
 
@@ -196,10 +203,11 @@ def render_document(
     title: str,
     footer: str,
     back: render.Back,
-) -> None:
+) -> Renderer:
     """Write the page (``html``), the PDF (``pdf``) or both; by Quarto where it is chosen and can.
 
-    A title and a footer of an executed notebook are those of its front matter too.
+    Returns the renderer that did it. A title and a footer of an executed notebook are those of its
+    front matter too.
     """
     if chosen != "embedded":
         try:
@@ -213,13 +221,14 @@ def render_document(
             said = f"Quarto could not render {shown}, so the embedded renderer did: {error}"
             warnings.warn(said, FallbackWarning, stacklevel=2)
         else:
-            return
+            return chosen
     by = f"{footer} · rendered by the embedded renderer"
     html = render.to_html(document, title=title, footer=by, back=back)
     if "html" in targets:
         write_text(targets["html"], html)
     if "pdf" in targets:
         write_bytes(targets["pdf"], to_pdf(html))
+    return "embedded"
 
 
 def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:
@@ -250,7 +259,7 @@ def _hide_folders(notebook: Any, values: Mapping[str, Any]) -> None:
     notebook.metadata.pop("papermill", None)
 
 
-def _versions(notebook: str, inputs: str) -> str:
+def _versions(notebook: str, inputs: str, pages: Sequence[Path]) -> str:
     """Return ``versions.csv``."""
     files = [assets.notebook(notebook), *files_below(assets.extension())]
     code = combined(map(_bytes_of, files))
@@ -261,6 +270,7 @@ def _versions(notebook: str, inputs: str) -> str:
         *((name, library_version(name)) for name in (*LIBRARIES, "seaborn", "msgspec")),
         ("inputs", inputs),
         ("code", f"sha256 {code}"),
+        *((page.name, f"sha256 {_bytes_of(page)}") for page in pages),
     ]
     return csv_text(("name", "version"), rows)
 

@@ -234,3 +234,26 @@ def test_a_page_without_the_print_that_is_wanted_is_not_current(made, monkeypatc
     page.with_name("report.pdf").unlink()
     make(inputs="x", pdf=True, keep=lambda _, is_current: is_current)
     assert len(executed) == 2
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda page: page.write_bytes(page.read_bytes()[:-20]),
+        lambda page: page.write_bytes(b""),
+        lambda page: page.write_text("another page"),
+        lambda page: page.with_name("versions.csv").write_text("name,version"),
+        lambda page: page.with_name("run_report.ipynb").unlink(),
+    ],
+)
+def test_a_page_that_is_not_whole_is_made_again(made, harm):
+    make, executed = made
+    kept = {"inputs": "x", "keep": lambda _, is_current: is_current}
+    page = make(**kept)
+    text = page.read_bytes()
+    harm(page)
+    make(**kept)
+    assert len(executed) == 2
+    assert page.read_bytes() == text
+    make(**kept)
+    assert len(executed) == 2

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from retrieval_eval.io.files import (
     HEAD_BYTES,
     NOT_UTF8,
+    TOO_MANY,
     Line,
     content_kind,
     decode,
@@ -376,6 +377,8 @@ def _read_packed(path: Path, trial_dir: Path) -> Reading | Unreadable:
             return Unreadable(f"{name}: {NOT_UTF8}")
         if problem is None:
             return read_document(value, name)
+        if problem.startswith(TOO_MANY):
+            return Unreadable(f"{name}: {problem}")
     return read_lines(json_lines(BytesIO(data), name), name)
 
 

@@ -202,3 +202,50 @@ def test_many_files_are_synced_together_and_few_one_by_one(tmp_path, monkeypatch
     assert synced == ["file"] * (3 if files.os.name == "posix" else 2), "and their folder"
     files.settle(names)
     assert synced[3:] == ["system"]
+
+
+WITHIN = {"objects": 9, "values": 99}
+MANY = {
+    "empty objects": ("[" + "{}," * 10 + "0]", "9 objects and lists"),
+    "empty lists, nested": ("[" * 11 + "]" * 11, "9 objects and lists"),
+    "objects in an object": ('{"a": [' + "{}, " * 9 + "0]}", "9 objects and lists"),
+    "numbers": ("[" + "1," * 101 + "1]", "99 values"),
+    "texts": ('["a"' + ',""' * 101 + "]", "99 values"),
+    "between texts": ("[" + '"\\\\",{},' * 11 + "0]", "9 objects and lists"),
+    "not JSON at its end": ("[" + "{}," * 10, "9 objects and lists"),
+}
+
+
+@pytest.fixture
+def small_bounds(monkeypatch):
+    for name, value in (("MOST_GROUPS", 9), ("MOST_VALUES", 99), ("_SMALL", 1)):
+        monkeypatch.setattr(files, name, value)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 1 << 20])
+@pytest.mark.parametrize(("text", "message"), MANY.values(), ids=MANY)
+def test_a_document_of_too_many_values_is_refused_before_it_is_made(
+    small_bounds, monkeypatch, text, message, block
+):
+    monkeypatch.setattr(files, "_BLOCK", block)
+    monkeypatch.setattr(files, "_DECODER", None)
+    for given in (text, text.encode()):
+        assert files.decode(given) == (None, f"holds more than {message}, which no trace does")
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 1 << 20])
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{}] * 8,
+        {"a": "{}[],[[[[[[[[[[[[" * 20},
+        {"[[[[[[[[[[[[": "\\"},
+        ['"{[' * 40, "\\" * 41, '\\"{{{{{{{{{{{'],
+        ["{" * 20, '"', "{" * 20, "é" * 30 + "["],
+    ],
+)
+def test_what_texts_hold_is_no_value(small_bounds, monkeypatch, value, block):
+    monkeypatch.setattr(files, "_BLOCK", block)
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
+        assert files.decode(text) == (value, None)
+        assert files.decode(text.encode()) == (value, None)
