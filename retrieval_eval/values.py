@@ -56,7 +56,6 @@ REASONS: Final[dict[str, str]] = {
     "constant_input": "one side is constant, so no association is defined",
     "mean_drifts": "intervals at different times do not overlap: the mean did not stay the same",
     "one_value_per_task": "no task has values under several configurations",
-    "perfect_association": "the association is perfect, so its strength has no finite scale",
     "whole_run_only": "the metric is one of the whole run, and of no part of it",
     "no_claims": "no draft makes a substantive claim",
     "all_unproved": "no claim was decided: the judge gave no verdict with proof",

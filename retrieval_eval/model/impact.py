@@ -725,22 +725,6 @@ class Association(Record, frozen=True, kw_only=True):
     partial_config_high: Annotated[
         float | None, about("Upper end of its interval", unit="−1–1")
     ] = NULL
-    e_value: Annotated[
-        float | None,
-        about(
-            "Smallest risk ratio that an unmeasured factor would need with both sides to "
-            "explain spearman_r away, approximately",
-            unit="risk ratio",
-        ),
-    ] = NULL
-    e_value_limit: Annotated[
-        float | None,
-        about(
-            "The same for the end of the interval that is nearest to 0; 1 where it holds 0",
-            unit="risk ratio",
-        ),
-    ] = NULL
-    e_value_reason: Annotated[str | None, about("Why there is no E-value")] = NULL
 
 
 class AssociationFamily(Record, frozen=True, kw_only=True):
