@@ -7,7 +7,7 @@ a reason code from :data:`REASONS`. There is no third state: unknown is never 0,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, SupportsFloat, SupportsIndex
@@ -201,6 +201,40 @@ def signed(number: float, digits: int = 2) -> str:
     if not round(number, digits):
         return f"{0:.{digits}f}"
     return f"{number:+,.{digits}f}".replace("-", "−")
+
+
+_MOST_DIGITS: Final = 6
+
+
+def signed_ends(low: float, high: float, digits: int = 2) -> tuple[str, str]:
+    """Return the ends of an interval with their signs; one that excludes 0 never shows it as 0.
+
+    Examples
+    --------
+    >>> signed_ends(-0.1, 0.2), signed_ends(0.0031, 0.2), signed_ends(-0.2, -1e-9)
+    (('−0.10', '+0.20'), ('+0.003', '+0.200'), ('−0.200000', '< 0'))
+    """
+    return ends_beside(low, high, 0.0, signed, digits)
+
+
+def ends_beside(
+    low: float, high: float, null: float, show: Callable[[float, int], str], digits: int = 2
+) -> tuple[str, str]:
+    """Return the ends of an interval by ``show``, with as many decimals as tell them from ``null``.
+
+    Only of an interval that excludes ``null``. An end that six decimals do not tell from it is
+    shown as beyond it.
+    """
+    is_beside = not low <= null <= high
+    while is_beside and digits < _MOST_DIGITS and null in (round(low, digits), round(high, digits)):
+        digits += 1
+    first, last = (
+        f"{'>' if end > null else '<'} {null:g}"
+        if is_beside and round(end, digits) == null
+        else show(end, digits)
+        for end in (low, high)
+    )
+    return first, last
 
 
 def contribution(points: float) -> str:

@@ -165,7 +165,7 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         "There is one configuration only.",
         {
             "verdict": lambda verdict: words.VERDICTS.get(verdict, str(verdict)),
-            **dict.fromkeys(("ci_low", "ci_high"), NAMED["signed"]),
+            **dict.fromkeys(("ci_low", "ci_high"), NAMED["bound"]),
         },
     ),
     "study.discrimination": Defaults(
@@ -204,7 +204,7 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         words.difference_associations,
         formats={
             "reason": reason_sentence,
-            **dict.fromkeys(("ci_low", "ci_high"), NAMED["signed"]),
+            **dict.fromkeys(("ci_low", "ci_high"), NAMED["bound"]),
         },
     ),
     "run.trials": Defaults("trials", "Trials", links=_PAGES),

@@ -29,7 +29,7 @@ from retrieval_eval.study.trials import (
     average,
     some_trials,
 )
-from retrieval_eval.values import DEFAULT_SEED, counted, signed
+from retrieval_eval.values import DEFAULT_SEED, counted, signed, signed_ends
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,7 @@ def sensitivity_sentence(row: Association) -> str:
         return ""
     within = f"Between configurations on the same task it is {signed(row.partial_r)}"
     if row.partial_low is not None and row.partial_high is not None:
-        within += f" [{signed(row.partial_low)}, {signed(row.partial_high)}]"
+        within += f" [{', '.join(signed_ends(row.partial_low, row.partial_high))}]"
     return f"{within} (n={row.partial_n})."
 
 
