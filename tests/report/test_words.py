@@ -210,6 +210,7 @@ def test_a_verdict_that_is_missing_is_no_verdict_with_the_reason():
 
 RULES = {
     "crashed_before_start": "2 of 150 trials of base crashed before the agent ran.",
+    "calls_unreadable": "2 of 150 trials of base left a trace whose calls cannot be read.",
     "degraded_trace": "2 of 150 trials of base left no complete trace.",
     "no_ground_truth": "2 of 150 trials of base had no ground truth.",
     "mcp_in_baseline": "2 of 150 trials of base used a tool that the arm is meant to do without.",
@@ -219,9 +220,7 @@ RULES = {
     "harness_version_differs": "The arms ran 2 tasks with different harness versions.",
     "task_checksum_differs": "The arms ran different versions of 2 tasks.",
     "ground_truth_differs": "The ground truth differs between the arms on 2 tasks.",
-    "opaque_share_differs": (
-        "The arms differ in their share of shell calls that cannot be resolved."
-    ),
+    "opaque_share_differs": "The arms differ in their share of calls that cannot be resolved.",
     "mcp_role_unclear": "It is unclear which arm is meant to use MCP.",
     "unheard_of": "2 of 150 trials of base fall under the rule “unheard of”.",
 }
@@ -242,11 +241,11 @@ def test_every_rule_with_a_name_has_words():
 
 
 def test_unequal_opaque_shares_are_given_where_they_are_known():
-    found = rule("opaque_share_differs", "base", detail="0.92 of shell calls against 0.00")
+    found = rule("opaque_share_differs", "base", detail="0.92 of calls against 0.00")
     known = replace(COMPARISON, gate=gate(found))
     assert words.failed_sentence(known) == (
-        "The arms differ in their share of shell calls that cannot be resolved (0.92 of shell "
-        "calls against 0.00)."
+        "The arms differ in their share of calls that cannot be resolved (0.92 of calls against "
+        "0.00)."
     )
 
 
