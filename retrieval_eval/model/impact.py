@@ -389,6 +389,16 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         ),
     ] = None
     always_reason: Annotated[str | None, about("Reason code of a missing one")] = None
+    n_effective: Annotated[
+        float | None,
+        about(
+            "Equally large clusters that would leave the interval as many degrees of freedom, one "
+            "more than it has; null where clusters are not resampled"
+        ),
+    ] = None
+    largest_cluster_share: Annotated[
+        Share | None, about("Share of the tasks in the largest of these clusters")
+    ] = None
 
 
 class PairedStatistics(PairedEstimate, frozen=True, kw_only=True):
@@ -636,7 +646,7 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     ]
     slices: Annotated[
         tuple[PairSlice, ...],
-        about("Paired difference by slice; intervals take tasks as independent"),
+        about("Paired difference by slice, tasks clustered as in metrics"),
     ]
     cautions: Annotated[
         tuple[str, ...], about("Outcomes that clearly move against the verdict")

@@ -255,9 +255,12 @@ class Comparison:
     def threats(self) -> pd.DataFrame:
         """One row a threat to the comparison: its number, effect on the verdict, and sentence."""
         rows = threat_rows(self.record)
-        return frame_of(
+        frame = frame_of(
             "threats", (row for row in rows if not self.withheld or row["effect"] == "withholds")
         )
+        if not self.comparison:
+            frame.attrs["empty"] = "Nothing is compared, so there is nothing to overturn."
+        return frame
 
     @property
     def design(self) -> pd.DataFrame:

@@ -135,18 +135,19 @@ def test_no_detectable_difference_names_the_smallest_that_could_be_shown():
     said = said_of("no_detectable_difference", ci_low=-0.01)
     assert said.tone == "none"
     assert said.title == "No detectable difference in file recall over 142 matched tasks"
-    assert "; differences below 0.06 would go unnoticed. It" in point(said, "Estimate")
+    found = "; a true difference of 0.06 would be found in 80 % of such studies. It"
+    assert found in point(said, "Estimate")
 
 
 def test_the_smallest_that_could_be_shown_has_its_own_interval():
     ends = {"smallest_detectable_low": 0.05, "smallest_detectable_high": 0.09}
     said = said_of("no_detectable_difference", ci_low=-0.01, **ends)
-    assert "differences below 0.06 (0.05 to 0.09) would" in point(said, "Estimate")
+    assert "a true difference of 0.06 (0.05 to 0.09) would" in point(said, "Estimate")
 
 
 def test_an_interval_without_zero_beside_no_difference_is_explained():
     said = said_of("no_detectable_difference", p_value=0.051)
-    assert "interval and test disagree; differences below 0.06" in point(said, "Estimate")
+    assert "interval and test disagree; a true difference of 0.06" in point(said, "Estimate")
 
 
 def test_the_verdict_is_the_analysis_s_and_never_the_report_s():
