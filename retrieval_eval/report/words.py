@@ -45,7 +45,7 @@ from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
-from retrieval_eval.study.frames import meant_of, reason_label, rule_title
+from retrieval_eval.study.frames import is_as_made, meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
 from retrieval_eval.study.headline import (
     Headline,
@@ -906,7 +906,7 @@ def paired(study: Comparison, metric: str = "", pairs: pd.DataFrame | None = Non
     record = study.record
     if study.withheld:
         return withheld(study)
-    if pairs is not None and len(pairs) != len(study.pairs):
+    if pairs is not None and not pairs.equals(study.pairs):
         return None
     return verdict_title(record) if metric in ("", record.verdict_metric) else None
 
@@ -935,7 +935,7 @@ def every_pair(found: pd.DataFrame) -> str:
     counts = Counter(VERDICTS[verdict] for verdict in found["verdict"])
     parts = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
     pairs = counted(len(found), "pair of configurations", "pairs of configurations")
-    if n_pairs := found.attrs.get("n_pairs"):
+    if (n_pairs := found.attrs.get("n_pairs")) and is_as_made(found):
         pairs = f"{len(found):,} of {n_pairs:,} pairs of configurations"
     return f"{pairs}: {parts}"
 

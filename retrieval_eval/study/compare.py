@@ -53,6 +53,7 @@ from retrieval_eval.study.frames import (
     DISPLAYS,
     Row,
     arms_of,
+    as_made,
     design_rows,
     discrimination_rows,
     estimate_rows,
@@ -342,6 +343,7 @@ class Comparison:
         frame = frame_of("every_pair", rows)
         if chosen.left_out is not None:
             frame.attrs |= {"n_pairs": chosen.n_all, "left_out": chosen.left_out.sentence}
+            frame.attrs |= as_made(frame)
         return frame
 
     def _draft(self, baseline: str, comparison: str) -> Draft:
