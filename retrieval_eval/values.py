@@ -7,7 +7,7 @@ a reason code from :data:`REASONS`. There is no third state: unknown is never 0,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, SupportsFloat, SupportsIndex
@@ -36,8 +36,8 @@ REASONS: Final[dict[str, str]] = {
     "unknown_length": "lines were read that cannot be counted, such as a file of unknown length",
     "no_writes": "the agent wrote no file",
     "no_expected_edit_files": "no high-confidence source names the files to edit",
-    "no_timestamps": "the trace has no usable timestamps",
-    "no_tokens": "the trace has no usable token counts",
+    "no_timestamps": "no times are recorded in the trace",
+    "no_tokens": "no token counts are recorded in the trace",
     "not_recorded": "the value was not recorded",
     "not_a_number": "the recorded value is not a finite number",
     "reward_off_scale": "the recorded reward is outside the scale the run declares",
@@ -59,7 +59,6 @@ REASONS: Final[dict[str, str]] = {
     "constant_input": "one side is constant, so no association is defined",
     "mean_drifts": "intervals at different times do not overlap: the mean did not stay the same",
     "one_value_per_task": "no task has values under several configurations",
-    "perfect_association": "the association is perfect, so its strength has no finite scale",
     "whole_run_only": "the metric is one of the whole run, and of no part of it",
     "no_claims": "no draft makes a substantive claim",
     "all_unproved": "no claim was decided: the judge gave no verdict with proof",
@@ -205,6 +204,40 @@ def signed(number: float, digits: int = 2) -> str:
     if not round(number, digits):
         return f"{0:.{digits}f}"
     return f"{number:+,.{digits}f}".replace("-", "−")
+
+
+_MOST_DIGITS: Final = 6
+
+
+def signed_ends(low: float, high: float, digits: int = 2) -> tuple[str, str]:
+    """Return the ends of an interval with their signs; one that excludes 0 never shows it as 0.
+
+    Examples
+    --------
+    >>> signed_ends(-0.1, 0.2), signed_ends(0.0031, 0.2), signed_ends(-0.2, -1e-9)
+    (('−0.10', '+0.20'), ('+0.003', '+0.200'), ('−0.200000', '< 0'))
+    """
+    return ends_beside(low, high, 0.0, signed, digits)
+
+
+def ends_beside(
+    low: float, high: float, null: float, show: Callable[[float, int], str], digits: int = 2
+) -> tuple[str, str]:
+    """Return the ends of an interval by ``show``, with as many decimals as tell them from ``null``.
+
+    Only of an interval that excludes ``null``. An end that six decimals do not tell from it is
+    shown as beyond it.
+    """
+    is_beside = not low <= null <= high
+    while is_beside and digits < _MOST_DIGITS and null in (round(low, digits), round(high, digits)):
+        digits += 1
+    first, last = (
+        f"{'>' if end > null else '<'} {null:g}"
+        if is_beside and round(end, digits) == null
+        else show(end, digits)
+        for end in (low, high)
+    )
+    return first, last
 
 
 def contribution(points: float) -> str:

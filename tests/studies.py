@@ -27,8 +27,9 @@ def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
         "exception": fields.pop("exception", None),
         "task_checksum": fields.pop("checksum", None),
     }
+    outcome |= {name: fields.pop(name) for name in ("started_at",) if name in fields}
     ledger = {
-        "calls_seen": fields.pop("calls", 5),
+        "calls_seen": fields.pop("calls", max(5, fields.get("shell", 0))),
         "mcp_calls": int(mcp),
         "mcp_calls_ok": int(fields.pop("mcp_ok", mcp)),
         "shell_calls": fields.pop("shell", 0),
@@ -44,6 +45,7 @@ def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
     coverage = {
         "degraded_reason": fields.pop("degraded", None),
         "repositories": fields.pop("repositories", []),
+        "quality_flags": fields.pop("flags", []),
         "ground_truth_confidence": "high",
         "ground_truth_digest": fields.pop("digest", "d"),
     }

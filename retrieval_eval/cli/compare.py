@@ -298,7 +298,7 @@ def _print(comparison: ComparisonDocument) -> None:
         echo(f"  depends on the view: {flip.sentence}")
     if comparison.computable and comparison.gate.passed:
         by_suite = {f"reward, {row.benchmark}": row for row in comparison.reward_by_suite}
-        _print_metrics({**comparison.metrics, **by_suite}, words.interval_name(comparison))
+        _print_metrics({**comparison.metrics, **by_suite}, comparison)
 
 
 _LABEL: Final = 14
@@ -335,12 +335,14 @@ def _print_arm(side: str, row: ArmLedger) -> None:
     )
 
 
-def _print_metrics(metrics: Mapping[str, PairedEstimate], interval: str) -> None:
+def _print_metrics(metrics: Mapping[str, PairedEstimate], comparison: ComparisonDocument) -> None:
+    from retrieval_eval.report import words
     from retrieval_eval.report.numbers import p_value
     from retrieval_eval.report.table.estimates import estimate_notes, metric_cells
     from retrieval_eval.study.headline import deciding_estimate
 
     known = {name.partition(",")[0]: block for name, block in metrics.items()}
+    interval = words.interval_name(comparison)
     rows = [["  metric", "estimate", interval, "n", "A", "B", "w/t/l", "p", "p (Holm)"]]
     for name, block in metrics.items():
         first, *more = metric_cells(name.partition(",")[0], block)
@@ -352,5 +354,5 @@ def _print_metrics(metrics: Mapping[str, PairedEstimate], interval: str) -> None
         rows += [[f"    {label}", *cells, "", ""] for label, *cells in more]
     echo("")
     print_table(rows)
-    for note in estimate_notes(known):
+    for note in estimate_notes(known, words.alpha_of(comparison)):
         _print_text(note, 2)

@@ -389,6 +389,16 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         ),
     ] = None
     always_reason: Annotated[str | None, about("Reason code of a missing one")] = None
+    n_effective: Annotated[
+        float | None,
+        about(
+            "Equally large clusters that would leave the interval as many degrees of freedom, one "
+            "more than it has; null where clusters are not resampled"
+        ),
+    ] = None
+    largest_cluster_share: Annotated[
+        Share | None, about("Share of the tasks in the largest of these clusters")
+    ] = None
 
 
 class PairedStatistics(PairedEstimate, frozen=True, kw_only=True):
@@ -636,7 +646,7 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     ]
     slices: Annotated[
         tuple[PairSlice, ...],
-        about("Paired difference by slice; intervals take tasks as independent"),
+        about("Paired difference by slice, tasks clustered as in metrics"),
     ]
     cautions: Annotated[
         tuple[str, ...], about("Outcomes that clearly move against the verdict")
@@ -725,22 +735,6 @@ class Association(Record, frozen=True, kw_only=True):
     partial_config_high: Annotated[
         float | None, about("Upper end of its interval", unit="−1–1")
     ] = NULL
-    e_value: Annotated[
-        float | None,
-        about(
-            "Smallest risk ratio that an unmeasured factor would need with both sides to "
-            "explain spearman_r away, approximately",
-            unit="risk ratio",
-        ),
-    ] = NULL
-    e_value_limit: Annotated[
-        float | None,
-        about(
-            "The same for the end of the interval that is nearest to 0; 1 where it holds 0",
-            unit="risk ratio",
-        ),
-    ] = NULL
-    e_value_reason: Annotated[str | None, about("Why there is no E-value")] = NULL
 
 
 class AssociationFamily(Record, frozen=True, kw_only=True):

@@ -337,7 +337,7 @@ FRAMES: Final[Frames] = {
         ),
         _outcomes(
             "reward reward_reason cost_usd elapsed_seconds input_tokens:number "
-            "output_tokens:number total_tokens:number cost_source elapsed_source"
+            "output_tokens:number total_tokens:number cost_source elapsed_source started_at"
         ),
         "exception | text | | Exception that ended the trial | outcome/exception/type | "
         "outcome/exception/type",

@@ -3,7 +3,8 @@
 A frame notes which one it is, and rows of it keep the note (see
 :func:`retrieval_eval.study.frames.named`). The finding of a frame is computed from the rows that
 are shown, so that it follows a filter. A frame that was made for one table carries what that says
-(:func:`shown_as`); where rows were left out since, its finding and notes are not shown.
+(:func:`shown_as`); where any of its rows was edited, left out or moved since
+(:func:`~retrieval_eval.study.frames.is_as_made`), its finding and notes are not shown.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report import words
 from retrieval_eval.report.headings import NAMED, Format, inside
 from retrieval_eval.report.names import reason_sentence
+from retrieval_eval.study.frames import as_made, is_as_made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +73,7 @@ def shown_as(frame: pd.DataFrame, known: Defaults) -> pd.DataFrame:
     Of differences that are withheld no row is left, and their table says what it says of no row.
     """
     shown = frame.iloc[:0] if "withheld" in frame.attrs else frame.copy()
-    shown.attrs = {"shown_as": (known, len(shown)), "was_empty": not len(shown)}
+    shown.attrs = {"shown_as": known, "was_empty": not len(shown)} | as_made(shown)
     return shown
 
 
@@ -79,8 +81,8 @@ def defaults_of(frame: pd.DataFrame) -> Defaults | None:
     """Return how a frame is shown; None for one that is not ours or lacks some of the columns."""
     known = KNOWN.get(str(frame.attrs.get("frame", "")))
     if "shown_as" in frame.attrs:
-        known, n = frame.attrs["shown_as"]
-        known = known if len(frame) == n else replace(known, finding="", notes=())
+        known = frame.attrs["shown_as"]
+        known = known if is_as_made(frame) else replace(known, finding="", notes=())
     return known if known is not None and {*known.columns} <= {*frame.columns} else None
 
 
@@ -101,7 +103,7 @@ def _amount(value: Any) -> str:
 
 def _every_pair(frame: pd.DataFrame) -> str:
     metrics = {inside(BY_NAME[m].label) if m in BY_NAME else str(m) for m in frame["metric"]}
-    left_out = frame.attrs.get("left_out")
+    left_out = frame.attrs.get("left_out") if is_as_made(frame) else None
     which = "Pairs of configurations" if left_out else "Every pair of configurations"
     return (
         f"{which}; differences in {', '.join(sorted(metrics))}, comparison minus baseline"
@@ -165,7 +167,7 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         "There is one configuration only.",
         {
             "verdict": lambda verdict: words.VERDICTS.get(verdict, str(verdict)),
-            **dict.fromkeys(("ci_low", "ci_high"), NAMED["signed"]),
+            **dict.fromkeys(("ci_low", "ci_high"), NAMED["bound"]),
         },
     ),
     "study.discrimination": Defaults(
@@ -204,7 +206,7 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         words.difference_associations,
         formats={
             "reason": reason_sentence,
-            **dict.fromkeys(("ci_low", "ci_high"), NAMED["signed"]),
+            **dict.fromkeys(("ci_low", "ci_high"), NAMED["bound"]),
         },
     ),
     "run.trials": Defaults("trials", "Trials", links=_PAGES),

@@ -14,7 +14,12 @@ from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
 from retrieval_eval.report.numbers import count, of
 from retrieval_eval.report.registered import Exhibit, table
 from retrieval_eval.report.simulated import notice
-from retrieval_eval.report.table.estimates import header_of, metric_cells, missing_notes
+from retrieval_eval.report.table.estimates import (
+    doubt_notes,
+    header_of,
+    metric_cells,
+    missing_notes,
+)
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.study.compare import Comparison
 from retrieval_eval.study.frames import DISPLAYS
@@ -145,6 +150,7 @@ def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRI
         header_of(*words.arms(record), words.interval_name(record)),
         tuple(rows),
         notes=(
+            *doubt_notes(estimates, words.alpha_of(record)),
             *missing_notes(estimates),
             *words.grouped(record),
             *words.adjusted(record),

@@ -13,7 +13,7 @@ from retrieval_eval.model import value_at
 from retrieval_eval.report.columns import Column
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.numbers import finite
-from retrieval_eval.study.frames import named
+from retrieval_eval.study.frames import as_made, named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +136,8 @@ class handed_out:  # noqa: N801  used as a decorator, as cached_property is
         if self._name not in built:
             made = built[self._name] = named(self._make(run), f"{run.owner}.{self._name}")
             made.attrs.update(run.remarks(self._name))
+            if made.attrs.get("notes"):
+                made.attrs.update(as_made(made))
         frame: pd.DataFrame = built[self._name].copy()
         for column in run.frame_columns[self._name]:
             if column.type == "list":

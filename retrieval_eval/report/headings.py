@@ -264,7 +264,9 @@ def _numeric(show: Format) -> Format:
 NAMED: Final[Mapping[str, Format]] = {
     "rate": _numeric(numbers.rate),
     "signed": _numeric(numbers.signed),
+    "bound": _numeric(numbers.bound),
     "times": _numeric(numbers.times),
+    "times_bound": _numeric(numbers.times_bound),
     "points": _numeric(numbers.contribution),
     "band": _numeric(numbers.band),
     "count": _numeric(numbers.count),

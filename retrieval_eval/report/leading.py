@@ -13,6 +13,7 @@ from retrieval_eval.model.impact import PairedEstimate, PairedStatistics
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import interval, times, times_interval
 from retrieval_eval.study.headline import Headline, deciding_estimate
+from retrieval_eval.study.verdict import apparent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,8 +103,5 @@ Side = Literal["better", "worse", "unclear"]
 
 def side_of(block: PairedEstimate, alpha: float) -> Side:
     """Return on which side the leading estimate clearly is, interval and test agreeing."""
-    found = deciding_estimate(block)
-    if not found.excludes_null or found.p is None or found.p >= alpha:
-        return "unclear"
-    is_gain = found.is_larger == (block.direction == "higher_is_better")
-    return "better" if is_gain else "worse"
+    found = apparent(block, alpha)
+    return found if found in ("better", "worse") else "unclear"

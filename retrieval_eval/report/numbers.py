@@ -67,14 +67,44 @@ def band(value: Any) -> str:
 def interval(low: Any, high: Any, digits: int = 2) -> str:
     """Return ``[low, high]`` with signs, or the dash when one end is unknown.
 
+    An interval that excludes 0 has as many decimals as it takes to see that.
+
     Examples
     --------
-    >>> interval(-0.1, 0.2)
-    '[−0.10, +0.20]'
+    >>> interval(-0.1, 0.2), interval(0.0031, 0.2)
+    ('[−0.10, +0.20]', '[+0.003, +0.200]')
     """
-    if finite(low) is None or finite(high) is None:
+    first, last = finite(low), finite(high)
+    if first is None or last is None:
         return MISSING
-    return f"[{signed(low, digits)}, {signed(high, digits)}]"
+    return f"[{', '.join(values.signed_ends(first, last, digits))}]"
+
+
+def bound(value: Any) -> str:
+    """Return the end of an interval of differences: one that is not 0 never looks like 0.
+
+    Examples
+    --------
+    >>> bound(0.126), bound(0.0), bound(-0.0021), bound(None)
+    ('+0.13', '0.00', '−0.002', '—')
+    """
+    number = finite(value)
+    return contribution(number) if number and not round(number, 2) else signed(number)
+
+
+def times_bound(value: Any) -> str:
+    """Return the end of an interval of ratios: one that is not 1 never looks like 1.
+
+    Examples
+    --------
+    >>> times_bound(1.27), times_bound(1.0), times_bound(1.0021), times_bound(None)
+    ('×1.27', '×1.00', '×1.002', '—')
+    """
+    number = finite(value)
+    if number is None or number == 1 or round(number, 2) != 1:
+        return times(number)
+    (end, _) = values.ends_beside(number, number, 1.0, _factor)
+    return f"×{end}"
 
 
 def times(value: Any) -> str:
@@ -96,14 +126,21 @@ def times(value: Any) -> str:
 def times_interval(low: Any, high: Any) -> str:
     """Return the interval of a ratio, or the dash when one end is unknown.
 
+    An interval that excludes 1 has as many decimals as it takes to see that.
+
     Examples
     --------
-    >>> times_interval(1.1, 1.46), times_interval(1.1, None)
-    ('[1.10, 1.46]', '—')
+    >>> times_interval(1.1, 1.46), times_interval(1.1, None), times_interval(1.0021, 1.46)
+    ('[1.10, 1.46]', '—', '[1.002, 1.460]')
     """
-    if finite(low) is None or finite(high) is None:
+    first, last = finite(low), finite(high)
+    if first is None or last is None:
         return MISSING
-    return f"[{times(low)[1:]}, {times(high)[1:]}]"
+    return f"[{', '.join(values.ends_beside(first, last, 1.0, _factor))}]"
+
+
+def _factor(value: float, digits: int) -> str:
+    return times(value)[1:] if digits == 2 else _grouped(value, digits)
 
 
 def count(value: Any) -> str:

@@ -14,7 +14,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
@@ -103,7 +103,7 @@ class Exhibit:
     finding, caption, alt
         Its words, computed from the frame unless they were given.
     data
-        The numbers drawn or printed, as a frame.
+        A copy of the numbers drawn or printed, as a frame; editing it changes nothing shown.
     ax
         The axes, which may be drawn on further: the page shows what they hold when it is shown.
         None for tables, and where there is nothing to draw.
@@ -156,7 +156,7 @@ class Exhibit:
             self.caption,
             self._table(f"{self.key}-data"),
             self.narrow_svg(),
-            _values(self.data),
+            _values(self._words.data),
         )
         return Block("section", self.finding, exhibits=(drawn,))
 
@@ -165,11 +165,11 @@ class Exhibit:
         assert words is not None
         if words.cells is not None:
             return Table(key, self.caption, *words.cells, words.align, words.notes)
-        shown = self.data.head(MAX_ROWS)
+        shown = words.data.head(MAX_ROWS)
         header, rows, align = printed(shown, words.formats, words.heads)
         notes = words.notes
-        if len(shown) < len(self.data):
-            notes = (*notes, f"The first {len(shown):,} of {len(self.data):,} rows.")
+        if len(shown) < len(words.data):
+            notes = (*notes, f"The first {len(shown):,} of {len(words.data):,} rows.")
         return Table(key, self.caption, header, rows, align, notes)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -306,6 +306,9 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
             _need_column(frame, error)
             raise
         found = words.finding if words else found
+        if words is not None:
+            # Not the frame that was given, which may be edited before the exhibit is shown.
+            words = replace(words, data=words.data.copy())
         return Exhibit(
             key or (words.key if words else own_key) or _key(name, bound.arguments),
             finding
@@ -315,7 +318,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
             else found or said.rstrip("."),
             caption if caption is not None else words.caption if words else "",
             alt if alt is not None else words.alt if words else said,
-            words.data if words else frame.iloc[:0],
+            words.data.copy() if words else frame.iloc[:0],
             ax,
             said,
             words,

@@ -45,14 +45,16 @@ from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
-from retrieval_eval.study.frames import meant_of, reason_label, rule_title
+from retrieval_eval.study.frames import is_as_made, meant_of, reason_label, rule_title
 from retrieval_eval.study.gate import RULES
 from retrieval_eval.study.headline import (
     Headline,
     deciding_estimate,
+    disagreement,
     has_no_estimate,
     headline_estimate,
     looks_sentence,
+    without_ratio,
 )
 from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.threats import leading_threats, threat_title
@@ -376,6 +378,8 @@ def verdict_title(record: ComparisonDocument) -> str:
     word = VERDICTS.get(record.verdict, record.verdict).capitalize()
     text = f"{word}: {label} is {_by_how_much(record.verdict_metric, result)}"
     text += f" with {name(record.comparison_config)}"
+    if without_ratio(result):
+        text += f", on the {lead.n} of {result.n_pairs} tasks that have a ratio"
     if contrary := _contrary(record):
         return text + contrary
     if record.verdict == "fragile":
@@ -446,13 +450,17 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     if lead.quantity == "restricted_mean":
         means = (result.restricted_mean_baseline, result.restricted_mean_comparison)
     a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
+    if said := without_ratio(result):
+        change = f"{known.difference(result.mean_difference)} {unit}".strip()
+        text += f" ({said}); over all {result.n_pairs}, {change} a task"
     text += f": {a} with {baseline}, {b} with {other}"
     if record.verdict == "no_detectable_difference":
-        if lead.excludes_null and result.always_method is None:
-            text += "; interval and test disagree"
+        if result.always_method is None and (said := disagreement(result, alpha_of(record))):
+            text += f"; {said}"
         if lead.detectable is not None and not record.overturn:
-            what = "ratios" if lead.quantity == "ratio" else "differences"
-            text += f"; {what} below {detectable(metric, lead)} would go unnoticed"
+            what = "ratio" if lead.quantity == "ratio" else "difference"
+            size = detectable(metric, lead)
+            text += f"; a true {what} of {size} would be found in 80 % of such studies"
     said = looks_sentence(result)
     if said and lead.ends is None:
         text += f". {said[0].upper()}{said[1:]}"
@@ -476,8 +484,10 @@ def others(record: ComparisonDocument) -> str:
         text = f"{inside(metric_name(metric).label)} {leading(metric, block, has_unit=True)}"
         text += f" {ends}" if ends != MISSING else ""
         if _lead(block).quantity == "ratio" and block.mean_difference is not None:
-            known = metric_name(metric)
-            text += f" ({known.difference(block.mean_difference)} {unit_of(metric)} a task)"
+            known, said = metric_name(metric), without_ratio(block)
+            text += f" over {counted(_lead(block).n, 'task')}, {said}" if said else ""
+            bill = f"{known.difference(block.mean_difference)} {unit_of(metric)} a task"
+            text += f" ({bill}{f' over all {block.n_pairs}' if said else ''})"
         by_side[side_of(block, alpha)].append(text)
     heads = {"worse": "Worse", "better": "Better", "unclear": "No clear difference"}
     return " ".join(f"{heads[side]}: {', '.join(own)}." for side, own in by_side.items() if own)
@@ -493,7 +503,8 @@ def where(record: ComparisonDocument, *, has_worst: bool = True) -> str:
     up, down = (result.wins or 0, result.losses or 0)
     if result.direction == "lower_is_better":
         up, down = down, up
-    text = f"It rose on {counted(up, 'task')}, stayed on {result.ties or 0} and fell on {down}"
+    who = f"Of all {result.n_pairs} it" if without_ratio(result) else "It"
+    text = f"{who} rose on {counted(up, 'task')}, stayed on {result.ties or 0} and fell on {down}"
     falls = [
         (change, pair.task_name)
         for pair in record.pairs
@@ -662,6 +673,8 @@ def adjusted(record: ComparisonDocument) -> list[str]:
 
 def pairs_formed(record: ComparisonDocument) -> str:
     """Return how many matched tasks the trials form, and a warning where counts do not add up."""
+    if not record.comparison_config:
+        return "They form no pairs, because there is no second configuration."
     text = f"They form {counted(record.n_pairs, 'matched task')}; repeats are averaged."
     if all(map(is_balanced, ledgers(record))):
         return text
@@ -884,21 +897,24 @@ def ledger(study: Comparison) -> str:
 def paired(study: Comparison, metric: str = "", pairs: pd.DataFrame | None = None) -> str | None:
     """Return the verdict, which is about one metric and all matched tasks.
 
-    None, so that a figure says its own, where it shows another ``metric`` or not all ``pairs``.
-    Without a ``metric`` the one that the verdict is about is meant.
+    None, so that a figure says its own, where it shows another ``metric``, or ``pairs`` that are
+    not those of the study: some of them, or edited ones. Without a ``metric`` the one that the
+    verdict is about is meant.
     """
     if not study.comparison:
-        return "No two configurations share a task, so nothing can be paired"
+        return "There is only one configuration, so nothing can be paired"
     record = study.record
     if study.withheld:
         return withheld(study)
-    if pairs is not None and len(pairs) != len(study.pairs):
+    if pairs is not None and not pairs.equals(study.pairs):
         return None
     return verdict_title(record) if metric in ("", record.verdict_metric) else None
 
 
 def every_metric(study: Comparison) -> str:
     """Return which differences are significant when all are looked at together."""
+    if not study.comparison:
+        return "There is only one configuration, so no difference is tested"
     if study.withheld:
         return withheld(study)
     said = adjusted(study.record)
@@ -919,7 +935,7 @@ def every_pair(found: pd.DataFrame) -> str:
     counts = Counter(VERDICTS[verdict] for verdict in found["verdict"])
     parts = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
     pairs = counted(len(found), "pair of configurations", "pairs of configurations")
-    if n_pairs := found.attrs.get("n_pairs"):
+    if (n_pairs := found.attrs.get("n_pairs")) and is_as_made(found):
         pairs = f"{len(found):,} of {n_pairs:,} pairs of configurations"
     return f"{pairs}: {parts}"
 
@@ -1161,7 +1177,8 @@ def estimates(found: pd.DataFrame, metrics: Sequence[str]) -> str:
         ends = leading_interval(metric, block)
         text = f"{inside(metric_name(metric).label)} {leading(metric, block, has_unit=True)}"
         text += f" {ends}" if ends != MISSING else ""
-        parts.append(f"{text} (n = {_lead(block).n})")
+        said = f"; {said}" if (said := without_ratio(block)) else ""
+        parts.append(f"{text} (n = {_lead(block).n}{said})")
     if not parts:
         names = " or ".join(inside(metric_name(metric).label) for metric in metrics)
         return f"No paired difference in {names} can be given"

@@ -56,8 +56,8 @@ def cell(
     """Return mean and interval of the outcomes of independent units.
 
     Wilson's interval for outcomes that can only be 0 or 1, else the studentised bootstrap. The
-    mean of no units is not computable (``too_few_values``). Below five units the cell is not
-    interpretable, whatever its interval says.
+    mean of no units is not computable (``too_few_values``), nor the interval of one. Below five
+    units the cell is not interpretable, whatever its interval says.
 
     Raises
     ------
@@ -72,9 +72,9 @@ def cell(
     """
     data = _finite(outcomes)
     n = len(data)
-    if is_binary:
-        if not is_binary_row(data):
-            raise ValueError("a binary outcome is 0 or 1")
+    if is_binary and not is_binary_row(data):
+        raise ValueError("a binary outcome is 0 or 1")
+    if is_binary and n > 1:
         interval = wilson(int(sum(data)), n, confidence=confidence)
     elif n < MIN_VALUES:
         interval = Interval.missing("too_few_values", n, confidence, BOOTSTRAP_T)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats import BOOTSTRAP_T
-from retrieval_eval.stats.clusters import Grouping, group
+from retrieval_eval.stats.clusters import BY_CLUSTER, Grouping, group
 from retrieval_eval.stats.intervals import STUDENT_T, bootstrap_mean, standard_error, t_mean
 from retrieval_eval.stats.power import (
     INTERVAL_EXCESS,
@@ -48,6 +48,9 @@ class PairedComparison:
     smallest detectable difference are those of the clusters' means, each counting the same. With
     all pairs in one cluster it is ``too_few_clusters``, and these are missing
     (``too_few_values``). Their ``n`` counts the independent units: clusters, else pairs.
+    ``n_effective`` is the number of equally large clusters that would leave the interval as many
+    degrees of freedom, and ``largest_cluster_share`` the share of the pairs in the largest one;
+    both are None where clusters are not resampled.
     """
 
     n: int
@@ -66,6 +69,8 @@ class PairedComparison:
     smallest_detectable_interval: Interval
     n_clusters: int | None
     clustering: str
+    n_effective: float | None = None
+    largest_cluster_share: float | None = None
 
 
 def compare_paired(
@@ -167,7 +172,18 @@ def compare_paired(
         ),
         n_clusters=n_clusters,
         clustering=CLUSTER_MEANS if has_few else grouping.status,
+        **_effective(grouping),
     )
+
+
+def _effective(grouping: Grouping) -> dict[str, float]:
+    """Return for how many clusters those that are resampled count, and how large the largest is."""
+    if grouping.status != BY_CLUSTER:
+        return {}
+    return {
+        "n_effective": grouping.degrees_of_freedom() + 1,
+        "largest_cluster_share": float(grouping.sizes().max()) / len(grouping.codes),
+    }
 
 
 def cluster_means(values: Floats, grouping: Grouping) -> Floats:
@@ -231,7 +247,13 @@ def _detectable(
     n = grouping.n_clusters
     is_flat = n < 2 or is_constant(differences)
     error = 0.0 if is_flat else standard_error(differences, grouping)[0]
-    return detectable_by_test_and_interval(error * math.sqrt(n), n, alpha=alpha, excess=excess)
+    return detectable_by_test_and_interval(
+        error * math.sqrt(n),
+        n,
+        alpha=alpha,
+        excess=excess,
+        degrees_of_freedom=_degrees_of_freedom(grouping) if n > 1 else None,
+    )
 
 
 def _degrees_of_freedom(grouping: Grouping) -> float:

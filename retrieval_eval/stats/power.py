@@ -17,7 +17,12 @@ It was 0.9 to 1.2 in simulations of n from 7 to 30; ``docs/simulation.md`` shows
 
 
 def smallest_detectable_difference(
-    standard_deviation: float, n: int, *, alpha: float = 0.05, power: float = 0.8
+    standard_deviation: float,
+    n: int,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    degrees_of_freedom: float | None = None,
 ) -> Value:
     """Return the smallest true mean difference that a paired t test would detect.
 
@@ -33,11 +38,15 @@ def smallest_detectable_difference(
         Number of pairs.
     alpha, power
         Two-sided significance level and wanted power.
+    degrees_of_freedom
+        Those of the test, where they are not n - 1, as of clusters of uneven size.
 
     Examples
     --------
     >>> round(smallest_detectable_difference(1.0, 34).value, 3)
     0.495
+    >>> round(smallest_detectable_difference(1.0, 12, degrees_of_freedom=1.6).value, 3)
+    2.076
     """
     if n < 3:
         return Value.missing("too_few_pairs", n)
@@ -45,22 +54,23 @@ def smallest_detectable_difference(
         return Value.missing("constant_input", n)
     from scipy.optimize import brentq
 
+    freedom = n - 1 if degrees_of_freedom is None else degrees_of_freedom
     upper = 1.0
-    while _beyond(upper, n, alpha) < power:
+    while _beyond(upper, freedom, alpha) < power:
         upper *= 2
-    shift = float(brentq(lambda at: _beyond(at, n, alpha) - power, 0.0, upper, xtol=1e-12))
+    shift = float(brentq(lambda at: _beyond(at, freedom, alpha) - power, 0.0, upper, xtol=1e-12))
     return Value.of(shift * standard_deviation / math.sqrt(n), n)
 
 
-def _beyond(shift: float, n: int, alpha: float) -> float:
-    """Return the power of the t test of ``n`` values whose mean is ``shift`` standard errors."""
+def _beyond(shift: float, freedom: float, alpha: float) -> float:
+    """Return the power of a t test of so many degrees of freedom, ``shift`` standard errors off."""
     from scipy.special import nctdtr, stdtrit
 
-    critical = -float(stdtrit(n - 1, alpha / 2))
+    critical = -float(stdtrit(freedom, alpha / 2))
     # The opposite tail is nctdtr at -critical; by symmetry that of a mirrored shift. Where one of
     # them is close to 0 its series may not converge, and scipy returns NaN.
-    opposite = 1 - float(nctdtr(n - 1, -shift, critical))
-    below = float(nctdtr(n - 1, shift, critical))
+    opposite = 1 - float(nctdtr(freedom, -shift, critical))
+    below = float(nctdtr(freedom, shift, critical))
     return (1.0 if math.isnan(below) else 1 - below) + (0.0 if math.isnan(opposite) else opposite)
 
 
@@ -82,7 +92,7 @@ def power_of_t(
         return 1.0 if difference else alpha
     # Beyond 50 standard errors the series does not converge, and nothing is left to find.
     shift = abs(difference) / standard_deviation * math.sqrt(n)
-    return _beyond(shift, n, alpha) if shift < 50 else 1.0
+    return _beyond(shift, n - 1, alpha) if shift < 50 else 1.0
 
 
 def power_by_test_and_interval(
@@ -199,6 +209,7 @@ def detectable_by_test_and_interval(
     alpha: float = 0.05,
     power: float = 0.8,
     excess: float = INTERVAL_EXCESS,
+    degrees_of_freedom: float | None = None,
 ) -> Value:
     """Return the smallest true mean difference that both test and interval would detect.
 
@@ -227,6 +238,8 @@ def detectable_by_test_and_interval(
         Two-sided significance level, of which the interval is the complement, and wanted power.
     excess
         What the interval needs more than Student's, times n; 0 for Student's own.
+    degrees_of_freedom
+        Those of the interval, where they are not n - 1, as of clusters of uneven size.
 
     Examples
     --------
@@ -239,8 +252,10 @@ def detectable_by_test_and_interval(
     if n < MIN_PAIRS_FOR_P or level == 0:
         return Value.missing("too_few_values", n)
     by_t, by_test = (
-        smallest_detectable_difference(standard_deviation, n, alpha=a, power=power)
-        for a in (alpha, level)
+        smallest_detectable_difference(
+            standard_deviation, n, alpha=at, power=power, degrees_of_freedom=freedom
+        )
+        for at, freedom in ((alpha, degrees_of_freedom), (level, None))
     )
     if by_t.value is None or by_test.value is None:
         return by_t

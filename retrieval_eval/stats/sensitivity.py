@@ -1,4 +1,4 @@
-"""How far an association could come from something else: within strata, and by E-value."""
+"""How far an association holds within strata."""
 
 from __future__ import annotations
 
@@ -302,45 +302,3 @@ def _ends(
     found = mirrored_quantiles(distribution, confidence) or ()
     ends = (math.tanh(z - half), math.tanh(z + half))
     return min(r, *ends, *found), max(r, *ends, *found)
-
-
-# The E-value
-
-
-def e_value(r: float, n: int) -> Value:
-    """Return the E-value of a rank correlation (VanderWeele & Ding 2017), approximately.
-
-    The smallest risk ratio that an unmeasured factor would need with each of both sides, beyond
-    what they share already, to explain the association away: RR + sqrt(RR (RR - 1)) for a risk
-    ratio above 1. Of the end of an interval that is nearest to 0 (:func:`nearest_to_zero`) it is
-    what would move this end to 0; of an association of 0 it is 1.
-
-    A rank correlation has no risk ratio, so it is converted: to Pearson's r of the normal
-    distribution with these ranks, 2 sin(pi r / 6); from it to a standardised difference,
-    d = 2 r / sqrt(1 - r^2) (Borenstein et al. 2009, chapter 7); from it to a risk ratio,
-    exp(0.91 d) (VanderWeele & Ding, after Chinn 2000). Every step assumes about normal values, so
-    that the second digit means little.
-
-    Not computable where the correlation is perfect (``perfect_association``).
-
-    Examples
-    --------
-    >>> [round(e_value(r, 40).value, 1) for r in (0.0, 0.2, -0.5)]
-    [1.0, 2.3, 5.5]
-    """
-    pearson = 2 * math.sin(math.pi * abs(r) / 6)
-    if pearson >= 1 - 1e-12:
-        return Value.missing("perfect_association", n)
-    ratio = math.exp(0.91 * 2 * pearson / math.sqrt((1 - pearson) * (1 + pearson)))
-    return Value.of(ratio + math.sqrt(ratio * (ratio - 1)), n)
-
-
-def nearest_to_zero(low: float, high: float) -> float:
-    """Return the number in an interval that is nearest to 0.
-
-    Examples
-    --------
-    >>> nearest_to_zero(0.2, 0.6), nearest_to_zero(-0.6, -0.2), nearest_to_zero(-0.1, 0.6)
-    (0.2, -0.2, 0.0)
-    """
-    return 0.0 if low <= 0 <= high else min(low, high, key=abs)

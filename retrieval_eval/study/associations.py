@@ -29,7 +29,7 @@ from retrieval_eval.study.trials import (
     average,
     some_trials,
 )
-from retrieval_eval.values import DEFAULT_SEED, Value, counted, signed
+from retrieval_eval.values import DEFAULT_SEED, counted, signed, signed_ends
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ class Associations:
         return frame_of("associations", rows)
 
     def sentences(self) -> list[str]:
-        """Return what every pooled association is, and how far something else could make it."""
+        """Return what every pooled association is, and how far it holds within tasks."""
         return [
             " ".join(filter(None, (row.interpretation, sensitivity_sentence(row))))
             for row in self._pooled
@@ -99,31 +99,13 @@ def association_label(row: Association | DifferenceAssociation) -> str:
 
 
 def sensitivity_sentence(row: Association) -> str:
-    """Return how far an association holds within tasks, and what would explain it away.
-
-    The empty text where neither is known.
-    """
-    parts = []
-    if row.partial_r is not None:
-        within = f"Between configurations on the same task it is {signed(row.partial_r)}"
-        if row.partial_low is not None and row.partial_high is not None:
-            within += f" [{signed(row.partial_low)}, {signed(row.partial_high)}]"
-        parts.append(f"{within} (n={row.partial_n}).")
-    if row.e_value_limit is not None and row.e_value_limit <= 1:
-        parts.append("Its interval holds 0, so that it takes nothing else to explain it away.")
-    elif row.e_value is not None:
-        text = (
-            "An unmeasured factor would have to be associated with both by a risk ratio of at "
-            f"least about {_ratio(row.e_value)} each to explain it away"
-        )
-        if row.e_value_limit is not None:
-            text += f", and of {_ratio(row.e_value_limit)} for its interval to reach 0"
-        parts.append(f"{text}.")
-    return " ".join(parts)
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
+    """Return how far an association holds within tasks; the empty text where that is not known."""
+    if row.partial_r is None:
+        return ""
+    within = f"Between configurations on the same task it is {signed(row.partial_r)}"
+    if row.partial_low is not None and row.partial_high is not None:
+        within += f" [{', '.join(signed_ends(row.partial_low, row.partial_high))}]"
+    return f"{within} (n={row.partial_n})."
 
 
 def associate(
@@ -378,7 +360,7 @@ def _of_too_few(units: Sequence[Unit], family: Family) -> list[Found]:
         reason = SCALES_DIFFER if is_off else "too_few_values"
         row = _not_computable(*sides, reason) | {"n": len(tasks), "clusters": clusters}
         within = reason if is_off or shared else "one_value_per_task"
-        row |= {"partial_reason": within, "e_value_reason": reason}
+        row |= {"partial_reason": within}
         found.append(row if is_off else row | {"partial_n": shared})
     return found
 
@@ -386,8 +368,8 @@ def _of_too_few(units: Sequence[Unit], family: Family) -> list[Found]:
 def _with_sensitivity(
     rows: Sequence[Found], units: Sequence[Unit], settings: Settings, family: Family
 ) -> list[Found]:
-    """Return associations with those within tasks, and with their E-values."""
-    from retrieval_eval.stats.sensitivity import e_value, nearest_to_zero, partials_given
+    """Return associations with those within tasks."""
+    from retrieval_eval.stats.sensitivity import partials_given
 
     columns = _columns(units, family)
     pairs = [(metric.name, outcome.name) for metric, outcome in family]
@@ -402,15 +384,8 @@ def _with_sensitivity(
     found = []
     for row, inner, beside in zip(rows, within, given, strict=True):
         if row["reason"] == SCALES_DIFFER:
-            found.append(row | {"partial_reason": SCALES_DIFFER, "e_value_reason": SCALES_DIFFER})
+            found.append(row | {"partial_reason": SCALES_DIFFER})
             continue
-        n, r, low, high = (row[name] for name in ("n", "spearman_r", "ci_low", "ci_high"))
-        point = Value.missing(row["reason"], n) if r is None else e_value(r, n)
-        limit = (
-            Value.missing("too_few_values", n)
-            if low is None
-            else e_value(nearest_to_zero(low, high), n)
-        )
         found.append(
             row
             | {
@@ -422,9 +397,6 @@ def _with_sensitivity(
                 "partial_config_r": beside.r.value,
                 "partial_config_low": beside.interval.low.value,
                 "partial_config_high": beside.interval.high.value,
-                "e_value": point.value,
-                "e_value_limit": limit.value,
-                "e_value_reason": point.reason or limit.reason,
             }
         )
     return found

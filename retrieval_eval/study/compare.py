@@ -53,6 +53,7 @@ from retrieval_eval.study.frames import (
     DISPLAYS,
     Row,
     arms_of,
+    as_made,
     design_rows,
     discrimination_rows,
     estimate_rows,
@@ -255,9 +256,12 @@ class Comparison:
     def threats(self) -> pd.DataFrame:
         """One row a threat to the comparison: its number, effect on the verdict, and sentence."""
         rows = threat_rows(self.record)
-        return frame_of(
+        frame = frame_of(
             "threats", (row for row in rows if not self.withheld or row["effect"] == "withholds")
         )
+        if not self.comparison:
+            frame.attrs["empty"] = "Nothing is compared, so there is nothing to overturn."
+        return frame
 
     @property
     def design(self) -> pd.DataFrame:
@@ -339,6 +343,7 @@ class Comparison:
         frame = frame_of("every_pair", rows)
         if chosen.left_out is not None:
             frame.attrs |= {"n_pairs": chosen.n_all, "left_out": chosen.left_out.sentence}
+            frame.attrs |= as_made(frame)
         return frame
 
     def _draft(self, baseline: str, comparison: str) -> Draft:

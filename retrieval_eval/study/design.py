@@ -14,10 +14,10 @@ from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.design import Design
 from retrieval_eval.study.arms import Arm, arm, roles_of
 from retrieval_eval.study.frames import meant_of
+from retrieval_eval.study.headline import PLURAL
 from retrieval_eval.study.pairs import Pair, clusters_of
 from retrieval_eval.study.stated import ARGUMENT, HEADLINE, Given, Stated, checked, stated_from
 from retrieval_eval.study.trials import Task, Trial
-from retrieval_eval.study.verdict import PLURAL
 from retrieval_eval.values import counted
 
 

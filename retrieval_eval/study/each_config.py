@@ -20,6 +20,9 @@ TIERS: Final[tuple[Tier, ...]] = ("none", "below half", "half or more", "all")
 """How much of the ground truth a trial found."""
 
 Unit = Literal["seconds", "tokens", "calls"]
+MIN_TRIALS: Final = 2
+"""One trial has no mean and no interval."""
+
 UNITS: Final[dict[Unit, tuple[str, str]]] = {
     "seconds": ("ttfr_seconds", "censored_at_seconds"),
     "tokens": ("ttfr_tokens", "censored_at_tokens"),
@@ -186,8 +189,11 @@ def _curve(
     settings: Settings,
 ) -> FirstHitCurve:
     n = len(times)
-    if n == 0 or until is None:
-        return FirstHitCurve(config_name=config, unit=unit, n=n, n_hit=0, n_never=0, curve=())
+    if n < MIN_TRIALS or until is None:
+        n_hit = sum(has_hit for _, has_hit in times)
+        return FirstHitCurve(
+            config_name=config, unit=unit, n=n, n_hit=n_hit, n_never=n - n_hit, curve=()
+        )
     from retrieval_eval.stats.kaplan_meier import time_to_event
 
     found = time_to_event(

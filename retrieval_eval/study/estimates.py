@@ -50,6 +50,12 @@ FEW_UNITS: Final = 10
 """Below so many independent units a bounded metric has an interval for any distribution too."""
 
 
+NOT_RECORDED: Final[Mapping[str, str]] = {
+    "ttfr_seconds": "no_timestamps",
+    "ttfr_tokens": "no_tokens",
+}
+"""Why the time of a hit is not known."""
+
 Row = tuple[Pair, float, float]
 """A pair with a number of both sides."""
 
@@ -149,6 +155,8 @@ class Measure:
             smallest_detectable_high=result.smallest_detectable_interval.high.value,
             cluster_by=clusters.by,
             n_clusters=clusters.n,
+            n_effective=result.n_effective,
+            largest_cluster_share=result.largest_cluster_share,
             **(
                 bounds(self.planned, metric, column, clusters, is_by_means=is_by_means)
                 if is_bounded
@@ -194,6 +202,18 @@ class Measure:
             confidence=self.settings.confidence,
             clusters=clusters.labels,
         )
+
+    def cell(self, metric: Metric, rows: Sequence[Row]) -> dict[str, float | None]:
+        """Return the means of some tasks and of their difference, with its interval."""
+        found = self._compared(metric, rows, self.clusters([pair for pair, _, _ in rows]))
+        low, high = _within(found.interval, 1.0)
+        return {
+            "mean_baseline": found.mean_baseline.value,
+            "mean_comparison": found.mean_comparison.value,
+            "mean_difference": found.mean_difference.value,
+            "ci_low": low,
+            "ci_high": high,
+        }
 
     def _moved(self, metric: Metric, rows: Sequence[Row], clusters: Clusters) -> dict[str, Any]:
         """Return the shares of the tasks that did better and worse, and where the moved lie."""
@@ -359,7 +379,7 @@ class Measure:
             clusters=clusters.labels,
         )
         if found is None:
-            return {"n_restricted": len(times), "restricted_mean_reason": "never_hit"}
+            return {"n_restricted": len(times), "restricted_mean_reason": self._why_none(metric)}
         result, until = found.compared, found.until
         low, high = _within(result.interval, until)
         detectable = result.smallest_detectable_interval
@@ -403,9 +423,16 @@ class Measure:
             | {
                 "cluster_by": clusters.by,
                 "n_clusters": clusters.n,
+                "n_effective": result.n_effective,
+                "largest_cluster_share": result.largest_cluster_share,
                 "averaged_over": "clusters" if _is_by_means(result) else "tasks",
             }
         )
+
+    def _why_none(self, metric: Metric) -> str:
+        """Return why no time of a hit is known: there was none, or its time is not recorded."""
+        has_hit = any(trial.computable and not trial.never_hit for trial in _trials(self.pairs))
+        return NOT_RECORDED.get(metric.name, "not_recorded") if has_hit else "never_hit"
 
 
 def _came_in(pair: Pair) -> str:
@@ -716,59 +743,40 @@ SLICED: Final = "file_recall"
 def slices(measure: Measure) -> tuple[PairSlice, ...]:
     """Return the paired difference in file recall by every dimension and level, with its n.
 
-    A cell with too few tasks is marked as not interpretable. Its tasks count as independent of
-    each other: a slice seldom holds the six clusters that an interval over clusters needs.
+    A cell with too few tasks is marked as not interpretable. Tasks are clustered as in the estimate
+    over all tasks, which is that of a cell that holds all of them.
     """
     from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 
-    column = measure.settings.column(BY_NAME[SLICED])
+    metric = BY_NAME[SLICED]
+    column = measure.settings.column(metric)
     known = [
         (pair, before, after)
         for pair, (before, after) in zip(measure.pairs, measure.values(column), strict=True)
         if before is not None and after is not None
     ]
     # Where a dimension has one level, its cell is that of all others which have one.
-    made: dict[tuple[tuple[float, float], ...], dict[str, float | None]] = {}
+    made: dict[tuple[int, ...], dict[str, float | None]] = {}
     rows = []
     for dimension, level_of in DIMENSIONS.items():
-        cells: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        for pair, before, after in known:
-            cells[level_of(pair)].append((before, after))
+        cells: dict[str, list[Row]] = defaultdict(list)
+        for row in known:
+            cells[level_of(row[0])].append(row)
         for level in sorted(cells, key=lambda name: (_ORDER.get(name, 99), name)):
-            cell = tuple(cells[level])
-            if cell not in made:
-                made[cell] = _cell(cell, measure.settings)
+            cell = cells[level]
+            key = tuple(id(pair) for pair, _, _ in cell)
+            if key not in made:
+                made[key] = measure.cell(metric, cell)
             rows.append(
                 PairSlice(
                     dimension=dimension,
                     level=level,
                     n_pairs=len(cell),
                     interpretable=len(cell) >= MIN_INTERPRETABLE,
-                    **made[cell],
+                    **made[key],
                 )
             )
     return tuple(rows)
-
-
-def _cell(sides: Sequence[tuple[float, float]], settings: Settings) -> dict[str, float | None]:
-    """Return the means of both sides and of the difference, with its interval."""
-    from retrieval_eval.stats.intervals import bootstrap_mean
-    from retrieval_eval.stats.paired import MIN_PAIRS
-
-    names = ("mean_baseline", "mean_comparison", "mean_difference", "ci_low", "ci_high")
-    n = len(sides)
-    if n < MIN_PAIRS:
-        return dict.fromkeys(names)
-    differences = [b - a for a, b in sides]
-    interval = bootstrap_mean(
-        differences,
-        seed=settings.seed,
-        n_resamples=settings.n_resamples,
-        confidence=settings.confidence,
-    )
-    rows = ([a for a, _ in sides], [b for _, b in sides], differences)
-    means = (math.fsum(row) / n for row in rows)
-    return dict(zip(names, (*means, *_within(interval, 1.0)), strict=True))
 
 
 def _suite(pair: Pair) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -110,6 +111,28 @@ def named(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """
     frame.attrs |= {"frame": name, "was_empty": not len(frame)}
     return frame
+
+
+def as_made(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return what tells later whether a frame is as it was made, for its ``attrs``."""
+    return {"made": _digests(frame)}
+
+
+def is_as_made(frame: pd.DataFrame) -> bool:
+    """Whether a frame has the rows that it was made with, in their order; columns may be fewer."""
+    made, now = frame.attrs.get("made", {}), _digests(frame)
+    return bool(made.keys() & now.keys()) and all(
+        now[name] == digest for name, digest in made.items() if name in now
+    )
+
+
+def _digests(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the digest of every column by its name, and of their number of rows without any."""
+    found = {
+        repr(name): sha256(repr(frame.iloc[:, i].tolist()).encode("utf-8", "replace")).hexdigest()
+        for i, name in enumerate(frame.columns)
+    }
+    return found or {"": str(len(frame))}
 
 
 def arms_of(record: ComparisonDocument) -> Row:

@@ -24,10 +24,13 @@ MAX_REMOVED_SHARE: Final = 1 / 3
 """A rule that removes more than this share of an arm's trials fails the gate."""
 
 MAX_OPAQUE_GAP: Final = 0.15
-"""Shares of opaque shell calls that differ by more than this fail the gate."""
+"""Shares of opaque calls that differ by more than this fail the gate."""
 
-MIN_SHELL_CALLS: Final = 10
-"""An arm with fewer shell calls has an opaque share of 0, because so few hide little."""
+MIN_CALLS: Final = 10
+"""An arm with fewer calls has an opaque share of 0, because so few hide little."""
+
+UNREADABLE: Final = "calls_unreadable"
+"""The flag of a trace that shows an agent at work whose calls cannot be read."""
 
 
 @dataclass(slots=True)
@@ -210,6 +213,23 @@ def _crashed(check: Check) -> None:
     check.remove_each(lambda trial: trial.has_exception and not trial.calls_seen)
 
 
+@RULES.register("calls_unreadable")
+@rule(
+    meaning="the trace shows an agent at work, and its calls cannot be read: what it found is not "
+    "known",
+    title="Calls that cannot be read",
+    clause="left a trace whose calls cannot be read",
+    gravity=7.5,
+    is_loss=True,
+)
+def _unread(check: Check) -> None:
+    check.remove_each(
+        lambda trial: (
+            trial.reason == UNREADABLE or any(UNREADABLE in flag for flag in trial.quality_flags)
+        )
+    )
+
+
 @RULES.register("degraded_trace")
 @rule(
     meaning="the trace is missing, cut or incomplete: its recall is a lower bound",
@@ -353,24 +373,47 @@ def _no_reward(check: Check) -> None:
 
 @RULES.register("opaque_share_differs")
 @rule(
-    meaning="the arms differ in the share of shell calls that stay unresolved",
+    meaning="the arms differ in the share of their calls that stay unresolved",
     title="Unequal share of opaque calls",
-    clause="the arms differ in their share of shell calls that cannot be resolved",
+    clause="the arms differ in their share of calls that cannot be resolved",
     subject="arms",
     gravity=11,
 )
 def _unequal_opaque_shares(check: Check) -> None:
-    shares, details = [], []
-    for arm in check.arms:
-        calls = sum(trial.shell_calls for trial in check.left[arm.config])
-        opaque = sum(trial.shell_opaque for trial in check.left[arm.config])
-        shares.append(opaque / calls if calls >= MIN_SHELL_CALLS else 0.0)
-        counted = f"{shares[-1]:.2f}" if calls >= MIN_SHELL_CALLS else "too few, taken as 0"
-        details.append(f"{arm.config}: {opaque} of {calls} shell calls, {counted}")
+    own = [opaque_calls(check.left[arm.config]) for arm in check.arms]
+    shares = [calls.share for calls in own]
     if abs(shares[0] - shares[1]) > MAX_OPAQUE_GAP:
         worse = check.arms[shares[1] > shares[0]]
         trials = [trial for trial in check.left[worse.config] if trial.shell_opaque]
+        details = (f"{arm.config}: {calls}" for arm, calls in zip(check.arms, own, strict=True))
         check.fail(trials, "; ".join(details))
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueCalls:
+    """How many of an agent's calls stay unresolved, of all that it made whatever the tool."""
+
+    n: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        """The share of opaque calls; 0 of too few calls."""
+        return self.n / self.of if self.of >= MIN_CALLS else 0.0
+
+    def __str__(self) -> str:
+        share = f"{self.share:.2f}" if self.of >= MIN_CALLS else "too few, taken as 0"
+        return f"{self.n} of {self.of} calls, {share}"
+
+
+def opaque_calls(trials: Iterable[Trial]) -> OpaqueCalls:
+    """Return how many calls of some trials are opaque.
+
+    Of all calls: an agent that reads with tools of its own makes fewer shell calls than one that
+    has only a shell, of which the same number of opaque ones would be a larger share.
+    """
+    counts = [(trial.shell_opaque, trial.calls_seen) for trial in trials]
+    return OpaqueCalls(sum(n for n, _ in counts), sum(calls for _, calls in counts))
 
 
 @RULES.register("mcp_role_unclear")
@@ -421,6 +464,9 @@ def screen(baseline: Arm, comparison: Arm, stated: Stated | None = None) -> Vali
     for name, entry in RULES.items():
         findings.append(Finding(name))
         entry.check(Check(arms, roles, left, findings[-1]))
+        if not all(arm.trials for arm in arms):
+            # Nothing is compared, so there is nothing that a rule could withhold.
+            findings[-1].is_failed, findings[-1].detail = False, None
     kept = [by_task(left[arm.config]) for arm in arms]
     return Valid(kept[0], kept[1], tuple(findings), roles)
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from retrieval_eval.model.impact import PairedEstimate
-from retrieval_eval.values import REASONS, signed
+from retrieval_eval.values import REASONS, counted, ends_beside, signed_ends
+
+PLURAL: Final = {"repository": "repositories", "suite": "suites", "model": "models"}
 
 MOSTLY_REPEATS: Final = 0.8
 """From this share of variance on, repeats are nearly as good as tasks."""
@@ -137,6 +139,25 @@ def headline_estimate(block: PairedEstimate) -> Headline:
     )
 
 
+def is_contradicted(block: PairedEstimate) -> bool:
+    """Whether the tasks without a ratio give the mean difference over all tasks the other sign.
+
+    A value of 0 has no ratio, but it is a value: a task that cost nothing lowers the bill.
+    """
+    lead, change = headline_estimate(block), block.mean_difference
+    if lead.quantity != "ratio" or not block.n_not_positive or change is None:
+        return False
+    return lead.estimate is not None and (change > 0) != lead.is_larger
+
+
+def without_ratio(block: PairedEstimate) -> str:
+    """Return how many tasks have no ratio because a value is 0, as a clause; empty without any."""
+    n = block.n_not_positive or 0
+    if block.headline != "ratio" or not n:
+        return ""
+    return f"{counted(n, 'task')} with a value of 0 {'has' if n == 1 else 'have'} no ratio"
+
+
 def has_no_estimate(block: PairedEstimate) -> bool:
     """Whether values of enough tasks for a test give no estimate, as costs of 0 give no ratio."""
     from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
@@ -160,6 +181,62 @@ def deciding_estimate(block: PairedEstimate) -> Headline:
     )
 
 
+def few_effective(block: PairedEstimate) -> str | None:
+    """Return in a clause that a few large clusters carry the mean; None where none do.
+
+    Examples
+    --------
+    >>> block = PairedEstimate(
+    ...     direction="higher_is_better",
+    ...     n_pairs=201,
+    ...     computable=True,
+    ...     reason=None,
+    ...     cluster_by="repository",
+    ...     n_clusters=11,
+    ...     n_effective=2.54,
+    ...     largest_cluster_share=0.46,
+    ... )
+    >>> print(few_effective(block))
+    the 11 repositories count as about 2.5 equally large ones, since one has 46 % of the tasks: more
+    repositories are missing, not more tasks
+    """
+    n, effective, share = block.n_clusters, block.n_effective, block.largest_cluster_share
+    if n is None or effective is None or share is None or effective > n - 0.5:
+        return None
+    many = PLURAL.get(block.cluster_by or "", "clusters")
+    return (
+        f"the {n} {many} count as about {effective:.1f} equally large ones, since one has "
+        f"{round(100 * share)} % of the tasks: more {many} are missing, not more tasks"
+    )
+
+
+def disagreement(block: PairedEstimate, alpha: float) -> str | None:
+    """Return in a clause that interval and test of the headline disagree, and why if it is known.
+
+    Clusters are the units of both. The interval allows for how few of them carry the mean, which
+    the test does not; a test of few units takes few values, which the interval does not.
+    """
+    lead = deciding_estimate(block)
+    if lead.p is None or lead.ends is None or (lead.p < alpha) == lead.excludes_null:
+        return None
+    why = few_effective(block) if lead.p < alpha else _coarse_p(block, lead)
+    return f"interval and test disagree: {why}" if why else "interval and test disagree"
+
+
+_COARSE: Final = 0.01
+"""Steps of p that are larger are a reason for a test to miss what an interval shows."""
+
+
+def _coarse_p(block: PairedEstimate, lead: Headline) -> str | None:
+    """Return in a clause that an exact p of so few units takes few values; None of many units."""
+    n = lead.n if block.n_effective is None else block.n_clusters or lead.n
+    step = 2.0 ** (1 - n)
+    if step < _COARSE:
+        return None
+    units = "tasks" if block.n_effective is None else PLURAL.get(block.cluster_by or "", "clusters")
+    return f"of {n} {units} p can only be a multiple of {step:.3f}"
+
+
 def looks_sentence(block: PairedEstimate) -> str | None:
     """Return what holds however often a comparison is read, in a sentence; None without looks."""
     if block.always_method is None:
@@ -168,16 +245,27 @@ def looks_sentence(block: PairedEstimate) -> str | None:
         return (
             f"nothing holds at every look yet: {REASONS[block.always_reason or 'too_few_values']}"
         )
-    if block.headline == "ratio":
-        ends = f"{block.always_low:.2f} to {block.always_high:.2f} times"
-    else:
-        ends = f"{signed(block.always_low, 3)} to {signed(block.always_high, 3)}"
+    ends = ends_said(block.always_low, block.always_high, is_ratio=block.headline == "ratio")
     p_value = "p < 0.001" if block.always_p < 0.001 else f"p = {block.always_p:.3f}"
     exact = "" if block.always_method == "betting" else " (exact for normal values)"
     return (
         f"at every look together {ends}, {p_value}{exact}: it may be read again while trials are "
         "added"
     )
+
+
+def ends_said(low: float, high: float, *, is_ratio: bool) -> str:
+    """Return the ends of an interval in words.
+
+    Examples
+    --------
+    >>> ends_said(0.5, 2.0, is_ratio=True), ends_said(-0.1, 0.2, is_ratio=False)
+    ('0.50 to 2.00 times', '−0.100 to +0.200')
+    """
+    if is_ratio:
+        first, last = ends_beside(low, high, 1.0, lambda value, digits: f"{value:.{digits}f}")
+        return f"{first} to {last} times"
+    return " to ".join(signed_ends(low, high, 3))
 
 
 def repeats_sentence(block: PairedEstimate) -> str | None:

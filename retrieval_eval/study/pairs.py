@@ -221,6 +221,8 @@ def _failure(like: Trial, arm: Arm, repositories: tuple[str, ...], columns: Iter
         config_name=arm.config,
         trial_name="",
         repositories=repositories,
+        exception=None,
+        has_exception=False,
         calls_seen=0,
         mcp_calls=0,
         mcp_calls_ok=0,

@@ -58,6 +58,7 @@ _TEXT: Final = {
     "ground_truth_confidence": "coverage/ground_truth_confidence",
     "ground_truth_digest": "coverage/ground_truth_digest",
     "task_checksum": "outcome/task_checksum",
+    "exception": "outcome/exception/type",
     "reason": "file_level_metrics/reason",
     "evidence_type": "error_taxonomy/slices/evidence_type",
 }
@@ -98,6 +99,7 @@ NUMBERS: Final = {
     "file_recall_low": ("file_level_metrics", "file_recall_bounds", "0"),
     "file_recall_high": ("file_level_metrics", "file_recall_bounds", "1"),
     "answer_exposed_at": ("coverage", "answer_exposed_at"),
+    "started_at": ("outcome", "started_at"),
     **{
         name: ("file_level_metrics", name)
         for name in ("ttfr_calls", *(f"censored_at_{u}" for u in ("seconds", "tokens", "calls")))
@@ -158,7 +160,8 @@ def _places_of(columns: tuple[str, ...]) -> dict[str, int]:
 class Trial:
     """The fields of one trial that comparisons and associations use.
 
-    ``reason`` is the reason code of a trial without recall. ``numbers`` holds every number that is
+    ``reason`` is the reason code of a trial without recall, ``exception`` the type of the error
+    that ended it (``has_exception``), where that is known. ``numbers`` holds every number that is
     known by its column: a metric's name, or ``metric:view``. ``tools`` and ``mcp_servers`` hold
     what was called by its name; both are empty where that is not known.
     :func:`on_one_scale` sets ``is_reward_open`` where the scale of the suite's rewards is not
@@ -181,6 +184,7 @@ class Trial:
     ground_truth_confidence: str | None
     ground_truth_digest: str | None
     task_checksum: str | None
+    exception: str | None
     has_exception: bool
     calls_seen: int
     mcp_calls: int

@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Final
 from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.model.impact import PairedEstimate, Threat, VerdictState
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import deciding_estimate, has_no_estimate, looks_sentence
+from retrieval_eval.study.headline import (
+    deciding_estimate,
+    ends_said,
+    few_effective,
+    has_no_estimate,
+    is_contradicted,
+    looks_sentence,
+    without_ratio,
+)
 from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.study.trials import SCALES_DIFFER
-from retrieval_eval.values import REASONS, counted, signed
+from retrieval_eval.values import REASONS, counted, signed, signed_ends
 
 if TYPE_CHECKING:
     from retrieval_eval.study.threats import Study
 
 Conclusion = VerdictState
-
-PLURAL: Final = {"repository": "repositories", "suite": "suites", "model": "models"}
 
 OUTCOMES: Final = ("reward",)
 """Outcomes that retrieval should improve; one that moves against the verdict is named with it."""
@@ -31,10 +37,11 @@ def apparent(block: PairedEstimate, alpha: float = ALPHA) -> Conclusion:
     A difference needs an interval of the headline that leaves out its null value and a significant
     test, because each alone is wrong too often in some situations. Differences that are all the
     same have no interval; then the test alone decides. Of a study that is read while trials are
-    added both are those that hold at every look.
+    added both are those that hold at every look. A ratio shows nothing where the tasks without one,
+    because a value is 0, give the mean difference over all tasks the other sign.
     """
     lead = deciding_estimate(block)
-    if lead.p is None or lead.p >= alpha or not lead.excludes_null:
+    if lead.p is None or lead.p >= alpha or not lead.excludes_null or is_contradicted(block):
         return "no_detectable_difference"
     is_gain = lead.is_larger == (block.direction == "higher_is_better")
     return "better" if is_gain else "worse"
@@ -61,7 +68,7 @@ def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
     """
     from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 
-    if study.valid.failed:
+    if study.valid.failed or _is_alone(study):
         return "no_verdict"
     if study.headline.n < MIN_PAIRS_FOR_P or study.headline.estimate is None:
         return "too_few_pairs"
@@ -74,6 +81,8 @@ def verdict_of(study: Study, threats: Sequence[Threat]) -> tuple[Conclusion, str
     """Return the verdict, and why, in a sentence that says what is known in every case."""
     lowering = [threat for threat in threats if threat.effect == "lowers"]
     state = permitted(study, is_lowered=bool(lowering))
+    if _is_alone(study):
+        return state, f"nothing is compared: all trials are of {study.arms[0].config}"
     if state == "no_verdict":
         named = "; ".join(f"{name} ({RULES[name].meaning})" for name in study.valid.failed)
         return state, f"the arms cannot be compared: {named}"
@@ -83,6 +92,11 @@ def verdict_of(study: Study, threats: Sequence[Threat]) -> tuple[Conclusion, str
     if lowering:
         reason += "; " + "; ".join(_overturned(threat) for threat in lowering[:2])
     return state, reason
+
+
+def _is_alone(study: Study) -> bool:
+    """Whether all trials are of one configuration, so that nothing is compared."""
+    return not study.arms[1].config
 
 
 def _overturned(threat: Threat) -> str:
@@ -117,11 +131,23 @@ def _numbers(study: Study) -> str:
             text += f" at a level of {study.design.alpha:g}"
     if study.found == "equivalent" and study.design.margin is not None:
         text += f", within the margin of {study.design.margin:g}"
+    if without_ratio(block):
+        text += f"; {_left_out(study)}"
     looks = looks_sentence(block)
     return f"{text}; {looks}" if looks else text
 
 
 _MOST_LISTED: Final = 5
+
+
+def _left_out(study: Study) -> str:
+    """Return how many tasks have no ratio because a value is 0, and the mean over all tasks."""
+    block = study.block
+    change = f"{signed(block.mean_difference or 0.0)} {study.primary.unit}"
+    text = f"{without_ratio(block)}; over all {block.n_pairs} the mean difference is {change}"
+    if block.ci_low is not None and block.ci_high is not None:
+        text += f" ({' to '.join(signed_ends(block.ci_low, block.ci_high))})"
+    return text
 
 
 def _too_few(study: Study) -> str:
@@ -151,6 +177,8 @@ def _without_estimate(study: Study) -> str | None:
     """Return why values of enough tasks give no estimate; None where there is one, or too few."""
     if not has_no_estimate(study.block):
         return None
+    if study.headline.reason == "not_positive":
+        return _left_out(study)
     return REASONS[study.headline.reason or "not_comparable"]
 
 
@@ -181,7 +209,7 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
     if state == "no_verdict":
         return ""
     if state == "too_few_pairs":
-        if _without_estimate(study):
+        if _without_estimate(study) or not all(arm.trials for arm in study.arms):
             return ""
         return f"A verdict needs at least {MIN_PAIRS_FOR_P} matched tasks with a value."
     if study.is_clear:
@@ -201,12 +229,7 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
     if state == "equivalent" and study.equivalence is not None:
         ends = study.equivalence.interval
         low, high = ends.low.value or 0, ends.high.value or 0
-        is_ratio = study.sample.is_ratio
-        said = (
-            f"{low:.2f} to {high:.2f} times"
-            if is_ratio
-            else f"{signed(low, 3)} to {signed(high, 3)}"
-        )
+        said = ends_said(low, high, is_ratio=study.sample.is_ratio)
         return (
             f"A difference beyond the margin of {study.design.margin:g} would overturn it; the "
             f"{100 * ends.confidence:.0f} % interval is {said}."
@@ -225,43 +248,25 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-_MOST_TASKS: Final = 100_000
-
-
 def _undetected(study: Study) -> str:
-    """Return the smallest detectable difference, and the tasks that the observed one needs."""
+    """Return what such a study finds, and why an interval that holds 0 stands beside a small p."""
     lead, sample = study.headline, study.sample
+    if is_contradicted(study.block):
+        return _sentence(f"{_left_out(study)}, on the other side of 0 than the ratio")
     if lead.detectable is None or lead.estimate is None:
         return ""
-
-    def said(value: float) -> str:
-        return f"{value:.2f} times" if sample.is_ratio else f"{value:.3g}"
-
-    largest = 1.0 if study.block.kind == "bounded" else math.inf
-    if lead.detectable >= largest:
-        return f"{counted(lead.n, 'matched task')} with this spread can show no difference."
-    text = f"a difference below {said(lead.detectable)}"
-    if lead.detectable_low is not None and lead.detectable_high is not None:
-        high = min(lead.detectable_high, largest)
-        text += f" ({said(lead.detectable_low)} to {said(high)})"
-    text += " would go unnoticed"
-    level = 1 - study.settings.confidence
-    if not math.isclose(level, study.design.alpha):
-        # It is computed at the level of the intervals.
-        text += f" at a level of {level:g}"
-    size, found = lead.detectable, abs(lead.estimate)
-    if sample.is_ratio:
-        size, found = math.log(lead.detectable), abs(math.log(lead.estimate))
-    if round(found, 9):
-        block, what = study.block, "matched tasks"
-        n = len(sample.values)
-        if block.averaged_over == "clusters" and block.n_clusters and block.cluster_by:
-            n, what = block.n_clusters, PLURAL[block.cluster_by]
-        # The error of a mean falls with the root of the number of what it is over.
-        needed = math.ceil(n * (size / found) ** 2)
-        many = f"about {needed:,}" if needed <= _MOST_TASKS else f"over {_MOST_TASKS:,}"
-        text += f"; to show the observed one in 80 % of studies takes {many} {what}"
-    return _sentence(text)
+    said = f"{lead.detectable:.2f} times" if sample.is_ratio else f"{lead.detectable:.3g}"
+    what = "ratio" if sample.is_ratio else "difference"
+    if study.block.kind == "bounded" and lead.detectable >= 1:
+        text = f"{counted(lead.n, 'matched task')} with this spread can show no difference"
+    else:
+        text = f"a true {what} of {said} would be found in 80 % of such studies"
+        level = 1 - study.settings.confidence
+        if not math.isclose(level, study.design.alpha):
+            # It is computed at the level of the intervals.
+            text += f" at a level of {level:g}"
+    why = few_effective(study.block)
+    return _sentence(f"{text}; {why}" if why else text)
 
 
 def cautions(

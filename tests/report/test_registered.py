@@ -13,7 +13,8 @@ import pytest
 import retrieval_eval as rev
 from retrieval_eval import registry
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report.defaults import Defaults, shown_as
+from retrieval_eval.report import words
+from retrieval_eval.report.defaults import KNOWN, Defaults, shown_as
 from retrieval_eval.report.registered import (
     FIGURES,
     TABLES,
@@ -24,6 +25,7 @@ from retrieval_eval.report.registered import (
     figure,
 )
 from retrieval_eval.report.show import to_html
+from retrieval_eval.study.frames import as_made
 
 EVIL = "<script>&|`\u202e\ud800 任务"
 NAMES = [EVIL, *(f"group-{i}" for i in range(7))]
@@ -307,3 +309,95 @@ def test_a_frame_carries_what_its_table_says_until_rows_are_left_out():
     frame.attrs["withheld"] = "The runs cannot be compared."
     kept_back = rev.table.show(shown_as(frame, known))
     assert (kept_back.finding, kept_back.nothing) == ("Three", "No letter.")
+
+
+def mutated(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with every number changed in place."""
+    for name in NUMBERS:
+        if name not in ("hits_ground_truth", "step_index", "sign_change", "n", "n_pairs"):
+            frame[name] = frame[name] / 3 + 0.015625
+    return frame
+
+
+def dropped(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[[not name.endswith("2") for name in frame["task_name"]]]
+
+
+def relabelled(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("config_name", "benchmark", "baseline_config", "comparison_config"):
+        frame[name] = pd.Series([f"other-{text}" for text in frame[name]], dtype="object")
+    return frame
+
+
+def moved(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.sort_values("difference", ascending=False, ignore_index=True)
+
+
+def words_of(exhibit: Exhibit) -> tuple[object, ...]:
+    part = exhibit.block() if exhibit.ax is None else exhibit.data.to_dict("split")
+    return (exhibit.finding, exhibit.caption, exhibit.alt, repr(part))
+
+
+EDITS = pytest.mark.parametrize("edit", [mutated, dropped, relabelled, moved])
+
+
+@EACH
+@EDITS
+def test_an_edited_frame_has_the_words_of_its_own_rows(name, edit):
+    frame = rows(2)
+    # What an exhibit says must not be remembered by the frame that it was made of.
+    frame.attrs |= {"frame": "study.estimates", "was_empty": False, "confidence": 0.95}
+    before = shown(name, frame)
+    kept = words_of(before)
+    edited = edit(frame)
+    made_anew = pd.DataFrame({c: pd.Series(list(edited[c]), dtype=edited[c].dtype) for c in edited})
+    made_anew.attrs |= {"frame": "study.estimates", "was_empty": False, "confidence": 0.95}
+    assert words_of(shown(name, edited)) == words_of(shown(name, made_anew))
+    # And an exhibit stays what it was made of, words and numbers.
+    assert words_of(before) == kept
+
+
+@pytest.mark.parametrize("name", [*TABLES, "bars"])
+def test_what_an_exhibit_shows_is_not_changed_through_its_data(name):
+    exhibit = shown(name, rows(2))
+    kept = exhibit.block()
+    for column in exhibit.data:
+        same = [exhibit.data[column].iloc[0]] * len(exhibit.data)
+        exhibit.data[column] = pd.Series(same, dtype="object")
+    assert exhibit.block() == kept
+
+
+@EDITS
+def test_an_edited_frame_does_not_keep_what_its_table_said(edit):
+    known = Defaults("mine", "Trials", finding="Ten trials, 0.75", notes=["Of ten trials."])
+    whole = shown_as(rows(2), known)
+    assert rev.table.show(whole).finding == "Ten trials, 0.75"
+    found = rev.table.show(edit(whole))
+    assert (found.finding, found.block().exhibits[0].notes) == ("", ())
+    part = rev.table.show(shown_as(rows(2), known)[["task_name", "n"]])
+    assert part.finding == "Ten trials, 0.75"
+
+
+def test_what_is_said_of_pairs_that_were_left_out_is_of_the_frame_as_it_was_made():
+    frame = pd.DataFrame({"verdict": ["better", "worse"], "metric": ["mrr", "mrr"]})
+    left_out = {"n_pairs": 45, "left_out": "43 of 45 pairs were not compared."}
+    frame.attrs |= {"frame": "study.every_pair"} | left_out | as_made(frame)
+    assert words.every_pair(frame) == "2 of 45 pairs of configurations: 1 better, 1 worse"
+    assert "45" in KNOWN["study.every_pair"].caption(frame)
+    frame.loc[0, "verdict"] = "worse"
+    assert words.every_pair(frame) == "2 pairs of configurations: 2 worse"
+    assert "45" not in KNOWN["study.every_pair"].caption(frame)
+
+
+def test_edited_pairs_have_no_verdict_of_their_study():
+    from retrieval_eval.study.compare import compare
+    from tests.unit.study.test_threats import arms, gains
+
+    found = compare(arms(gains(*[0.2, 0.3] * 4)), "a", "b", seed=1, n_resamples=100)
+    pairs = found.pairs
+    assert words.paired(found, "file_recall", pairs).startswith("Better: file recall is 0.25")
+    for edited in (pairs[1:], pairs.assign(difference=0.5), pairs.iloc[::-1]):
+        assert words.paired(found, "file_recall", edited) is None
+    pairs["difference"] = 0.5
+    assert words.paired(found, "file_recall", pairs) is None
+    assert rev.plot.paired(pairs, "file_recall").finding.endswith("mean difference +0.50")

@@ -135,18 +135,19 @@ def test_no_detectable_difference_names_the_smallest_that_could_be_shown():
     said = said_of("no_detectable_difference", ci_low=-0.01)
     assert said.tone == "none"
     assert said.title == "No detectable difference in file recall over 142 matched tasks"
-    assert "; differences below 0.06 would go unnoticed. It" in point(said, "Estimate")
+    found = "; a true difference of 0.06 would be found in 80 % of such studies. It"
+    assert found in point(said, "Estimate")
 
 
 def test_the_smallest_that_could_be_shown_has_its_own_interval():
     ends = {"smallest_detectable_low": 0.05, "smallest_detectable_high": 0.09}
     said = said_of("no_detectable_difference", ci_low=-0.01, **ends)
-    assert "differences below 0.06 (0.05 to 0.09) would" in point(said, "Estimate")
+    assert "a true difference of 0.06 (0.05 to 0.09) would" in point(said, "Estimate")
 
 
 def test_an_interval_without_zero_beside_no_difference_is_explained():
     said = said_of("no_detectable_difference", p_value=0.051)
-    assert "interval and test disagree; differences below 0.06" in point(said, "Estimate")
+    assert "interval and test disagree; a true difference of 0.06" in point(said, "Estimate")
 
 
 def test_the_verdict_is_the_analysis_s_and_never_the_report_s():
@@ -210,6 +211,7 @@ def test_a_verdict_that_is_missing_is_no_verdict_with_the_reason():
 
 RULES = {
     "crashed_before_start": "2 of 150 trials of base crashed before the agent ran.",
+    "calls_unreadable": "2 of 150 trials of base left a trace whose calls cannot be read.",
     "degraded_trace": "2 of 150 trials of base left no complete trace.",
     "no_ground_truth": "2 of 150 trials of base had no ground truth.",
     "mcp_in_baseline": "2 of 150 trials of base used a tool that the arm is meant to do without.",
@@ -219,9 +221,7 @@ RULES = {
     "harness_version_differs": "The arms ran 2 tasks with different harness versions.",
     "task_checksum_differs": "The arms ran different versions of 2 tasks.",
     "ground_truth_differs": "The ground truth differs between the arms on 2 tasks.",
-    "opaque_share_differs": (
-        "The arms differ in their share of shell calls that cannot be resolved."
-    ),
+    "opaque_share_differs": "The arms differ in their share of calls that cannot be resolved.",
     "mcp_role_unclear": "It is unclear which arm is meant to use MCP.",
     "unheard_of": "2 of 150 trials of base fall under the rule “unheard of”.",
 }
@@ -242,11 +242,11 @@ def test_every_rule_with_a_name_has_words():
 
 
 def test_unequal_opaque_shares_are_given_where_they_are_known():
-    found = rule("opaque_share_differs", "base", detail="0.92 of shell calls against 0.00")
+    found = rule("opaque_share_differs", "base", detail="0.92 of calls against 0.00")
     known = replace(COMPARISON, gate=gate(found))
     assert words.failed_sentence(known) == (
-        "The arms differ in their share of shell calls that cannot be resolved (0.92 of shell "
-        "calls against 0.00)."
+        "The arms differ in their share of calls that cannot be resolved (0.92 of calls against "
+        "0.00)."
     )
 
 

@@ -13,7 +13,7 @@ from retrieval_eval.report.canvas import hatched, height, legend, light_grid, na
 from retrieval_eval.report.headings import NAMED, declared, heading, inside
 from retrieval_eval.report.leading import unit_of
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import p_value
+from retrieval_eval.report.numbers import interval, p_value, times_interval
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,
@@ -153,9 +153,15 @@ def forest(
         + (f" Only in the data: {more} more." if more else ""),
         _data(found, rows, {"head": by, "p": p, "limit": limit, "n": n}, (estimate, low, high)),
         f"Forest plot of {inside(what)}: {listed(parts, 10, '; ')}.",
-        {c: show for c in (estimate, low, high, limit) if c} | ({p: NAMED["p"]} if p else {}),
+        {c: show for c in (estimate, limit) if c}
+        | dict.fromkeys((low, high), _ENDS.get(show, show))
+        | ({p: NAMED["p"]} if p else {}),
         {} if isinstance(rows, str) else {"group": "Row"},
     )
+
+
+_ENDS: Final = {NAMED["signed"]: NAMED["bound"], NAMED["times"]: NAMED["times_bound"]}
+"""How the ends of an interval are printed, by how its estimate is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,8 +317,11 @@ def _note(e: Estimate, show: Format, letter: str) -> str:
 def _ends(e: Estimate, show: Format) -> str:
     if e.low is None or e.high is None:
         return ""
-    # One sign of a factor is enough.
-    return f"[{show(e.low).lstrip('×')}, {show(e.high).lstrip('×')}]"
+    if show is NAMED["signed"]:
+        return interval(e.low, e.high)
+    if show is NAMED["times"]:
+        return times_interval(e.low, e.high)
+    return f"[{show(e.low)}, {show(e.high)}]"
 
 
 def _is_strong(e: Estimate, null: float, *, has_p: bool) -> bool:

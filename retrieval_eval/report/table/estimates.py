@@ -31,7 +31,13 @@ from retrieval_eval.report.numbers import (
     signed,
 )
 from retrieval_eval.report.registered import NothingToShow, Words, column, tabular
-from retrieval_eval.study.headline import deciding_estimate, repeats_sentence
+from retrieval_eval.study.headline import (
+    deciding_estimate,
+    disagreement,
+    repeats_sentence,
+    without_ratio,
+)
+from retrieval_eval.study.stated import ALPHA
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,8 +68,8 @@ FEW_MOVED: Final = (
     "interval can then be wider than needed, or missing."
 )
 POWER: Final = (
-    "Smallest detectable: the difference, or ratio, that so many tasks show with 80 % power. It "
-    "rests on an estimated spread and is itself uncertain."
+    "Smallest detectable: a true difference, or ratio, of this size would be found in 80 % of such "
+    "studies. It rests on an estimated spread and is itself uncertain."
 )
 SPLIT: Final = 1 / 3
 """A task with a larger share of a total bill is named below the table."""
@@ -106,7 +112,7 @@ def estimates(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Word
         "Paired estimates; the second configuration compared with the first",
         frame[frame["metric"].isin(list(known))],
         cells=(header_of(*sides.pop(), level), body),
-        notes=estimate_notes(known),
+        notes=estimate_notes(known, round(1 - frame.attrs.get("confidence", 1 - ALPHA), 12)),
     )
 
 
@@ -130,14 +136,17 @@ def metric_cells(metric: str, found: PairedEstimate | None) -> list[tuple[str, .
     if is_timed:
         means = (found.restricted_mean_baseline, found.restricted_mean_comparison)
     counts = " / ".join(str(n or 0) for n in (found.wins, found.ties, found.losses))
+    own = (*map(known.value, means), counts if found.n_pairs else MISSING)
+    # Means and counts of all tasks stand beside the ratio only where it is of all tasks.
+    has_bill = lead.quantity == "ratio" and found.mean_difference is not None
+    beside = (*[""] * 3,) if has_bill and found.n_not_positive else own
     rows: list[tuple[str, ...]] = [
         (
             known.titled,
             leading(metric, found, has_unit=True),
             leading_interval(metric, found),
             str(lead.n),
-            *map(known.value, means),
-            counts if found.n_pairs else MISSING,
+            *beside,
         )
     ]
     if found.n_never_baseline or found.n_never_comparison:
@@ -146,20 +155,26 @@ def metric_cells(metric: str, found: PairedEstimate | None) -> list[tuple[str, .
             of(found.n_never_comparison, found.n_watched_comparison),
         )
         rows.append((NEVER.format(known.label), "", "", "", *never, ""))
-    if lead.quantity == "ratio" and found.mean_difference is not None:
+    if has_bill:
         unit = unit_of(metric)
         text = f"{known.difference(found.mean_difference)} {unit}".strip()
         ends = interval(found.ci_low, found.ci_high, known.digits)
         head = BILL.format(known.label, unit)
-        rows.append((head, text, ends, str(found.n_pairs), "", "", ""))
+        of_all = own if found.n_not_positive else (*[""] * 3,)
+        rows.append((head, text, ends, str(found.n_pairs), *of_all))
     if found.exact_low is not None and found.exact_high is not None:
         ends = interval(found.exact_low, found.exact_high, known.digits)
         rows.append((EXACT.format(known.label), "", ends, str(found.n_pairs), "", "", ""))
     return rows
 
 
-def estimate_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]:
-    """Return how to read ratios, times and total bills, and why metrics have no estimate."""
+def estimate_notes(
+    found: Mapping[str, PairedEstimate | None], alpha: float = ALPHA
+) -> tuple[str, ...]:
+    """Return how to read ratios, times and total bills, and why metrics have no estimate.
+
+    ``alpha`` is the level of the tests, which an interval can disagree with.
+    """
     known = {metric: block for metric, block in found.items() if block is not None}
     leads = {metric: deciding_estimate(block) for metric, block in known.items()}
     has = {
@@ -167,6 +182,7 @@ def estimate_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...
         for quantity in ("ratio", "restricted_mean")
     }
     notes = [RATIOS] if any(leads[m].estimate is not None for m in has["ratio"]) else []
+    notes += doubt_notes(known, alpha)
     timed = [
         f"{metric_name(m).label} within {metric_name(m).value(known[m].until)} {unit_of(m)}".strip()
         for m in has["restricted_mean"]
@@ -187,6 +203,17 @@ def estimate_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...
     means = [m for m in endless if leads[m].quantity == "mean_difference"]
     notes += _bill_notes({m: known[m] for m in (*has["ratio"], *means)})
     return (*notes, *missing_notes(found))
+
+
+def doubt_notes(found: Mapping[str, PairedEstimate], alpha: float) -> list[str]:
+    """Return which tasks have no ratio, and why interval and test disagree, metrics together."""
+    why: dict[str, list[str]] = {}
+    for metric, block in found.items():
+        if said := without_ratio(block):
+            why.setdefault(f"{said}; they count in the total bill", []).append(metric)
+        if said := disagreement(block, alpha):
+            why.setdefault(said, []).append(metric)
+    return [f"{_labels(metrics)}: {said}." for said, metrics in why.items()]
 
 
 def missing_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How far associations hold within tasks, and what it would take to explain them away."""
+"""How far associations hold within tasks."""
 
 from __future__ import annotations
 
@@ -19,25 +19,17 @@ HEADER: Final = (
     "Within tasks [95 %]",
     "Given the configuration too",
     "n",
-    "E-value",
-    "Of the interval",
 )
 WITHIN: Final = (
     "Within tasks: only configurations on the same task are compared, so that a task's difficulty "
     "cannot make the association; given the configuration too, neither can what differs between "
     "configurations on average."
 )
-E_VALUE: Final = (
-    "E-value: an unmeasured factor would have to be associated with both sides by a risk ratio of "
-    "at least this, each, to explain the pooled association away, or to move the end of its "
-    "interval to 0 (1.0: the interval holds 0). It is converted from ranks, so its second digit "
-    "means little. None of this shows a cause."
-)
 
 
 @tabular("sensitivity")
 def sensitivity(frame: pd.DataFrame) -> Words:
-    """Show a pooled association on each row: pooled, within tasks, and its E-values.
+    """Show a pooled association on each row: pooled, and within tasks.
 
     Parameters
     ----------
@@ -50,10 +42,10 @@ def sensitivity(frame: pd.DataFrame) -> Words:
     >>> import retrieval_eval as rev
     >>> row = {"label": "MRR ~ reward", "scope": "pooled", "spearman_r": 0.4, "n": 20}
     >>> row |= {"partial_r": 0.3, "partial_low": -0.1, "partial_high": 0.6, "partial_n": 18}
-    >>> row |= {"partial_config_r": 0.2, "e_value": 3.98, "e_value_limit": 1.5}
+    >>> row |= {"partial_config_r": 0.2}
     >>> shown = rev.table.sensitivity(pd.DataFrame([row])).block().exhibits[0]
     >>> shown.rows
-    (('MRR ~ reward', '+0.40', '+0.30 [−0.10, +0.60]', '+0.20', '18', '4.0', '1.5'),)
+    (('MRR ~ reward', '+0.40', '+0.30 [−0.10, +0.60]', '+0.20', '18'),)
     """
     pooled = [
         row
@@ -74,10 +66,10 @@ def sensitivity(frame: pd.DataFrame) -> Words:
     )
     return Words(
         finding,
-        "Pooled rank correlations, the same within tasks, and E-values",
+        "Pooled rank correlations, and the same within tasks",
         frame,
         cells=(HEADER, tuple(map(_cells, pooled))),
-        notes=(WITHIN, E_VALUE) if inner else (E_VALUE,),
+        notes=(WITHIN,) if inner else (),
     )
 
 
@@ -104,10 +96,4 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         within,
         beside,
         count(row.get("partial_n")),
-        _ratio(row.get("e_value")),
-        _ratio(row.get("e_value_limit")),
     )
-
-
-def _ratio(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.1f}" if value < 10 else f"{value:,.0f}"

@@ -18,6 +18,7 @@ from retrieval_eval.report.registered import (
     printed,
     tabular,
 )
+from retrieval_eval.study.frames import is_as_made
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def show(
     said = [notes] if isinstance(notes, str) else list(notes)
     if known is not None and not said:
         own_notes = known.notes(frame) if callable(known.notes) else known.notes
-        said = [frame.attrs.get("notes", ""), *own_notes]
+        of_frame = str(frame.attrs.get("notes", ""))
+        said = [of_frame if of_frame and is_as_made(frame) else "", *own_notes]
     if len(data) < len(frame):
         said.append(f"The first {len(data):,} of {len(frame):,} rows.")
     finding, caption = "", counted(len(frame), "row")

@@ -29,7 +29,7 @@ from retrieval_eval.registry import Registry
 from retrieval_eval.study.arms import Arm
 from retrieval_eval.study.estimates import Measure, observed_times
 from retrieval_eval.study.gate import Valid
-from retrieval_eval.study.headline import Headline, headline_estimate
+from retrieval_eval.study.headline import Headline, headline_estimate, without_ratio
 from retrieval_eval.study.pairs import Pair, Planned
 from retrieval_eval.study.settings import Settings
 from retrieval_eval.study.trials import SCALES_DIFFER, Trial, average, known_values
@@ -144,6 +144,9 @@ class Study:
         found = apparent(self.block, self.design.alpha)
         same = self.equivalence
         if same is None or not same.is_equivalent or not self._is_always_within(same):
+            return found
+        if without_ratio(self.block):
+            # What holds of the tasks with a ratio is not shown of all.
             return found
         return "equivalent"
 
@@ -332,7 +335,9 @@ def kind(
 
 
 def threats_of(study: Study) -> tuple[Threat, ...]:
-    """Return every threat to a comparison, in the order of their kinds."""
+    """Return every threat to a comparison, in the order of their kinds; none beside no arm."""
+    if not all(arm.trials for arm in study.arms):
+        return ()
     return tuple(threat for entry in THREATS.values() for threat in entry.check(study))
 
 

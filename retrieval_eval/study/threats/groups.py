@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.model.impact import Threat
 from retrieval_eval.stats.clusters import MIN_CLUSTERS
+from retrieval_eval.study.headline import PLURAL
 from retrieval_eval.study.pairs import Pair, labels_by
 from retrieval_eval.study.threats import THREATS, Study, kind
-from retrieval_eval.study.verdict import PLURAL
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -222,7 +222,7 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
     They have no worst case. The difference is taken to be overturned where it would vanish if
     every missing task were as adverse as the most adverse measured one.
     """
-    tasks = _with_truth(study)
+    tasks = [task for task in _with_truth(study) if not _is_free(study, task)]
     lacking = [[task for task in tasks if not _has_value(study, getattr(task, s))] for s in _SIDES]
     test = study.sample.test()
     n_measured = len(study.sample.values)
@@ -238,15 +238,6 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
         for own, arm in zip(lacking, study.arms, strict=True)
         if own
     ]
-    has_zeros = (
-        any(
-            known_values(getattr(t, s).trials, study.column)
-            for own, s in zip(lacking, _SIDES, strict=True)
-            for t in own
-        )
-        and study.sample.is_ratio
-    )
-    what = "missing or not above 0" if has_zeros else "missing"
     quantity = "ratio" if study.sample.is_ratio else "difference"
     size = study.sample.said(tip).removesuffix(" times")
     where = f"on {counted(n_missing, 'task')} without a pair"
@@ -255,7 +246,7 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
         value=study.sample.on_scale(tip),
         unit="mean of the missing pairs",
         effect="lowers" if has_effect else "none",
-        sentence=f"values are {what} on {' and '.join(parts)}: a {quantity} of {size} {where} "
+        sentence=f"values are missing on {' and '.join(parts)}: a {quantity} of {size} {where} "
         "would cancel the difference",
         arm=_only([a.config for a, own in zip(study.arms, lacking, strict=True) if own]),
         overturn=f"if the {quantity} is {size} {where}",
@@ -266,9 +257,13 @@ def _has_value(study: Study, side: Side) -> bool:
     if study.headline.quantity == "restricted_mean":
         # A time that is negative is not known.
         return any(t.never_hit or t.numbers.get(study.column, -1.0) >= 0 for t in side.trials)
-    known = known_values(side.trials, study.column)
-    # A task with a value of 0 has no ratio.
-    return bool(known) and (not study.sample.is_ratio or min(known) > 0)
+    return bool(known_values(side.trials, study.column))
+
+
+def _is_free(study: Study, task: Planned) -> bool:
+    """Whether a task has no ratio because a value is 0, which is no missing value."""
+    known = [known_values(getattr(task, side).trials, study.column) for side in _SIDES]
+    return study.sample.is_ratio and any(own and min(own) <= 0 for own in known)
 
 
 # Files that may have been found

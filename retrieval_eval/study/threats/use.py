@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.model.design import ArmDesign
 from retrieval_eval.model.impact import Threat
-from retrieval_eval.study.arms import tool_label
-from retrieval_eval.study.gate import MAX_OPAQUE_GAP
+from retrieval_eval.study.arms import Arm, tool_label
+from retrieval_eval.study.gate import MAX_OPAQUE_GAP, by_task, opaque_calls
 from retrieval_eval.study.threats import THREATS, Study, kind
 from retrieval_eval.study.trials import MCP, Trial
 from retrieval_eval.study.verdict import apparent
@@ -150,106 +154,245 @@ def _history_compacted(study: Study) -> Iterator[Threat]:
 def _without(
     study: Study, name: str, is_doubtful: Callable[[Trial], bool], what: str
 ) -> Iterator[Threat]:
-    """Yield a threat where trials are doubtful, with the difference of the others.
-
-    The difference is overturned where the others contradict it, or where they show less than half
-    of it, not clearly, or are too few to show anything.
-    """
-    sample = study.sample
+    """Yield a threat where trials are doubtful, with the difference of the others."""
     used = [
-        [trial for pair in sample.pairs for trial in getattr(pair, side)]
+        [trial for pair in study.sample.pairs for trial in getattr(pair, side)]
         for side in ("baseline", "comparison")
     ]
     counts = [sum(map(is_doubtful, trials)) for trials in used]
     if not any(counts):
         return
-    rest = study.sample_of(lambda trial: not is_doubtful(trial))
-    test, whole = rest.test(), sample.test()
+    rest = _rest(study, is_doubtful)
     text = f"{what} " + " and ".join(
         f"{n} of {counted(len(trials), 'trial')} of {arm.config}"
         for n, trials, arm in zip(counts, used, study.arms, strict=True)
     )
-    has_effect = False
-    if test is None:
-        text += f"; without them {counted(len(rest.values), 'matched task')} are left"
-        has_effect = study.is_clear
-    else:
-        n = counted(len(rest.values), "matched task")
-        text += f"; without them, over {n}, {sample.said(test.mean)}"
-        is_less = whole is not None and 2 * abs(test.mean) < abs(whole.mean)
-        is_lost = is_less and not test.is_clear(study.design.alpha)
-        has_effect = study.overturns(test.mean) or (study.is_clear and is_lost)
     one = [arm.config for n, arm in zip(counts, study.arms, strict=True) if n]
     yield Threat(
         name=name,
         value=sum(counts) / sum(map(len, used)),
         unit="share of the trials",
-        effect="lowers" if has_effect else "none",
-        sentence=text,
+        effect="lowers" if rest.is_overturned else "none",
+        sentence=f"{text}; {rest.said}",
         arm=one[0] if len(one) == 1 else None,
-        estimate=None if test is None else sample.on_scale(test.mean),
-        overturn=f"without the trials in which {what[:-3]}" if has_effect else None,
+        estimate=rest.estimate,
+        overturn=f"without the trials in which {what[:-3]}" if rest.is_overturned else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """The difference without some trials: in words, and whether it overturns that of all."""
+
+    said: str
+    is_overturned: bool
+    estimate: float | None
+
+
+def _rest(study: Study, is_doubtful: Callable[[Trial], bool]) -> _Rest:
+    """Return the difference without the trials that are doubtful.
+
+    That of all is overturned where the others contradict it, or where they show less than half of
+    it, not clearly, or are too few to show anything.
+    """
+    sample, rest = study.sample, study.sample_of(lambda trial: not is_doubtful(trial))
+    test, whole = rest.test(), sample.test()
+    n = counted(len(rest.values), "matched task")
+    if test is None:
+        verb = "is" if len(rest.values) == 1 else "are"
+        return _Rest(f"without them {n} {verb} left", study.is_clear, None)
+    is_less = whole is not None and 2 * abs(test.mean) < abs(whole.mean)
+    is_lost = is_less and not test.is_clear(study.design.alpha)
+    return _Rest(
+        f"without them, over {n}, {sample.said(test.mean)}",
+        study.overturns(test.mean) or (study.is_clear and is_lost),
+        sample.on_scale(test.mean),
+    )
+
+
+# Trials that did not end by themselves
+
+
+_MOST_KINDS: Final = 2
+_LONGEST_KIND: Final = 40
+
+
+@THREATS.register("errors")
+@kind(
+    title="Timeouts and errors",
+    meaning="the trials of one arm were more often ended by a timeout or another error",
+    gravity=7,
+)
+def _errors(study: Study) -> Iterator[Threat]:
+    """Yield a threat where errors ended more trials of one arm.
+
+    All trials count, those too that the gate removed: what ended in an error often left no complete
+    trace. It could be what makes the difference, or hides one, unless the arm that had the errors
+    is the better one nevertheless.
+    """
+    ended = [[trial for trial in arm.trials if trial.has_exception] for arm in study.arms]
+    shares = [len(own) / len(arm.trials) for own, arm in zip(ended, study.arms, strict=True)]
+    p_value = _p_of_errors(study.arms)
+    is_one_sided = p_value < study.design.alpha
+    if not is_one_sided and abs(shares[1] - shares[0]) <= MIN_ERROR_GAP:
+        return
+    more = int(shares[1] > shares[0])
+    parts = [
+        f"{len(own)} of {counted(len(arm.trials), 'trial')} of {arm.config}{_kinds_of(own)}"
+        for own, arm in zip(ended, study.arms, strict=True)
+    ]
+    rest = _rest(study, lambda trial: trial.has_exception)
+    is_better = study.found == ("better" if more else "worse") and (
+        study.primary.direction == "higher_is_better"
+    )
+    has_effect = is_one_sided and (rest.is_overturned or not is_better)
+    p_said = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+    yield Threat(
+        name="errors",
+        value=shares[more],
+        unit="share of the trials",
+        effect="lowers" if has_effect else "none",
+        sentence=f"a timeout or another error ended {' and '.join(parts)} (exact {p_said}); "
+        f"{rest.said}",
+        arm=study.arms[more].config,
+        estimate=rest.estimate,
+        overturn=f"if the errors of {study.arms[more].config} made it" if has_effect else None,
+    )
+
+
+MIN_ERROR_GAP: Final = 0.1
+"""Shares of trials ended by an error that differ by more than this are named."""
+
+
+def _kinds_of(trials: Sequence[Trial]) -> str:
+    """Return the commonest types of error, as ``: 8 AgentTimeoutError``."""
+    types = Counter(trial.exception for trial in trials if trial.exception)
+    named = types.most_common(_MOST_KINDS)
+    return f" ({', '.join(f'{n} {kind[:_LONGEST_KIND]}' for kind, n in named)})" if named else ""
+
+
+def _p_of_errors(arms: tuple[Arm, Arm]) -> float:
+    """Return the exact two-sided p that errors are as likely in both arms, over shared tasks.
+
+    A sign test of the tasks on which their shares of errors differ; of single trials it is
+    McNemar's.
+    """
+    before, after = (by_task(arm.trials) for arm in arms)
+    changes = [
+        _error_share(after[task]) - _error_share(before[task]) for task in before if task in after
+    ]
+    up, down = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+    n = up + down
+    tail = sum(math.comb(n, k) for k in range(min(up, down) + 1))
+    return min(1.0, 2 * tail / 2**n)
+
+
+def _error_share(trials: Sequence[Trial]) -> float:
+    return sum(trial.has_exception for trial in trials) / len(trials)
 
 
 # How the arms ran
 
 
+APART: Final = 0.9
+"""Arms of which a random trial of one started before one of the other with this chance were run
+one after the other."""
+
+
 @THREATS.register("run_order")
 @kind(
     title="Order in time",
-    meaning="all trials of one arm were run before those of the other",
+    meaning="nearly all trials of one arm were run before those of the other",
     gravity=90,
 )
 def _run_order(study: Study) -> Iterator[Threat]:
-    stamps = [
-        {t.batch_timestamp for pair in study.pairs for t in getattr(pair, side)}
+    trials = [
+        [trial for pair in study.pairs for trial in getattr(pair, side)]
         for side in ("baseline", "comparison")
     ]
-    known = [{stamp for stamp in own if stamp is not None} for own in stamps]
-    if not all(known) or any(None in own for own in stamps):
+    for read in (lambda t: t.numbers.get("started_at"), lambda t: t.batch_timestamp):
+        starts = [[read(trial) for trial in own] for own in trials]
+        if all(starts) and not any(None in own for own in starts):
+            break
+    else:
         return
-    for first, second in ((0, 1), (1, 0)):
-        if max(known[first]) < min(known[second]):
-            one, other = study.arms[first].config, study.arms[second].config
-            text = (
-                f"all trials of {one} were run before those of {other} (until "
-                f"{max(known[first])}, from {min(known[second])}): what changed in between is "
-                "part of the difference"
-            )
-            yield Threat(name="run_order", value=None, unit="trials", effect="none", sentence=text)
+    chance = _chance_before(starts[0], starts[1])
+    if APART >= chance >= 1 - APART:
+        return
+    first = int(chance < 0.5)
+    one, other = study.arms[first].config, study.arms[1 - first].config
+    share = max(chance, 1 - chance)
+    if share == 1:
+        until, since = max(starts[first]), min(starts[1 - first])
+        when = f" (until {_moment(until)}, from {_moment(since)})"
+        text = f"all trials of {one} were run before those of {other}{when}"
+    else:
+        text = (
+            f"trials of {one} were run before those of {other}: of one each, drawn at random, that "
+            f"of {one} came first in {100 * share:.0f} % of cases"
+        )
+    yield Threat(
+        name="run_order",
+        value=share,
+        unit="chance that one arm's trial came first",
+        effect="none",
+        sentence=f"{text}: what changed in between is part of the difference",
+    )
+
+
+def _chance_before(first: Sequence[Any], second: Sequence[Any]) -> float:
+    """Return the chance that a random value of one row comes before one of the other.
+
+    Equal values count half.
+
+    Examples
+    --------
+    >>> _chance_before([1, 2, 3], [3, 4])
+    0.9166666666666666
+    """
+    ordered = sorted(second)
+    n = len(ordered)
+    later = sum(
+        n - (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in first
+    )
+    return later / (n * len(first))
+
+
+def _moment(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="seconds")[:-6]
+    except (ValueError, OverflowError, OSError):
+        return f"{value:g} s"
 
 
 MIN_OPAQUE_GAP: Final = MAX_OPAQUE_GAP / 3
-"""Shares of opaque shell calls that differ by more than this are named."""
+"""Shares of opaque calls that differ by more than this are named."""
 
 
 @THREATS.register("opaque_share")
 @kind(
     title="Opaque calls",
-    meaning="the arms differ in the share of shell calls that could not be resolved",
+    meaning="the arms differ in the share of their calls that could not be resolved",
     gravity=80,
 )
 def _opaque_share(study: Study) -> Iterator[Threat]:
-    trials = [
-        [t for own in side.values() for t in own]
+    own = [
+        opaque_calls(trial for trials in side.values() for trial in trials)
         for side in (study.valid.baseline, study.valid.comparison)
     ]
-    calls = [sum(t.shell_calls for t in own) for own in trials]
-    opaque = [sum(t.shell_opaque for t in own) for own in trials]
-    shares = [
-        n / all_calls if all_calls else 0.0 for n, all_calls in zip(opaque, calls, strict=True)
-    ]
-    if abs(shares[0] - shares[1]) <= MIN_OPAQUE_GAP:
+    gap = own[1].share - own[0].share
+    if abs(gap) <= MIN_OPAQUE_GAP:
         return
     parts = [
-        f"{n} of {counted(all_calls, 'shell call')} of {arm.config}"
-        for n, all_calls, arm in zip(opaque, calls, study.arms, strict=True)
+        f"{calls.n} of {counted(calls.of, 'call')} of {arm.config}"
+        for calls, arm in zip(own, study.arms, strict=True)
     ]
-    more = study.arms[shares[1] > shares[0]]
+    more = study.arms[gap > 0]
     yield Threat(
         name="opaque_share",
-        value=abs(shares[0] - shares[1]),
+        value=abs(gap),
         unit="difference of shares",
         effect="withholds" if "opaque_share_differs" in study.valid.failed else "none",
         sentence=f"{' and '.join(parts)} could not be resolved: more of {more.config} is unseen",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retrieval_eval.stats.sensitivity import e_value, nearest_to_zero, partial_spearman_of
+from retrieval_eval.stats.sensitivity import partial_spearman_of
 
 NAN = math.nan
 
@@ -117,21 +117,3 @@ def test_the_interval_covers_within_tasks():
         interval = _partial(x, y, tasks, n_resamples=400).interval
         covered.append(interval.low.value <= 0.595 <= interval.high.value)
     assert 0.9 <= np.mean(covered) <= 1.0
-
-
-def test_e_values_of_risk_ratios_are_those_published():
-    # VanderWeele & Ding (2017): a risk ratio of 3.9 has an E-value of 7.2, its limit of 1.8 one of
-    # 3.0. The correlation that has this risk ratio is found backwards.
-    for ratio, published in ((3.9, 7.26), (1.8, 3.0)):
-        d = math.log(ratio) / 0.91
-        pearson = d / math.sqrt(d * d + 4)
-        r = 6 / math.pi * math.asin(pearson / 2)
-        assert e_value(r, 50).value == pytest.approx(published, abs=0.01)
-        assert e_value(-r, 50) == e_value(r, 50)
-
-
-def test_e_values_at_the_ends():
-    assert e_value(0.0, 9).value == 1.0
-    assert e_value(1.0, 9).reason == "perfect_association"
-    assert nearest_to_zero(-0.3, 0.1) == 0.0
-    assert nearest_to_zero(-0.3, -0.1) == -0.1

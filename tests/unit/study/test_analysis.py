@@ -377,11 +377,12 @@ def test_a_trial_of_unknown_version_does_not_hide_that_the_others_differ():
 def test_arms_that_differ_in_what_stays_opaque_are_not_compared():
     rows = study(8)
     for row in rows:
-        row["ledger"] |= {"shell_calls": 10, "shell_opaque": 5 * (row["ledger"]["mcp_calls"] == 0)}
+        opaque = 5 * (row["ledger"]["mcp_calls"] == 0)
+        row["ledger"] |= {"calls_seen": 10, "shell_calls": 8, "shell_opaque": opaque}
     found = comparison(rows)
     assert found["gate"]["failed"] == ["opaque_share_differs"]
     detail = rules(found)["opaque_share_differs"]["detail"]
-    assert detail == "baseline: 40 of 80 shell calls, 0.50; mcp: 0 of 80 shell calls, 0.00"
+    assert detail == "baseline: 40 of 80 calls, 0.50; mcp: 0 of 80 calls, 0.00"
 
 
 def test_missing_rewards_leave_recall_comparable_until_an_arm_has_few():

@@ -190,7 +190,7 @@ def test_one_configuration_has_associations_and_one_row_has_none():
     )
 
 
-def test_associations_say_how_far_they_hold_within_tasks_and_what_would_explain_them_away():
+def test_associations_say_how_far_they_hold_within_tasks():
     rows = []
     for i in range(24):
         ease = (i % 6) / 12
@@ -200,22 +200,13 @@ def test_associations_say_how_far_they_hold_within_tasks_and_what_would_explain_
             rows.append(document(f"t-{i:02}", config, recall, reward=reward))
     found = associate(rows, ["file_recall"], ["reward"])
     pooled, *by_config = (row for row in found.records if row.scope != "suite")
-    assert (pooled.partial_n, pooled.partial_reason, pooled.e_value_reason) == (48, None, None)
+    assert (pooled.partial_n, pooled.partial_reason) == (48, None)
     assert 0.5 < pooled.partial_low < pooled.partial_r < pooled.partial_high <= 1
-    assert 1 < pooled.e_value_limit < pooled.e_value
     assert pooled.partial_config_r == pytest.approx(pooled.partial_r, abs=0.1)
     # With one configuration there is nothing to compare within a task.
     assert {row.partial_reason for row in by_config} == {"one_value_per_task"}
     (text,) = found.sentences()
     assert f"Between configurations on the same task it is +{pooled.partial_r:.2f} [" in text
-    assert "An unmeasured factor would have to be associated with both by a risk ratio of" in text
-    scattered = [
-        document(f"t{i}", c, i * 3 % 8 / 8, reward=i * 5 % 8 / 8) for i in range(8) for c in ARMS
-    ]
-    assert (
-        "takes nothing else to explain it away"
-        in associate(scattered, ["file_recall"], ["reward"]).sentences()[0]
-    )
 
 
 @pytest.mark.parametrize(

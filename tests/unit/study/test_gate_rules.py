@@ -19,6 +19,7 @@ SCHEMA = Path(__file__).parents[3] / "schemas" / "run_impact_analysis_schema.jso
 
 BREAKS = {
     "crashed_before_start": {"exception": {"type": "E", "message": "x"}, "calls": 0},
+    "calls_unreadable": {"flags": ["calls_unreadable"]},
     "degraded_trace": {"degraded": "cut"},
     "mcp_in_baseline": {"mcp": 2},
     "dead_mcp_server": {"mcp": 2, "mcp_ok": 0},

@@ -374,8 +374,8 @@ def test_too_little_data_say_what_is_known(rows, reason):
 def test_a_difference_that_is_not_clear_says_what_it_would_take():
     found = found_of(arms(gains(*[0.3, -0.2, 0.1, -0.15, 0.05, 0.02, -0.01, 0.2])))
     assert found.verdict == "no_detectable_difference"
-    assert found.overturn.startswith("A difference below 0.")
-    assert "in 80 % of studies takes about " in found.overturn
+    assert found.overturn.startswith("A true difference of 0.")
+    assert found.overturn.endswith(" would be found in 80 % of such studies.")
 
 
 # What holds of every threat

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from retrieval_eval.report import words
 from retrieval_eval.study.compare import compare
+from retrieval_eval.values import signed_ends
 from tests.unit.study.test_threats import arms, gains
 
 FEW = {"seed": 1, "n_resamples": 200}
@@ -26,7 +29,10 @@ def test_costs_of_0_leave_nothing_to_test_and_are_said_to():
         row["outcome"]["total_tokens"] = 2000 if is_b else 1000
     found = compare(rows, "a", "b", primary="cost_usd", **FEW)
     assert found.verdict.state == "too_few_pairs"
-    assert found.verdict.reason.startswith("12 matched tasks with cost: more than a third of the")
+    assert found.verdict.reason == (
+        "12 matched tasks with cost: 12 tasks with a value of 0 have no ratio; over all 12 the "
+        "mean difference is −1.00 USD"
+    )
     assert found.verdict.overturn == ""
     assert "no detectable difference" not in found.sentence()
     assert "cost is undecided at 2.00 times the tokens of a" in found.sentence()
@@ -84,9 +90,42 @@ def test_one_task_without_which_nothing_is_clear_is_one():
 def test_tasks_without_a_ratio_because_of_a_0_are_named():
     rows = costs(1.0, lambda i: 0.0 if i % 4 == 0 else 3.0, n=24)
     found = compare(rows, "a", "b", primary="cost_usd", **FEW)
-    (said,) = [t.sentence for t in found.record.threats if t.name == "lacking_values"]
     assert found.record.metrics["cost_usd"].n_ratio == 18
-    assert said.startswith("values are missing or not above 0 on 6 of 24 tasks with b: a ratio of")
+    # A cost of 0 is known: nothing is missing.
+    assert "lacking_values" not in [threat.name for threat in found.record.threats]
+    assert "6 tasks with a value of 0 have no ratio; over all 24 the mean" in found.verdict.reason
+    assert found.verdict.state == "worse"
+    assert words.verdict_title(found.record).endswith("on the 18 of 24 tasks that have a ratio")
+    said = dict(words.answer_to(found.record).points)["Estimate"]
+    assert "over 18 matched tasks (6 tasks with a value of 0 have no ratio)" in said
+    assert "over all 24, +1.25 USD a task: 1.00 USD with a, 2.25 USD with b" in said
+    assert "Of all 24 it rose on 18 tasks" in said
+
+
+def test_a_ratio_is_nothing_where_the_tasks_without_one_turn_the_bill():
+    rows = costs(1.0, lambda i: 0.0 if i % 4 == 0 else 1.25, n=24)
+    found = compare(rows, "a", "b", primary="cost_usd", **FEW)
+    block = found.record.metrics["cost_usd"]
+    assert (block.ratio, block.mean_difference) == (pytest.approx(1.25), pytest.approx(-0.0625))
+    assert found.verdict.state == "no_detectable_difference"
+    assert found.verdict.overturn == (
+        "6 tasks with a value of 0 have no ratio; over all 24 the mean difference is −0.06 USD "
+        f"({' to '.join(signed_ends(block.ci_low, block.ci_high))}), on the other side of 0 than "
+        "the ratio."
+    )
+    # It pays for nothing else either.
+    beside = compare(rows, "a", "b", **FEW)
+    assert "other_metrics" not in [threat.name for threat in beside.record.threats]
+    assert "No clear difference: reward" in words.others(beside.record)
+    assert words.others(beside.record).endswith(
+        "cost ×1.25 [1.25, 1.25] over 18 tasks, 6 tasks with a value of 0 have no ratio (−0.06 USD "
+        "a task over all 24)."
+    )
+    # And what holds of some tasks is not equivalence of all.
+    alike = costs(1.0, lambda i: 0.0 if i % 4 == 0 else 0.97 + i % 4 / 50, n=24)
+    assert compare(alike, "a", "b", primary="cost_usd", margin=0.2, **FEW).verdict.state == (
+        "no_detectable_difference"
+    )
 
 
 def test_times_that_are_not_known_count_neither_in_the_estimate_nor_in_its_threats():
@@ -119,4 +158,4 @@ def test_a_level_other_than_the_usual_is_given():
     assert found.verdict.reason.endswith(" at a level of 0.2")
     assert " at a level of " not in found.verdict.overturn
     wide = compare(rows, "a", "b", confidence=0.5, **FEW)
-    assert "would go unnoticed at a level of 0.5;" in wide.verdict.overturn
+    assert wide.verdict.overturn.endswith("of such studies at a level of 0.5.")
