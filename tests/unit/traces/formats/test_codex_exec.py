@@ -231,6 +231,8 @@ def test_a_short_relative_path_may_be_in_any_folder_for_no_workdir_is_stated(tmp
     expected = truth("src/cart/totals.py", "src/cart/rates.py", "totals.md")
     found = evidence(extract_events(read_trace(tmp_path), expected))
     assert list(found.values()) == ["possible", "certain", "none"]
+
+
 def with_usage(**usage):
     return [*RUN[:-1], {"type": "turn.completed", "usage": {"input_tokens": 9, **usage}}]
 

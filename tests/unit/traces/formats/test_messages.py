@@ -254,6 +254,8 @@ def test_a_log_of_openhands_keeps_the_calls_beside_the_messages_as_sent(tmp_path
     ]
     assert (trace.harness, trace.format) == ("openhands", "openai-chat")
     assert "calls_unreadable" not in trace.flags
+
+
 @pytest.mark.parametrize(
     ("text", "folder"),
     [
