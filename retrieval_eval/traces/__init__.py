@@ -125,6 +125,10 @@ def read_trace(path: Path | str, *, sample: str | None = None) -> Trace:
     path = local_path(path)
     if probe(path.is_file):
         return _read_file(path, sample)
+    session = path.parent / f"{path.name}.jsonl"
+    if probe(path.is_dir) and not _is_trial(path) and probe(session.is_file):
+        # What a session keeps beside its file lies in a folder of its name.
+        return _read_file(session, sample)
     problems: list[str] = []
     unknown: list[Unreadable] = []
     for folder in (path / "agent", path):
@@ -144,10 +148,6 @@ def read_trace(path: Path | str, *, sample: str | None = None) -> Trace:
             return join_trace(trajectory, transcript, flags, tuple(problems))
         problems += (found.reason for found in unreadable)
         unknown += (*unreadable, *others)
-    session = path.parent / f"{path.name}.jsonl"
-    if probe(path.is_dir) and probe(session.is_file):
-        # What a session keeps beside its file lies in a folder of its name.
-        return _read_file(session, sample)
     raise NoTraceError(path, _why_none(path, problems, unknown))
 
 

@@ -64,18 +64,31 @@ def grouped(readings: Sequence[Reading]) -> list[list[Reading]]:
     calls. A reading that states no id, or a sub-agent's that names none of these sessions, may be
     of any run, so that it is of the first.
     """
-    groups: list[tuple[set[object], list[Reading]]] = []
-    for reading in sorted(readings, key=_is_inner):
+    if len(readings) < 2:
+        return [list(readings)] if readings else []
+    ordered = sorted(readings, key=_is_inner)
+    of: list[int] = []  # an earlier reading of the same run, or the reading itself
+    owner: dict[object, int] = {}
+
+    def first(place: int) -> int:
+        while of[place] != place:
+            of[place] = place = of[of[place]]
+        return place
+
+    for place, reading in enumerate(ordered):
         keys: set[object] = {name for name in (*reading.session_ids, reading.part_of) if name}
         is_named = bool(keys) and not _is_inner(reading)
         keys |= {(call.call_id, hash(repr(call.arguments))) for call in reading.calls}
-        linked = [group for group in groups if group[0] & keys] or ([] if is_named else groups[:1])
-        whole = (keys.union(*(known for known, _ in linked)), [r for _, g in linked for r in g])
-        whole[1].append(reading)
-        place = groups.index(linked[0]) if linked else len(groups)
-        groups = [group for group in groups if group not in linked]
-        groups.insert(place, whole)
-    return [members for _, members in groups]
+        of.append(place)
+        linked = [first(owner[key]) for key in keys if key in owner]
+        run = min(linked, default=place if is_named else 0)
+        for other in (*linked, place):
+            of[first(other)] = run
+        owner.update(dict.fromkeys(keys, run))
+    runs: dict[int, list[Reading]] = {}
+    for place, reading in enumerate(ordered):
+        runs.setdefault(first(place), []).append(reading)
+    return list(runs.values())
 
 
 def _is_inner(reading: Reading) -> bool:
