@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.merge import join_trace, merge_calls
+from retrieval_eval.traces.merge import join_trace, join_transcripts, merge_calls
 from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import Gap, Usage
 
@@ -135,3 +135,11 @@ def test_the_record_of_another_session_is_left_out():
     trace = join_trace(trajectory, other)
     assert [c.call_id for c in trace.calls] == ["a"]
     assert "transcript_of_another_session" in trace.flags
+
+
+def test_calls_that_one_file_holds_are_not_unreadable():
+    unread = Reading("atif-1.7", flags=("calls_unreadable",))
+    read = Reading("native", (ToolCall("c", "Read", {}, ToolResult("x")),))
+    assert join_trace(unread, read).flags == ()
+    assert join_trace(unread, None).flags == ("calls_unreadable",)
+    assert join_trace(None, join_transcripts([unread, read])).flags == ()
