@@ -234,7 +234,7 @@ DIALECTS.add(
         ),
         finished=(
             "a command without a prompt behind it goes on; later waits show the rest; an answer "
-            "that could not be parsed has an observation that says so, and no call"
+            "that could not be parsed has an observation about that, and no call"
         ),
         delegated="none: references lead to summaries of the history, which call no tool",
         source="Harbor 0.22 and 0.25, read in its source; five of its golden trajectories seen",

@@ -3,7 +3,7 @@
 Source: the Agent Trajectory Interchange Format, versions 1.0 to 1.8. Results are joined by
 ``source_call_id``, over the whole document where a converter put one into another step. Results
 that lack it belong to the calls of their step in order where there are as many; otherwise each may
-be any call's, which is a doubt. An answer that could not be parsed has an observation that says so
+be any call's, which is a doubt. An answer that could not be parsed has an observation about that
 and no call; some converters put that observation into the step before. Steps marked
 ``is_copied_context`` replay what happened before and are left out. Embedded sub-agent trajectories
 follow the call that refers to them; a reference to another file is not opened.

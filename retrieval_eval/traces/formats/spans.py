@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Final
 
 from msgspec import Struct
@@ -61,7 +62,6 @@ OPEN_INFERENCE: Final = "openinference"
 _MOST_SPANS: Final = 1_000_000
 _DEEPEST: Final = 12
 _LONGEST_CHAIN: Final = 100
-_LONGEST_OPENING: Final = 10_000
 _MODEL_OPERATIONS: Final = ("chat", "generate_content", "text_completion")
 _CUT: Final = "...[truncated]"
 """What an exporter writes behind a value that it cut."""
@@ -413,8 +413,8 @@ def _part_id(part: Mapping[str, Any]) -> str:
     return (text_of(part.get("id")) or "").strip()
 
 
-def _fingerprint(name: str | None, arguments: Mapping[str, Any] | None) -> str:
-    return repr((name, sorted(arguments.items(), key=str) if arguments else None))
+def _fingerprint(name: str | None, arguments: Mapping[str, Any]) -> str:
+    return repr((name, sorted(clean(dict(arguments)).items(), key=itemgetter(0))))
 
 
 def _messages(span: _Span, direction: str) -> list[Mapping[str, Any]]:
@@ -581,9 +581,14 @@ def _fill(call: _Call, span: _Span) -> None:
         below = _below(found, ("gen_ai.tool.call.result.", "output.value."))
         if answer is not None or below:
             call.result = _result(answer if answer is not None else _nested(below))
-            if "sanitize_inputs_outputs" in str(found.get("input.value"))[:_LONGEST_OPENING]:
+            if _is_called_by_code(found.get("input.value")):
                 # The code that called the tool may not have printed what it returned.
                 call.result = replace(call.result, doubt=call.result.doubt or "display_only")
+
+
+def _is_called_by_code(given: Any) -> bool:
+    """Return whether a tool was given what code of the agent called it with."""
+    return isinstance(given, dict | str) and "sanitize_inputs_outputs" in given
 
 
 def _span_arguments(span: _Span) -> Mapping[str, Any]:

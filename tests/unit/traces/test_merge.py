@@ -241,3 +241,11 @@ def test_what_lies_where_sub_agents_do_is_theirs():
     assert marked.sub_agents == {"7"}
     assert [item.is_subagent for item in marked.items] == [True, True]
     assert marked.calls[0].parent_id == "7"
+
+
+def test_calls_that_one_file_holds_are_not_unreadable():
+    unread = Reading("atif-1.7", flags=("calls_unreadable",))
+    read = Reading("native", (ToolCall("c", "Read", {}, ToolResult("x")),))
+    assert join_trace(unread, read).flags == ()
+    assert join_trace(unread, None).flags == ("calls_unreadable",)
+    assert join_trace(None, join_transcripts([unread, read])).flags == ()
