@@ -240,8 +240,8 @@ def _complete(said: _Session, data: Mapping[str, Any]) -> None:
     shell = started_shell(text)
     if shell is not None and call_id in said.commands:
         said.commands[f"shell {shell}"] = said.commands[call_id]
-    codes = (status_of(block.get("exitCode")) for block in dicts_at(stated, "contents"))
-    codes = (status_of(at(data, "shellExecution", "exitCode")), *codes)
+    codes = [status_of(at(data, "shellExecution", "exitCode"))]
+    codes += [status_of(block.get("exitCode")) for block in dicts_at(stated, "contents")]
     code = next((code for code in codes if code is not None), None)
     parts = at(stated, "structuredContent")
     record = {"exit_code": code} if code is not None else None
