@@ -154,7 +154,10 @@ def whole_lines(text: str, *, with_beginnings: bool = False) -> list[str]:
 
 def with_cuts(text: str) -> str:
     """Return an answer's text with a line :data:`CUT_HERE` in place of each mark of a cut."""
-    if not any(hint in text for hint in _HINTS):
+    for hint in _HINTS:
+        if hint in text:
+            break
+    else:
         return text
     if text.lstrip()[: len(_PERSISTED)] == _PERSISTED:
         end = _PREVIEW_END.search(text, max(0, len(text) - _LONGEST_MARK))
