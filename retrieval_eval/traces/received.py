@@ -154,7 +154,10 @@ def whole_lines(text: str, *, with_beginnings: bool = False) -> list[str]:
 
 def with_cuts(text: str) -> str:
     """Return an answer's text with a line :data:`CUT_HERE` in place of each mark of a cut."""
-    if not any(hint in text for hint in _HINTS):
+    for hint in _HINTS:
+        if hint in text:
+            break
+    else:
         return text
     if text.lstrip()[: len(_PERSISTED)] == _PERSISTED:
         end = _PREVIEW_END.search(text, max(0, len(text) - _LONGEST_MARK))
@@ -180,7 +183,9 @@ def _marks(text: str) -> list[tuple[int, int, str]]:
         end = text.find("\n", at, at + _LONGEST_MARK)
         end = len(text) if end < 0 and len(text) - at <= _LONGEST_MARK else end
         line = text[start:end] if start >= 0 and end >= 0 else ""
-        kind = _kind(line, is_at_edge=at < end_of_head or at >= start_of_tail) if line else ""
+        is_at_edge = at < end_of_head or at >= start_of_tail
+        is_last = is_at_edge and not text[end:].strip()
+        kind = _kind(line, is_at_edge=is_at_edge, is_last=is_last) if line else ""
         if kind:
             found.append((start, end, kind))
             done = end
@@ -192,11 +197,11 @@ def _marks(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _kind(line: str, *, is_at_edge: bool) -> str:
+def _kind(line: str, *, is_at_edge: bool, is_last: bool) -> str:
     if line.strip() == CUT_HERE or _MARK.fullmatch(line):
         return "place"
     showing = _SHOWING.fullmatch(line)
-    if showing is not None and is_at_edge:
+    if showing is not None and is_last:
         first, last, total = (int(showing[name]) for name in ("first", "last", "total"))
         return {(True, False): "tail", (False, True): "head", (True, True): "both"}.get(
             (first > 1, last < total), ""

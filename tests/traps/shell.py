@@ -233,6 +233,77 @@ TRAPS = (
         "The harness cut the output in the middle, and no error names either file.",
     ),
     _trap(
+        "truncated output",
+        [("cat src/a.py src/b.py src/c.py", "x\n... [900 lines truncated] ...\ny")],
+        {"src/a.py": "certain", "src/b.py": "possible", "src/c.py": "certain"},
+        "The first file was shown first and the last one last; what lies between them may be cut.",
+    ),
+    _trap(
+        "truncated output",
+        [("cat src/a.py src/b.py", "x = 1\ny = 2\n[Output truncated]")],
+        {"src/a.py": "certain", "src/b.py": "possible"},
+        "Only the beginning was shown, which is that of the first file.",
+    ),
+    _trap(
+        "truncated output",
+        [("seq 1 9; cat src/a.py; seq 1 9", "1\n2\n\u20269 tokens truncated\u2026\n8\n9")],
+        {"src/a.py": "possible"},
+        "Other commands print the beginning and the end, which is all that was shown.",
+    ),
+    _trap(
+        "timed out",
+        [
+            (
+                "cat src/a.py; sleep 8; cat src/b.py",
+                "a = 1\n[The command timed out after 3 seconds.]",
+            )
+        ],
+        {"src/a.py": "certain", "src/b.py": "possible"},
+        "What was printed before the stop is the first file; the second need not have been read.",
+    ),
+    _trap(
+        "search",
+        [("rg -n alpha src | sed -n '1,5p'", "src/a.py:9:alpha = 1")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "Some of the lines passed whole, and each names its file.",
+    ),
+    _trap(
+        "search",
+        [("rg -n alpha src | cut -c1-200", "src/a.py:9:alpha = 1")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "The beginning of each line passed, and it names the file.",
+    ),
+    _trap(
+        "search",
+        [("git grep -n alpha -- src | tr a-z A-Z", "SRC/A.PY:9:ALPHA = 1")],
+        {"src/a.py": "possible", "lib/b.py": "none"},
+        "The lines were changed, so that what they name need not be a file.",
+    ),
+    _trap(
+        "read",
+        [("cat src/a.py; echo bad >&2; exit 3", "Exit code 3\nbad\nx = 1")],
+        {"src/a.py": "certain"},
+        "Standard error comes in no order with standard output.",
+        is_error=True,
+    ),
+    _trap(
+        "read",
+        [("cat --help src/a.py", "Usage: cat [OPTION]... [FILE]...")],
+        {"src/a.py": "none"},
+        "The program describes itself and reads no file.",
+    ),
+    _trap(
+        "listing",
+        [
+            (
+                "ls && ls shop || true",
+                "cart.py\nls: cannot access 'shop': No such file or directory",
+            )
+        ],
+        {"cart.py": "certain", "shop/cart.py": "none"},
+        "The folder does not exist, so that all entries are those of this one.",
+    ),
+    _trap(
         "write",
         [
             (_PATCH, "Success. Updated the following files:\nM src/a.py"),

@@ -81,6 +81,10 @@ def _without_folders(plan: Plan, found: Names) -> Names:
     }
 
 
+_AT_LINE: Final = re.compile(r":(\d{1,9}):")
+_AT_LINE_OR_END: Final = re.compile(r":(\d{1,9})(?::|$)")
+
+
 def _matches(plan: Plan, lines: Iterable[str]) -> Names:
     found: Names = {}
     context: list[str] = []
@@ -101,8 +105,7 @@ def _split_match(plan: Plan, line: str) -> tuple[str | None, int | None]:
     for revision in plan.revisions:
         line = line.removeprefix(f"{revision}:")
     if plan.has_numbers:
-        ending = r"(?::|$)" if plan.width == 0 else ":"
-        for match in re.finditer(rf":(\d{{1,9}}){ending}", line):
+        for match in (_AT_LINE_OR_END if plan.width == 0 else _AT_LINE).finditer(line):
             path = line[: match.start()]
             if _covers(plan, path):
                 return path, int(match[1])

@@ -253,7 +253,7 @@ def _of_awk(stage: Invocation) -> Effect:
         return Effect("summarises")
     if _ALTERS.search(program):
         return CHANGES
-    found = {_of_print(*printed.groups(), separator) for printed in _PRINTED.finditer(program)}
+    found = {_of_print(printed[1], printed[2], separator) for printed in _PRINTED.finditer(program)}
     if not found:
         outside = re.sub(r"\{[^{}]*\}", "", program).strip(" ;\n")
         is_choice = "{" not in program or (outside and outside != program.strip(" ;\n"))

@@ -37,6 +37,11 @@ CASES: list[tuple[list[tuple[str, str]], dict[str, str]]] = [
        "cp: cannot stat 'a.py': No such file or directory")], {}),
     ([("cp a.py /tmp/x.py && ls -l /tmp/x.py", "-rw-r--r-- 1 u u 1 Jan 1 10:00 /tmp/x.py")], {}),
     ([("cp a.py /tmp/x.py", ""), ("cat /tmp/y.py", "x")], {}),
+    # A file that the agent made has a new name, and is still the copy that it was.
+    ([("mv /tmp/x.py a.py", ""), ("cat a.py", "x")], {}),
+    ([("awk 1 a.py > /tmp/x && mv /tmp/x a.py", ""), ("cat a.py", "x")], {}),
+    ([("awk 1 a.py > a.new; mv a.new a.py", ""), ("grep -n f a.py", "3:f")], {}),
+    ([("cp a.py /tmp/x; mv /tmp/x /tmp/y; cat /tmp/y", "x")], {"/w/a.py": C}),
     ([("cp src/*.py /tmp/x", ""), ("cat /tmp/x/a.go", "x")], {}),
     ([("cp a.py a.bak; echo > a.py; cp a.bak a.py; cat a.py", "x")], {}),
 ]  # fmt: skip

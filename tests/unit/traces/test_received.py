@@ -1,0 +1,114 @@
+"""Marks that harnesses put where they cut an answer, told from content about cutting."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrieval_eval.records import CUT_HERE, ToolResult
+from retrieval_eval.traces.received import received, whole_lines
+
+BEFORE, BEHIND = "a = 1\nb = 2\nc = 3\nd = 4", "e = 5\nf = 6\n7\n8\n9\n10\n11\n12"
+
+MARKS = [
+    "[... Observation truncated due to length ...]",
+    "[... output truncated ...]",
+    "... [12,345 characters truncated] ...",
+    "... [900 lines truncated] ...",
+    "[900 lines omitted]",
+    "<response clipped>",
+    "<response clipped><NOTE>Only part of the response has been shown.</NOTE>",
+    "…44019 tokens truncated…",
+    "...output truncated...",
+    "...90 lines truncated...",
+    "[... omitted 3 of 90 lines ...]",
+    "[... output truncated: 200000 chars total. Refine the command …]",
+    "... 120 more lines omitted",
+    "... (truncated)",
+    "[Output truncated]",
+    "(output truncated)",
+    "<truncated>",
+    "<truncated 120 lines>",
+    "--- truncated ---",
+    "*** output truncated ***",
+    "### 120 lines truncated ###",
+    "<... 1000 characters elided ...>",
+    "[Output truncated: 30000 of 90000 characters shown]",
+    "[381 more lines in file. Use offset=21 to continue.]",
+]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_mark_stands_where_a_part_is_left_out(mark: str) -> None:
+    text = received(ToolResult(f"{BEFORE}\n{mark}\n{BEHIND}")).text
+    assert text == f"{BEFORE}\n{CUT_HERE}\n{BEHIND}"
+
+
+CONTENT = [
+    "    # output truncated here",
+    'raise ValueError("output too long ...")',
+    "... x = truncate(output)",
+    ">>> truncated = text[:10]",
+    '    "... [truncated] ...",',
+    "12: [... output truncated ...]",
+    "src/a.py:12:# [... output truncated ...]",
+    'if is_truncated: print("[output truncated]")',
+    'msg = f"...{n} lines truncated..."',
+    '_CUT = "[... Observation truncated"',
+    "- the output is truncated after 100 lines",
+    "[x for x in truncated]",
+    '(truncated or "")',
+    "{ truncated: true }",
+    "(exceeds, limit)",
+    "[skipped]",
+    "[omitted]: https://example.org",
+    '<truncated-text :value="x">',
+    "...",
+]
+
+
+@pytest.mark.parametrize("line", CONTENT)
+def test_a_line_about_cutting_is_content(line: str) -> None:
+    result = ToolResult(f"{BEFORE}\n{line}\n{BEHIND}")
+    assert received(result) is result
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # nothing, or the end alone, behind a mark at the beginning
+        ("...output truncated...\n\nFull output saved to: /x/tool_1\n\n", f"{CUT_HERE}\n"),
+        ("...output truncated...\n\nFull output saved to: /x/t\n\nz = 1", f"{CUT_HERE}\nz = 1"),
+        # notes that tell which lines are shown
+        ("x\ny\n\n[Showing lines 9-20 of 20 (50.0KB limit).]", f"{CUT_HERE}\nx\ny\n\n"),
+        ("x\ny\n\n[Showing lines 1-20 of 90. Use offset=21]", f"x\ny\n{CUT_HERE}"),
+        # a mark within a line
+        ("import o\u20269 tokens truncated\u2026s = 1", f"import o\n{CUT_HERE}\ns = 1"),
+        # a sentence below and above what is shown
+        ("a\nb\nOutput truncated.", f"a\nb\n{CUT_HERE}"),
+        (
+            "The output of your call was too long to be displayed.\na\nb",
+            f"{CUT_HERE}\na\nb\n{CUT_HERE}",
+        ),
+        (
+            "Output too large. Showing first 8 and last 9.\nab\n... 5 lines omitted ...\nz",
+            f"\nab\n{CUT_HERE}\nz",
+        ),
+    ],
+)
+def test_where_the_part_is_that_was_left_out(text: str, expected: str) -> None:
+    assert received(ToolResult(text)).text == expected
+
+
+def test_a_preview_ends_where_the_rest_was_saved() -> None:
+    text = "<persisted-output>\nPreview (2KB):\na.py\nb.p\n...\n</persisted-output>"
+    assert whole_lines(received(ToolResult(text)).text)[:3] == [
+        "<persisted-output>",
+        "Preview (2KB):",
+        "a.py",
+    ]
+
+
+def test_marks_are_found_in_linear_time() -> None:
+    text = "truncated " * 200_000
+    assert received(ToolResult(text)).text == text
+    assert received(ToolResult("... " * 300_000 + "truncated")).text.startswith("... ")
