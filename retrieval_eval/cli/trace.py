@@ -171,8 +171,8 @@ def _rows(trial: TrialEvents) -> list[_Row]:
             causes.setdefault(name, Counter())[f"{CAUSES[doubt]} ({file.how})"] += 1
     known = {str(file): found for file, found in evidence(trial, with_attached=True).items()}
     if not known:
-        sure = dict.fromkeys([*shown, *attached], "certain")
-        known = sure | {name: "possible" for name in causes if name not in sure}
+        known.update((name, "possible") for name in causes if name not in {*shown, *attached})
+        known = {**dict.fromkeys([*shown, *attached], _CERTAIN), **known}
     missing = doubt_of_gaps(trial)
     gap = [] if missing is None else [CAUSES[missing]]
     rows = []
@@ -180,14 +180,14 @@ def _rows(trial: TrialEvents) -> list[_Row]:
         if certainty == "possible":
             rows.append(_Row(name, certainty, causes=list(causes.get(name, gap))))
         elif certainty == "none" or name in shown:
-            channel = "calls" if name in shown else None
-            rows.append(_Row(name, certainty, channel, shown.get(name)))
+            rows.append(_Row(name, certainty, "calls" if name in shown else None, shown.get(name)))
         else:
             how = dict.fromkeys(filter(None, attached.get(name, ())))
             rows.append(_Row(name, certainty, "attached", "opened", list(how)))
     return rows
 
 
+_CERTAIN: Final[Certainty] = "certain"
 _ORDER: Final = ("listed", "matched", "opened")
 
 

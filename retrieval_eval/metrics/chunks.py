@@ -230,7 +230,9 @@ def line_overlap(trial: TrialEvents) -> LineOverlap:
             shares[name] = unless_open(shares[name])
     return LineOverlap(
         computable=True,
-        **{name: share.value for name, share in shares.items()},
+        line_recall=shares["line_recall"].value,
+        line_precision=shares["line_precision"].value,
+        line_f1=shares["line_f1"].value,
         reasons={name: share.reason for name, share in shares.items() if share.reason},
         bounds=bounds,
         chunks_seen=sum(
@@ -280,7 +282,7 @@ def _line_bounds(
     more = sum(_length(_merge(s.ranges)) for s in possible.values())
     most = None if is_endless else low + others + more
     precise = (high / (high + others) if high + others else 0.0) if seen or high else None
-    found = {
+    shares = {
         "line_recall": (low / expected, high / expected),
         "line_precision": (low / most if most else 0.0, precise if precise is not None else 0.0),
         "line_f1": (
@@ -288,7 +290,7 @@ def _line_bounds(
             2 * high / (expected + high + others),
         ),
     }
-    return {name: ends for name, ends in found.items() if ends[0] < ends[1]}
+    return {name: ends for name, ends in shares.items() if ends[0] < ends[1]}
 
 
 def _wanted(trial: TrialEvents) -> dict[Identity, list[LineRange]]:
