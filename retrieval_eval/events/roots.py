@@ -108,7 +108,7 @@ _PARTS: Final = frozenset(
     | {"tests"}
 )
 """Folders inside a checkout: what lies below one is seldom a checkout of its own."""
-_CHECKOUTS: Final = frozenset({"/testbed", "/repo_full", "/repo"})
+_CHECKOUTS: Final = frozenset({"/testbed", "/repo_full"})
 """Folders that harnesses mount one checkout as, and never one beside another."""
 _RUNNERS: Final = ("/home/runner/work/", "/__w/")
 """Folders in which the runner of a workflow keeps each checkout in a folder of the same name."""

@@ -85,7 +85,7 @@ def _is_absolute(folder: str | None) -> bool:
 
 
 def _checked_out(stage: Invocation) -> Iterator[Place]:
-    """Yield the folder that a clone or a worktree command makes."""
+    """Yield the folder that git was told to run in, and that a clone or a worktree makes."""
     texts = [arg.text for arg in stage.args]
     if None in texts:
         return
@@ -98,6 +98,8 @@ def _checked_out(stage: Invocation) -> Iterator[Place]:
             if args[0] == "-C" and len(args) > 1:
                 at = stage.resolve(args[1])
             args = args[2 if args[0] in _GIT_VALUES else 1 :]
+        if at != stage.cwd:
+            yield from _placed("visited", stage.cwd, at or "", None)
     else:
         return
     if args[:1] == ["clone"]:
