@@ -187,8 +187,15 @@ def guard(
                 refuse_overwriting([baseline, thresholds or _THRESHOLDS])
             run_path = _measured(retriever, gold_path, queries, data)
         files = baseline, thresholds, gold_path, queries
-        chosen = {"force": force, "accept_weak": accept_weak}
-        _init(run_path, *files, workflow, slices, as_json=as_json, **chosen)
+        _init(
+            run_path,
+            *files,
+            workflow,
+            slices,
+            force=force,
+            accept_weak=accept_weak,
+            as_json=as_json,
+        )
         return
     if not runs or retriever is not None:
         raise click.UsageError(

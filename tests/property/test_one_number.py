@@ -19,6 +19,7 @@ from retrieval_eval.search.settings import Settings
 SETTINGS = Settings(k_values=(1, 3), n_resamples=20)
 DOCS = st.sampled_from("abcdefgh")
 # Few different scores, so that many are equal; no ranking at all, an empty one, a broken one.
+HIGH = {"best": "high"}
 RANKINGS = st.dictionaries(DOCS, st.sampled_from([-1.5, -0.0, 0.0, 1.0]), max_size=6)
 QUERIES = st.lists(
     st.tuples(st.dictionaries(DOCS, st.integers(0, 3), max_size=5), st.none() | RANKINGS),
@@ -29,6 +30,9 @@ QUERIES = st.lists(
 
 class Table:
     """Answers by the text of the query; None is an error."""
+
+    # Rankings are drawn in any order, and none of their scores is a distance.
+    lower_is_better = False
 
     def __init__(self, rankings):
         self.rankings = rankings
@@ -68,12 +72,14 @@ def test_the_api_a_retriever_and_a_ranked_file_agree(drawn):
         rows = [{"id": q, "ranking": list(found.items())} for q, found in rankings.items()]
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         if rankings:
-            runs.append(run_search(gold, f"run:{file}", settings=SETTINGS, max_failed=0.99))
+            runs.append(
+                run_search(gold, f"run:{file}", options=HIGH, settings=SETTINGS, max_failed=0.99)
+            )
         if any(rankings.values()):
             # A TREC run cannot say that nothing was found: such a query has no line.
             file = Path(folder) / "run.txt"
             file.write_text(trec(rankings))
-            runs.append(run_search(asked, f"run:{file}", settings=SETTINGS))
+            runs.append(run_search(asked, f"run:{file}", options=HIGH, settings=SETTINGS))
             qrels = {q.id: dict(q.relevant) for q in asked.queries}
             from_file = evaluate_rankings(qrels, file, names)
         else:

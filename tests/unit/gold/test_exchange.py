@@ -18,6 +18,7 @@ from retrieval_eval.gold.exchange import (
 from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
+from retrieval_eval.search.returned import rank
 
 
 @pytest.fixture
@@ -317,12 +318,15 @@ def test_a_search_run_becomes_a_trec_run(tmp_path):
         "that 1 query found nothing",
         "the order of 1 ranking",
     ]
-    # Equal scores are read by falling id, as trec_eval does.
+    # The file keeps the order; where it is ranked, equal scores have that of falling ids, as
+    # trec_eval does.
     path.write_bytes(data)
-    assert open_ranked_file(path, {}).rankings == {
+    found = open_ranked_file(path, {})
+    assert found.rankings == {
         "q1": (ScoredDoc("d2", 1.5), ScoredDoc("d1", 1e-7)),
-        "q4": (ScoredDoc("b", 1.0), ScoredDoc("a", 1.0)),
+        "q4": (ScoredDoc("a", 1.0), ScoredDoc("b", 1.0)),
     }
+    assert [one.doc for one in rank(found.rankings["q4"], depth=2).ranking] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
