@@ -1,6 +1,6 @@
 """Codex's ``exec --json``: events about items, each a call and its result in one.
 
-The stream states neither model nor times nor any folder, also not the one that a command was told
+The stream states neither model nor times nor any folder, also not the one that a command had
 to run in, and has ids of its own, so that a session file of the same run takes its place. A
 command's output is whole here, while the agent saw a long one without its middle. Where the model
 works in code mode (the default of the newest models), a script ran the commands and decided what

@@ -85,7 +85,7 @@ def _is_absolute(folder: str | None) -> bool:
 
 
 def _checked_out(stage: Invocation) -> Iterator[Place]:
-    """Yield the folder that git was told to run in, and that a clone or a worktree makes."""
+    """Yield the folder that git had to run in, and that a clone or a worktree makes."""
     texts = [arg.text for arg in stage.args]
     if None in texts:
         return
