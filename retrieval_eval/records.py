@@ -111,7 +111,7 @@ the end alone.
 
 
 class Attached(Struct, frozen=True, gc=False):
-    """A file whose content was put before the agent without a call of its own that asked for it.
+    """A file whose content was put before the agent without a call of its own that requested it.
 
     Such are files that a prompt names, instructions of a folder that come with the read of another
     file, and files that a harness shows again after it summarised the history. ``call_id`` is the
@@ -158,7 +158,7 @@ class Trace(Struct, frozen=True, gc=False):
     ``calls`` is a tuple, and of a large trace a sequence that reads each call from a file again.
     ``flags`` are machine-readable quality flags such as ``trimmed`` or ``no_result_event``;
     ``problems`` are sentences that name file and line and end up in ``degraded_reason``.
-    ``attached`` are files that were shown without a call that asked for them. ``submission`` is the
+    ``attached`` are files that were shown without a call that requested them. ``submission`` is the
     patch that the agent handed in, where the trace keeps it.
     """
 
@@ -309,7 +309,7 @@ class Target(Struct, frozen=True, gc=False):
 
 
 class AttachedFile(Struct, frozen=True, gc=False):
-    """A file that was shown without a call that asked for it, at its place in the trial.
+    """A file that was shown without a call that requested it, at its place in the trial.
 
     ``call_id`` is the call that it came with, if any; ``how`` says why it was attached.
     """

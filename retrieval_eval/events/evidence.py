@@ -179,7 +179,7 @@ def possible_accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
 
 
 def attached_files(trial: TrialEvents) -> frozenset[Identity]:
-    """Return the files that were certainly shown without a call that asked for them."""
+    """Return the files that were certainly shown without a call that requested them."""
     shown = (attached.target for attached in trial.beside.attached)
     return frozenset(t.file.key for t in shown if t.doubt is None) - trial.own_files
 
@@ -192,7 +192,7 @@ def evidence(trial: TrialEvents, *, with_attached: bool = False) -> dict[FileRef
     Parameters
     ----------
     with_attached
-        Whether a file counts that was shown without a call that asked for it.
+        Whether a file counts that was shown without a call that requested it.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class _Accesses:
 class Beside:
     """What a trace states of files beside the calls of the agent.
 
-    ``attached`` are files that were shown without a call that asked for them. ``submitted`` are the
+    ``attached`` are files that were shown without a call that requested them. ``submitted`` are the
     files that the patch changes which the agent handed in; None where the trace keeps no patch.
     """
 

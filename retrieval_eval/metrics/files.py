@@ -132,7 +132,7 @@ def acc(view: FileView, k: int) -> Value:
 @metric(
     "file_recall_with_attached",
     label="file recall with attached files",
-    meaning="ground-truth files retrieved, or shown without a call that asked for them / "
+    meaning="ground-truth files retrieved, or shown without a call that requested them / "
     "ground-truth files",
     formula=r"\frac{|(A \cup B) \cap G|}{|G|}",
 )

@@ -111,7 +111,7 @@ class TargetRow(Record, frozen=True, kw_only=True):
 
 
 class AttachedRow(Record, frozen=True, kw_only=True):
-    """A file whose content was shown to the agent without a call that asked for it."""
+    """A file whose content was shown to the agent without a call that requested it."""
 
     file: Annotated[str, about("Normalised path")]
     repository: Annotated[str | None, about("Short repository name where it is known")] = NULL
@@ -221,7 +221,7 @@ class EventDocument(Record, frozen=True, kw_only=True):
     events: Annotated[tuple[EventRow, ...], about("Ordered step-level retrieval events")]
     attached: Annotated[
         tuple[AttachedRow, ...],
-        about("Files that were shown without a call that asked for them; no event is one"),
+        about("Files that were shown without a call that requested them; no event is one"),
     ] = ()
     submitted_files: Annotated[
         tuple[TargetRow, ...] | None,

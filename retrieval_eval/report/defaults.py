@@ -73,7 +73,8 @@ def shown_as(frame: pd.DataFrame, known: Defaults) -> pd.DataFrame:
     Of differences that are withheld no row is left, and their table says what it says of no row.
     """
     shown = frame.iloc[:0] if "withheld" in frame.attrs else frame.copy()
-    shown.attrs = {"shown_as": known, "was_empty": not len(shown)} | as_made(shown)
+    shown.attrs = {"shown_as": known, "was_empty": not len(shown)}
+    shown.attrs.update(as_made(shown))
     return shown
 
 

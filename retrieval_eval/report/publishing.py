@@ -154,7 +154,7 @@ def publish(
         if listed is not None:
             index.enter(page, notebook, title, listed, simulated=is_simulated)
         # Last of all, the parameters at the end: by them `is_current` knows a page that is whole.
-        # Where Quarto failed the page is not the one that was asked for, and is made again.
+        # Where Quarto failed the page is not the one that was requested, and is made again.
         made_with = _made_with(notebook, values, folder, by, pdf, inputs)
         for name in (VERSIONS, PARAMETERS):
             write_text(folder / name, made_with[name])

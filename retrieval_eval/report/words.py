@@ -450,13 +450,13 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
     if lead.quantity == "restricted_mean":
         means = (result.restricted_mean_baseline, result.restricted_mean_comparison)
     a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
-    if said := without_ratio(result):
+    if zeros := without_ratio(result):
         change = f"{known.difference(result.mean_difference)} {unit}".strip()
-        text += f" ({said}); over all {result.n_pairs}, {change} a task"
+        text += f" ({zeros}); over all {result.n_pairs}, {change} a task"
     text += f": {a} with {baseline}, {b} with {other}"
     if record.verdict == "no_detectable_difference":
-        if result.always_method is None and (said := disagreement(result, alpha_of(record))):
-            text += f"; {said}"
+        if result.always_method is None and (why := disagreement(result, alpha_of(record))):
+            text += f"; {why}"
         if lead.detectable is not None and not record.overturn:
             what = "ratio" if lead.quantity == "ratio" else "difference"
             size = detectable(metric, lead)

@@ -343,7 +343,7 @@ class Comparison:
         frame = frame_of("every_pair", rows)
         if chosen.left_out is not None:
             frame.attrs |= {"n_pairs": chosen.n_all, "left_out": chosen.left_out.sentence}
-            frame.attrs |= as_made(frame)
+            frame.attrs.update(as_made(frame))
         return frame
 
     def _draft(self, baseline: str, comparison: str) -> Draft:

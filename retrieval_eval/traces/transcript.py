@@ -177,7 +177,7 @@ class Transcript(CallLog):
             self.join(known, result, self.time)
 
     def attach(self, path: Any, how: str, **facts: Any) -> None:
-        """Note a file whose content was shown here without a call that asked for it.
+        """Note a file whose content was shown here without a call that requested it.
 
         ``facts`` are further fields of :class:`~retrieval_eval.records.Attached`.
         """

@@ -93,6 +93,18 @@ TRAPS = (
         reason="Two files were requested, one was printed before the error of the other.",
     ),
     Trap(
+        situation="truncated output",
+        files=_trial(
+            _shell(
+                "cat src/a.py src/b.py",
+                "y = 1\nz = 2\n\n[Output exceeded 2000 line limit (2500 lines total). Full output "
+                "saved to /tmp/.tmpX. Read it with shell commands up to 2000 lines at a time.]",
+            )
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "certain"},
+        reason="Only the end of the output was shown, which is that of the last file.",
+    ),
+    Trap(
         situation="write",
         files=_trial(
             (

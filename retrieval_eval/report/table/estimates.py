@@ -209,10 +209,10 @@ def doubt_notes(found: Mapping[str, PairedEstimate], alpha: float) -> list[str]:
     """Return which tasks have no ratio, and why interval and test disagree, metrics together."""
     why: dict[str, list[str]] = {}
     for metric, block in found.items():
-        if said := without_ratio(block):
-            why.setdefault(f"{said}; they count in the total bill", []).append(metric)
-        if said := disagreement(block, alpha):
-            why.setdefault(said, []).append(metric)
+        if zeros := without_ratio(block):
+            why.setdefault(f"{zeros}; they count in the total bill", []).append(metric)
+        if cause := disagreement(block, alpha):
+            why.setdefault(cause, []).append(metric)
     return [f"{_labels(metrics)}: {said}." for said, metrics in why.items()]
 
 

@@ -284,7 +284,7 @@ def _p_of_errors(arms: tuple[Arm, Arm]) -> float:
     up, down = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     n = up + down
     tail = sum(math.comb(n, k) for k in range(min(up, down) + 1))
-    return min(1.0, 2 * tail / 2**n)
+    return float(min(1.0, 2 * tail / 2**n))
 
 
 def _error_share(trials: Sequence[Trial]) -> float:
@@ -310,8 +310,12 @@ def _run_order(study: Study) -> Iterator[Threat]:
         [trial for pair in study.pairs for trial in getattr(pair, side)]
         for side in ("baseline", "comparison")
     ]
-    for read in (lambda t: t.numbers.get("started_at"), lambda t: t.batch_timestamp):
-        starts = [[read(trial) for trial in own] for own in trials]
+    known: tuple[Callable[[Trial], Any], ...] = (
+        lambda trial: trial.numbers.get("started_at"),
+        lambda trial: trial.batch_timestamp,
+    )
+    for start_of in known:
+        starts = [[start_of(trial) for trial in own] for own in trials]
         if all(starts) and not any(None in own for own in starts):
             break
     else:

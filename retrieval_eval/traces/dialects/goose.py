@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_unknown
 from retrieval_eval.traces.results.base import Found, Seen, joined, text_argument
 from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS, INDENTED, list_tree
@@ -26,6 +26,10 @@ LOCAL: Final = frozenset(
 _EXITED: Final = re.compile(r"(?:\A|\n)Command exited with code (-?\d{1,9})\.?\s*\Z")
 _LATE: Final = re.compile(r"\s*Command timed out after\b")
 _TAIL: Final = 200
+_EXCEEDED: Final = re.compile(
+    r"\n\n\[Output exceeded [\d,]{1,15} (?:line|byte) limit[^\n]{1,4500}\](?=\s*\Z|\n\nCommand )"
+)
+"""What goose writes below the last 50 lines of an output of more than 2,000 lines or 50 kB."""
 
 
 def answer(call: ToolCall) -> ToolResult:
@@ -38,6 +42,10 @@ def answer(call: ToolCall) -> ToolResult:
     ('a', True)
     """
     result = call.result or ToolResult("")
+    exceeded = _EXCEEDED.search(result.text)
+    if exceeded is not None:
+        shown = result.text[: exceeded.start()] + result.text[exceeded.end() :]
+        result = replace(result, text=f"{CUT_HERE}\n{shown}")
     found = _EXITED.search(result.text[-_TAIL:])
     if found is None:
         if _LATE.match(result.text[:_TAIL]):
@@ -82,10 +90,15 @@ DIALECTS.add(
             r"Command timed out after\b",
             r"The user has declined to run this tool",
         ),
+        saved=(r"limit \([^)\n]{1,60}\)\. Full output saved to (\S{1,1000})\. ",),
         answer=answer,
+        cut=(
+            "Of an output of more than 2,000 lines or 50 kB the last 50 lines are shown, above the "
+            "name of the file to which all of it was saved."
+        ),
         finished=(
-            "A response states success or error; a command's last line states its exit code, and "
-            "an answer that begins with `Command timed out after` shows nothing of it."
+            "A response states success or error; a command's last line states its exit code, or "
+            "that it timed out, below what it printed until then."
         ),
         delegated=(
             "`delegate`, `create_task` and `execute_task` start sub-agents, whose sessions only "

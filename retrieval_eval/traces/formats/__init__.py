@@ -252,7 +252,8 @@ def _uncounted(entry: Format) -> Format:
     def without_counts(*given: Any) -> Reading | Unreadable:
         return _without_counts(read(*given))
 
-    return copy_of(entry, read=without_counts)
+    kept: dict[str, Any] = {"read": without_counts}
+    return copy_of(entry, **kept)
 
 
 def _without_counts(found: Reading | Unreadable) -> Reading | Unreadable:

@@ -355,7 +355,7 @@ def _declared(file: dict[str, Any]) -> tuple[tuple[LineRange, ...] | None, bool]
 
 
 def _is_cut(seen: Seen) -> bool:
-    """Whether the answer does not hold all that the agent asked for."""
+    """Whether the answer does not hold all that the agent requested."""
     return seen.is_truncated or is_cut(seen.text)
 
 

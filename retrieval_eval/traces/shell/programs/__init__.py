@@ -122,7 +122,7 @@ _TAKES_A_TEXT: Final = re.compile(
 
 
 def _describes_itself(stage: Invocation) -> bool:
-    """Return whether a program is asked for its help or its version, and so reads no file."""
+    """Return whether a program is to print its help or its version, and so reads no file."""
     before = ""
     for arg in stage.args:
         text = arg.raw
