@@ -21,6 +21,7 @@ from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.served import is_refusal, states_exit_status
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.shell.copies import Copies
+from retrieval_eval.traces.shell.output import is_error_line
 from retrieval_eval.traces.shell.session import WENT_ON
 from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret, with_plain_output
 from retrieval_eval.traces.untrusted import dict_of
@@ -191,7 +192,7 @@ class CallReducer:
             result = replace(result, is_truncated=True)
         if self._knows_ends or not result.is_error or result.is_unfinished or result.doubt:
             return result
-        if states_exit_status(result.text, dict_of(result.structured)):
+        if states_exit_status(result.text, dict_of(result.structured)) or _names_an_error(result):
             return result
         return replace(result, doubt="may_have_failed")
 
@@ -233,6 +234,15 @@ class CallReducer:
             return ()
         text = call.result.text
         return tuple(s for s, found in self._definitions.items() if found.is_in(text))
+
+
+_MOST_LINES: Final = 200
+
+
+def _names_an_error(result: ToolResult) -> bool:
+    """Return whether a line of an answer is a command's own message: then the command ran."""
+    lines = result.text.split("\n")
+    return any(map(is_error_line, (*lines[:_MOST_LINES], *lines[-_MOST_LINES:])))
 
 
 def read_calls(trace: Trace) -> Sequence[ReadCall]:

@@ -153,7 +153,7 @@ def _lines_shown(
         if numbers:
             return merge([(n, n) for n in numbers])
     if not evidence.is_cut:
-        return close(plan.spans, evidence.n_lines) if plan.spans != WHOLE else None
+        return close(plan.spans, evidence.n_lines)
     n_head = (evidence.cuts[0] if evidence.cuts else len(evidence.lines)) - 1
     if not evidence.is_exact or n_head < 1:
         return None
@@ -202,9 +202,35 @@ def _cut_text(plan: Plan, files: Sequence[Operand], evidence: Evidence) -> Verdi
     elif not evidence.has_failed:
         passed += files[:1] if evidence.has_start and plan.end != "last" else ()
         passed += files[-1:] if evidence.has_end and plan.end != "first" else ()
+        passed += [o for o in _tables_beside(files, evidence) if o not in passed]
     rest = replace(plan, operands=tuple(o for o in files if o not in passed))
     left = operand_targets(rest, evidence.doubt) if rest.operands else ()
     return Verdict((*_targets(plan, passed, evidence, len(files)), *left))
+
+
+_SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
+_FEWEST_ROWS: Final = 5
+
+
+def _tables_beside(files: Sequence[Operand], evidence: Evidence) -> list[Operand]:
+    """Return the only table among several files, where its rows stand beside the cut.
+
+    Of no other file are several lines in a row all split into the same number of fields.
+    """
+    tables = [o for o in files if o.written.lower().endswith(tuple(_SEPARATORS))]
+    if len({o.written for o in tables}) != 1 or not evidence.cuts:
+        return []
+    separator = _SEPARATORS[tables[0].written.lower()[-4:]]
+    before, behind = evidence.cuts[0], evidence.cuts[-1]
+    beside = (
+        evidence.lines[max(0, before - 1 - _FEWEST_ROWS) : max(0, before - 1)],
+        evidence.lines[behind + 1 : behind + 1 + _FEWEST_ROWS],
+    )
+    for rows in beside:
+        n_fields = {row.count(separator) for row in rows}
+        if len(rows) == _FEWEST_ROWS and len(n_fields) == 1 and n_fields.pop() > 0:
+            return tables
+    return []
 
 
 _LONGEST_COMPLAINT: Final = 8

@@ -38,6 +38,18 @@ def test_the_first_file_begins_what_was_shown_and_the_last_one_ends_it(command: 
     assert said(command, CUT_HERE) == {}
 
 
+ROWS = "\n".join(f"{n},x,{7 * n}" for n in range(40))
+
+
+def test_rows_beside_the_cut_are_those_of_the_only_table() -> None:
+    command = "cat a.md t.csv b.py t.csv c.md"
+    shown = f"# a\n{ROWS}\n{CUT_HERE}\n{ROWS}\n# c"
+    assert said(command, shown) == {"a.md": C, "t.csv": C, "b.py": P, "c.md": C}
+    assert said(command, f"# a\n{L}\n{CUT_HERE}\n{L}\n# c")["t.csv"] == P
+    two = said("cat a.md t.csv u.csv c.md", shown)
+    assert two == {"a.md": C, "t.csv": P, "u.csv": P, "c.md": C}
+
+
 def test_other_commands_print_what_was_shown_too() -> None:
     assert said("seq 1 9; cat a; seq 1 9", f"1\n2\n{CUT_HERE}\n8\n9") == {"a": P}
     # more lines than the first command can have printed

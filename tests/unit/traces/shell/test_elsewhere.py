@@ -84,7 +84,7 @@ CERTAIN = [
 def test_what_is_certain(command: str, output: str, expected: list[str]) -> None:
     found = [
         f"{t.access} {t.repository + '::' if t.repository else ''}{t.path}"
-        + "".join(f" {first}-{last}" for first, last in t.lines or ())
+        + "".join(f" {first}-{last}" for first, last in (() if t.is_whole else t.lines or ()))
         for event in ShellSession("/w").analyse(command, output).events
         for t in event.targets
         if t.doubt is None

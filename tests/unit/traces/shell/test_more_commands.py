@@ -14,7 +14,9 @@ def run(command: str, output: str) -> ShellAnalysis:
 def touched(analysis: ShellAnalysis) -> list[str]:
     return [
         f"{target.access} {target.path}"
-        + "".join(f" {first}-{last}" for first, last in target.lines or ())
+        + "".join(
+            f" {first}-{last}" for first, last in (() if target.is_whole else target.lines or ())
+        )
         for event in analysis.events
         for target in event.targets
         if target.doubt is None

@@ -27,7 +27,7 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
     (r"C:\w", 'rg -n x "C:\\w\\src"', "C:\\w\\src\\a.py:3:x", {"C:/w/src/a.py": ((3, 3),)}),
     ("/w", "grep -r x C:/w", "C:/w/a.py:x: 12: y", {"C:/w/a.py": None}),
     (r"C:\w", "rg -l x", "src\\a.py\nb.py", {r"C:\w/src/a.py": None, r"C:\w/b.py": None}),
-    (r"C:\w", r"type C:\w\a.py", "x", {"C:/w/a.py": None}),
+    (r"C:\w", r"type C:\w\a.py", "x", {"C:/w/a.py": ((1, 1),)}),
     (r"C:\w", "findstr /s /n foo *.py", "src\\a.py:3:foo", {r"C:\w/src/a.py": ((3, 3),)}),
     (r"C:\w", r"findstr /n /c:foo src\a.py", "3:foo", {r"C:\w/src/a.py": ((3, 3),)}),
 ]  # fmt: skip

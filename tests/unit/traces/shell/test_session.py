@@ -27,7 +27,8 @@ def facts(analysis: ShellAnalysis) -> list[str]:
     found = []
     for event in analysis.events:
         for t in (t for t in event.targets if t.doubt is None):
-            ranges = " " + ",".join(f"{a}-{b}" for a, b in t.lines) if t.lines else ""
+            lines = () if t.is_whole else t.lines or ()
+            ranges = " " + ",".join(f"{a}-{b}" for a, b in lines) if lines else ""
             where = f"{t.repository}::{t.path}" if t.repository else t.path
             whole = " whole" if t.is_whole else ""
             found.append(f"{event.category} {t.access} {where}{ranges}{whole}")
@@ -329,6 +330,23 @@ def test_ambiguous_commands_are_opaque(command: str, output: str) -> None:
     analysis = run(command, output)
     assert facts(analysis) == []
     assert analysis.opaque
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "lines"),
+    [
+        ("cat a.py", "x\ny\nz\n", ((1, 3),)),
+        ("echo '--- a'; cat a.py; echo '--- b'; cat b.py", "--- a\nx\ny\n--- b\nz\n", ((1, 2),)),
+        ("cat a.py; cat b.py", "x\ny\nz\n", None),
+        ("cat a.py b.py", "x\ny\nz\n", None),
+    ],
+)
+def test_the_length_of_a_whole_file_is_known_where_its_lines_are_told_apart(
+    command: str, output: str, lines: object
+) -> None:
+    """A file that was shown whole has as many lines as were shown of it."""
+    target = run(command, output).events[0].targets[0]
+    assert (target.is_whole, target.lines) == (True, lines)
 
 
 def test_opaque_and_resolved_parts_of_one_call() -> None:

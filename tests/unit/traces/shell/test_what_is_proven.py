@@ -19,7 +19,8 @@ Calls = list[tuple[str, str]]
 
 CASES: list[tuple[Calls, dict[str, str]]] = [
     ([("cat > src/a.py <<'EOF'\nimport os\nEOF", "")], {"src/a.py": N}),
-    ([("cat > src/a.py <<'EOF'\nimport os\nEOF\ncat src/a.py", "import os")], {"src/a.py": C}),
+    # What the agent created itself it did not find.
+    ([("cat > src/a.py <<'EOF'\nimport os\nEOF\ncat src/a.py", "import os")], {"src/a.py": N}),
     ([("tee src/a.py <<'EOF'\nimport os\nEOF", "import os")], {"src/a.py": N}),
     ([("python3 - <<'EOF'\nfor l in open('src/a.py'):\n    print(l)\nEOF", "import os")],
      {"src/a.py": C, "src/b.py": N}),
@@ -432,7 +433,7 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
     ([("sed 's/a/b/' src/a.py", "x")], {"src/a.py": C}),
     ([("mv src/a.py src/b.py && cat src/b.py", "x")], {"src/b.py": C, "src/a.py": C}),
     ([("rm src/a.py", "")], {"src/a.py": N}),
-    ([("touch src/a.py && ls src", "a.py\nb.py")], {"src/b.py": C, "src/a.py": C}),
+    ([("touch src/a.py && ls src", "a.py\nb.py")], {"src/b.py": C, "src/a.py": N}),
     ([("patch -p1 < fix.patch", "patching file src/a.py")], {"src/a.py": N, "fix.patch": N}),
     ([("cat fix.patch",
        "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y")],
