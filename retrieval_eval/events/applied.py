@@ -170,7 +170,7 @@ class Applied:
         return any(_ADDRESS.match(arg.raw) for arg in stage.args)
 
     def _put(self, path: str | None) -> bool:
-        """Note where something foreign was put, and return whether it is one of the files."""
+        """Note where content from elsewhere was put, and return whether it is one of the files."""
         self._note(path)
         return path is not None and self._touches([Arg((path,))])
 

@@ -220,7 +220,7 @@ def _submitted(trace: Trace, workspace: Workspace) -> tuple[Target, ...] | None:
 def _has_lost_results(reads: Iterable[ReadCall]) -> bool:
     """Return whether calls lack their results that are not the last ones of an agent.
 
-    A run ends with a call, or with several at once, that nobody answers: it reached its limit. The
+    A run ends with a call, or with several at once, that is not answered: it reached its limit. The
     files that such a call names are possible, and nothing else is missing. Where no call at all has
     an answer, the trace keeps none.
     """

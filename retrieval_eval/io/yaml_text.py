@@ -16,7 +16,7 @@ from retrieval_eval.escape import visible
 _MOST: Final = 1_000_000
 """Characters of a text, and values that it may become once aliases and merge keys are written out.
 
-A few lines can name each other so often that no memory holds what they stand for.
+A few lines can name each other so often that no memory holds what they expand to.
 """
 _HEAD: Final = "tag:yaml.org,2002:"
 
@@ -67,7 +67,7 @@ def read_yaml(text: str, name: str) -> Any:
 def _refuse_endless(top: Any, name: str) -> None:
     """Refuse a document that is too large once its aliases are written out, or holds itself.
 
-    A merge key copies at most what its aliases stand for. Each node is looked at once.
+    A merge key copies at most what its aliases expand to. Each node is looked at once.
     """
     sizes: dict[int, int] = {}
     waiting = [(top, False)]

@@ -343,6 +343,6 @@ TRAPS = (
             )
         ),
         expected={"src/a.py": "none"},
-        reason="The command needs an approval that nobody gave.",
+        reason="The command needs an approval that was not given.",
     ),
 )

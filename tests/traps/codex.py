@@ -313,7 +313,7 @@ TRAPS = (
             ),
         ),
         expected={"src/a.py": "none"},
-        reason="The command asked for more rights, and was refused.",
+        reason="The command requested more rights, and was refused.",
     ),
     Trap(
         situation="read",

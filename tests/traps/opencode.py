@@ -231,7 +231,7 @@ TRAPS = (
             reason="tool-calls",
         ),
         expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="A request that nobody may grant ends the run after its step: no step is missing.",
+        reason="A request that cannot be granted ends the run after its step: no step is missing.",
     ),
     Trap(
         situation="background",

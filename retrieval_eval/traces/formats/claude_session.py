@@ -131,7 +131,7 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
 _HOW: Final = {
     "file": "named in the prompt, or shown again after a summary",
     "already_read_file": "named in the prompt",
-    "edited_text_file": "changed by somebody else",
+    "edited_text_file": "changed by another writer",
     "selected_lines_in_ide": "selected by the user",
     "nested_memory": "instructions of a folder",
 }

@@ -79,7 +79,7 @@ def read_opencode_stream(lines: Iterable[Line], name: str) -> Reading:
                 ending = "error"
             case "tool_use":
                 _take_call(said, part)
-                # A request that nobody may grant ends the run after its step.
+                # A request that cannot be granted ends the run after its step.
                 is_rejected = (text_at(part, "state", "error") or "").startswith(_REJECTED)
                 ending = "rejected" if is_rejected or ending == "rejected" else None
             case "step_start":
