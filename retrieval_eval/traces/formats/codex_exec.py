@@ -23,7 +23,7 @@ from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.codex_rollout import mcp_result
 from retrieval_eval.traces.formats.openai_calls import Place
 from retrieval_eval.traces.reading import Reading
-from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, is_misstated, openai_usage
+from retrieval_eval.traces.tokens import Item
 from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import dict_at, dicts_at, list_of, status_of, text_at, text_of
 
@@ -34,7 +34,7 @@ _SILENT = frozenset({"agent_message", "reasoning", "plan", "todo_list", "error"}
 def read_codex_exec(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of the events of ``exec --json``."""
     said = Transcript(name, harness="codex", is_digest=True)
-    n_turns, spent = 0, _Spent()
+    n_turns, knows_code_mode = 0, True
     ending: str | None = None
     for line in lines:
         event = line.value
@@ -50,39 +50,17 @@ def read_codex_exec(lines: Iterable[Line], name: str) -> Reading:
         elif kind in ("turn.started", "turn.completed", "turn.failed"):
             n_turns += kind == "turn.started"
             ending = None if kind == "turn.started" else kind
-            # The tokens of a turn are known only when it has ended.
-            if is_misstated(event.get("usage"), OPENAI_COUNTS):
-                said.used(None, 0, 0, is_misstated=True)
-            else:
-                spent.add(event.get("usage"))
+            usage = dict_at(event, "usage")
+            # Only versions that know models of code mode state what was written to the cache.
+            knows_code_mode = "cache_write_input_tokens" in usage if usage else knows_code_mode
         elif kind.startswith("item."):
             _take_item(said, dict_at(event, "item"), n_turns, has_ended=kind == "item.completed")
     endings = {None: ("no_result_event",), "turn.failed": ("result_error",)}
     said.ending = endings.get(ending, ())
-    facts: dict[str, Any] = {"declared_tokens": spent.total or None}
-    if not spent.is_before_code_mode:
-        items = said.items()
-        facts["items"] = like(items, Item, _as_displayed(items))
-    return said.reading(FORMAT, **facts)
-
-
-class _Spent:
-    """The tokens of a stream, whose turns state what the thread took since it began."""
-
-    def __init__(self) -> None:
-        self.total = 0
-        self.is_before_code_mode = False
-        self._last = 0
-
-    def add(self, stated: Any) -> None:
-        """Add a turn; a count that is smaller than the one before began anew."""
-        usage = openai_usage("", stated)
-        if usage is None:
-            return
-        # Only versions that know models of code mode state what was written to the cache.
-        self.is_before_code_mode = "cache_write_input_tokens" not in stated
-        self.total += usage.total - (self._last if usage.total >= self._last else 0)
-        self._last = usage.total
+    if not knows_code_mode:
+        return said.reading(FORMAT)
+    items = said.items()
+    return said.reading(FORMAT, items=like(items, Item, _as_displayed(items)))
 
 
 def _as_displayed(items: Sequence[Item]) -> Iterator[Item]:
@@ -187,10 +165,9 @@ FORMATS.add(
         recognises=_is_exec_event,
         read=read_codex_exec,
         has_workdirs=False,
-        keeps=("tokens",),
         counters=(
             "`turn.completed` counts the thread since it began, also before it was resumed or "
-            "forked, with cached tokens inside the input and without sub-agents."
+            "forked, and nothing tells such a thread from a new one: no count is stated."
         ),
         priority=3,
         example=(
