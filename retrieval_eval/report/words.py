@@ -97,6 +97,15 @@ PROBES: Final = (
     "util_read_before_write_ratio",
     "chunk_recall",
 )
+LINES: Final = ("line_recall", "line_precision", "line_f1")
+
+
+def probes(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the probes of a frame of trials, those of lines first where lines are known."""
+    known = (name for name in LINES if name in frame and frame[name].notna().any())
+    return (*known, *PROBES)
+
+
 OPAQUE: Final = (
     "Opaque calls may have touched files that no rule could resolve. If their share differs "
     "between configurations, so does what is missed."
