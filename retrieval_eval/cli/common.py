@@ -195,7 +195,7 @@ def page_options(function: F) -> F:
 
 @dataclass(slots=True)
 class KeepUnchanged:
-    """Keeps a page that was made of the same before, unless ``force``, and says so."""
+    """Keeps a page that was made of the same before, unless ``force``, and notes it."""
 
     force: bool
     is_kept: bool = False

@@ -33,6 +33,12 @@ def is_refusal(text: str) -> bool:
     return wording("refusals").match(text[:_LONGEST_OPENING].lstrip()) is not None
 
 
+def states_end(record: Mapping[str, Any]) -> bool:
+    """Whether a record states the exit status of its command."""
+    stated = (record.get(name) for name in _STATUS_NAMES)
+    return any(isinstance(status, int) and not isinstance(status, bool) for status in stated)
+
+
 def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
     r"""Whether an answer states the exit status of its command, in a record or in its text.
 
@@ -45,8 +51,7 @@ def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
     >>> states_exit_status("", {"exitCode": 1}), states_exit_status("", {"exitCode": None})
     (True, False)
     """
-    stated = (record.get(name) for record in records for name in _STATUS_NAMES)
-    if any(isinstance(status, int) and not isinstance(status, bool) for status in stated):
+    if any(map(states_end, records)):
         return True
     ends = text[:_LONGEST_OPENING] + "\n" + text[-_LONGEST_OPENING:]
     return exit_statuses().search(ends) is not None
@@ -91,7 +96,7 @@ _NOTES_AT_EDGE: Final = 8
 
 
 def until_stopped(result: ToolResult, command: str, status: int | None = None) -> ToolResult:
-    r"""Return the result of a command with :attr:`ToolResult.is_stopped` where its text says so.
+    r"""Return the result of a command with :attr:`ToolResult.is_stopped` where its text states it.
 
     The text is then without the harness's sentence about it, and what is left is what the command
     printed before. ``status`` is its exit status, where a record states it.

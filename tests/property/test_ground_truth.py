@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.ground_truth.readers import heredocs, patch_entries, path_like
+from retrieval_eval.ground_truth.readers import heredocs, path_like, touched_by
 from retrieval_eval.ground_truth.shapes import literal_path
 from retrieval_eval.ground_truth.workspace import OwnOutputs, stated_outputs
 from retrieval_eval.io.files import json_bytes
@@ -93,7 +93,8 @@ def test_a_diff_names_what_it_changes(segments: list[str], data: st.DataObject) 
     body = data.draw(st.lists(st.sampled_from(["+x", "+-- a/no.py", "+++ b/no.py"]), max_size=4))
     hunk = f"@@ -0,0 +1,{len(body)} @@\n" if body else ""
     diff = f"--- a/{old}\n+++ b/{new}\n{hunk}" + "".join(f"{line}\n" for line in body)
-    assert [e.path for e in patch_entries(diff)] == list(dict.fromkeys([old, new]))
+    found = touched_by([diff])
+    assert [e.path for e in (*found.existing, *found.added)] == list(dict.fromkeys([old, new]))
 
 
 @given(st.text())
@@ -101,7 +102,7 @@ def test_text_readers_take_any_text(text: str) -> None:
     assert all("/" in path for path in path_like(text))
     assert all(OwnOutputs([place]).includes(place) for place in stated_outputs(text))
     assert sum(map(len, heredocs(text))) <= len(text) + 1
-    patch_entries(text)
+    touched_by([text])
 
 
 @given(st.lists(st.text("a<-'\"\nEOF ", max_size=12), max_size=8))

@@ -474,6 +474,7 @@ DOORS = (
         allowed={
             "events/normalise.py": "finds the flag that the decision reads",
             "traces/reading.py": "finds the flag that the decision reads",
+            "study/gate.py": "names the trials that were withheld for it",
         },
     ),
     Door(

@@ -34,7 +34,7 @@ class RankedFile:
 
     That is the order of the rank column of a TREC run and then of its lines, or of the list in a
     line of JSONL. The score decides what is best; where nearly all scores rise along the stated
-    order it is not known which end that is, unless ``lower_is_better`` says so.
+    order it is not known which end that is, unless ``lower_is_better`` is stated.
 
     A query the file does not name has an empty ranking where the file is a TREC run, which cannot
     say that nothing was found (trec_eval ``-c`` counts it the same way), and no answer where it is

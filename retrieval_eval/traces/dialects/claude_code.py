@@ -100,8 +100,8 @@ DIALECTS.add(
         ),
         finished=(
             "`is_error` without an exit code: the call did not run. A command that exceeds its "
-            "time limit goes on in the background, and its answer ends with a sentence that says "
-            "so; older versions stopped it with an error."
+            "time limit goes on in the background, and its answer ends with a sentence "
+            "about it; older versions stopped it with an error."
         ),
         delegated=(
             "`Agent` (`Task`), `Workflow` and skills that fork. Session files: SESSION/subagents/ "

@@ -146,7 +146,7 @@ DIALECTS.add(
             Tool(("read_agent", "write_agent"), "other", read_nothing),
             Tool(
                 (
-                    *("write_bash", "stop_bash", "report_intent", "list_bash", "list_agents"),
+                    *("write_bash", "stop_bash", "report_intent", "list_bash"),
                     *("write_powershell", "stop_powershell", "list_powershell", "sql"),
                 ),
                 "other",

@@ -182,7 +182,7 @@ def read_file(seen: Seen) -> Found:
     if stated is not None:
         return _of_lines(seen, path, stated, has_content=True)
     if _UNCHANGED.match(seen.text[:5000]) is not None:
-        # What the agent is told in place of what it was shown before.
+        # What the agent is sent in place of what it was shown before.
         return NOTHING
     if is_display(seen.value):
         if seen.text.startswith("Skipped"):

@@ -96,7 +96,7 @@ DIALECTS.add(
         cut=(
             "A command's output of more than 50 kB is cut to its end, or to nothing, behind "
             "`...output truncated...`; older versions state how many lines or bytes they left out; "
-            "metadata.truncated says so too. The whole is saved to a file that the answer names."
+            "metadata.truncated states it too. The whole is saved to a file that the answer names."
         ),
         finished=(
             "The state of a part is completed or error, and error means that it did not run; a "

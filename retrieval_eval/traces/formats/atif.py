@@ -37,7 +37,7 @@ from retrieval_eval.traces.reading import (
     arguments_of,
     is_summary,
 )
-from retrieval_eval.traces.served import is_refusal, states_exit_status
+from retrieval_eval.traces.served import is_refusal, states_end, states_exit_status
 from retrieval_eval.traces.tokens import Usage, is_misstated
 from retrieval_eval.traces.truncated import (
     TRIMMED,
@@ -469,7 +469,10 @@ def _result(
     records += [details, dict_of(details.get("metadata"))]
     has_ended = states_exit_status(answer.text, *records)
     if answer.is_error or _is_error(found.extra):
-        answer = replace(answer, is_error=True, is_unfinished=not has_ended)
+        known = answer.structured
+        if known is None and has_ended:
+            known = next(filter(states_end, records), None)
+        answer = replace(answer, structured=known, is_error=True, is_unfinished=not has_ended)
     is_answer = found.has_content or has_ended or found.extra.get("success") is True
     if not is_answer and not answer.is_error:
         return answer if found.refers_to else None

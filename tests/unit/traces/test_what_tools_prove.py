@@ -206,7 +206,8 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
     ("Edit", {"file_path": "/workspace/src/a.py", "old_string": "x", "new_string": "y"},
      ("The file /workspace/src/a.py has been updated. Here's the result of running `cat -n` on "
       "a snippet:\n 1\ty"), False,
-     {"src/a.py": N}),
+     # The answer shows lines of the file.
+     {"src/a.py": C}),
     ("Edit", {"file_path": "/workspace/src/a.py", "old_string": "x", "new_string": "y"},
      "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>", True,
      {"src/a.py": N}),

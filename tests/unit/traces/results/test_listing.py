@@ -107,9 +107,11 @@ def test_marked_entries_of_an_unknown_server() -> None:
 @pytest.mark.parametrize(
     ("folder", "text", "paths"),
     [
-        ("docs", "docs/api.md\ndocs/my notes", ["docs/api.md", "docs/my notes"]),
+        ("docs", "docs/api.md\ndocs/my notes.md", ["docs/api.md", "docs/my notes.md"]),
+        # Without an extension it may be a folder.
+        ("docs", "docs/api.md\ndocs/my notes", ["docs/api.md"]),
         ("docs", "api.md\nmy notes.md\nold/", ["docs/api.md", "docs/my notes.md"]),
-        ("/workspace/docs", "/workspace/docs/my notes", ["/workspace/docs/my notes"]),
+        ("/workspace/docs", "/workspace/docs/my n.md", ["/workspace/docs/my n.md"]),
         (".", "This folder holds\na.py", None),
         (".", "Sure!\nmy notes.md", None),
     ],
