@@ -150,7 +150,7 @@ def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRI
         header_of(*words.arms(record), words.interval_name(record)),
         tuple(rows),
         notes=(
-            *doubt_notes(estimates, words.alpha_of(record)),
+            *doubt_notes(estimates, words.alpha_of(record), {record.verdict_metric}),
             *missing_notes(estimates),
             *words.grouped(record),
             *words.adjusted(record),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
@@ -205,13 +205,19 @@ def estimate_notes(
     return (*notes, *missing_notes(found))
 
 
-def doubt_notes(found: Mapping[str, PairedEstimate], alpha: float) -> list[str]:
-    """Return which tasks have no ratio, and why interval and test disagree, metrics together."""
+def doubt_notes(
+    found: Mapping[str, PairedEstimate], alpha: float, with_p: Collection[str] | None = None
+) -> list[str]:
+    """Return which tasks have no ratio, and why interval and test disagree, metrics together.
+
+    ``with_p`` are the metrics whose p is shown beside the interval; by default all of them.
+    """
     why: dict[str, list[str]] = {}
     for metric, block in found.items():
         if zeros := without_ratio(block):
             why.setdefault(f"{zeros}; they count in the total bill", []).append(metric)
-        if cause := disagreement(block, alpha):
+        is_shown = with_p is None or metric in with_p
+        if is_shown and (cause := disagreement(block, alpha)):
             why.setdefault(cause, []).append(metric)
     return [f"{_labels(metrics)}: {said}." for said, metrics in why.items()]
 
