@@ -86,7 +86,7 @@ def read_cline_document(document: Mapping[str, Any], name: str) -> Reading | Unr
     said.session(document.get("sessionId"), origin.get("parentThreadId"))
     if origin.get("parentThreadId") is not None or document.get("agent") == "subagent":
         # The history of a sub-agent lies beside that of the agent, and shares no call with it.
-        said.facts["holds_run"] = False
+        said.facts |= {"holds_run": False, "part_of": text_at(origin, "parentThreadId")}
         said.by(text_at(origin, "subagent") or text_at(document, "sessionId") or name)
         said.sub_agents.update(filter(None, (said.agent,)))
     numbered = ((f"/messages/{n}", message) for n, message in enumerate(messages))
@@ -313,6 +313,7 @@ FORMATS.add(
         priority=2,
         file_names=("api_conversation_history.json",),
         folders=("tasks",),
+        sub_agent_files=("agent_*.messages.json",),
         example=_EXAMPLE,
     ),
 )
@@ -324,7 +325,6 @@ FORMATS.add(
         keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         counters=_COUNTERS,
         file_names=("*.messages.json",),
-        sub_agent_files=("agent_*.messages.json",),
         example={"messages": list(_EXAMPLE)},
     ),
 )
