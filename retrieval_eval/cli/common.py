@@ -210,9 +210,13 @@ class KeepUnchanged:
         if as_json:
             print_json({"report": str(page), "status": "unchanged" if self.is_kept else "made"})
             return
+        self.note()
+        echo(page)
+
+    def note(self) -> None:
+        """Print on standard error that the page was not made again."""
         if self.is_kept:
             echo("unchanged, and not made again (--force does it):", err=True)
-        echo(page)
 
 
 def force_option(function: F) -> F:

@@ -14,7 +14,9 @@ from retrieval_eval.cli.common import (
     EXIT_NO_VERDICT,
     EXIT_REGRESSED,
     FILE,
+    KeepUnchanged,
     echo,
+    force_option,
     json_option,
     page_options,
     parse_k,
@@ -114,6 +116,7 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 )
 @reports_dir_option("<run_id>/compare/index.html")
 @page_options
+@force_option
 @json_option
 @click.pass_context
 def compare(
@@ -140,6 +143,7 @@ def compare(
     reports_dir: Path,
     renderer: Renderer,
     pdf: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Compare two configurations on the tasks both ran, after checking that they may be compared.
@@ -162,8 +166,10 @@ def compare(
 
     if design is not None and no_design:
         raise click.UsageError("--design names a file and --no-design wants none; give one of them")
-    if not is_reported and (renderer != "auto" or pdf or trials):
-        raise click.UsageError("--renderer, --pdf and --trials are for the page; add --report")
+    if not is_reported and (renderer != "auto" or pdf or trials or force):
+        raise click.UsageError(
+            "--renderer, --pdf, --trials and --force are for the page; add --report"
+        )
     if design is None and not no_design and is_there(Path(DESIGN_FILE)):
         design = Path(DESIGN_FILE)
     if write_design is not None and probe(write_design.exists):
@@ -213,7 +219,9 @@ def compare(
         more = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
         if found.design.arms or found.design.values:
             more["design"] = toml_of(found.design)
-        page = _write_report(found, reports_dir, {**more, "trials": trials})
+        keep = KeepUnchanged(force)
+        page = _write_report(found, reports_dir, {**more, "trials": trials, "keep": keep})
+        keep.note()
         echo(page, err=as_json)
     context.exit(_exit_code(impact.comparisons))
 

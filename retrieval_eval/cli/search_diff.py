@@ -10,7 +10,9 @@ import click
 from retrieval_eval.cli.common import (
     FILE,
     FOLDER,
+    KeepUnchanged,
     echo,
+    force_option,
     json_option,
     page_options,
     print_json,
@@ -75,6 +77,7 @@ _WIDTH = 60
 @click.option("--mapping", type=FILE, help="relabel.json of `gold relabel`, if ids changed.")
 @click.option("--privacy", is_flag=True, help="Leave texts of queries out of the page.")
 @page_options
+@force_option
 @json_option
 @click.pass_context
 def diff(
@@ -97,6 +100,7 @@ def diff(
     privacy: bool,
     renderer: Renderer,
     pdf: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Show what changed from run A to run B, queries first.
@@ -117,9 +121,9 @@ def diff(
 
     if report:
         from retrieval_eval.report import build_diff, load_diff
-    elif noise is not None or privacy or renderer != "auto" or pdf:
+    elif noise is not None or privacy or renderer != "auto" or pdf or force:
         raise click.UsageError(
-            "--noise, --privacy, --renderer and --pdf are for the page; add --report"
+            "--noise, --privacy, --renderer, --pdf and --force are for the page; add --report"
         )
     if names and (report or out is not None):
         raise click.UsageError("--query prints single queries; leave out --report and --out")
@@ -181,6 +185,7 @@ def diff(
             echo()
             echo(out)
     if report:
+        keep = KeepUnchanged(force)
         with progress_bar("cell") as progress:
             page = build_diff(
                 *paths,
@@ -190,7 +195,9 @@ def diff(
                 renderer=renderer,
                 pdf=pdf,
                 progress=progress,
+                keep=keep,
             )
+        keep.note()
         echo(page, err=as_json)
     if found.no_verdict:
         context.exit(EXIT_NO_VERDICT)
