@@ -22,7 +22,7 @@ from retrieval_eval.traces.served import is_refusal, states_exit_status
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.shell.copies import Copies
 from retrieval_eval.traces.shell.output import is_error_line
-from retrieval_eval.traces.shell.session import WENT_ON
+from retrieval_eval.traces.shell.session import WENT_ON, ShellEvent
 from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret, with_plain_output
 from retrieval_eval.traces.untrusted import dict_of
 
@@ -168,7 +168,11 @@ class CallReducer:
             shell = self._without_saved(shell)
             is_silent = call.result is not None and not call.result.text.strip()
             if shell is not None and not is_silent and self._saved.is_read_by(use):
-                shell = replace(shell, opaque=(*shell.opaque, IN_ITS_OWN_WAY))
+                # What it shows of the saved result may be of any file.
+                anything = RawTarget("*", "matched", doubt="opaque_call", is_pattern=True)
+                shown = ShellEvent("saved result", "code_search", (anything,))
+                opaque = (*shell.opaque, IN_ITS_OWN_WAY)
+                shell = replace(shell, opaque=opaque, events=(*shell.events, shown))
         kept = replace(call, result=None) if call.result is not None else call
         self._saved.remember(index, kept, answered, before, again)
         return ReadCall(

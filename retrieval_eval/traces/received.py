@@ -19,7 +19,8 @@ from retrieval_eval.records import CUT_HERE, ToolResult
 _HINTS: Final = (
     *("runcat", "RUNCAT", "mitted", "OMITTED", "lided", "ELIDED", "lipped", "CLIPPED", "kipped"),
     *("cut off", "Showing ", "too l", "TOO L", "more lines", "<persisted-output>", "nipped"),
-    *("xceed", "not shown", "rimmed"),
+    *("xceed", "not shown", "rimmed", "hidden", "ollapsed", "SNIP", " snip", "chars]", "\u22ee"),
+    *("apped at", "imited to", "arlier output"),
 )
 """Parts of words one of which every mark of a cut holds."""
 
@@ -62,6 +63,20 @@ _MARK: Final = re.compile(
     )\s{{0,8}}"""
 )
 """A whole line that stands where a part is left out."""
+
+_PLAIN_MARK: Final = re.compile(
+    r"""(?ix)\s{0,8}(?:
+        [\[(<{~=*\u2500\u2501\u2014\u2026\u22ee.]{1,12}\s?[\[(]?\s?(?:and\ )?\+?\d[\d,]{0,14}\s?
+            (?:more\ |earlier\ )?(?:lines?|char(?:acter)?s?|bytes|tokens)
+            (?:\ (?:more|hidden|skipped|collapsed|left|below|above))?
+            (?:\s?[\])>}~=*\u2500\u2501\u2014\u2026\u22ee.]{1,12})?
+      | [\[(<*#=-]{1,8}\s?snip(?:ped)?\b[^\n]{0,60}[\])>*#=-]{1,8}
+      | <truncated\s?/?>
+      | \[earlier\ output\ omitted\b[^\n]{0,80}\]
+      | \[?output\ (?:was\ |is\ )?(?:capped\ at|limited\ to)\ \d[^\n]{0,120}
+    )\s{0,8}"""
+)
+"""A whole line that counts what is not shown, or says that something is left out."""
 
 _INLINE: Final = re.compile(
     rf"""(?ix)
@@ -198,7 +213,7 @@ def _marks(text: str) -> list[tuple[int, int, str]]:
 
 
 def _kind(line: str, *, is_at_edge: bool, is_last: bool) -> str:
-    if line.strip() == CUT_HERE or _MARK.fullmatch(line):
+    if line.strip() == CUT_HERE or _MARK.fullmatch(line) or _PLAIN_MARK.fullmatch(line):
         return "place"
     showing = _SHOWING.fullmatch(line)
     if showing is not None and is_last:

@@ -87,7 +87,7 @@ _KEPT_OUTPUT: Final = re.compile(
     r"(?i)\s*(?:(?:below|here) is (?:the|its) output|(?:the )?(?:partial )?output(?: of the command"
     r")?(?: so far| until then)?(?: was| is)?)[^\n]{0,80}:\s*"
 )
-_STOPPED_STATUSES: Final = frozenset({-1, -9, -15, 124})
+_STOPPED_STATUSES: Final = frozenset({-1, -9, -15, 124, 130, 137, 143})
 _LIMITED: Final = re.compile(r"\btimeout\b")
 _LIMITS_ALL: Final = re.compile(
     r"\s*(?:cd\s[^;&|\n]{1,1000}(?:&&|;)\s*)?(?:\w{1,60}=\S{0,200}\s+){0,9}(?:sudo\s+)?g?timeout\b"
@@ -145,7 +145,7 @@ def _is_limit_of_all(command: str, status: int | None) -> bool:
 def _stated_status(text: str) -> int | None:
     """Return the exit status that a text states at one of its ends."""
     ends = text[:_LONGEST_OPENING] + "\n" + text[-_LONGEST_OPENING:]
-    if "124" not in ends and "-1" not in ends and "-9" not in ends:
+    if not any(status in ends for status in ("124", "130", "137", "143", "-1", "-9")):
         return None
     found = exit_statuses().search(ends)
     number = re.search(r"-?\d{1,9}", found[0]) if found is not None else None

@@ -113,7 +113,7 @@ def interpret(call: ToolCall) -> ToolUse:
 
 
 _OUTPUTS: Final = ("stdout", "output", "stderr")
-_STATUSES: Final = ("exit_code", "exitCode", "returncode", "return_code", "code")
+_STATUSES: Final = ("exit_code", "exitCode", "returncode", "return_code", "code", "exit")
 _LATE: Final = ("timed_out", "timedOut", "timeout")
 _BESIDE_OUTPUT: Final = frozenset(
     {
@@ -203,10 +203,10 @@ def _found(
     if not is_stated and is_failure(text):
         return Found(is_error=True)
     seen = Seen(arguments, text, value, category, call.cwd, result.is_truncated)
+    if category == "file_read" and dict_of(result.structured).get("type") == "file_unchanged":
+        return Found()
     if category == "file_read" and wording("unchanged").match(text[:_LONGEST_STUB].lstrip()):
-        is_stated = dict_of(result.structured).get("type") == "file_unchanged"
-        found = () if is_stated else possible(seen, "may_have_failed", is_remote=name.is_mcp)
-        return Found(found)
+        return Found(possible(seen, "may_have_failed", is_remote=name.is_mcp))
     if name.is_mcp or tool.parser is read_page:
         unserved = unserved_remotely(seen, result)
         if unserved is not None:

@@ -97,7 +97,15 @@ def answer(call: ToolCall) -> ToolResult:
     text = _uncut(text)
     doubt = result.doubt or ("background" if is_running and not text.strip() else None)
     is_error = result.is_error or bool(status)
-    return replace(result, text=text, is_error=is_error, is_stopped=is_running, doubt=doubt)
+    known = {"exit_code": status} if status and result.structured is None else result.structured
+    return replace(
+        result,
+        text=text,
+        structured=known,
+        is_error=is_error,
+        is_stopped=is_running,
+        doubt=doubt,
+    )
 
 
 def timed_out(text: str) -> str | None:

@@ -117,7 +117,10 @@ DIALECTS.add(
             r"Denied by preToolUse hook\b",
             r"Tool '[^'\n]{1,200}' does not exist\. Available tools that can be called are ",
         ),
-        failures=(r"Path [^\n]{1,4096} does not exist\. Please provide a valid path",),
+        failures=(
+            r"Path [^\n]{1,4096} does not exist\. Please provide a valid path",
+            r"File too large to read at once \(",
+        ),
         saved_files=(r"copilot-tool-output-[^/]{1,200}$",),
         saved=(r"Output too large to read at once \([^)\n]{1,60}\)\. Saved to: ([^\n]{1,4096})",),
         answer=answer,

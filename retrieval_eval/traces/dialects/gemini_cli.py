@@ -110,8 +110,12 @@ def answer(call: ToolCall) -> ToolResult:
     text, fields = _fields(text, call)
     status = fields.get("Exit Code", "")
     has_failed = status.lstrip("-").isdecimal() and status.strip("-0") != ""
+    known = result.structured
+    if known is None and has_failed and len(status) < 10:
+        known = {"exit_code": int(status)}
     has_failed = has_failed or fields.get("Signal", "(none)") not in _NONE
-    return replace(result, text=_whole(text), is_error=result.is_error or has_failed)
+    is_error = result.is_error or has_failed
+    return replace(result, text=_whole(text), structured=known, is_error=is_error)
 
 
 def _unwrapped(text: str) -> str:

@@ -14,6 +14,7 @@ from retrieval_eval.traces.untrusted import dict_of, status_of
 _NOTE: Final = re.compile(
     r"\n{0,4}<(?P<tag>bash_metadata|shell_metadata)>\n?(?P<note>[^<]{0,4000})</(?P=tag)>\s*\Z"
 )
+_CUT_NOTE: Final = re.compile(r"\btruncated\b[^\n]{0,80}\bexceeded\b")
 _OLD_NOTE: Final = re.compile(
     r"(?:\A|\n)\s{0,4}\((?P<note>Command (?:timed out after|was aborted)[^)\n]{0,200})\)\s*\Z"
 )
@@ -55,7 +56,9 @@ def answer(call: ToolCall) -> ToolResult:
     start = max(0, len(text) - _LONGEST_NOTE)
     note = _NOTE.search(text, start) or _OLD_NOTE.search(text, start)
     is_stopped = note is not None and _STOPPED.search(note["note"]) is not None
+    is_head = note is not None and _CUT_NOTE.search(note["note"]) is not None
     text = text if note is None else text[: note.start()]
+    text = f"{text.rstrip()}\n{CUT_HERE}" if is_head else text
     text = "" if text.strip() == _SILENT else text
     record = dict_of(result.structured)
     if record.get("truncated") is True and CUT_HERE not in text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -168,14 +168,33 @@ def list_names(seen: Seen) -> Found:
     if counted is not None:
         return counted
     value = seen.value
-    lists = [value.get("filenames"), value.get("files")] if isinstance(value, dict) else [value]
-    names = next((strings(listed) for listed in lists if isinstance(listed, list)), None)
+    lists = [value.get(name) for name in _LISTS] if isinstance(value, dict) else [value]
+    listed = next((found for found in lists if isinstance(found, list)), None)
+    names = None if listed is None else [*strings(listed), *_entry_names(listed)]
+    if (listed and not names) or (listed is None and seen.text.lstrip().startswith(("[{", "{"))):
+        return Found(is_opaque=True)
     if names is None:
         text = "" if is_empty_answer(seen.text) else seen.text
         names = listed_names(text, seen.is_truncated)
     folder = text_argument(seen.arguments, FOLDER_ARGUMENTS)
     files = located(without_folders(names), folder, seen.cwd)
     return Found(_listed(files), is_opaque=seen.is_truncated)
+
+
+_LISTS: Final = ("filenames", "files", "entries")
+_ENTRY_NAMES: Final = ("path", "name", "file", "file_path")
+_FOLDER_KINDS: Final = frozenset({"dir", "directory", "folder", "tree"})
+
+
+def _entry_names(listed: Sequence[Any]) -> Iterator[str]:
+    """Yield the names of records of a listing; those of folders end in a slash."""
+    for entry in listed:
+        name = text_argument(entry, _ENTRY_NAMES) if isinstance(entry, dict) else None
+        if name is not None:
+            kind = entry.get("type") or entry.get("kind")
+            is_folder = entry.get("is_dir") is True or entry.get("isDirectory") is True
+            is_folder = is_folder or (isinstance(kind, str) and kind.lower() in _FOLDER_KINDS)
+            yield f"{name.rstrip('/')}/" if is_folder else name
 
 
 def list_tree(seen: Seen) -> Found:

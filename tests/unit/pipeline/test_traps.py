@@ -358,7 +358,8 @@ def test_a_saved_result_is_part_of_the_first_tools_result(bench, first, again):
 def test_a_saved_result_read_in_its_own_way_is_opaque(bench):
     first = call("Grep", NOTICE, pattern="x", output_mode="content")
     seen = bench.look([first, shell(f"cut -d: -f1 {SAVED} | sort | uniq -c", "9 src/a.py")])
-    assert (seen.ledger["calls_opaque"], seen.recall) == (1, 0.0)
+    # What it printed may be of any file, so that nothing is ruled out.
+    assert (seen.ledger["calls_opaque"], seen.recall) == (1, None)
 
 
 # --- paths

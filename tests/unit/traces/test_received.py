@@ -10,6 +10,13 @@ from retrieval_eval.traces.received import received, whole_lines
 BEFORE, BEHIND = "a = 1\nb = 2\nc = 3\nd = 4", "e = 5\nf = 6\n7\n8\n9\n10\n11\n12"
 
 MARKS = [
+    "[... 1200 more lines ...]",
+    "... and 1234 more lines",
+    "\u2500\u2500 400 lines hidden \u2500\u2500",
+    "[SNIP: 12000 tokens]",
+    "--- snip ---",
+    "<truncated />",
+    "[Earlier output omitted: 51234 characters]",
     "[... Observation truncated due to length ...]",
     "[... output truncated ...]",
     "... [12,345 characters truncated] ...",
@@ -44,6 +51,8 @@ def test_a_mark_stands_where_a_part_is_left_out(mark: str) -> None:
 
 
 CONTENT = [
+    "- 400 lines of code",
+    "(3 lines)",
     "    # output truncated here",
     'raise ValueError("output too long ...")',
     "... x = truncate(output)",

@@ -141,14 +141,50 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
             Operand(name, is_new=is_new and name not in reads) for name, is_new in writes.items()
         )
         plans.append(Plan(stage.program, "file_write", "written", "write", operands, stage.cwd))
-    if reads:
+    if reads and _may_show(stage, code):
         plan = reader(stage, tuple(Operand(name) for name in reads), None)
         plans.append(replace(plan, is_selective=True, is_joint=True))
+    elif reads:
+        reason = "the code prints something else than what it reads"
+        plans.append(opaque(stage, reason, operands=tuple(Operand(name) for name in reads)))
     n_accesses = len(_ACCESS.findall(_STREAMS.sub("", code)))
     if n_accesses > n_resolved + len(re.findall(r"\bPath\s*\(", code)) or is_elsewhere:
         reason = "the code opens files whose names are not literal"
         plans.append(opaque(stage, reason, operands=_possible(code)))
     return plans or [Plan(stage.program, evidence="mentions", cwd=stage.cwd)]
+
+
+_PRINTED: Final = re.compile(
+    r"\b(?:p?print(?:ln|f)?|console\.\w{1,10}|puts|say|stdout\.write|json\.dump)\b[ \t]{0,9}"
+    r"([^\n;]{0,1000})"
+)
+_LITERAL: Final = re.compile(
+    r"""(?<![fF])[rbu]{0,2}(?:'[^'\\\n]{0,1000}'|"[^"\\\n]{0,1000}"|`[^`$]{0,1000}`)"""
+)
+_MEASURED: Final = re.compile(
+    r"\b(?:len|hash|type|bool)\s{0,9}\((?:[^()\n]|\([^()\n]{0,300}\)){0,300}\)"
+    r"|[\w.]{1,200}\.(?:count|startswith|endswith)\([^()\n]{0,300}\)|[\w.]{1,200}(?:\([^()\n]{0,300}\)[\w.]{0,200}){0,5}"
+    r"\.(?:length|size)\b"
+    r"|\bhashlib\.\w{1,20}\((?:[^()\n]|\([^()\n]{0,300}\)){0,300}\)\.\w{1,20}\(\)"
+    r"|\b(?:not\s{1,9})?in\s{1,9}[\w.]{1,200}(?:\([^()\n]{0,300}\)[\w.]{0,200}){0,5}"
+)
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_OPTIONS: Final = frozenset(
+    ["end", "sep", "flush", "file", "sys", "stderr", "True", "False", "not"]
+)
+_SHOWS_VALUE: Final = frozenset(["-p", "--print", "-pe"])
+
+
+def _may_show(stage: Invocation, code: str) -> bool:
+    """Return whether code may print what it reads, not only fixed texts and measures of it."""
+    if not _SHOWS_VALUE.isdisjoint(stage.texts()) or stage.program == "perl":
+        return True
+    printed = _PRINTED.findall(code)
+    for text in printed:
+        rest = _MEASURED.sub(" ", _LITERAL.sub(" ", text))
+        if text.strip("( \t") == "" or not _OPTIONS.issuperset(_WORD.findall(rest)):
+            return True
+    return not printed
 
 
 def _assigned(pattern: re.Pattern[str], code: str) -> dict[str, list[str]]:

@@ -120,7 +120,7 @@ def test_the_files_of_a_session(tmp_path):
         ("matched", "src/http/retry.py", ((3, 4),)),
         ("matched", "src/app.py", ((9, 9),)),
         ("opened", "src/http/retry.py", ((1, 2),)),
-        ("opened", "src/app.py", None),
+        ("opened", "src/app.py", ((1, 1),)),
         ("written", "/w/src/app.py", None),
     ]
 

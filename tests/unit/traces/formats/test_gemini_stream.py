@@ -84,7 +84,7 @@ def test_reads_are_certain_and_what_searches_found_is_possible(tmp_path):
         ("opened", "/w/src/b.py", ((1, 5),), None),
         ("matched", "/w/src/*", None, "display_only"),
         ("listed", "*.py", None, "display_only"),
-        ("opened", "/w/src/c.py", None, None),
+        ("opened", "/w/src/c.py", ((1, 1),), None),
         ("opened", "/w/src/d.py", None, "display_only"),
     ]
 

@@ -99,7 +99,7 @@ def test_the_files_of_a_stream(tmp_path):
         ("opened", "/w/src/a.py", ((1, 2),)),
         ("matched", "/w/src/b.py", ((3, 3),)),
         ("matched", "/w/c d.py", ((9, 9),)),
-        ("opened", "src/d.py", None),
+        ("opened", "src/d.py", ((1, 1),)),
         ("written", "/w/src/a.py", None),
     ]
 

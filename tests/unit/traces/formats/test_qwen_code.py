@@ -81,7 +81,7 @@ def test_a_session_is_read_with_its_calls_times_and_tokens(tmp_path):
     assert (failed.text, failed.is_unfinished) == ("File not found: /w/no.py", True)
     assert touched(tmp_path) == [
         ("matched", "/w/src/http.py", ((3, 3),)),
-        ("opened", "/w/src/a.py", None),
+        ("opened", "/w/src/a.py", ((1, 1),)),
         ("written", "/w/src/a.py", None),
     ]
 

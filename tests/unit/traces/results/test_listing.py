@@ -104,6 +104,17 @@ def test_marked_entries_of_an_unknown_server() -> None:
     assert listed(used) == ["/workspace/app/setup.cfg", "/workspace/app/Makefile"]
 
 
+def test_records_of_a_listing_are_its_entries() -> None:
+    text = (
+        '[{"path": "/workspace/a.py", "is_dir": false}, {"path": "/workspace/lib", "is_dir": true}]'
+    )
+    assert listed(use("list_directory", {"path": "."}, text)) == ["/workspace/a.py"]
+    text = '{"entries": [{"name": "a.py", "type": "file"}, {"name": "lib", "type": "directory"}]}'
+    assert listed(use("list_directory", {"path": "docs"}, text)) == ["/workspace/docs/a.py"]
+    assert use("list_directory", {"path": "docs"}, '[{"size": 3}]').is_opaque
+    assert use("list_directory", {"path": "docs"}, "[{'path': 'a.py'}]").is_opaque
+
+
 @pytest.mark.parametrize(
     ("folder", "text", "paths"),
     [

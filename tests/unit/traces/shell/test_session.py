@@ -333,6 +333,24 @@ def test_ambiguous_commands_are_opaque(command: str, output: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "is_certain"),
+    [
+        ("print(open('a.py').read())", True),
+        ("s=open('a.py').read()\nprint(s[:9])", True),
+        ("s=open('a.py').read()\nopen('a.py','w').write(s)\nprint('done')", False),
+        ("s=open('a.py').read()\nprint('lines', len(s.split()))", False),
+        ("print('def' in open('a.py').read())", False),
+    ],
+)
+def test_code_that_prints_something_else_than_what_it_reads_shows_no_file(
+    code: str, is_certain: bool
+) -> None:
+    found = run(f"python3 - <<'EOF'\n{code}\nEOF", "done\n")
+    read = [t.doubt for e in found.events for t in e.targets if t.access == "opened"]
+    assert read == [None if is_certain else "opaque_call"]
+
+
+@pytest.mark.parametrize(
     ("command", "output", "lines"),
     [
         ("cat a.py", "x\ny\nz\n", ((1, 3),)),
