@@ -34,6 +34,10 @@ from retrieval_eval.values import counted
 EXIT_INVALID: Final = 3
 
 
+# Removed commands, each with what does its work now.
+GONE: dict[str, str] = {}
+
+
 @click.group(
     cls=LazyGroup,
     lazy={
@@ -50,6 +54,7 @@ EXIT_INVALID: Final = 3
         "pool": "retrieval_eval.cli.gold_labelling:pool",
         "pool-read": "retrieval_eval.cli.gold_labelling:pool_read",
     },
+    gone=GONE,
 )
 def gold() -> None:
     """Gold sets: queries with judged documents, one a line of --gold."""

@@ -13,11 +13,21 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group that also lists commands by name and place, ``module:attribute``."""
+    """A group that also lists commands by name and place, ``module:attribute``.
 
-    def __init__(self, *arguments: Any, lazy: Mapping[str, str], **options: Any) -> None:
+    ``gone`` holds the names of removed commands and, for each, what does its work now.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        lazy: Mapping[str, str],
+        gone: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(*arguments, **options)
         self._lazy = dict(lazy)
+        self._gone = dict(gone or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""
@@ -29,6 +39,8 @@ class LazyGroup(click.Group):
             module, attribute = self._lazy[cmd_name].split(":")
             command: click.Command = getattr(import_module(module), attribute)
             return command
+        if cmd_name in self._gone:
+            raise click.UsageError(f"`{cmd_name}` was removed: {self._gone[cmd_name]}", ctx)
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

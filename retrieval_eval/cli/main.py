@@ -43,6 +43,8 @@ COMMANDS = {
     "serve": f"{_HERE}.serve:serve",
     "mcp": f"{_HERE}.serve:mcp",
 }
+# Removed commands, each with what does its work now.
+GONE: dict[str, str] = {}
 
 
 class _Program(LazyGroup):
@@ -71,6 +73,7 @@ class _Program(LazyGroup):
 @click.group(
     cls=_Program,
     lazy=COMMANDS,
+    gone=GONE,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="retrieval-eval")

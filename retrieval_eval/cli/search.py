@@ -40,6 +40,10 @@ EXIT_NO_VERDICT = 2
 _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
 
 
+# Removed commands, each with what does its work now.
+GONE: dict[str, str] = {}
+
+
 @click.group(
     cls=LazyGroup,
     lazy={
@@ -57,6 +61,7 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
         "report": "retrieval_eval.cli.search_report:report",
         "demo": "retrieval_eval.cli.search_report:demo",
     },
+    gone=GONE,
 )
 def search() -> None:
     """Measure a retriever against a gold set.
