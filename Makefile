@@ -23,7 +23,7 @@ WORKERS ?= 2
 OTHER = $(shell $(BIN)/python -c 'import sys; print("3.11" if sys.version_info[:2] == (3, 12) else "3.12")')
 
 # Every run has the same examples and the same order of sets; `make test-deep` draws at random.
-test test-other-python test-notebooks coverage: export PYTHONHASHSEED := 0
+test test-all test-notebooks coverage: export PYTHONHASHSEED := 0
 
 export RETRIEVAL_EVAL_SCREENSHOTS ?= $(CURDIR)/build/screenshots
 
@@ -39,17 +39,24 @@ report: $(STAMPS)/package ## Render the demo report and print its path
 	@$(BIN)/retrieval-eval demo
 
 .PHONY: test
-test: lint types test-main test-other-python ## Lint, type-check and run every test
+test: lint types test-main ## Lint, type-check and run the tests
 
 .PHONY: test-main
 test-main: $(STAMPS)/dev system
 	@mkdir -p $(RETRIEVAL_EVAL_SCREENSHOTS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not extra"
+
+.PHONY: test-all
+test-all: test-extra test-other-python ## Run what `make test` leaves out: slow tests, the other Python
+
+.PHONY: test-extra
+test-extra: $(STAMPS)/dev system
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider -m extra
 
 .PHONY: test-deep
 test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; add each one found as an @example
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
-		-m "not slow and not browser" tests/property tests/oracle tests/unit
+		-m "not slow and not browser and not extra" tests/property tests/oracle tests/unit
 
 .PHONY: system
 system:
@@ -71,7 +78,7 @@ types: $(STAMPS)/dev ## Check types
 
 # Without the extra `fast`, which may change speed but no number, so that both ways are tested.
 .PHONY: test-other-python
-test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested Python, if installed
+test-other-python: $(STAMPS)/dev
 	@python="$$(.ci/find-python $(OTHER))"; \
 	if [ -z "$$python" ]; then echo "Python $(OTHER) is not installed: its tests are skipped"; exit 0; fi; \
 	venv="$(VENV)-$(OTHER)"; \
@@ -82,7 +89,7 @@ test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested P
 		cp requirements-dev.lock "$$venv/installed.lock"; \
 	fi; \
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
-		-m "not slow and not browser" tests/unit retrieval_eval
+		-m "not slow and not browser and not extra" tests/unit retrieval_eval
 
 # Part of the main run, too.
 .PHONY: test-notebooks
