@@ -37,14 +37,15 @@ COMMANDS = {
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
     "trace": f"{_HERE}.trace:trace",
-    "trial": f"{_HERE}.trial:trial",
     "gold": f"{_HERE}.gold:gold",
     "search": f"{_HERE}.search:search",
     "serve": f"{_HERE}.serve:serve",
-    "mcp": f"{_HERE}.serve:mcp",
 }
 # Removed commands, each with what does its work now.
-GONE: dict[str, str] = {}
+GONE = {
+    "mcp": "use `serve --mcp`",
+    "trial": "use `trace PATH`, and `report RUN --trial NAME` for its page",
+}
 
 
 class _Program(LazyGroup):

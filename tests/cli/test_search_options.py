@@ -29,10 +29,9 @@ def commands() -> dict[str, click.Command]:
             command = part.get_command(context, below)
             assert command is not None
             found[f"{name} {below}"] = command
-    for name in ("serve", "mcp"):
-        command = group.get_command(context, name)
-        assert command is not None
-        found[name] = command
+    serve = group.get_command(context, "serve")
+    assert serve is not None
+    found["serve"] = serve
     return found
 
 
@@ -75,7 +74,7 @@ def test_no_gold_set_is_an_argument():
 
 def test_every_command_that_reads_a_backlog_takes_the_same_option():
     assert with_option("--backlog").keys() == {
-        "gold backlog", "mcp", "search report", "search run", "serve",
+        "gold backlog", "search report", "search run", "serve",
     }  # fmt: skip
     for gone in ("--backlog-file", "--backlog-database", "--file"):
         assert with_option(gone) == {}

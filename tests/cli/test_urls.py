@@ -125,9 +125,7 @@ def test_a_path_is_local_or_stays_a_url(command, words, parameter, tmp_path):
     "words",
     [
         ["evaluate", "--from-events", "kept", "--output-dir", URL],
-        ["trial", "t", "--run", "kept", "--runs-root", URL],
-        ["trial", "t", "--run", URL, "--report"],
-        ["trial", URL, "--report"],
+        ["trace", URL],
         ["compare", f"{URL}:a", f"{URL}:b"],
         ["plan", "--pilot", f"{URL}:a:b", "--difference", "0.1"],
         ["plan", "--pilot", "s3://key:secret@bucket", "--difference", "0.1"],

@@ -1,28 +1,13 @@
-"""``retrieval-eval trial``: one trial step by step."""
+"""What ``retrieval-eval trace`` prints of a trial's two documents."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import click
-
-from retrieval_eval.cli.common import (
-    FOLDER,
-    echo,
-    json_option,
-    number,
-    page_options,
-    print_json,
-    progress_bar,
-    reports_dir_option,
-    root_options,
-)
-from retrieval_eval.io.remote import local_path
+from retrieval_eval.cli.common import echo, number
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.events import EventDocument, EventRow
-from retrieval_eval.pipeline.trial import evaluate_one, trial_by_path
 from retrieval_eval.values import REASONS, counted
 
 _MOST_FILES = 4
@@ -33,96 +18,6 @@ _BOUNDED = (
 )
 
 
-@click.command()
-@click.argument("trial", metavar="TRIAL")
-@root_options
-@click.option("--run", "run", help="Run id or path in which to look for the trial by name.")
-@click.option("--events/--no-events", default=True, help="Whether to list the events.")
-@click.option(
-    "--report", "as_page", is_flag=True, help="Write a page about the trial, and print its path."
-)
-@click.option("--config", default="", help="Only trials of this config, for --report.")
-@click.option(
-    "--privacy",
-    is_flag=True,
-    help="Leave prompts, commands, queries and file content out of the page, and list what was "
-    "left out.",
-)
-@click.option(
-    "--output-dir",
-    type=FOLDER,
-    help="With --report: write artefacts to OUTPUT_DIR/<run_id>/ and leave the run tree untouched. "
-    "Default: inside the run, in retrieval_events/.",
-)
-@reports_dir_option("<run_id>/trials/<trial>@<config>/index.html")
-@page_options
-@json_option
-@click.pass_context
-def trial(
-    context: click.Context,
-    /,
-    trial: str,
-    runs_root: Path | None,
-    benchmarks_root: Path | None,
-    run: str | None,
-    events: bool,
-    as_page: bool,
-    as_json: bool,
-    **page: Any,
-) -> None:
-    """Show one trial: its events in order, what they found, and its metrics. Writes nothing.
-
-    TRIAL is the path of a trial directory, or a trial name in the run given with --run. With
-    --report its run is evaluated where needed, and a page is written instead: steps, hits, lines
-    read against the ground truth, near misses, errors. A task name then does too.
-    """
-    if as_page:
-        path = _page(
-            trial, run, page | {"runs_root": runs_root, "benchmarks_root": benchmarks_root}
-        )
-        if as_json:
-            print_json({"report": str(path)})
-        else:
-            echo(path)
-        return
-    _refuse_page_options(context, page)
-    document, metrics = evaluate_one(
-        trial, run=run, runs_root=runs_root, benchmarks_root=benchmarks_root
-    )
-    if as_json:
-        print_json({"events": in_json(document), "metrics": in_json(metrics)})
-        return
-    provenance = document.provenance
-    echo(f"{provenance.config_name} · {provenance.task_name}")
-    if provenance.is_simulated:
-        echo("  data     SIMULATED: the trial is invented")
-    echo(f"  trial    {provenance.trial_name} in run {provenance.run_id}")
-    print_facts(document)
-    if events:
-        print_events(document)
-    print_metrics(metrics)
-
-
-def _page(trial: str, run: str | None, options: dict[str, Any]) -> Path:
-    """Write the page of a trial and return its path."""
-    from retrieval_eval.report import build_trial
-
-    if run is None:
-        found, folder = trial_by_path(local_path(trial))
-        trial, run = found.trial_name, str(folder)
-        options |= {"config": found.config_name, "batch": found.batch_timestamp or ""}
-    with progress_bar("cell") as progress:
-        return build_trial(run, trial, progress=progress, **options)
-
-
-def _refuse_page_options(context: click.Context, page: dict[str, Any]) -> None:
-    """Raise a usage error for an option that only a page can follow."""
-    for name in page:
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-            option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} is for the page; add --report")
-
-
 def in_json(document: Record) -> dict[str, Any]:
     """Return a document without the time stamp, for nothing was written."""
     return {k: v for k, v in to_builtins(document).items() if k != "generated_at"}
@@ -131,6 +26,10 @@ def in_json(document: Record) -> dict[str, Any]:
 def print_facts(document: EventDocument) -> None:
     """Print agent, trace, what is expected, and the calls by status."""
     provenance, coverage = document.provenance, document.coverage
+    if provenance.config_name:
+        echo(f"  trial    {provenance.config_name} · {provenance.task_name}")
+    if provenance.is_simulated:
+        echo("  data     SIMULATED: the trial is invented")
     harness = " ".join(filter(None, (provenance.harness, provenance.harness_version)))
     agent = ", ".join(filter(None, (harness, provenance.model)))
     echo(f"  agent    {agent or 'unknown'}")
