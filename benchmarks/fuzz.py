@@ -98,7 +98,6 @@ from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds, toml_of
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.published import read_published
 from retrieval_eval.search.results import QueryResult, RetrieverError
 from retrieval_eval.search.retrievers.dense import open_dense
 from retrieval_eval.search.retrievers.http import http_settings
@@ -854,7 +853,6 @@ def _searches() -> Iterator[Target]:
     review["submittedAt"] = "2026-01-05T10:00:00Z"
     request = {"author": {"login": "ann"}, "headRefOid": commit["oid"], "reviews": [review]}
     Path("approvals.json").write_text(json.dumps(request))
-    Path("claims.md").write_text("# Results\n\n| P@5 | MRR |\n|---|---|\n| 0.712 | 0.5 |\n")
     mapping = "moved/relabel.json"
     past = Path("past")
     past.mkdir()
@@ -884,7 +882,6 @@ def _searches() -> Iterator[Target]:
         ("justifications", "why.toml", read_justifications),
         ("approvals", "approvals.json", read_approvals),
         ("pinned queries", "pinned.txt", read_pinned),
-        ("published numbers", "claims.md", read_published),
         ("drafts", "drafts.jsonl", read_drafts),
         ("labels of people", "labels.jsonl", partial(read_human_labels, corpus=texts)),
     ):
@@ -895,7 +892,6 @@ def _searches() -> Iterator[Target]:
     beside = ["guard.toml", "why.toml", "approvals.json", "pinned.txt", "noise.json"]
     options = "--justification why.toml --approvals approvals.json --noise noise.json"
     ruled = f"{guard} {options} --queries pinned.txt --comment out.md --junit out.xml"
-    audit = f"search audit b.json {GOLD} {CORPUS} --published claims.md"
     next_ones = f"search judge-next a.json b.json {GOLD} --out next {CORPUS} --labellers ana"
     plan = "search plan --change a.json b.json --noise noise.json"
     update = "search baseline --update b.json --baseline a.json --accept gold_set"
@@ -908,7 +904,6 @@ def _searches() -> Iterator[Target]:
         ("search guard, claims", ["c.json"], f"{guard.replace('b.json', 'c.json')} --json"),
         ("search baseline", runs, update),
         ("search diff", runs, difference),
-        ("search audit", ["b.json", "claims.md"], audit),
         ("search abstention", ["b.json"], "search abstention b.json"),
         ("search transfer", runs, "search transfer a.json b.json"),
         ("search judge-next", runs, next_ones),

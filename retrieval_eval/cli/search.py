@@ -41,14 +41,16 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
 
 
 # Removed commands, each with what does its work now.
-GONE: dict[str, str] = {}
+GONE: dict[str, str] = {
+    "audit": "nothing compares published numbers with a run any more. `retrieval-eval search guard "
+    "RUN` refuses a run whose numbers do not follow from its own queries.",
+}
 
 
 @click.group(
     cls=LazyGroup,
     lazy={
         "abstention": "retrieval_eval.cli.search_abstention:abstention",
-        "audit": "retrieval_eval.cli.search_audit:audit",
         "claims": "retrieval_eval.cli.search_claims:claims",
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",
