@@ -893,7 +893,6 @@ def _searches() -> Iterator[Target]:
     options = "--justification why.toml --approvals approvals.json --noise noise.json"
     ruled = f"{guard} {options} --queries pinned.txt --comment out.md --junit out.xml"
     next_ones = f"search judge-next a.json b.json {GOLD} --out next {CORPUS} --labellers ana"
-    plan = "search plan --change a.json b.json --noise noise.json"
     update = "search baseline --update b.json --baseline a.json --accept gold_set"
     split = "gold label-split a.json b.json --old-gold gold.jsonl --new-gold gold.jsonl"
     difference = f"search diff a.json b.json --out d.md {GOLD} --old-gold gold.jsonl"
@@ -908,7 +907,6 @@ def _searches() -> Iterator[Target]:
         ("search transfer", runs, "search transfer a.json b.json"),
         ("search judge-next", runs, next_ones),
         ("search claims", ["drafts.jsonl"], f"{judged} d.json"),
-        ("search plan", [*runs, "noise.json"], plan),
         ("gold label-split", [mapping, "a.json"], f"{split} --mapping {mapping}"),
         ("search history", files_below("past"), "search history past --thresholds guard.toml"),
     ):
