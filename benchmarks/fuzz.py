@@ -892,7 +892,7 @@ def _searches() -> Iterator[Target]:
     beside = ["guard.toml", "why.toml", "approvals.json", "pinned.txt", "noise.json"]
     options = "--justification why.toml --approvals approvals.json --noise noise.json"
     ruled = f"{guard} {options} --queries pinned.txt --comment out.md --junit out.xml"
-    next_ones = f"search judge-next a.json b.json {GOLD} --out next {CORPUS} --labellers ana"
+    next_ones = f"gold pool --run a.json --run b.json {GOLD} --out next {CORPUS} --labellers ana"
     update = "search baseline --update b.json --baseline a.json --accept gold_set"
     split = "gold label-split a.json b.json --old-gold gold.jsonl --new-gold gold.jsonl"
     difference = f"search diff a.json b.json --out d.md {GOLD} --old-gold gold.jsonl"
@@ -905,7 +905,7 @@ def _searches() -> Iterator[Target]:
         ("search diff", runs, difference),
         ("search abstention", ["b.json"], "search abstention b.json"),
         ("search transfer", runs, "search transfer a.json b.json"),
-        ("search judge-next", runs, next_ones),
+        ("gold pool, by gain", runs, f"{next_ones} --by-gain 9"),
         ("search claims", ["drafts.jsonl"], f"{judged} d.json"),
         ("gold label-split", [mapping, "a.json"], f"{split} --mapping {mapping}"),
         ("search history", files_below("past"), "search history past --thresholds guard.toml"),

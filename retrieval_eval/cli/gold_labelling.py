@@ -56,6 +56,7 @@ from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search.judging_queue import DEEPEST, judging_queue
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.values import counted
 
@@ -84,6 +85,13 @@ _NAMES: Final = {"none": "unweighted", "linear": "linear", "quadratic": "quadrat
     show_default=True,
     help="How many documents of each run go into the pool.",
 )
+@click.option(
+    "--by-gain",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="In place of --depth: the N unjudged documents whose judgement could move P@5 and "
+    "Recall@20 most.",
+)
 @seed_option(0, "Seed of the order.")
 @folder_option("Folder for the sheets.")
 @click.option(
@@ -97,6 +105,7 @@ def pool(
     corpus_file: Path,
     labellers: list[str],
     depth: int,
+    by_gain: int | None,
     seed: int,
     out: Path,
     key: Path | None,
@@ -111,9 +120,16 @@ def pool(
     """
     files = run_files(runs, data)
     documents = [load_search_run(path) for path in files]
+    gold = load_gold_set(gold_path)
+    rankings: list[Ranking] = [_ranking(document) for document in documents]
+    notes = []
+    if by_gain is not None:
+        queue = judging_queue(gold, documents, n=by_gain)
+        rankings = [queue.part_of(ranking) for ranking in rankings]
+        depth, notes = DEEPEST, queue.notes()
     found = build_pool(
-        load_gold_set(gold_path),
-        [_ranking(document) for document in documents],
+        gold,
+        rankings,
         read_corpus(corpus_file),
         labellers,
         depth=depth,
@@ -121,7 +137,7 @@ def pool(
         names=[document.run.retriever.name for document in documents],
     )
     paths = write_pool(found, out, key)
-    notes = _run_notes(files, documents, depth)
+    notes += _run_notes(files, documents, depth)
     if found.n_without:
         notes.append(f"{counted(found.n_without, 'query')} of the gold set without a candidate")
     if as_json:

@@ -121,7 +121,6 @@ def tree(tmp_path, monkeypatch):
         ["search", "baseline", "--update", "after"],
         ["search", "diff", "before", "after"],
         ["search", "guard", "after"],
-        ["search", "judge-next", "before", "after"],
         ["search", "noise", "before", "after"],
         ["search", "transfer", "before", "after"],
         ["gold", "export", "--to", "trec", "out", "--run", "after"],
