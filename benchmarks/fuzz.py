@@ -810,15 +810,13 @@ def _gold() -> Iterator[Target]:
     dense = partial(_dense, Path("documents.npz"), vectors, gold.queries[0])
     yield Target("retriever dense: vectors", ["documents.npz", "queries.npz"], dense)
 
-    shown = (f"gold stats {GOLD}", f"gold validate {GOLD}")
-    yield whole("gold stats, gold validate", ["gold.jsonl"], *shown)
+    yield whole("validate, gold set", both, f"validate gold.jsonl {CORPUS}")
     line = f"gold bootstrap {GOLD} --database {fed} --dry-run"
     yield whole("gold bootstrap", ["feedback.db", "gold.toml"], line)
     lines_of = ("gold backlog --backlog queue.jsonl", f"gold backlog --backlog {fed}")
     yield whole("gold backlog", ["queue.jsonl", "feedback.db"], *lines_of)
-    yield whole("gold drift", both, f"gold drift {GOLD} {CORPUS}")
-    line = f"gold pool-read sheets/sheet-ana.csv --key {key} {GOLD}"
-    yield whole("gold pool-read", ["sheets/sheet-ana.csv", str(key)], line)
+    line = f"gold settle sheets/sheet-ana.csv --key {key} {GOLD}"
+    yield whole("gold settle", ["sheets/sheet-ana.csv", str(key)], line)
     named = ["entities.toml", "names.json", "gold.jsonl"]
     yield whole("gold pseudonymize", named, f"{hide} --out hidden")
     yield whole("gold relabel", both, f"{moved} again")
@@ -894,7 +892,6 @@ def _searches() -> Iterator[Target]:
     ruled = f"{guard} {options} --queries pinned.txt --comment out.md --junit out.xml"
     next_ones = f"gold pool --run a.json --run b.json {GOLD} --out next {CORPUS} --labellers ana"
     update = "search baseline --update b.json --baseline a.json --accept gold_set"
-    split = "gold label-split a.json b.json --old-gold gold.jsonl --new-gold gold.jsonl"
     difference = f"search diff a.json b.json --out d.md {GOLD} --old-gold gold.jsonl"
     for name, files, line in (
         ("search run, gold and corpus", ["gold.jsonl", "corpus.jsonl"], f"{ASKED} --out data"),
@@ -907,7 +904,7 @@ def _searches() -> Iterator[Target]:
         ("search transfer", runs, "search transfer a.json b.json"),
         ("gold pool, by gain", runs, f"{next_ones} --by-gain 9"),
         ("search claims", ["drafts.jsonl"], f"{judged} d.json"),
-        ("gold label-split", [mapping, "a.json"], f"{split} --mapping {mapping}"),
+        ("search diff, labels moved", [mapping, "a.json"], f"{difference} --mapping {mapping}"),
         ("search history", files_below("past"), "search history past --thresholds guard.toml"),
     ):
         yield whole(name, files, line)
