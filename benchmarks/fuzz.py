@@ -98,7 +98,6 @@ from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds, toml_of
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.published import read_published
 from retrieval_eval.search.results import QueryResult, RetrieverError
 from retrieval_eval.search.retrievers.dense import open_dense
 from retrieval_eval.search.retrievers.http import http_settings
@@ -811,15 +810,13 @@ def _gold() -> Iterator[Target]:
     dense = partial(_dense, Path("documents.npz"), vectors, gold.queries[0])
     yield Target("retriever dense: vectors", ["documents.npz", "queries.npz"], dense)
 
-    shown = (f"gold stats {GOLD}", f"gold validate {GOLD}")
-    yield whole("gold stats, gold validate", ["gold.jsonl"], *shown)
+    yield whole("validate, gold set", both, f"validate gold.jsonl {CORPUS}")
     line = f"gold bootstrap {GOLD} --database {fed} --dry-run"
     yield whole("gold bootstrap", ["feedback.db", "gold.toml"], line)
     lines_of = ("gold backlog --backlog queue.jsonl", f"gold backlog --backlog {fed}")
     yield whole("gold backlog", ["queue.jsonl", "feedback.db"], *lines_of)
-    yield whole("gold drift", both, f"gold drift {GOLD} {CORPUS}")
-    line = f"gold pool-read sheets/sheet-ana.csv --key {key} {GOLD}"
-    yield whole("gold pool-read", ["sheets/sheet-ana.csv", str(key)], line)
+    line = f"gold settle sheets/sheet-ana.csv --key {key} {GOLD}"
+    yield whole("gold settle", ["sheets/sheet-ana.csv", str(key)], line)
     named = ["entities.toml", "names.json", "gold.jsonl"]
     yield whole("gold pseudonymize", named, f"{hide} --out hidden")
     yield whole("gold relabel", both, f"{moved} again")
@@ -854,7 +851,6 @@ def _searches() -> Iterator[Target]:
     review["submittedAt"] = "2026-01-05T10:00:00Z"
     request = {"author": {"login": "ann"}, "headRefOid": commit["oid"], "reviews": [review]}
     Path("approvals.json").write_text(json.dumps(request))
-    Path("claims.md").write_text("# Results\n\n| P@5 | MRR |\n|---|---|\n| 0.712 | 0.5 |\n")
     mapping = "moved/relabel.json"
     past = Path("past")
     past.mkdir()
@@ -884,7 +880,6 @@ def _searches() -> Iterator[Target]:
         ("justifications", "why.toml", read_justifications),
         ("approvals", "approvals.json", read_approvals),
         ("pinned queries", "pinned.txt", read_pinned),
-        ("published numbers", "claims.md", read_published),
         ("drafts", "drafts.jsonl", read_drafts),
         ("labels of people", "labels.jsonl", partial(read_human_labels, corpus=texts)),
     ):
@@ -895,11 +890,8 @@ def _searches() -> Iterator[Target]:
     beside = ["guard.toml", "why.toml", "approvals.json", "pinned.txt", "noise.json"]
     options = "--justification why.toml --approvals approvals.json --noise noise.json"
     ruled = f"{guard} {options} --queries pinned.txt --comment out.md --junit out.xml"
-    audit = f"search audit b.json {GOLD} {CORPUS} --published claims.md"
-    next_ones = f"search judge-next a.json b.json {GOLD} --out next {CORPUS} --labellers ana"
-    plan = "search plan --change a.json b.json --noise noise.json"
+    next_ones = f"gold pool --run a.json --run b.json {GOLD} --out next {CORPUS} --labellers ana"
     update = "search baseline --update b.json --baseline a.json --accept gold_set"
-    split = "gold label-split a.json b.json --old-gold gold.jsonl --new-gold gold.jsonl"
     difference = f"search diff a.json b.json --out d.md {GOLD} --old-gold gold.jsonl"
     for name, files, line in (
         ("search run, gold and corpus", ["gold.jsonl", "corpus.jsonl"], f"{ASKED} --out data"),
@@ -908,13 +900,11 @@ def _searches() -> Iterator[Target]:
         ("search guard, claims", ["c.json"], f"{guard.replace('b.json', 'c.json')} --json"),
         ("search baseline", runs, update),
         ("search diff", runs, difference),
-        ("search audit", ["b.json", "claims.md"], audit),
         ("search abstention", ["b.json"], "search abstention b.json"),
         ("search transfer", runs, "search transfer a.json b.json"),
-        ("search judge-next", runs, next_ones),
+        ("gold pool, by gain", runs, f"{next_ones} --by-gain 9"),
         ("search claims", ["drafts.jsonl"], f"{judged} d.json"),
-        ("search plan", [*runs, "noise.json"], plan),
-        ("gold label-split", [mapping, "a.json"], f"{split} --mapping {mapping}"),
+        ("search diff, labels moved", [mapping, "a.json"], f"{difference} --mapping {mapping}"),
         ("search history", files_below("past"), "search history past --thresholds guard.toml"),
     ):
         yield whole(name, files, line)

@@ -1,4 +1,4 @@
-"""Simulated guards that are repeated, planned, or look at slices; each function returns one row.
+"""Simulated guards that are repeated, or look at slices; each function returns one row.
 
 `guard_studies.py` has those of one run against one, and `guard_simulation.py` prints all.
 """
@@ -25,7 +25,6 @@ from guard_systems import (
     Run,
     again,
     bad_days,
-    otherwise,
     same,
     uneven,
 )
@@ -34,7 +33,6 @@ from simulated_draws import generator
 
 from retrieval_eval.search.guard.rule import BREACH, decide, harm_test
 from retrieval_eval.search.noise_level import NoiseLevel, noise_of_part, noise_test, run_to_run
-from retrieval_eval.stats.harm_power import Moves, power_of_flips
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.stats.sequential import level_at_look
 from retrieval_eval.stats.sign_flips import sign_flip_bound
@@ -225,60 +223,6 @@ def slices_row(points: float, system: str, share: float, n: int, studies: int) -
     else:
         cells = [_alarm(any_alarm, is_promised=True), f"{whole:.1f}", f"{worst:.1f}"]
     return [f"{points:g}", system, percent_of_queries(share), str(n), *cells]
-
-
-def plan_row(metric: int, points: float, share: float, power: float, studies: int) -> Row:
-    """Return the queries that a plan gives for a drop amid other answers, and how many catch it.
-
-    The plan knows how queries move from a pilot of 600 queries of its own, one a study.
-    """
-    name = list(LIMITS)[metric]
-    g = generator("guard", "plan", metric, points, share, power)
-    limit, level = LIMITS[name], ALPHA / len(LIMITS)
-    needed, stated, caught = [], [], []
-    for study in range(studies):
-        pilot = Queries(g, 600)
-        old = pilot.run()
-        pair = [pilot.levels(otherwise(pilot, old, share))[metric] for _ in range(2)]
-        harms = pair[0] - pair[1]
-        moved = harms[np.abs(harms) > 1e-9]
-        size = float(np.sqrt((moved**2).mean()))
-        moves = Moves(len(moved) / len(harms), size).with_drop(points)
-        low, high = 5, 20_000
-        while high - low > 1:
-            n = (low + high) // 2
-            is_enough = power_of_flips(points, moves, n, level=level, limit=limit) >= power
-            low, high = (low, n) if is_enough else (n, high)
-        needed.append(high)
-        stated.append(power_of_flips(points, moves, high, level=level, limit=limit))
-        queries = Queries(g, high)
-        base = queries.run()
-        before, now = (otherwise(queries, base, share) for _ in range(2))
-        now = _lowered(queries, now, metric, points)
-        harm = queries.levels(before)[metric] - queries.levels(now)[metric]
-        p = harm_test(harm, seed=study, n_resamples=N_RESAMPLES)[0]
-        caught.append(harm.mean() > limit and p <= level)
-    return [
-        name,
-        f"{points:g}",
-        percent_of_queries(share),
-        f"{np.median(needed):.0f}",
-        f"{100 * np.mean(stated):.1f}",
-        f"{100 * np.mean(caught):.1f}",
-    ]
-
-
-def _lowered(queries: Queries, run: Run, metric: int, points: float) -> Run:
-    """Return a run with a drop of P@5, or of Recall@20 by documents lost behind the 20th."""
-    if metric == 0:
-        return DROPS["one of five"](queries, run, points)(run)
-    relevant = run.relevant.copy()
-    found = relevant[:, :20].sum(axis=1)
-    cost = np.where(found > 0, 1 / run.n_relevant, 0.0)
-    chance = points / 100 / max(float(cost.mean()), 1e-9)
-    for row in np.flatnonzero((queries.g.random(queries.n) < chance) & (found > 0)):
-        relevant[row, np.flatnonzero(relevant[row, :20])[-1]] = False
-    return Run(relevant, run.n_relevant, run.supported, run.refused, run.refused_unanswerable)
 
 
 def _alarm(percent: float, *, is_promised: bool) -> str:

@@ -155,8 +155,8 @@ COMMANDS = {
         ("gold", "pool", *SEARCH, "--run", SECOND, "--labellers", "ada,ben",
          "--depth", "3", "--out", "sheets"),
     ),
-    "gold pool-read": Command(
-        ("gold", "pool-read", "filled/sheet-ada.csv", "--key", "filled/key.json",
+    "gold settle": Command(
+        ("gold", "settle", "filled/sheet-ada.csv", "--key", "filled/key.json",
          "--gold", f"{DATA}/gold-set.jsonl"),
         (f"{DATA}/gold-set.jsonl",),
     ),

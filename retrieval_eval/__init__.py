@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
     from retrieval_eval.search.measure import run_search
-    from retrieval_eval.search.plan import plan_search
     from retrieval_eval.study import associate, compare, plan, pool
     from retrieval_eval.traces import read_trace
 
@@ -60,7 +59,6 @@ __all__ = [
     "load_run",
     "measure",
     "plan",
-    "plan_search",
     "plot",
     "pool",
     "read_trace",
@@ -82,7 +80,6 @@ _LAZY = {
     "load_run": "retrieval_eval.report",
     "measure": "retrieval_eval.metrics.trial",
     "plan": "retrieval_eval.study",
-    "plan_search": "retrieval_eval.search.plan",
     "plot": "retrieval_eval.report.registered",
     "pool": "retrieval_eval.study",
     "read_trace": "retrieval_eval.traces",

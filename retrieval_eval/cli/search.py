@@ -41,22 +41,26 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
 
 
 # Removed commands, each with what does its work now.
-GONE: dict[str, str] = {}
+GONE: dict[str, str] = {
+    "audit": "nothing compares published numbers with a run any more. `retrieval-eval search guard "
+    "RUN` refuses a run whose numbers do not follow from its own queries.",
+    "judge-next": "`retrieval-eval gold pool --by-gain N` makes sheets of the documents to judge "
+    "next.",
+    "plan": "`retrieval-eval search noise` prints the smallest change that a number of queries "
+    "can show.",
+}
 
 
 @click.group(
     cls=LazyGroup,
     lazy={
         "abstention": "retrieval_eval.cli.search_abstention:abstention",
-        "audit": "retrieval_eval.cli.search_audit:audit",
         "claims": "retrieval_eval.cli.search_claims:claims",
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",
         "history": "retrieval_eval.cli.search_history:history",
         "pin": "retrieval_eval.cli.search_guard:pin",
-        "judge-next": "retrieval_eval.cli.search_judge_next:judge_next",
         "noise": "retrieval_eval.cli.search_noise:noise",
-        "plan": "retrieval_eval.cli.search_plan:plan",
         "transfer": "retrieval_eval.cli.search_transfer:transfer",
         "report": "retrieval_eval.cli.search_report:report",
         "demo": "retrieval_eval.cli.search_report:demo",

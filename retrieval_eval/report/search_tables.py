@@ -671,7 +671,7 @@ def to_judge(run: SearchRun) -> pd.DataFrame:
         "Unjudged documents, by how many points judging them can narrow the bounds of "
         f"{' and '.join(HEADLINE)}",
         f"The {min(ROWS, len(found))} listed make up {rate(gained)} of {rate(total)} points; "
-        "`retrieval-eval search judge-next` makes a sheet of them.",
+        "`retrieval-eval gold pool --by-gain N` makes sheets of them.",
         columns=("query", "doc", "rank", "gain_points"),
         formats={"gain_points": "rate"},
         file="to_judge.csv",

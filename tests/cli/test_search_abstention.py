@@ -1,4 +1,4 @@
-"""``search abstention``, ``search transfer`` and ``search judge-next``, run on files."""
+"""``search abstention``, ``search transfer`` and ``gold pool --by-gain``, run on files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from retrieval_eval.cli.gold_labelling import pool
 from retrieval_eval.cli.main import run
 from retrieval_eval.cli.search_abstention import abstention
-from retrieval_eval.cli.search_judge_next import judge_next
 from retrieval_eval.cli.search_transfer import transfer
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.gold.labelling import read_pool
 from retrieval_eval.io.files import write_bytes
@@ -143,30 +143,13 @@ def test_transfer_of_a_doubled_or_truncated_run_has_no_verdict(place):
         call(transfer, saved(place), saved(place, ANSWERS[:15], "cut.json"))
 
 
-def test_judge_next_lists_by_gain(place):
-    path = saved(place)
-    arguments = [path, "--gold", str(place / "gold-set.jsonl")]
-    text = call(judge_next, *arguments, "--n", "3").output
-    assert [line.split()[:2] for line in text.splitlines()[1:4]] == [
-        ["a00", "y"],
-        ["a01", "y"],
-        ["a02", "y"],
-    ]
-    assert text.endswith("3 of 20 documents\n")
-    document = json.loads(call(judge_next, *arguments, "--json").output)
-    assert len(document["candidates"]) == document["n_candidates"] == 20
-    # P@5 by 1/5, Recall@20 between 1/2 and 2/3: each over 20 queries, in points.
-    gain = 100 * (1 / 5 + 2 / 3 - 1 / 2) / 20
-    assert document["candidates"][0]["gain_points"] == pytest.approx(gain)
-
-
-def test_the_sheets_are_blind_and_read_back(place):
+def test_the_sheets_of_what_to_judge_next_are_blind_and_read_back(place):
     path = saved(place)
     gold_path = place / "gold-set.jsonl"
     call(
-        judge_next,
-        *[path, "--gold", str(gold_path), "--corpus-file", str(place / "corpus.jsonl")],
-        *["--labellers", "one,two", "--n", "7", "--out", str(place / "sheets")],
+        pool,
+        *["--run", path, "--gold", str(gold_path), "--corpus-file", str(place / "corpus.jsonl")],
+        *["--labellers", "one,two", "--by-gain", "7", "--out", str(place / "sheets")],
     )
     sheet = place / "sheets/sheet-one.csv"
     rows = list(csv.DictReader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"))))
@@ -184,17 +167,6 @@ def test_the_sheets_are_blind_and_read_back(place):
     assert found.n_added == 7
     labelled = {q.id for q in found.queries if q.labels}
     assert labelled == {f"a{i:02}" for i in range(7)}
-
-
-def test_judge_next_says_when_nothing_is_left_and_what_belongs_together(place):
-    gold_path = str(place / "gold-set.jsonl")
-    done = saved(place, [answer(query.id, ["x"]) for query in GOLD.queries])
-    with pytest.raises(NothingToEvaluateError, match="no unjudged document can move"):
-        call(judge_next, done, "--gold", gold_path)
-    assert call(judge_next, saved(place), "--gold", gold_path, "--out", str(place)).exit_code == 2
-    assert call(judge_next, saved(place), "--gold", gold_path, "--labellers", "a").exit_code == 2
-    with pytest.raises(BadInputError):
-        call(judge_next, str(place / "none.json"), "--gold", gold_path)
 
 
 RETRIEVER = '''

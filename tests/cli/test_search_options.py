@@ -16,7 +16,7 @@ from retrieval_eval.search.run_files import run_bytes
 from tests.searches import answer, run_of
 
 # These name a gold set to write, one of two, and ones that may be absent.
-OTHER_GOLD = {"gold import", "search diff", "search report", "search audit"}
+OTHER_GOLD = {"gold import", "search diff", "search report"}
 
 
 def commands() -> dict[str, click.Command]:
@@ -120,7 +120,6 @@ def tree(tmp_path, monkeypatch):
         ["search", "baseline", "--update", "after"],
         ["search", "diff", "before", "after"],
         ["search", "guard", "after"],
-        ["search", "judge-next", "before", "after"],
         ["search", "noise", "before", "after"],
         ["search", "transfer", "before", "after"],
         ["gold", "export", "--to", "trec", "out", "--run", "after"],

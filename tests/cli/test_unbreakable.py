@@ -144,7 +144,7 @@ POOL = [
     "3",
     "--out",
 ]
-READ = ["gold", "pool-read", "--key", "filled/key.json", "--gold", GOLD]
+READ = ["gold", "settle", "--key", "filled/key.json", "--gold", GOLD]
 FIRST, SECOND = "runs/first.json", "runs/second.json"
 COMMANDS = {
     "evaluate": ["evaluate", "runs/r", "--output-dir", "out", "--jobs", "1"],
