@@ -32,7 +32,6 @@ COMMANDS = {
     "report": f"{_HERE}.report:report",
     "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
-    "plan": f"{_HERE}.plan:plan",
     "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
@@ -44,7 +43,9 @@ COMMANDS = {
     "mcp": f"{_HERE}.serve:mcp",
 }
 # Removed commands, each with what does its work now.
-GONE: dict[str, str] = {}
+GONE: dict[str, str] = {
+    "plan": "`compare --pilot` says how many tasks the next comparison needs",
+}
 
 
 class _Program(LazyGroup):

@@ -35,7 +35,6 @@ from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.building import build, build_diff, build_search, build_trial
 from retrieval_eval.report.history import build_history
-from retrieval_eval.report.planning import build_plan
 
 _PAGE: Final[Mapping[str, Any]] = {
     **dict(zip(parameters.OF_PAGE, ("run_report", "auto", False), strict=True)),
@@ -236,10 +235,6 @@ def _history(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:
     return build_history(**more, **values)
 
 
-def _plan(_: str, values: dict[str, Any], **more: Any) -> Path:
-    return build_plan(values.pop("pilot", ""), **more, **values)
-
-
 NOTEBOOKS: Final[Mapping[str, Callable[..., Path]]] = {
     "run_report": _runs,
     "compare_runs": _runs,
@@ -247,5 +242,4 @@ NOTEBOOKS: Final[Mapping[str, Callable[..., Path]]] = {
     "search_report": _search,
     "search_diff": _diff,
     "history": _history,
-    "plan": _plan,
 }
