@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from retrieval_eval.report.registered import plot, table
     from retrieval_eval.search.measure import run_search
     from retrieval_eval.search.plan import plan_search
-    from retrieval_eval.study import associate, compare, pool, tasks_needed
+    from retrieval_eval.study import associate, compare, tasks_needed
     from retrieval_eval.traces import read_trace
 
 __version__ = "0.1.0"
@@ -61,7 +61,6 @@ __all__ = [
     "measure",
     "plan_search",
     "plot",
-    "pool",
     "read_trace",
     "run_search",
     "table",
@@ -83,7 +82,6 @@ _LAZY = {
     "measure": "retrieval_eval.metrics.trial",
     "plan_search": "retrieval_eval.search.plan",
     "plot": "retrieval_eval.report.registered",
-    "pool": "retrieval_eval.study",
     "read_trace": "retrieval_eval.traces",
     "run_search": "retrieval_eval.search.measure",
     "table": "retrieval_eval.report.registered",

@@ -32,7 +32,6 @@ COMMANDS = {
     "report": f"{_HERE}.report:report",
     "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
-    "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
     "trace": f"{_HERE}.trace:trace",
@@ -44,6 +43,8 @@ COMMANDS = {
 }
 # Removed commands, each with what does its work now.
 GONE: dict[str, str] = {
+    "history": "`report FOLDER` lists the runs of agents in a folder with their verdicts; "
+    "`search history` shows search runs over time",
     "plan": "`compare --pilot` says how many tasks the next comparison needs",
 }
 

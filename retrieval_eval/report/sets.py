@@ -42,9 +42,6 @@ _PAGE: Final[Mapping[str, Any]] = {
 }
 """What a set says about its page, with defaults; the rest are parameters of the notebook."""
 
-_EITHER: Final = {"data": "runs_root"}
-"""What may say what a report is about in place of its first parameter."""
-
 
 @dataclass(frozen=True, slots=True)
 class ParameterSet:
@@ -118,7 +115,7 @@ def _checked(given: Mapping[str, Any], place: str) -> ParameterSet:
     if page.get("renderer", "auto") not in get_args(Renderer):
         raise BadInputError(f"{place}: 'renderer' is one of {', '.join(get_args(Renderer))}")
     first = next(iter(known))
-    if not any(values.get(name) for name in (first, _EITHER.get(first, first))):
+    if not values.get(first):
         raise BadInputError(f"{place}: '{first}' is missing, which says what the report is about")
     ordered = {name: values[name] for name in known if name in values}
     return ParameterSet(str(given.get("notebook", _PAGE["notebook"])), ordered, page)

@@ -6,16 +6,13 @@ from retrieval_eval.study.analysis import impact_analysis
 from retrieval_eval.study.associations import Associations, associate
 from retrieval_eval.study.compare import Comparison, compare
 from retrieval_eval.study.pilot import TasksNeeded, tasks_needed
-from retrieval_eval.study.pool import Pooled, pool
 
 __all__ = [
     "Associations",
     "Comparison",
-    "Pooled",
     "TasksNeeded",
     "associate",
     "compare",
     "impact_analysis",
-    "pool",
     "tasks_needed",
 ]

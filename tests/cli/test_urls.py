@@ -19,7 +19,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.pipeline.roots import BENCHMARKS_VARIABLE, RUNS_VARIABLE
 from retrieval_eval.search.run_names import run_file
 from retrieval_eval.serve import server
-from tests.runs import write_task, write_trial
+from tests.runs import write_trial
 
 URL = "s3://key:secret@bucket/x"
 _asked: list[str] = []
