@@ -81,9 +81,9 @@ TABLES = [
     ),
     Table(
         "Planned studies",
-        "Studies of the size that `retrieval-eval plan` gives for 80 % power, carried out: tasks, "
-        "repeats, the power that it states for them, and the share with a clear difference, in %.",
-        "plan | tasks | repeats | stated | clear",
+        "Studies of the size that `retrieval-eval compare --pilot` gives for 80 % power where the "
+        "spread is known, carried out: tasks, and the share with a clear difference, in %.",
+        "plan | tasks | clear",
         plan_row,
         [(name,) for name in PLANS],
     ),

@@ -32,8 +32,6 @@ COMMANDS = {
     "report": f"{_HERE}.report:report",
     "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
-    "plan": f"{_HERE}.plan:plan",
-    "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
     "trace": f"{_HERE}.trace:trace",
@@ -43,8 +41,11 @@ COMMANDS = {
 }
 # Removed commands, each with what does its work now.
 GONE = {
-    "mcp": "use `serve --mcp`",
-    "trial": "use `trace PATH`, and `report RUN --trial NAME` for its page",
+    "history": "`report FOLDER` lists the runs of agents in a folder with their verdicts; "
+    "`search history` shows search runs over time",
+    "mcp": "`serve --mcp` does it",
+    "plan": "`compare --pilot` says how many tasks the next comparison needs",
+    "trial": "`trace PATH` shows a trial, `report RUN --trial NAME` makes its page",
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -23,7 +25,8 @@ from retrieval_eval.cli.common import (
     unexpected,
     work_options,
 )
-from retrieval_eval.errors import RetrievalEvalError
+from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
+from retrieval_eval.io.remote import local_path
 from retrieval_eval.records import Renderer
 
 _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
@@ -94,7 +97,8 @@ def report(
     """Evaluate runs where needed and write a self-contained report.
 
     RUN is a run id below the runs root, or the path of a run directory. Several runs make one
-    report. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
+    report; a folder that holds several runs makes one of each, and the index lists them with their
+    verdicts. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
     on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
     on a single trial `retrieval-eval trial --report`.
@@ -122,26 +126,66 @@ def report(
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
     keep = KeepUnchanged(force)
-    with progress_bar("cell") as progress:
-        page = build(
-            runs,
-            reports_dir=reports_dir,
-            jobs=jobs,
-            runs_root=runs_root,
-            benchmarks_root=benchmarks_root,
-            output_dir=output_dir,
-            baseline_config=baseline_config,
-            mcp_config=mcp_config,
-            k_values=parse_k(k_values),
-            seed=seed,
-            privacy=privacy,
-            renderer=renderer,
-            pdf=pdf,
-            trials=trials,
-            progress=progress,
-            keep=keep,
-        )
+    options: dict[str, Any] = {
+        "reports_dir": reports_dir,
+        "jobs": jobs,
+        "runs_root": runs_root,
+        "benchmarks_root": benchmarks_root,
+        "output_dir": output_dir,
+        "baseline_config": baseline_config,
+        "mcp_config": mcp_config,
+        "k_values": parse_k(k_values),
+        "seed": seed,
+        "privacy": privacy,
+        "renderer": renderer,
+        "pdf": pdf,
+        "trials": trials,
+        "keep": keep,
+    }
+    try:
+        with progress_bar("cell") as progress:
+            page = build(runs, progress=progress, **options)
+    except NothingToEvaluateError:
+        if not (inside := _runs_in(runs)):
+            raise
+        context.exit(_each_run(inside, options, as_json))
     keep.show(page, as_json=as_json)
+
+
+def _runs_in(names: Sequence[str]) -> tuple[Path, ...]:
+    """Return the runs in a folder that is none itself; nothing for other names."""
+    from retrieval_eval.io.layout import discover, runs_inside
+    from retrieval_eval.io.runs import is_folder
+
+    if len(names) != 1 or not is_folder(names[0]):
+        return ()
+    folder = local_path(names[0])
+    found = discover(folder, folder.name)
+    return runs_inside((trial.path for trial in found.trials), folder)
+
+
+def _each_run(folders: Sequence[Path], options: dict[str, Any], as_json: bool) -> int:
+    """Write the report of every run and the index of all; return the exit code.
+
+    A run that has no report is named, and does not stop the others.
+    """
+    from retrieval_eval.report import build
+    from retrieval_eval.report.index import write_index
+
+    codes = [0]
+    for folder in folders:
+        try:
+            with progress_bar("cell") as progress:
+                build([str(folder)], progress=progress, **options)
+        except RetrievalEvalError as error:
+            codes.append(exit_code_of(error))
+            echo(f"{folder}: {error}", err=True)
+    index = write_index(options["reports_dir"])
+    if as_json:
+        print_json({"index": str(index.path), "n_reports": index.n_reports})
+    else:
+        echo(index.path)
+    return max(codes)
 
 
 def _sets(

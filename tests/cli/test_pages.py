@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
 from retrieval_eval.cli.main import EXIT_BAD_INPUT, EXIT_USAGE, group, run
+from retrieval_eval.errors import NothingToEvaluateError
+from tests.runs import write_trial
 
 
 def _commands(parent: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -91,3 +94,32 @@ def test_the_index_of_all_reports_is_written_anew(tmp_path, capsys):
     (tmp_path / "index.html").write_text("<h1>My site</h1>")
     assert run(["report", "--index", *root]) == EXIT_BAD_INPUT
     assert "is another page" in capsys.readouterr().err
+
+
+def test_a_folder_of_runs_is_a_report_of_each_and_an_index(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        for batch in ("2026-01-01__10-00-00", "2026-01-02__10-00-00"):
+            write_trial(tmp_path / "all" / name, "plain", "task", ["src/a.py"], batch=batch)
+    made = []
+
+    def build(runs, *, reports_dir, **_):
+        if runs == ("all",):
+            raise NothingToEvaluateError("all is no run")
+        (folder,) = map(Path, runs)
+        made.append(folder.name)
+        if folder.name == "one":
+            raise NothingToEvaluateError("nothing could be measured")
+        page = reports_dir / folder.name / "index.html"
+        page.parent.mkdir(parents=True)
+        page.write_text("<h1>two</h1>")
+        return page
+
+    monkeypatch.setattr("retrieval_eval.report.build", build)
+    assert run(["report", "all"]) == 2
+    said = capsys.readouterr()
+    assert made == ["one", "two"]
+    assert said.out.strip() == "reports/index.html"
+    assert "nothing could be measured" in said.err
+    assert run(["report", "all/one"]) == 2, "a run is a run"
+    assert made == ["one", "two", "one"]

@@ -19,7 +19,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.pipeline.roots import BENCHMARKS_VARIABLE, RUNS_VARIABLE
 from retrieval_eval.search.run_names import run_file
 from retrieval_eval.serve import server
-from tests.runs import write_task, write_trial
+from tests.runs import write_trial
 
 URL = "s3://key:secret@bucket/x"
 _asked: list[str] = []
@@ -127,8 +127,6 @@ def test_a_path_is_local_or_stays_a_url(command, words, parameter, tmp_path):
         ["evaluate", "--from-events", "kept", "--output-dir", URL],
         ["trace", URL],
         ["compare", f"{URL}:a", f"{URL}:b"],
-        ["plan", "--pilot", f"{URL}:a:b", "--difference", "0.1"],
-        ["plan", "--pilot", "s3://key:secret@bucket", "--difference", "0.1"],
         ["search", "run", "--gold", "kept/file", "--retriever", f"bm25:{URL}"],
     ],
     ids=" ".join,
@@ -138,18 +136,6 @@ def test_several_options_together_take_no_url_for_a_local_path(words, asked, tmp
     assert "secret" not in "".join(capfd.readouterr())
     assert asked == []
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-
-
-def test_the_pilot_of_a_plan_and_its_artefacts_may_lie_behind_urls(tmp_path, capfd):
-    for task in ("t1", "t2", "t3"):
-        write_task(tmp_path / "benchmarks", task, ["src/a.py"])
-        for config, reads in (("base", ["src/b.py"]), ("mcp", ["src/a.py"])):
-            write_trial(tmp_path / "runs/r", config, task, reads)
-    place = f"file://{tmp_path}"
-    words = ["plan", "--pilot", f"{place}/runs/r:base:mcp", "--output-dir", f"{place}/out"]
-    assert run([*words, "--difference", "0.1", "--sd", "0.3", "--json"]) == 0, capfd.readouterr()
-    assert (tmp_path / "out/r/retrieval_events").is_dir()
-    assert "file:" not in {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_label_may_read_like_a_url(tmp_path):

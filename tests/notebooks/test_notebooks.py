@@ -24,17 +24,15 @@ LOADERS = {
     "search_report": "load_search",
     "search_diff": "load_diff",
     "history": "load_history",
-    "plan": "load_plan",
     "own_retriever": "load_gold_set",
 }
-FIRST = {"search_report": "run", "search_diff": "a", "history": "data", "plan": "pilot"}
+FIRST = {"search_report": "run", "search_diff": "a", "history": "data"}
 """What a notebook's run is called, where it is not ``run_id``."""
 
 SAYS = {
     "search_report": "no search run was given",
     "search_diff": "name two search runs",
     "history": "no folder was given",
-    "plan": "state what the plan rests on",
 }
 """What a notebook says without a run, where it is not that of a run id."""
 
@@ -54,7 +52,7 @@ def code(path: Path) -> list:
 
 def test_the_promised_notebooks_exist():
     promised = {"run_report", "trial_report", "compare_runs", "search_report", "search_diff"}
-    assert {p.stem for p in REPORTS} >= promised | {"history", "plan"}
+    assert {p.stem for p in REPORTS} >= promised | {"history"}
     lessons = {"own_metric", "own_slice", "own_figure", "two_runs", "errors_by_tool"}
     assert {p.stem for p in LESSONS} >= lessons | {"own_retriever"}
 
@@ -230,7 +228,7 @@ def desk(tmp_path_factory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", REPORTS, ids=name)
 def test_papermill_alone_runs_it_on_the_demo(path, desk):
-    is_search = path.stem in FIRST and path.stem != "plan"
+    is_search = path.stem in FIRST
     done = papermill(path, desk, "-p", FIRST.get(path.stem, "run_id"), "demo")
     assert done.returncode == 0, done.stderr[-3000:]
     executed = code(desk / "out.ipynb")
