@@ -51,6 +51,11 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     help="Also write the page of every trial, step by step, in trials/ beside the report, linked "
     "from it. Pages for which nothing has changed are kept.",
 )
+@click.option(
+    "--trial",
+    metavar="NAME",
+    help="Write the page of one trial, step by step: by its name, NAME@CONFIG or its task's name.",
+)
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
 @click.option(
     "--index",
@@ -87,6 +92,7 @@ def report(
     k_values: str,
     seed: int,
     trials: bool,
+    trial: str | None,
     privacy: bool,
     only_index: bool,
     renderer: Renderer,
@@ -100,8 +106,7 @@ def report(
     report; a folder that holds several runs makes one of each, and the index lists them with their
     verdicts. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
-    on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
-    on a single trial `retrieval-eval trial --report`.
+    on two runs or configurations against each other, see `retrieval-eval compare --report`.
 
     A page that is there and whole is kept where runs, parameters, notebook, renderer and versions
     are those it was made with.
@@ -112,8 +117,10 @@ def report(
 
     Every report is listed in REPORTS_DIR/index.html.
     """
-    from retrieval_eval.report import build
+    from retrieval_eval.report import build, build_trial
 
+    if trial is not None and (trials or len(runs) != 1):
+        raise click.UsageError("--trial goes with one RUN, and without --trials.")
     if only_index:
         if runs or set_file is not None:
             raise click.UsageError("--index goes neither with RUN nor with --set.")
@@ -132,21 +139,26 @@ def report(
         "runs_root": runs_root,
         "benchmarks_root": benchmarks_root,
         "output_dir": output_dir,
-        "baseline_config": baseline_config,
-        "mcp_config": mcp_config,
-        "k_values": parse_k(k_values),
-        "seed": seed,
         "privacy": privacy,
         "renderer": renderer,
         "pdf": pdf,
-        "trials": trials,
         "keep": keep,
     }
     try:
         with progress_bar("cell") as progress:
-            page = build(runs, progress=progress, **options)
+            if trial is None:
+                options |= {
+                    "baseline_config": baseline_config,
+                    "mcp_config": mcp_config,
+                    "k_values": parse_k(k_values),
+                    "seed": seed,
+                    "trials": trials,
+                }
+                page = build(runs, progress=progress, **options)
+            else:
+                page = build_trial(runs, trial, progress=progress, **options)
     except NothingToEvaluateError:
-        if not (inside := _runs_in(runs)):
+        if trial is not None or not (inside := _runs_in(runs)):
             raise
         context.exit(_each_run(inside, options, as_json))
     keep.show(page, as_json=as_json)

@@ -370,7 +370,10 @@ def inspect_trace(
     events = extract_events(trace, truth, agent_started_at=outcome.agent_started_at)
     covered = coverage(events, trace, None, ground_truth=truth.unreadable)
     name = path.resolve().name
-    ref = trial_by_path(path)[0] if is_trial else TrialRef("", "", None, name, path, sample or name, raw_task_name=sample or name)
+    own = sample or name
+    ref = TrialRef("", "", None, name, path, own, raw_task_name=own)
+    if is_trial:
+        ref, _ = trial_by_path(path)
     document, metrics = _documents(Job(ref, None, "", DEFAULT_K), events, outcome, covered, trace)
     return Inspected(document, metrics, events, trace)
 

@@ -56,6 +56,7 @@ def test_every_command_that_makes_a_page_lets_its_renderer_be_chosen(name):
     ("command", "builder"),
     [
         (["report", "demo"], "retrieval_eval.report.build"),
+        (["report", "demo", "--trial", "task"], "retrieval_eval.report.build_trial"),
         (["demo"], "retrieval_eval.report.build"),
         (["compare", "demo", "--report"], "retrieval_eval.report.build"),
         (["search", "report", "run.json"], "retrieval_eval.report.build_search"),
@@ -77,6 +78,12 @@ def test_the_renderer_chosen_is_the_one_that_renders(tmp_path, monkeypatch, comm
 def test_options_of_a_page_without_one_are_wrong_usage(command, option, capsys):
     assert run([*command, *option]) == EXIT_USAGE
     assert "add --report" in capsys.readouterr().err
+
+
+def test_the_page_of_one_trial_is_that_of_one_run(capsys):
+    for words in (["a", "b", "--trial", "t"], ["a", "--trials", "--trial", "t"], ["--trial", "t"]):
+        assert run(["report", *words]) == EXIT_USAGE
+        assert "--trial goes with one RUN" in capsys.readouterr().err
 
 
 def test_the_index_of_all_reports_is_written_anew(tmp_path, capsys):
