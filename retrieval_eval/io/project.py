@@ -1,4 +1,4 @@
-"""The project file ``retrieval-eval.toml``: what commands would otherwise be told each time."""
+"""The project file ``retrieval-eval.toml``: what commands would otherwise be given each time."""
 
 from __future__ import annotations
 

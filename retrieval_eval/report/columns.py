@@ -1,8 +1,8 @@
 """The columns of every frame: where each comes from, and what type, unit and meaning it has.
 
 A column that is a field of a document has the type, unit and meaning that the field's struct
-declares; those that are computed on the way say their own. ``docs/columns.md`` is generated from
-here (``make schemas``): to add a column, add it below.
+declares; those that are computed on the way say their own. To add a column, add it below: the
+page of the documentation is generated from here.
 """
 
 from __future__ import annotations
