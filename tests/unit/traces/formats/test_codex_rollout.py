@@ -565,6 +565,27 @@ def test_the_totals_of_a_fork_begin_with_those_of_the_other_thread():
     assert reading.declared_tokens == 2150
 
 
+@pytest.mark.parametrize(
+    ("totals", "expected"),
+    [
+        # the total falls, or is that of one request alone
+        ([(1000, 100, None), (900, 50, None)], [(1000, 100), (900, 50)]),
+        ([(1000, 100, None), (1050, 50, None)], [(1000, 100), (1050, 50)]),
+        ([(1000, 100, (1000, 100)), (1200, 100, (1200, 100))], [(1000, 100), (1200, 100)]),
+        # the same total again is no request
+        ([(1000, 100, (1000, 100)), (1000, 100, (1000, 100))], [(1000, 100)]),
+        ([(1000, 100, None), (2200, 200, (1200, 100))], [(1000, 100), (1200, 100)]),
+        # a counter that was put back to an earlier total
+        ([(9000, 100, None), (5300, 80, (300, 10))], [(9000, 100), (300, 10)]),
+    ],
+)
+def test_a_counter_that_begins_anew_adds_to_what_was_counted(totals, expected):
+    reading = read(*(stated(n, prompt, out, last) for n, (prompt, out, last) in enumerate(totals)))
+    assert usages(reading) == expected
+    counted = sum(map(sum, expected))
+    assert (count_tokens(reading.items), reading.declared_tokens) == (counted, counted)
+
+
 def test_records_of_requests_come_before_running_totals():
     reading = read(
         called(2, "exec_command", "c1", cmd="ls"),
