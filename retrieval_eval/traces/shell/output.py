@@ -77,6 +77,11 @@ class Output(Struct, frozen=True, gc=False):
     is_shortened: bool = False
     is_stopped: bool = False
 
+    @property
+    def is_cut_anywhere(self) -> bool:
+        """Whether a part is left out, and both ends are marked since its place is not known."""
+        return self.cuts == (0, len(self.lines))
+
     def failed(self, written: str, cwd: str | None, program: str = "") -> bool:
         """Return whether an error message names this file (for this program)."""
         if not self.errors or (program and program not in self.errors):

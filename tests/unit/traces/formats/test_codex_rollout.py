@@ -586,6 +586,32 @@ def test_a_counter_that_begins_anew_adds_to_what_was_counted(totals, expected):
     assert (count_tokens(reading.items), reading.declared_tokens) == (counted, counted)
 
 
+@pytest.mark.parametrize(
+    ("heading", "is_part"),
+    [
+        ("Original token count: 9000", True),
+        ("Original token count: 12", False),
+        ("Original token count: 12\nTotal output lines: 400", True),
+        ("Original token count: 12\nTotal output lines: 4", False),
+    ],
+)
+def test_an_output_of_more_tokens_than_it_shows_was_cut_somewhere(tmp_path, heading, is_part):
+    shown = f"Wall time: 0.1 seconds\nProcess exited with code 0\n{heading}\nOutput:\n"
+    text = f"{shown}a = 1\n---\nb = 1\n---\nc = 1\n"
+    dividers = "cat a.py; echo ---; cat b.py; echo ---; cat c.py"
+    trial = write(
+        tmp_path,
+        called(2, "exec_command", "c1", cmd=dividers),
+        answered(2, "c1", text),
+        called(3, "exec_command", "c2", cmd="cat d.py e.py"),
+        answered(3, "c2", f"{shown}d = 1\ne = 1\n\n\n\n"),
+    )
+    shown_files = [t for call in read_calls(read_trace(trial)) for t, _ in call.raw_targets()]
+    found = [(t.path, t.is_whole) for t in shown_files if t.doubt is None]
+    names = "abc" if is_part else "abcde"
+    assert found == [(f"/workspace/app/{name}.py", not is_part) for name in names]
+
+
 def test_records_of_requests_come_before_running_totals():
     reading = read(
         called(2, "exec_command", "c1", cmd="ls"),
