@@ -57,6 +57,36 @@ def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
     return exit_statuses().search(ends) is not None
 
 
+_LONGEST_STUB: Final = 1000
+_TAG: Final = re.compile(r"</?[\w-]{1,40}>")
+_NOT_SAID: Final = re.compile(r"\A\s*(?:\d+\s?[:\t\u2192|]|#|//|/\*|--|\*)|[={}]|;\s*$")
+"""What a numbered row or a line of code has and a sentence has not."""
+_UNCHANGED: Final = re.compile(
+    r"(?i)\b(?:unchanged|unmodified|identical|(?:no|not|never|hasn't|without)\s(?:been\s)?(?:any\s)?"
+    r"(?:change[sd]?|modified|modifications?|differences?|different|updated))\b"
+)
+_SINCE: Final = re.compile(r"(?i)\b(?:since|last|previous(?:ly)?|prior|earlier|already|before)\b")
+_READ: Final = re.compile(
+    r"(?i)\b(?:re-?)?(?:read(?:ing)?|view(?:ed)?|seen|saw|shown|showed|opened|sent|loaded|fetched)\b"
+)
+
+
+def is_stub(text: str) -> bool:
+    r"""Whether an answer to a read only says that the agent was shown the same before.
+
+    Examples
+    --------
+    >>> is_stub("[File a.py unchanged since last read]"), is_stub("1\tunchanged since last read")
+    (True, False)
+    """
+    if len(text) > _LONGEST_STUB:
+        return False
+    said = _TAG.sub("", text).strip()
+    if said.count("\n") > 1 or _NOT_SAID.search(said) is not None:
+        return False
+    return all(words.search(said) is not None for words in (_UNCHANGED, _SINCE, _READ))
+
+
 # --------------------------------------------------------------------------------------------------
 # Whether a command ran to its end, and what it printed before.
 

@@ -131,7 +131,6 @@ DIALECTS.add(
             r"No such tool available",
         ),
         empty=(r"<system-reminder>Warning: the file exists but the contents are empty",),
-        unchanged=(r"(?:Wasted call \u2014 )?[Ff]ile unchanged since (?:your )?last [Rr]ead\b",),
         own_files=(
             r"/(?:\.claude|sessions)/projects/",
             r"/\.claude/(?:plans|todos|file-history)/",

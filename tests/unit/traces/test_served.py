@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.served import is_stub
 from retrieval_eval.traces.shell import ShellSession
 from retrieval_eval.traces.tools import ToolUse, interpret
 from tests.tool_uses import certain
@@ -233,3 +234,34 @@ def test_an_error_that_a_shell_fetched_is_not_the_file(printed: str) -> None:
 def test_content_that_a_shell_fetched_is_the_file(path: str, printed: str) -> None:
     (event,) = ShellSession("/w").analyse(CURL.format(path), printed).events
     assert [t.path for t in event.targets] == [path]
+
+
+STUBS = [
+    "The file has not changed since you last read it.",
+    "<system-reminder>File unchanged since last read.</system-reminder>",
+    "File src/a.py unchanged since last read in this session; see above.",
+    "No changes since your previous view of this file",
+    "You have already read this file, and its content is identical.",
+]
+
+
+@pytest.mark.parametrize("text", STUBS)
+def test_an_answer_that_names_an_earlier_read_serves_nothing_new(text: str) -> None:
+    assert is_stub(text)
+    for name in ("Read", "read_file", "str_replace_editor"):
+        call = ToolCall("1", name, {"path": "a.py", "command": "view"}, ToolResult(text))
+        assert not [t for t in interpret(call).targets if t.doubt is None]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\tThe file has not changed since you last read it.",
+        "# unchanged since the last read",
+        "state = 'unchanged since last read'",
+        "a\nb\nunchanged since last read",
+        "The file has not changed.",
+    ],
+)
+def test_content_that_speaks_of_an_earlier_read_is_content(text: str) -> None:
+    assert not is_stub(text)
