@@ -98,7 +98,8 @@ def answer(call: ToolCall) -> ToolResult:
     text = _uncut(text, is_part=is_part)
     doubt = result.doubt or ("background" if is_running and not text.strip() else None)
     is_error = result.is_error or bool(status)
-    known = {"exit_code": status} if status and result.structured is None else result.structured
+    is_stated = status is not None and result.structured is None
+    known = {"exit_code": status} if is_stated else result.structured
     return replace(
         result,
         text=text,

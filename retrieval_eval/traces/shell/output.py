@@ -41,7 +41,7 @@ _STATUS = re.compile(
     r"[^\]]{0,1000}\]"
 )
 _OPENINGS = (
-    re.compile(r"Exit code \d+|[Cc]ommand timed out(?: after \d.{0,100}|\.?)"),
+    re.compile(r"(?:Error: )?Exit code -?\d+|[Cc]ommand timed out(?: after \d.{0,100}|\.?)"),
     re.compile(r"(?:[Cc]|The previous c)ommand timed out after \d.{0,100}"),
 )
 """What a harness writes into the first and the second line."""
