@@ -137,7 +137,7 @@ class CallReducer:
         answered = call.result
         call = with_plain_output(replace(call, name=marked) if marked != call.name else call)
         if call.result is not None:
-            call = replace(call, result=self._as_known(received(call.result)))
+            call = replace(call, result=self._as_known(received(call.result, call.arguments)))
         use = interpret(call)
         if use.command is not None:
             self.exposure.run(index, use.command, call.result)

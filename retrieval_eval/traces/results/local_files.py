@@ -382,8 +382,10 @@ def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
 
 
 def _head(text: str, asked: LineRange | None) -> tuple[LineRange, ...] | None:
-    """Return the lines before a cut, without the last, which may be half a line."""
-    n_lines = text.partition(CUT_HERE)[0].rstrip().count("\n")
+    """Return the lines before a cut; the last of them may be half a line."""
+    before, mark, behind = text.partition(CUT_HERE)
+    is_between = behind.startswith(f"\n{CUT_HERE}")
+    n_lines = len(whole_lines(before + mark + f"\n{mark}" * is_between))
     first, last = asked or (1, OPEN_END)
     return ((first, min(first + n_lines - 1, last)),) if n_lines else None
 
