@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from retrieval_eval.paths import TEMPORARY
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.options import Options, scan, words
@@ -23,8 +24,6 @@ MAX_COPIES: Final = 1000
 
 MAX_WRITTEN: Final = 10_000
 """Written files that are remembered."""
-
-_TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108
 
 _COPIERS: Final = words("cp mv install ln rsync scp")
 _FROM_CONTAINERS: Final = words("docker podman nerdctl kubectl oc docker-compose")
@@ -84,7 +83,7 @@ class Copies:
 
     def _is_own(self, path: str) -> bool:
         """Return whether the agent made a file, or it lies where temporary files do."""
-        return path in self._written or path.startswith(_TEMPORARY)
+        return path in self._written or path.startswith(TEMPORARY)
 
     def _move(self, source: str, path: str, is_certain: bool) -> None:
         """Give a file of the agent's its new name; it is a copy of what it was a copy of."""
