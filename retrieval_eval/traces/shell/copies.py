@@ -50,6 +50,8 @@ class Copy(Struct, frozen=True, gc=False):
 class Copies:
     """The copies that the commands of a trial made.
 
+    ``recorded`` are the verbs by which git recorded files of the agent as its own.
+
     Examples
     --------
     >>> from retrieval_eval.traces.shell.steps import literal
@@ -62,6 +64,7 @@ class Copies:
     def __init__(self) -> None:
         self._copies: dict[str, Copy] = {}
         self._written: set[str] = set()
+        self.recorded: set[str] = set()
 
     def note(self, stage: Invocation, is_certain: bool) -> None:
         """Remember what a command copied; ``is_certain`` says that it surely succeeded."""

@@ -125,6 +125,7 @@ def _targets(
             lines,
             is_whole,
             is_new=o.is_new and plan.access == "written",
+            state=plan.state,
         )
         for o in operands
         if not SAVED.search(o.written)

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.paths import diff_path
-from retrieval_eval.records import CUT_HERE
+from retrieval_eval.records import CUT_HERE, FileState
 from retrieval_eval.traces.results.base import integer
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.plan import Plan, slashed
@@ -398,6 +398,31 @@ def _status(plan: Plan, lines: Iterable[str]) -> Names:
             if path and not path.endswith("/") and _covers(plan, path):
                 found[path] = []
     return found
+
+
+def states_of(plan: Plan, lines: Iterable[str]) -> dict[str, FileState]:
+    """Return which files a status or a diff says to be new, and which to have been there."""
+    found: dict[str, FileState] = {}
+    if plan.style == "status":
+        for line in lines:
+            state = _STATES_OF_LINES.match(line)
+            for path in _status(plan, [line]) if state is not None and "->" not in line else ():
+                found[path] = "created" if state is not None and state["new"] else "existed"
+        return found
+    path: str | None = None
+    for line in lines if plan.style == "diff" else ():
+        if line.startswith("diff --git "):
+            path = _changed(line)
+            if path is not None:
+                found[path] = "existed"
+        elif path is not None and line.startswith(("new file mode ", "copy from ", "rename from ")):
+            found[path] = "created"
+    return found
+
+
+_STATES_OF_LINES = re.compile(
+    r"\t?(?:(?P<new>A[ MD] |\?\? |new file: )|[ M][MD] |M  |D  |modified: |deleted: )"
+)
 
 
 def _words(plan: Plan, lines: Iterable[str]) -> Names:

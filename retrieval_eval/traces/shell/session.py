@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.records import Doubt, RawTarget, ToolCategory
+from retrieval_eval.records import Doubt, FileState, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.shell.copies import EDITORS, Copies, copied
 from retrieval_eval.traces.shell.expansion import Environment
@@ -20,6 +20,7 @@ from retrieval_eval.traces.shell.judge import (
     judge,
     shared_evidence,
 )
+from retrieval_eval.traces.shell.naming import states_of
 from retrieval_eval.traces.shell.output import Output, align, read_output
 from retrieval_eval.traces.shell.pipeline import Plans, plan_pipeline
 from retrieval_eval.traces.shell.places import Place, places
@@ -184,17 +185,25 @@ class ShellSession:
                     verdict = judge(plan, evidence, output, self._known)
                     if doubt is not None:
                         verdict = _doubted(verdict, doubt)
+                    if plan.style in _STATED:
+                        states = states_of(plan, evidence.lines)
+                        if _STATED[plan.style] & self._copies.recorded:
+                            states = {k: s for k, s in states.items() if s == "created"}
+                        targets = tuple(_with_state(plan, t, states) for t in verdict.targets)
+                        verdict = replace(verdict, targets=targets)
                     if plan.style == "diff" and plan.program == "git":
                         verdict = replace(verdict, targets=self._from_top(plan, verdict.targets))
                     shown = self._copies.with_origins(verdict.targets)
                     if len(shown) > len(verdict.targets):
                         verdict = replace(verdict, targets=shown)
-                    _record(plan, verdict, events, opaque, self._known)
+                    _record(plan, verdict, events, opaque, self._known, step)
                     if doubt is None and plan is planned.shown:
                         self._read_logs(plan, verdict, evidence, output, events)
             self._note_logs(step, planned)
             if not output.is_missing:
                 self._note_copies(step, planned, evidence, output)
+            verbs = {word for s in step.stages if s.program == "git" for word in s.texts()}
+            self._copies.recorded |= verbs & _RECORDS
         return events, opaque
 
     def _from_top(self, plan: Plan, targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
@@ -312,8 +321,24 @@ def _with_slashes(command: str) -> str:
     return _WORD.sub(lambda found: "/" if found[0] == "\\" else found[0], command)
 
 
+_RECORDS: Final = frozenset(["add", "commit", "stash", "am", "cherry-pick", "merge", "rebase"])
+_STATED: Final = {"status": _RECORDS - {"add"}, "diff": _RECORDS}
+"""What says of files that they were there before, until git has recorded the agent's own."""
+
+
+def _with_state(plan: Plan, target: RawTarget, states: Mapping[str, FileState]) -> RawTarget:
+    """Return a target with what a status or a diff says of its file."""
+    found = next((state for name, state in states.items() if plan.path(name) == target.path), None)
+    return target if found is None else replace(target, state=found)
+
+
 def _record(
-    plan: Plan, verdict: Verdict, events: list[ShellEvent], opaque: list[str], known: set[str]
+    plan: Plan,
+    verdict: Verdict,
+    events: list[ShellEvent],
+    opaque: list[str],
+    known: set[str],
+    step: Step | None = None,
 ) -> None:
     if verdict.reason is not None:
         opaque.append(verdict.reason)
@@ -324,8 +349,20 @@ def _record(
     if any(t.doubt is None for t in lost):
         opaque.append(f"{plan.program}: a relative path in a folder that is not known")
     if targets:
-        events.append(ShellEvent(plan.program, plan.category, tuple(dict.fromkeys(targets))))
+        sources = _sources(step) if step is not None and plan.access == "written" else ()
+        event = ShellEvent(plan.program, plan.category, tuple(dict.fromkeys(targets)), sources)
+        events.append(event)
         known.update(t.path for t in targets if t.repository is None and t.doubt is None)
+
+
+def _sources(step: Step) -> tuple[tuple[str, bool], ...]:
+    """Return the files that a pipeline made others of, and whether it left them where they were."""
+    return tuple(
+        (copy.source, stage.program != "mv" and stage.texts()[:1] != ["mv"])
+        for stage in step.stages
+        for _, copy in copied(stage)
+        if copy.name is None
+    )
 
 
 def _is_placed(plan: Plan, target: RawTarget) -> bool:
@@ -348,12 +385,14 @@ class ShellEvent(Struct, frozen=True, gc=False):
     ``category`` is ``file_read``, ``file_search``, ``code_search``, ``commit_search`` or
     ``file_write``. A target's path is absolute when the working directory was known, else it is
     as written; a target with a ``repository`` has a path inside that repository. Targets without
-    a doubt are certain.
+    a doubt are certain. ``sources`` are the files that were copied or moved to the targets, and
+    whether each is still there.
     """
 
     program: str
     category: ToolCategory
     targets: tuple[RawTarget, ...]
+    sources: tuple[tuple[str, bool], ...] = ()
 
     @property
     def is_certain(self) -> bool:

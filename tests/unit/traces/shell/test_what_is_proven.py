@@ -431,7 +431,7 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
     ([("sed 's/a/b/' src/a.py > src/b.py", "")], {"src/a.py": N, "src/b.py": N}),
     ([("sed -i 's/a/b/' src/a.py && cat src/a.py", "x")], {"src/a.py": C}),
     ([("sed 's/a/b/' src/a.py", "x")], {"src/a.py": C}),
-    ([("mv src/a.py src/b.py && cat src/b.py", "x")], {"src/b.py": C, "src/a.py": C}),
+    ([("mv src/a.py src/b.py && cat src/b.py", "x")], {"src/b.py": N, "src/a.py": C}),
     ([("rm src/a.py", "")], {"src/a.py": N}),
     ([("touch src/a.py && ls src", "a.py\nb.py")], {"src/b.py": C, "src/a.py": N}),
     ([("patch -p1 < fix.patch", "patching file src/a.py")], {"src/a.py": N, "fix.patch": N}),
