@@ -173,6 +173,10 @@ class CallReducer:
                 shown = ShellEvent("saved result", "code_search", (anything,))
                 opaque = (*shell.opaque, IN_ITS_OWN_WAY)
                 shell = replace(shell, opaque=opaque, events=(*shell.events, shown))
+        commands = shell.events if shell is not None else ()
+        for target in (*use.targets, *(t for c in commands for t in c.targets)):
+            if target.access == "written":
+                self.exposure.wrote(target.path)
         kept = replace(call, result=None) if call.result is not None else call
         self._saved.remember(index, kept, answered, before, again)
         return ReadCall(
