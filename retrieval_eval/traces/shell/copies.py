@@ -25,6 +25,11 @@ MAX_COPIES: Final = 1000
 MAX_WRITTEN: Final = 10_000
 """Written files that are remembered."""
 
+MAX_TEXTS: Final = 200
+"""Texts of files that are remembered."""
+
+_LONGEST_TEXT: Final = 50_000
+
 _COPIERS: Final = words("cp mv install ln rsync scp")
 _FROM_CONTAINERS: Final = words("docker podman nerdctl kubectl oc docker-compose")
 EDITORS: Final = words("sed gsed perl ruby patch apply_patch applypatch git ed ex")
@@ -50,7 +55,8 @@ class Copy(Struct, frozen=True, gc=False):
 class Copies:
     """The copies that the commands of a trial made.
 
-    ``recorded`` are the verbs by which git recorded files of the agent as its own.
+    ``recorded`` are the verbs by which git recorded files of the agent as its own, and ``texts``
+    what it wrote into files.
 
     Examples
     --------
@@ -65,6 +71,7 @@ class Copies:
         self._copies: dict[str, Copy] = {}
         self._written: set[str] = set()
         self.recorded: set[str] = set()
+        self.texts: dict[str, str] = {}
 
     def note(self, stage: Invocation, is_certain: bool) -> None:
         """Remember what a command copied; ``is_certain`` says that it surely succeeded."""
@@ -106,6 +113,22 @@ class Copies:
             self._copies[path] = replace(copy, is_certain=False)
         else:
             del self._copies[path]
+
+    def keep_text(self, path: str, text: str, *, is_added: bool = False) -> None:
+        """Remember the text that the agent wrote into a file, or added to it."""
+        before = self.texts.get(path, "") if is_added else ""
+        is_short = len(before) + len(text) <= _LONGEST_TEXT
+        if is_short and (len(self.texts) < MAX_TEXTS or path in self.texts):
+            self.texts[path] = before + text
+        else:
+            self.texts.pop(path, None)
+
+    def text_of(self, path: str) -> str | None:
+        """Return the text of a file that the agent wrote, by its path or by its name alone."""
+        if "/" in path:
+            return self.texts.get(path)
+        found = [text for known, text in self.texts.items() if known.endswith(f"/{path}")]
+        return found[0] if len(found) == 1 else None
 
     def origins(self, path: str) -> tuple[tuple[str, bool], ...]:
         """Return the files whose content a path may show, and whether that is certain."""

@@ -67,7 +67,7 @@ def plan_pipeline(stages: tuple[Invocation, ...]) -> Plans:
 
 def _is_silent(stages: tuple[Invocation, ...]) -> bool:
     first = stages[0]
-    if len(stages) > 1:
+    if len(stages) > 1 or first.source is not None:
         return False
     if first.program in _SILENT:
         return True

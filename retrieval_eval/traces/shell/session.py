@@ -28,6 +28,7 @@ from retrieval_eval.traces.shell.plan import Plan
 from retrieval_eval.traces.shell.possible import anywhere
 from retrieval_eval.traces.shell.powershell import as_bash, as_bash_prints, is_powershell
 from retrieval_eval.traces.shell.programs.remote import download
+from retrieval_eval.traces.shell.programs.scripts import script_of
 from retrieval_eval.traces.shell.spans import WHOLE
 from retrieval_eval.traces.shell.steps import Invocation, Step, is_absolute
 from retrieval_eval.traces.shell.syntax import parse
@@ -168,6 +169,7 @@ class ShellSession:
     def _weighed(
         self, steps: list[Step], output: Output, is_error: bool, doubt: Doubt | None
     ) -> tuple[list[ShellEvent], list[str]]:
+        steps = [self._with_sources(step) for step in steps]
         plans = [plan_pipeline(step.stages) if step.stages else None for step in steps]
         events: list[ShellEvent] = []
         opaque: list[str] = []
@@ -205,6 +207,21 @@ class ShellSession:
             verbs = {word for s in step.stages if s.program == "git" for word in s.texts()}
             self._copies.recorded |= verbs & _RECORDS
         return events, opaque
+
+    def _with_sources(self, step: Step) -> Step:
+        """Return a step with the texts of the scripts that it runs, and keep those it writes."""
+        stages = []
+        for stage in step.stages:
+            name = script_of(stage) if self._copies.texts else None
+            text = self._copies.text_of(name) if name is not None else None
+            stages.append(stage if text is None else replace(stage, source=text))
+            if stage.script is not None and stage.program in ("cat", "tee"):
+                named = (*stage.writes, *(stage.args if stage.program == "tee" else ()))
+                for arg in named:
+                    if arg.text:
+                        path, is_added = stage.resolve(arg.text), stage.is_appending
+                        self._copies.keep_text(path, stage.script, is_added=is_added)
+        return replace(step, stages=tuple(stages)) if step.stages else step
 
     def _from_top(self, plan: Plan, targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
         """Return the files of a diff where a checkout begins that need not be this folder.

@@ -224,6 +224,19 @@ def test_a_script_may_have_written_what_no_call_shows():
     assert still.reasons[name] == "no_writes"
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        made("Write", "File created", file_path="/tmp/s.py", content="print(open('src/a.py'))"),
+        made("create", "ok", path="/tmp/s.py", file_text="print(open('src/a.py'))"),
+        made("apply_patch", "ok", input="*** Add File: /tmp/s.py\n+print(open('src/a.py'))\n"),
+    ],
+)
+def test_a_script_that_a_tool_wrote_may_show_what_its_text_names(write):
+    found = look(write, bash("python /tmp/s.py", "x"), files=("src/a.py", "src/b.py"))
+    assert [*evidence(found).values()] == ["possible", "none"]
+
+
 def test_what_is_certainly_written_is_a_lower_bound_where_more_may_be():
     edit = made("Edit", "Updated.", file_path=f"{CWD}/src/a.py", old_string="x")
     found = probes(look(SCRIPT, edit, edits=["src/a.py", "src/b.py"]))
