@@ -540,10 +540,10 @@ _PATCH_FILE: Final = re.compile(
 _DIFF_FILE: Final = re.compile(
     r"^(?:(--- /dev/null)\s{0,9}\n\+\+\+|---|\+\+\+) [ab]/([^\t\n]+)", re.MULTILINE
 )
-_PATCH_ARGUMENTS: Final = ("input", "patch", "patchText", "diff")
+PATCH_ARGUMENTS: Final = ("input", "patch", "patchText", "diff")
 
 
-_CONTENTS: Final = ("content", "contents", "file_text", "fileText", "file_content", "text")
+CONTENTS: Final = ("content", "contents", "file_text", "fileText", "file_content", "text")
 _REPLACED: Final = ("old_string", "old_str", "oldString", "old_text", "oldText", "insert_line")
 _EXISTED: Final = re.compile(r"(?i)\b(?:overw(?:rit|rote)|updated\b|already exist)")
 _LONGEST_ANSWER: Final = 6000
@@ -552,7 +552,7 @@ _LONGEST_ANSWER: Final = 6000
 def _is_whole_file(seen: Seen) -> bool:
     """Return whether a write states the whole content of a file, and no part that it replaces."""
     names = seen.arguments.keys()
-    return any(name in names for name in _CONTENTS) and not any(name in names for name in _REPLACED)
+    return any(name in names for name in CONTENTS) and not any(name in names for name in _REPLACED)
 
 
 def _existed(seen: Seen) -> bool:
@@ -589,7 +589,7 @@ def read_create(seen: Seen) -> Found:
 
 def read_patch(seen: Seen) -> Found:
     """Return the files named by the headers of an applied patch."""
-    patch = text_argument(seen.arguments, _PATCH_ARGUMENTS) or ""
+    patch = text_argument(seen.arguments, PATCH_ARGUMENTS) or ""
     paths = {m[2].strip(): m[1] == "Add" for m in _PATCH_FILE.finditer(patch)}
     if not paths:
         paths = {m[2].strip(): bool(m[1]) for m in _DIFF_FILE.finditer(patch)}

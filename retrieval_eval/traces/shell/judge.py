@@ -47,7 +47,10 @@ def judge(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     if plan.evidence == "write":
         return _write(plan, evidence, output)
     if plan.evidence == "opaque" and (plan.category == "file_write" or not evidence.is_empty):
-        return _opaque(_served(plan, output), evidence)
+        served = _served(plan, output)
+        verdict = _opaque(served, evidence)
+        # What it was to read is not there, and it names no other file.
+        return verdict if served.operands or not plan.operands or verdict.targets else Verdict()
     if evidence.is_empty:
         is_unseen = evidence.is_background or output.is_background
         if is_unseen or (output.is_shortened and evidence.is_cut):
@@ -125,6 +128,7 @@ def _targets(
             lines,
             is_whole,
             is_new=o.is_new and plan.access == "written",
+            state=plan.state,
         )
         for o in operands
         if not SAVED.search(o.written)
