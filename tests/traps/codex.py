@@ -365,6 +365,26 @@ TRAPS = (
         reason="Of two sub-agents the file of one is not there.",
     ),
     Trap(
+        situation="sub-agent",
+        files=_trial(
+            _run("cat src/a.py", _shown("import os")),
+            ("send_input", {"id": "sub", "message": "look there, too"}, '{"submission_id": "1"}'),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="The sub-agent was started before, and its file is not there.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files={
+            "agent/sessions/rollout-a.jsonl": [
+                *_session(_run("cat src/a.py", _shown("import os"))),
+                _line("event_msg", type="entered_review_mode", user_facing_hint="changes"),
+            ]
+        },
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="A review is the work of another agent, whose file is not there.",
+    ),
+    Trap(
         situation="other",
         files={
             "agent/codex.txt": [

@@ -175,6 +175,15 @@ TRAPS = (
     ),
     Trap(
         situation="sub-agent",
+        files=_trial(
+            _call("read_file", {"file_path": "src/a.py"}, "import os"),
+            _call("delegate_to_agent", {"agent_name": "x", "objective": "look"}, "Done.", n=1),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="Older versions delegate by this name, and the sub-agent's session is not there.",
+    ),
+    Trap(
+        situation="sub-agent",
         files={
             "agent/sessions/session-a.jsonl": [
                 META,
