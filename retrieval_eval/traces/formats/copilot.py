@@ -106,13 +106,10 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             said.cwd = text_of(clean(data.get("cwd"))) or said.cwd
         case "session.resume":
             said.has_ended = False
-        case "session.shutdown":
-            said.has_ended = True
-            _take_totals(said, dict_at(data, "modelMetrics"))
-        case "result":
-            # The last line of the printed stream.
+        case "session.shutdown" | "result":  # the latter is the last line of the printed stream
             said.has_ended = True
             said.session(event.get("sessionId"))
+            _take_totals(said, dict_at(data, "modelMetrics"))
         case "session.usage_record":
             _take_usage(said, event, dict_at(data, "usage"))
         case "session.compaction_complete":
@@ -122,6 +119,8 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             started, by = text_at(data, "toolCallId"), text_at(event, "agentId")
             said.sub_agents.update(filter(None, (by,)))
             said.delegated |= {started: by} if started and by else {}
+        case "user.message":
+            _attach(said, dicts_at(data, "attachments"))
         case "assistant.message":
             _take_message(said, data, text_at(event, "agentId"))
         case "tool.execution_start":
@@ -133,6 +132,18 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             _complete(said, data)
         case "permission.requested" | "permission.completed":
             _permit(said, data)
+
+
+def _attach(said: _Session, attached: Iterable[Mapping[str, Any]]) -> None:
+    """Note what a prompt names; only of a selection the events keep what the model was sent."""
+    for stated in attached:
+        how, path = "named in the prompt", stated.get("filePath") or stated.get("path")
+        if stated.get("type") == "directory":
+            said.attach_folder(path, None, how)
+        elif text_at(stated, "text"):
+            said.attach(path, "selected by the user")
+        else:
+            said.attach(path, how, doubt="display_only")
 
 
 def _take_message(said: _Session, data: Mapping[str, Any], agent: str | None) -> None:
