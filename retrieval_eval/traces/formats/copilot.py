@@ -29,6 +29,7 @@ from retrieval_eval.traces.untrusted import (
     dict_at,
     dict_of,
     dicts_at,
+    resource_text,
     status_of,
     text_at,
     text_of,
@@ -256,11 +257,14 @@ def _complete(said: _Session, data: Mapping[str, Any]) -> None:
     code = next((code for code in codes if code is not None), None)
     parts = at(stated, "structuredContent")
     record = {"exit_code": code} if code is not None else None
+    # A resource that a server embeds stands beside the text that the model was sent.
+    embedded = [block for block in dicts_at(stated, "contents") if resource_text(block)]
     result = ToolResult(
-        text or text_at(data, "error", "message") or "",
+        text or text_at(data, "error", "message") or blocks_text(embedded),
         {"structuredContent": clean(parts)} if isinstance(parts, dict) else record,
         has_failed or bool(code),
         is_unfinished=has_failed and code is None,
+        doubt="display_only" if embedded and not text else None,
     )
     said.answer(call_id, result)
 
