@@ -385,6 +385,29 @@ TRAPS = (
         reason="A review is the work of another agent, whose file is not there.",
     ),
     Trap(
+        situation="write",
+        files={
+            "agent/codex.txt": [
+                {"type": "turn.started"},
+                {
+                    "type": "item.completed",
+                    "item": {
+                        "id": "item_1",
+                        "type": "file_change",
+                        "changes": [{"path": "/workspace/src/a.py", "kind": "add"}],
+                        "status": "completed",
+                    },
+                },
+                *_stream(
+                    command="bash -lc 'git status --short'",
+                    aggregated_output="?? src/a.py\n M src/b.py",
+                )["agent/codex.txt"],
+            ]
+        },
+        expected={"src/a.py": "none", "src/b.py": "certain"},
+        reason="The agent added the file, and its name in the status shows it nothing.",
+    ),
+    Trap(
         situation="other",
         files={
             "agent/codex.txt": [

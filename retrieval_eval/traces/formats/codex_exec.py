@@ -99,7 +99,8 @@ def _call(item: Mapping[str, Any], kind: str, place: Place, call_id: str) -> Too
         case "command_execution":
             return place.call(call_id, "exec_command", {"cmd": item.get("command")})
         case "file_change":
-            files = [{"path": change.get("path")} for change in dicts_at(item, "changes")]
+            changes = dicts_at(item, "changes")
+            files = [{"path": change.get("path"), "kind": change.get("kind")} for change in changes]
             return place.call(call_id, "apply_patch", {"files": files})
         case "mcp_tool_call":
             name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"

@@ -483,7 +483,8 @@ def _call_of(item: Mapping[str, Any]) -> tuple[str | None, Any, ToolResult | Non
             texts = (text_at(item, name) for name in _TEXTS)
             return "exec_command", arguments, ToolResult(next(filter(None, texts), ""))
         case "FileChange":
-            files = [{"path": path} for path in dict_at(item, "changes")]
+            changes = dict_at(item, "changes").items()
+            files = [{"path": path, "kind": text_at(what, "type")} for path, what in changes]
             return "apply_patch", {"files": files}, ToolResult(text_at(item, "stdout") or "")
         case "McpToolCall":
             name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"

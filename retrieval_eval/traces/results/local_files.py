@@ -571,12 +571,17 @@ def read_write(seen: Seen) -> Found:
         path = text_argument(seen.value, PATH_ARGUMENTS)
     files = seen.arguments.get("files")
     paths = [path] if path is not None else []
+    created: set[str] = set()
     if not paths and isinstance(files, list):
-        named = [text_argument(f, PATH_ARGUMENTS) for f in files if isinstance(f, dict)]
-        paths = [p for p in named if p is not None]
+        stated = [(text_argument(f, PATH_ARGUMENTS), f) for f in files if isinstance(f, dict)]
+        paths = [path for path, _ in stated if path is not None]
+        created = {path for path, f in stated if path is not None and f.get("kind") == "add"}
     repository = repository_argument(seen.arguments)
     base = None if repository is not None else seen.cwd
-    return _written(seen, paths, base, repository)
+    found = _written(seen, paths, base, repository)
+    new = {joined(base, path) for path in created}
+    targets = (replace(t, is_new=t.is_new or t.path in new) for t in found.targets)
+    return replace(found, targets=tuple(targets)) if new else found
 
 
 def read_create(seen: Seen) -> Found:

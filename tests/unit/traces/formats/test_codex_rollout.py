@@ -296,7 +296,7 @@ def test_items_of_a_script_include_servers_and_files():
     _, read_file, failed, patch = reading.calls
     assert (read_file.name, read_file.result.doubt) == ("mcp__code__read_file", None)
     assert (failed.result.text, failed.result.is_unfinished) == ("no access", True)
-    assert patch.arguments == {"files": [{"path": "/w/a.py"}]}
+    assert patch.arguments == {"files": [{"path": "/w/a.py", "kind": "update"}]}
 
 
 def test_events_state_how_calls_ended():
