@@ -125,12 +125,17 @@ class Attached(Struct, frozen=True, gc=False):
     Such are files that a prompt names, instructions of a folder that come with the read of another
     file, and files that a harness shows again after it summarised the history. ``call_id`` is the
     call that it came with, if it came with one; ``how`` says in a few words why it was attached.
+    ``access`` is ``listed`` where only its name was shown. With a ``doubt`` it may have been shown,
+    and then the path may be a pattern, as that of a :class:`RawTarget`.
     """
 
     path: str
     how: str = ""
     lines: tuple[LineRange, ...] | None = None
     is_whole: bool = False
+    access: Access = "opened"
+    doubt: Doubt | None = None
+    is_pattern: bool = False
     call_id: str | None = None
     cwd: str | None = None
     timestamp: float | None = None

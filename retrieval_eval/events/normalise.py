@@ -195,12 +195,25 @@ def _attached(trace: Trace, workspace: Workspace) -> tuple[AttachedFile, ...]:
     """Return the files that were shown without a call, or that may be these, at their places."""
     found = []
     for a in trace.attached:
-        for placed in workspace.place(a.path, cwd=a.cwd):
+        if a.is_pattern:
+            covered = workspace.covered(a.path, cwd=a.cwd)
+            targets = [Target(expected, a.access, doubt=a.doubt) for expected in covered]
+        else:
             lines = _real_lines(a.lines)
-            target = Target(
-                placed.file, "opened", lines, a.is_whole, placed.doubt, placed.placement
-            )
-            found.append(AttachedFile(target, a.how, a.call_id, a.timestamp, a.is_subagent))
+            targets = [
+                Target(
+                    placed.file,
+                    a.access,
+                    lines,
+                    a.is_whole,
+                    a.doubt or placed.doubt,
+                    placed.placement,
+                )
+                for placed in workspace.place(a.path, cwd=a.cwd)
+            ]
+        found += [
+            AttachedFile(target, a.how, a.call_id, a.timestamp, a.is_subagent) for target in targets
+        ]
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from retrieval_eval.io.spooled import Spooled, like, room_like
 from retrieval_eval.records import ToolCall, ToolResult, Trace, TraceSource
 from retrieval_eval.traces.clock import earliest, latest
-from retrieval_eval.traces.dialects import started_sub_agents
+from retrieval_eval.traces.dialects import addressed_sub_agents, started_sub_agents
 from retrieval_eval.traces.reading import (
     CALLS_UNREADABLE,
     CONTINUED_ELSEWHERE,
@@ -382,16 +382,23 @@ def _lacks_sub_agents(reading: Reading, calls: Sequence[ToolCall]) -> bool:
     """Return whether the transcript of a sub-agent that some call started is not there.
 
     A call whose sub-agent is stated needs the transcript of that one. The calls that state none
-    need as many of the transcripts that belong to no other call.
+    need as many of the transcripts that belong to no other call. A call that turns to a sub-agent
+    which no call here started shows that one was started.
     """
     present: set[str | None] = {call.parent_id for call in calls if call.is_subagent}
     present |= reading.sub_agents
     linked: set[str | None] = set()
     n_unlinked = 0
+    named: set[str] = set()  # what the calls that started sub-agents and their answers say
+    addressed: set[str] = set()
     for call in calls:
         agent = reading.delegated.get(call.call_id)
         n_started = started_sub_agents(call, reading.harness) or int(agent is not None)
-        if not n_started or _is_denied(call.result):
+        named |= _names_in(call) if n_started else set()
+        if _is_denied(call.result):
+            continue
+        if not n_started:
+            addressed.update(_still_there(call, addressed_sub_agents(call, reading.harness)))
             continue
         own = present.intersection((call.call_id, agent or call.call_id))
         if own:
@@ -400,9 +407,32 @@ def _lacks_sub_agents(reading: Reading, calls: Sequence[ToolCall]) -> bool:
             return True
         else:
             n_unlinked += n_started
+    others = {name for name in addressed if name.rpartition("/")[2] not in named}
+    others -= {"", *present, *reading.delegated.values()}
+    n_unlinked += len(others) or int("" in addressed and not (named or present))
     # What is part of a workflow was started by no call of its own.
     free = [agent for agent in present - linked if reading.delegated.get(agent or "") not in linked]
     return n_unlinked > len(free)
+
+
+_WORDS: Final = re.compile(r"[\w-]{1,100}")
+_LONGEST_START: Final = 4000
+_GONE: Final = re.compile(r"\"([\w-]{1,100})\":\s{0,9}\"not_found\"")
+
+
+def _names_in(call: ToolCall) -> set[str]:
+    """Return the words in a call that starts a sub-agent and in its answer: one is its name."""
+    answer = call.result.text if call.result is not None else ""
+    texts = (str(value) for value in call.arguments.values())
+    found = {word for text in (answer, *texts) for word in _WORDS.findall(text[:_LONGEST_START])}
+    return {call.name, call.call_id, *found}
+
+
+def _still_there(call: ToolCall, agents: Sequence[str]) -> list[str]:
+    """Return the sub-agents that a call names, without those that its answer does not know."""
+    answer = call.result.text if call.result is not None and agents else ""
+    gone = set(_GONE.findall(answer[:_LONGEST_START]))
+    return [agent for agent in agents if agent not in gone]
 
 
 _INTERRUPTED: Final = re.compile(r"interrupted|aborted", re.IGNORECASE)

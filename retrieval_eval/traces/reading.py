@@ -15,6 +15,7 @@ from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import Attached, ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest
 from retrieval_eval.traces.dialects import saved_path
+from retrieval_eval.traces.talk import complains_of_format, holds_call, is_output
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 from retrieval_eval.traces.untrusted import clean
 
@@ -144,6 +145,9 @@ class CallLog:
         self.n_refused = 0
         self._n_added = 0
         self._n_unread = 0
+        self._n_talked = 0
+        self._may_hold_call = False
+        self._n_like_calls = 0
         self._awaited: int | None = None
         self._are_ids_reused = are_ids_reused
         self._items: Spooled[Item] = Spooled(Item)
@@ -154,23 +158,37 @@ class CallLog:
         self._waiting_in_step = _Queues()
         self._recent: list[int] = []
 
-    def spoke(self) -> None:
+    def spoke(self, answer: str = "") -> None:
         """Note that the agent wrote an answer, whose calls follow."""
         self.n_answers += 1
         self._awaited = self._n_added
+        self._may_hold_call = holds_call(answer)
+        self._n_like_calls += self._may_hold_call
 
-    def heard(self, *, is_refusal: bool = False) -> None:
+    def heard(self, reply: str, *, is_users: bool = True, is_refusal: bool = False) -> None:
         """Note that the agent's last answer got a reply, from the environment or from a user.
 
-        A reply to an answer without a call shows that something was done that cannot be read,
-        unless it says that the answer was refused and nothing was carried out (``is_refusal``).
+        The environment's reply to an answer without a call shows that something was done that
+        cannot be read, unless it says that the answer was refused and nothing was carried out.
+        What a user says (``is_users``), as whom harnesses reply too, shows it where the answer has
+        the form of a call or the reply that of an output.
         """
         if self._awaited is None:
             return
         if self._awaited == self._n_added:
-            self.n_refused += is_refusal
-            self._n_unread += not is_refusal
+            if is_refusal or complains_of_format(reply):
+                self.n_refused += 1
+                self._n_like_calls -= self._may_hold_call
+            elif not is_users or self._may_hold_call or is_output(reply):
+                self._n_unread += 1
+            else:
+                self._n_talked += 1
         self._awaited = None
+
+    @property
+    def may_have_worked(self) -> bool:
+        """Whether some answer that was not refused, or the reply to it, has the form of a call."""
+        return bool(self._n_like_calls or self._n_unread)
 
     def all_flags(self, n_requests: int = 0) -> tuple[str, ...]:
         """Return the flags, with that of an agent at work whose calls cannot be read.
@@ -179,7 +197,11 @@ class CallLog:
         which ``n_requests`` are stated. One answer is what an agent says that calls no tool. Beside
         calls, most answers have to be so.
         """
-        n_worked = max(self._n_unread, n_requests - self.n_refused) if not self.n_calls else 0
+        n_worked = (
+            max(self._n_unread, n_requests - self.n_refused - self._n_talked)
+            if not self.n_calls
+            else 0
+        )
         is_mostly = self._n_unread > self.n_answers / 2
         is_unread = max(n_worked, self._n_unread if is_mostly else 0) >= _AT_WORK
         return tuple(dict.fromkeys((*self.flags, *((CALLS_UNREADABLE,) if is_unread else ()))))

@@ -19,6 +19,8 @@ from retrieval_eval.records import Attached, ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest
 from retrieval_eval.traces.formats.openai_calls import Place
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of, size
+from retrieval_eval.traces.results.base import joined
+from retrieval_eval.traces.results.listing import listed_names, without_folders
 from retrieval_eval.traces.tokens import Usage
 from retrieval_eval.traces.untrusted import amount_of, text_of
 
@@ -185,6 +187,19 @@ class Transcript(CallLog):
         if known is not None:
             place = {"cwd": self.cwd, "timestamp": self.time, "is_subagent": self.is_subagent}
             self.attached.append(Attached(known, how, where=self.where, **(place | facts)))
+
+    def attach_folder(self, folder: Any, listing: str | None, how: str) -> None:
+        """Note the names in the listing of a folder that was shown here without a call.
+
+        Without a listing, which names the agent was shown is not known.
+        """
+        known = text_of(folder)
+        if known is not None and not (listing or "").strip():
+            below = {"access": "listed", "doubt": "display_only", "is_pattern": True}
+            self.attach(f"{known.rstrip('/')}/*", how, **below)
+        elif known is not None and listing is not None:
+            for name in without_folders(listed_names(listing, is_truncated=False)):
+                self.attach(joined(known, name), how, access="listed")
 
     def used(
         self,

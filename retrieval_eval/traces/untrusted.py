@@ -130,19 +130,32 @@ def count_at(value: Any, *names: str) -> int:
 def blocks_text(content: Any) -> str:
     r"""Return the text of a message's content: a string, or the text blocks of a list.
 
+    Where a block embeds a resource of MCP, that is the content, which the others are about.
+
     Examples
     --------
     >>> blocks_text([{"type": "text", "text": "a"}, {"type": "image"}, {"text": "b"}])
     'a\nb'
+    >>> resource = {"type": "resource", "resource": {"uri": "file:///w/a.py", "text": "x = 1"}}
+    >>> blocks_text([{"type": "text", "text": "found it"}, resource])
+    'x = 1'
     """
     if isinstance(content, str):
         return content if content.isascii() else _whole(content)
-    texts = (
-        block if isinstance(block, str) else dict_of(block).get("text")
-        for block in list_of(content)
-    )
+    blocks = list_of(content)
+    texts = [text for text in map(resource_text, blocks) if text is not None] or [
+        block if isinstance(block, str) else dict_of(block).get("text") for block in blocks
+    ]
     found = "\n".join([text for text in texts if isinstance(text, str)])
     return found if found.isascii() else _whole(found)
+
+
+def resource_text(block: Any) -> str | None:
+    """Return the text of a resource that a block of MCP embeds, or None for another block."""
+    if not isinstance(block, dict) or block.get("type") != "resource":
+        return None
+    text = at(block, "resource", "text")
+    return text if isinstance(text, str) else None
 
 
 def _whole(text: str) -> str:

@@ -40,6 +40,35 @@ TRAPS = (
         reason="Read answered with numbered lines of the file.",
     ),
     Trap(
+        situation="read",
+        files=_trial(
+            (
+                "mcp__fs__read_file",
+                {"path": "/workspace/src/a.py"},
+                {
+                    "content": [
+                        {"type": "text", "text": "One file."},
+                        {"type": "resource", "resource": {"uri": "file:///x", "text": "import os"}},
+                    ]
+                },
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The server's answer embeds the content of the file.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(
+            (
+                "mcp__docs__search",
+                {"query": "limit"},
+                {"content": '{"hits": [], "query": "limit", "took_ms": 3}'},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The server found nothing, and repeats what was searched.",
+    ),
+    Trap(
         situation="denied",
         files=_trial(
             (

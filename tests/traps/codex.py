@@ -365,6 +365,49 @@ TRAPS = (
         reason="Of two sub-agents the file of one is not there.",
     ),
     Trap(
+        situation="sub-agent",
+        files=_trial(
+            _run("cat src/a.py", _shown("import os")),
+            ("send_input", {"id": "sub", "message": "look there, too"}, '{"submission_id": "1"}'),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="The sub-agent was started before, and its file is not there.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files={
+            "agent/sessions/rollout-a.jsonl": [
+                *_session(_run("cat src/a.py", _shown("import os"))),
+                _line("event_msg", type="entered_review_mode", user_facing_hint="changes"),
+            ]
+        },
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="A review is the work of another agent, whose file is not there.",
+    ),
+    Trap(
+        situation="write",
+        files={
+            "agent/codex.txt": [
+                {"type": "turn.started"},
+                {
+                    "type": "item.completed",
+                    "item": {
+                        "id": "item_1",
+                        "type": "file_change",
+                        "changes": [{"path": "/workspace/src/a.py", "kind": "add"}],
+                        "status": "completed",
+                    },
+                },
+                *_stream(
+                    command="bash -lc 'git status --short'",
+                    aggregated_output="?? src/a.py\n M src/b.py",
+                )["agent/codex.txt"],
+            ]
+        },
+        expected={"src/a.py": "none", "src/b.py": "certain"},
+        reason="The agent added the file, and its name in the status shows it nothing.",
+    ),
+    Trap(
         situation="other",
         files={
             "agent/codex.txt": [

@@ -118,6 +118,15 @@ TRAPS = (
         reason="No event is of the sub-agent, only its answer is there.",
     ),
     Trap(
+        situation="sub-agent",
+        files=_trial(
+            ("view", _FILE, _done("1. import os")),
+            ("read_agent", {"agent_id": "look"}, _done("x is in src/b.py")),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="A sub-agent whose answer is read was at work, and none of its events is there.",
+    ),
+    Trap(
         situation="denied",
         files=_trial(
             ("view", _FILE, _done("Permission denied and could not request permission from user"))

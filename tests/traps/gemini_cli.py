@@ -174,6 +174,36 @@ TRAPS = (
         reason="What was printed before the command was cancelled was seen.",
     ),
     Trap(
+        situation="write",
+        files=_trial(
+            _call(
+                "replace",
+                {"file_path": "/w/src/a.py", "old_string": "x = 1", "new_string": "x = 2"},
+                "Successfully modified file: /w/src/a.py (1 replacements).\n"
+                "Here is the updated code:\nimport os\n\nx = 2\ny = 3",
+            ),
+            _call(
+                "write_file",
+                {"file_path": "/w/src/b.py", "content": "z = 1"},
+                "Successfully created and wrote to new file: /w/src/b.py. "
+                "Here is the updated code:\nz = 1",
+                n=1,
+            ),
+            directories=["/w"],
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The answer shows the lines around the edit, and of a new file the agent's own.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            _call("read_file", {"file_path": "src/a.py"}, "import os"),
+            _call("delegate_to_agent", {"agent_name": "x", "objective": "look"}, "Done.", n=1),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="Older versions delegate by this name, and the sub-agent's session is not there.",
+    ),
+    Trap(
         situation="sub-agent",
         files={
             "agent/sessions/session-a.jsonl": [

@@ -8,7 +8,7 @@ the server's name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 from retrieval_eval.records import ToolCall, ToolCategory, ToolResult
 from retrieval_eval.registry import Registry
 from retrieval_eval.traces.results.base import Found, Parser, Seen
+from retrieval_eval.traces.untrusted import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,9 @@ class Dialect:
     delegates
         Takes a call of another tool and returns how many sub-agents it started at least, by its
         arguments or its answer; 0 where it started none.
+    addresses
+        Takes a call and returns the names of the sub-agents to which it turns, which an earlier
+        call started; an empty name where it states none, and nothing for any other call.
     own_files
         Regular expressions found in the absolute paths of files that are the harness's own, such
         as its memory and the results it saved.
@@ -133,6 +137,7 @@ class Dialect:
     underscored: tuple[str, ...] = ()
     delegating: frozenset[str] = frozenset()
     delegates: Callable[[ToolCall], int] | None = None
+    addresses: Callable[[ToolCall], Sequence[str]] | None = None
     keeps_shell: bool = True
     harnesses: frozenset[str] = frozenset()
     refusals: tuple[str, ...] = ()
@@ -315,6 +320,51 @@ def started_sub_agents(call: ToolCall, harness: str | None = None) -> int:
     is_known = dialect is not None and bool(dialect.delegated)
     is_by_name = _delegates_by_name(call.name) or (not is_known and _may_delegate(call.name))
     return max(by_answer, int(is_by_name))
+
+
+_TURNS_TO_ONE: Final = re.compile(
+    r"(?:read|wait(?:_for)?|write(?:_to)?|send(?:_to)?|resume|stop|close|kill|interrupt)"
+    r"_(?:sub_?)?agents?"
+)
+_ADDRESSEES: Final = (
+    *("agent_id", "agentId", "agent_ids", "id", "ids", "target", "targets", "agent", "name", "to"),
+    *("agents", "receiver_thread_ids"),
+)
+_MOST_ADDRESSEES: Final = 100
+
+
+def addressed_sub_agents(call: ToolCall, harness: str | None = None) -> Sequence[str]:
+    """Return the names of the sub-agents to which a call turns, which other calls started.
+
+    An empty name stands for one that the call does not name.
+
+    Examples
+    --------
+    >>> addressed_sub_agents(ToolCall("1", "wait_agent", {"ids": ["a7"]}, None))
+    ('a7',)
+    >>> addressed_sub_agents(ToolCall("1", "Read", {"id": "a7"}, None))
+    ()
+    """
+    dialect = dialect_of(harness)
+    if dialect is not None and dialect.delegated:
+        return () if dialect.addresses is None else dialect.addresses(call)
+    split = tool_name(call.name, {})
+    is_about_one = not split.is_mcp and _TURNS_TO_ONE.fullmatch(split.bare) is not None
+    return addressees(call.arguments) if is_about_one else ()
+
+
+def addressees(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return whom a call that turns to sub-agents names, or one empty name.
+
+    Examples
+    --------
+    >>> addressees({"target": "/root/look", "message": "go on"}), addressees({})
+    (('/root/look',), ('',))
+    """
+    stated = [arguments.get(name) for name in _ADDRESSEES]
+    listed = [value if isinstance(value, list) else [value] for value in stated]
+    names = [name for value in listed for name in value[:_MOST_ADDRESSEES] if name]
+    return tuple(filter(None, map(text_of, names))) or ("",)
 
 
 @lru_cache(maxsize=1024)

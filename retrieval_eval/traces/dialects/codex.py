@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.traces.dialects import (
+    DIALECTS,
+    Dialect,
+    Tool,
+    addressees,
+    read_nothing,
+    tool_name,
+)
 from retrieval_eval.traces.results.base import Found, Seen, distinct, joined, text_argument
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.grep import read_grep
@@ -57,6 +65,8 @@ _REFUSALS: Final = (
     r"aborted\s*\Z",
     r"approval policy is \w{1,40}; reject command\b",
     r"(?:collab spawn failed|[Aa]gent (?:depth|thread) limit reached)\b",
+    r"(?:live )?agent (?:path|with id) \S{1,200} not found\b",
+    r"invalid agent id\b",
 )
 _DOUBTFUL: Final = (
     *("execution error: ", "exec_command failed", "CreateProcess", r"Rejected\(\"", "err: "),
@@ -223,6 +233,32 @@ def spawns(call: ToolCall) -> int:
     return int(script is not None and _SPAWN.search(script[:_LONGEST_SCRIPT]) is not None)
 
 
+_TURNING: Final = frozenset(
+    {
+        *("send_input", "followup_task", "assign_task", "resume_agent", "wait_agent"),
+        *("close_agent", "interrupt_agent"),
+    }
+)
+_TURNS: Final = re.compile(
+    rf"\btools\s{{0,9}}\.\s{{0,9}}(?:\w{{1,60}}__)?(?:{'|'.join(sorted(_TURNING))})\b"
+)
+
+
+def addresses(call: ToolCall) -> Sequence[str]:
+    """Return the sub-agents to which a call or a script turns.
+
+    Examples
+    --------
+    >>> addresses(ToolCall("c", "wait_agent", {"targets": ["t2"], "timeout_ms": 9}, None))
+    ('t2',)
+    """
+    if tool_name(call.name, {}).bare in _TURNING:
+        return addressees(call.arguments)
+    script = text_argument(call.arguments, ("input", "code")) if call.name == "exec" else None
+    turns = script is not None and _TURNS.search(script[:_LONGEST_SCRIPT]) is not None
+    return ("",) if turns else ()
+
+
 def read_image(seen: Seen) -> Found:
     """Return the image that the agent was shown, unless the answer is a sentence about a fault."""
     path = text_argument(seen.arguments, ("path",))
@@ -270,6 +306,7 @@ DIALECTS.add(
         harnesses=frozenset({"codex", "codex-cli", "codex_exec"}),
         delegating=frozenset({"spawn_agent", "spawn_agents_on_csv"}),
         delegates=spawns,
+        addresses=addresses,
         cut=(
             "An output of more than about 10,000 tokens loses its middle, of whole lines with the "
             "ends of two: `…N tokens truncated…` or `[... omitted N of M lines ...]`; `exec "
@@ -281,9 +318,9 @@ DIALECTS.add(
             "`exec --json` no item at all."
         ),
         delegated=(
-            "`spawn_agent` and `spawn_agents_on_csv`, called directly or by a script of code mode; "
-            "each sub-agent has a rollout of its own that names its parent; `exec --json` holds "
-            "none of its calls."
+            "`spawn_agent` and `spawn_agents_on_csv`, called directly or by a script of code mode, "
+            "and a review; a call that turns to a sub-agent shows one, too. Each has a rollout of "
+            "its own that names its parent; `exec --json` holds none of its calls."
         ),
         namespaces=frozenset({"multi_agent_v1", "collaboration"}),
         keeps_shell=False,
@@ -310,7 +347,7 @@ DIALECTS.add(
             Tool(
                 (
                     *("wait_agent", "sub_agent", "send_input", "resume_agent", "close_agent"),
-                    *("followup_task", "interrupt_agent", "list_agents"),
+                    *("followup_task", "assign_task", "interrupt_agent", "list_agents"),
                 ),
                 "other",
                 read_nothing,

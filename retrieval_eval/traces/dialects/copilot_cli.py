@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing, read_unknown
+from retrieval_eval.traces.dialects import (
+    DIALECTS,
+    Dialect,
+    Tool,
+    addressees,
+    read_nothing,
+    read_unknown,
+    tool_name,
+)
 from retrieval_eval.traces.results.grep import grep_category, read_grep
 
 HARNESS: Final = "copilot-cli"
@@ -107,6 +116,18 @@ def answer(call: ToolCall) -> ToolResult:
     return replace(result, text=shown, is_stopped=True)
 
 
+def addresses(call: ToolCall) -> Sequence[str]:
+    """Return the sub-agents to which a call turns.
+
+    Examples
+    --------
+    >>> addresses(ToolCall("c", "read_agent", {"agent_id": "look"}, None))
+    ('look',)
+    """
+    turns = tool_name(call.name, {}).bare in ("read_agent", "write_agent")
+    return addressees(call.arguments) if turns else ()
+
+
 DIALECTS.add(
     HARNESS,
     Dialect(
@@ -134,9 +155,11 @@ DIALECTS.add(
             "what it printed."
         ),
         delegated=(
-            "`task` starts a sub-agent, whose events are in the same file and carry its agentId."
+            "`task` starts a sub-agent, whose events are in the same file and carry its agentId; "
+            "`read_agent` and `write_agent` turn to one."
         ),
         delegating=frozenset({"task"}),
+        addresses=addresses,
         statuses=(r"<(?:exited|shellId: \S{1,100} completed) with exit code -?\d+>",),
         source=(
             "generated event types of copilot-sdk at 0139612; sessions of 1.0.65 and answers of "

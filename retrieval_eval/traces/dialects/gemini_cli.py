@@ -286,7 +286,7 @@ DIALECTS.add(
     "gemini-cli",
     Dialect(
         harnesses=frozenset({"gemini-cli", "gemini"}),
-        delegating=frozenset({"invoke_agent", "codebase_investigator"}),
+        delegating=frozenset({"invoke_agent", "delegate_to_agent", "codebase_investigator"}),
         keeps_shell=False,
         refusals=(
             r"Tool execution denied by policy",
@@ -321,8 +321,9 @@ DIALECTS.add(
             "that it was cancelled or timed out, or runs in the background, and what it printed."
         ),
         delegated=(
-            "`invoke_agent` and `codebase_investigator` start a sub-agent, whose session is a file "
-            "in a folder with the name of the session; the stream does not hold it."
+            "`invoke_agent`, `delegate_to_agent` in older versions, and `codebase_investigator` "
+            "start a sub-agent, whose session is a file in a folder with the name of the session; "
+            "the stream does not hold it."
         ),
         statuses=(r"Exit Code:? -?\d+",),
         source=(
@@ -331,7 +332,11 @@ DIALECTS.add(
         ),
         tools=(
             Tool(("run_shell_command",), "other", read_nothing, is_shell=True),
-            Tool(("invoke_agent", "codebase_investigator"), "other", read_nothing),
+            Tool(
+                ("invoke_agent", "delegate_to_agent", "codebase_investigator"),
+                "other",
+                read_nothing,
+            ),
             Tool(("google_web_search",), "other", read_nothing),
             Tool(("complete_task",), "other", read_nothing, is_retrieval=False),
             Tool(("read_file",), "file_read", read_file),

@@ -37,7 +37,8 @@ from retrieval_eval.traces.reading import (
     arguments_of,
     is_summary,
 )
-from retrieval_eval.traces.served import is_refusal, states_end, states_exit_status
+from retrieval_eval.traces.served import states_end, states_exit_status
+from retrieval_eval.traces.talk import complains_of_format
 from retrieval_eval.traces.tokens import Usage, is_misstated
 from retrieval_eval.traces.truncated import (
     TRIMMED,
@@ -232,9 +233,9 @@ def _take_step(
     calls = _calls(state, step, extra, pointer)
     state.log.begin_step()
     if step.get("source") == "agent":
-        state.log.spoke()
+        state.log.spoke(blocks_text(step.get("message")))
     elif step.get("source") == "user":
-        state.log.heard(is_refusal=is_refusal(blocks_text(step.get("message"))))
+        state.log.heard(blocks_text(step.get("message")))
     added: list[ToolCall] = []
     for call_id, name, arguments in calls:
         if state.agent == openhands.HARNESS and len(calls) == 1:
@@ -266,8 +267,9 @@ def _take_step(
     for call in added:
         state.log.add(call)
     _join_results(state, step, added, results, extra)
-    if any(found.text.strip() for found in results):
-        state.log.heard()
+    shown = "\n".join(found.text for found in results if found.text.strip())
+    if shown:
+        state.log.heard(shown, is_users=False)
     return references
 
 
@@ -276,9 +278,9 @@ def _without_refused(state: _State, results: list[_Found], calls: list[ToolCall]
     n_more = len(results) - len(calls)
     kept = []
     for found in reversed(results):
-        if n_more > 0 and found.call_id is None and is_refusal(found.text):
+        if n_more > 0 and found.call_id is None and complains_of_format(found.text):
             n_more -= 1
-            state.log.heard(is_refusal=True)
+            state.log.heard(found.text)
         else:
             kept.append(found)
     return kept[::-1]

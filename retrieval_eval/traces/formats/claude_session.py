@@ -128,9 +128,10 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
 # What the harness showed without a call: files that a prompt names, instructions, what changed.
 
 
+_NAMED: Final = "named in the prompt"
 _HOW: Final = {
     "file": "named in the prompt, or shown again after a summary",
-    "already_read_file": "named in the prompt",
+    "already_read_file": _NAMED,
     "edited_text_file": "changed by another writer",
     "selected_lines_in_ide": "selected by the user",
     "nested_memory": "instructions of a folder",
@@ -145,6 +146,9 @@ def _take_attachment(said: _Session, stated: Mapping[str, Any]) -> None:
                 said.attach(file.get("path"), "instructions")
         return
     content = stated.get("content")
+    if kind == "directory":
+        said.attach_folder(stated.get("path"), text_of(content), _NAMED)
+        return
     file = dict_at(content, "file")
     path = (
         text_at(file, "filePath")

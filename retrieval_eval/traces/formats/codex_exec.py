@@ -99,7 +99,8 @@ def _call(item: Mapping[str, Any], kind: str, place: Place, call_id: str) -> Too
         case "command_execution":
             return place.call(call_id, "exec_command", {"cmd": item.get("command")})
         case "file_change":
-            files = [{"path": change.get("path")} for change in dicts_at(item, "changes")]
+            changes = dicts_at(item, "changes")
+            files = [{"path": change.get("path"), "kind": change.get("kind")} for change in changes]
             return place.call(call_id, "apply_patch", {"files": files})
         case "mcp_tool_call":
             name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"
@@ -116,16 +117,13 @@ def _call(item: Mapping[str, Any], kind: str, place: Place, call_id: str) -> Too
 def _link(said: Transcript, call: ToolCall, item: Mapping[str, Any]) -> None:
     """Note the sub-agent that a call is the first to name.
 
-    In code mode the start of a sub-agent leaves no item. Who waits for one without a name waits
-    for one that was started.
+    In code mode the start of a sub-agent leaves no item.
     """
     known = set(said.delegated.values())
     agents = [text_of(agent) for agent in list_of(item.get("receiver_thread_ids"))]
     new = next((agent for agent in agents if agent is not None and agent not in known), None)
     if new is not None:
         said.delegated[call.call_id] = new
-    elif not agents and call.name == "wait_agent" and not said.delegated:
-        said.delegated[call.call_id] = ""
 
 
 def _result(item: Mapping[str, Any], kind: str) -> ToolResult | None:

@@ -87,6 +87,7 @@ class _Session(Transcript):
         self.names: dict[str, str] = {}
         self.commands: set[str] = set()
         self.ended: dict[str, bool] = {}
+        self.begun: dict[str, Mapping[str, Any]] = {}  # starts of sub-agents that did not end yet
         self.unseen: list[_Seen] = []
         self.certain: set[str] = set()
         self.explained: set[str] = set()
@@ -104,6 +105,8 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
     for entry, where in said.complaints.objects(lines):
         _take(said, entry, where)
     _flush(said)
+    for started in said.begun.values():
+        _take_item(said, started)
     meta = dict_of(said.meta)
     if said.is_inner:
         said.sub_agents.add(said.thread)
@@ -295,6 +298,9 @@ def _take_event(said: _Session, event: Mapping[str, Any], *, is_foreign: bool) -
                 _flush(said)
             said.has_agent = True
             _take_item(said, _item_of(event, call_id))
+        case str(kind) if kind.startswith(_ABOUT_SUB_AGENTS):
+            _flush(said)
+            _take_collaboration(said, kind, event)
         case "session_configured":
             said.has_agent = True
             said.model = text_at(event, "model") or said.model
@@ -321,6 +327,42 @@ def _item_of(event: Mapping[str, Any], call_id: str) -> Mapping[str, Any]:
         "error": result.get("Err"),
         "result": result.get("Ok"),
     }
+
+
+_ABOUT_SUB_AGENTS = ("collab_", "sub_agent_activity", "entered_review_mode")
+"""How the kinds of events about sub-agents begin; the collaboration's have a begin and an end."""
+
+_COLLABORATION = {
+    "collab_agent_spawn": "spawn_agent",
+    "collab_agent_interaction": "send_input",
+    "collab_waiting": "wait_agent",
+    "collab_resume": "resume_agent",
+    "collab_close": "close_agent",
+}
+_NAMING = ("new_thread_id", "receiver_thread_id", "agent_thread_id")
+
+
+def _take_collaboration(said: _Session, kind: str, event: Mapping[str, Any]) -> None:
+    """Take an event about a sub-agent, in the form of an item; a review is work of one, too."""
+    said.has_agent = True
+    call_id = text_at(event, "call_id") or text_at(event, "event_id") or said.where
+    item = {"id": call_id, "type": "SubAgentActivity", "status": "completed"}
+    if kind == "entered_review_mode":
+        said.delegated[call_id] = ""
+        _take_item(said, item)
+        return
+    what, _, moment = kind.rpartition("_")
+    waited = [*dict_at(event, "statuses"), *list_of(event.get("receiver_thread_ids"))]
+    agents = [agent for agent in (*map(event.get, _NAMING), *waited) if text_of(agent)]
+    if what in _COLLABORATION:
+        tool = {"tool": _COLLABORATION[what], "prompt": event.get("prompt")}
+        item |= {"type": "CollabAgentToolCall", **tool}
+    if moment == "begin":
+        # Who is asked is named again by the end, and a start names its sub-agent there alone.
+        said.begun[call_id] = {**item, "receiver_thread_ids": agents, "status": "inProgress"}
+        return
+    said.begun.pop(call_id, None)
+    _take_item(said, {**item, "receiver_thread_ids": agents})
 
 
 def _take_record(said: _Session, record: Mapping[str, Any], *, is_foreign: bool) -> None:
@@ -454,7 +496,8 @@ def _call_of(item: Mapping[str, Any]) -> tuple[str | None, Any, ToolResult | Non
             texts = (text_at(item, name) for name in _TEXTS)
             return "exec_command", arguments, ToolResult(next(filter(None, texts), ""))
         case "FileChange":
-            files = [{"path": path} for path in dict_at(item, "changes")]
+            changes = dict_at(item, "changes").items()
+            files = [{"path": path, "kind": text_at(what, "type")} for path, what in changes]
             return "apply_patch", {"files": files}, ToolResult(text_at(item, "stdout") or "")
         case "McpToolCall":
             name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"

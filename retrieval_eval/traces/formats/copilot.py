@@ -29,6 +29,7 @@ from retrieval_eval.traces.untrusted import (
     dict_at,
     dict_of,
     dicts_at,
+    resource_text,
     status_of,
     text_at,
     text_of,
@@ -106,13 +107,10 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             said.cwd = text_of(clean(data.get("cwd"))) or said.cwd
         case "session.resume":
             said.has_ended = False
-        case "session.shutdown":
-            said.has_ended = True
-            _take_totals(said, dict_at(data, "modelMetrics"))
-        case "result":
-            # The last line of the printed stream.
+        case "session.shutdown" | "result":  # the latter is the last line of the printed stream
             said.has_ended = True
             said.session(event.get("sessionId"))
+            _take_totals(said, dict_at(data, "modelMetrics"))
         case "session.usage_record":
             _take_usage(said, event, dict_at(data, "usage"))
         case "session.compaction_complete":
@@ -122,6 +120,8 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             started, by = text_at(data, "toolCallId"), text_at(event, "agentId")
             said.sub_agents.update(filter(None, (by,)))
             said.delegated |= {started: by} if started and by else {}
+        case "user.message":
+            _attach(said, dicts_at(data, "attachments"))
         case "assistant.message":
             _take_message(said, data, text_at(event, "agentId"))
         case "tool.execution_start":
@@ -133,6 +133,18 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             _complete(said, data)
         case "permission.requested" | "permission.completed":
             _permit(said, data)
+
+
+def _attach(said: _Session, attached: Iterable[Mapping[str, Any]]) -> None:
+    """Note what a prompt names; only of a selection the events keep what the model was sent."""
+    for stated in attached:
+        how, path = "named in the prompt", stated.get("filePath") or stated.get("path")
+        if stated.get("type") == "directory":
+            said.attach_folder(path, None, how)
+        elif text_at(stated, "text"):
+            said.attach(path, "selected by the user")
+        else:
+            said.attach(path, how, doubt="display_only")
 
 
 def _take_message(said: _Session, data: Mapping[str, Any], agent: str | None) -> None:
@@ -245,11 +257,14 @@ def _complete(said: _Session, data: Mapping[str, Any]) -> None:
     code = next((code for code in codes if code is not None), None)
     parts = at(stated, "structuredContent")
     record = {"exit_code": code} if code is not None else None
+    # A resource that a server embeds stands beside the text that the model was sent.
+    embedded = [block for block in dicts_at(stated, "contents") if resource_text(block)]
     result = ToolResult(
-        text or text_at(data, "error", "message") or "",
+        text or text_at(data, "error", "message") or blocks_text(embedded),
         {"structuredContent": clean(parts)} if isinstance(parts, dict) else record,
         has_failed or bool(code),
         is_unfinished=has_failed and code is None,
+        doubt="display_only" if embedded and not text else None,
     )
     said.answer(call_id, result)
 

@@ -31,7 +31,6 @@ from retrieval_eval.traces.reading import (
     arguments_of,
     chosen,
 )
-from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.tokens import Usage
 from retrieval_eval.traces.untrusted import (
     amount_of,
@@ -263,9 +262,9 @@ def _take_message(state: _State, message: Any, where: str) -> None:
     role = message.get("role")
     state.has_agent = state.has_agent or role == "assistant"
     if role == "assistant":
-        state.log.spoke()
+        state.log.spoke(blocks_text(message.get("content")))
     elif role in ("user", "tool"):
-        state.log.heard(is_refusal=is_refusal(blocks_text(message.get("content"))))
+        state.log.heard(blocks_text(message.get("content")), is_users=role == "user")
     for n, stated in enumerate(list_of(message.get("tool_calls")) if role == "assistant" else []):
         entry = dict_of(stated)
         name = text_of(entry.get("function"))

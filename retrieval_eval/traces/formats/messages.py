@@ -116,7 +116,7 @@ def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Rea
             _take(state, line.value, where, None, _DEEPEST)
         else:
             complaints.add(line)
-    if not state.kinds and not complaints.flags():
+    if not state.kinds and not complaints.flags() and state.log.may_have_worked:
         # An agent that wrote its calls as text would look like one that did nothing.
         return Unreadable(
             f"{name}: messages without any call of a tool; calls that an agent writes into its "
@@ -198,9 +198,9 @@ def _log_entry(state: _State, message: Mapping[str, Any], place: Place) -> None:
     role, content = message.get("role"), message.get("content")
     state.has_agent = state.has_agent or role == "assistant"
     if role == "assistant":
-        state.log.spoke()
+        state.log.spoke(blocks_text(content))
     elif role in ("user", "tool", "function"):
-        state.log.heard(is_refusal=is_refusal(blocks_text(content)))
+        state.log.heard(blocks_text(content), is_users=role == "user")
     if role == "user":
         text = blocks_text(content)
         if is_summary(text):

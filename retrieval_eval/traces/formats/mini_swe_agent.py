@@ -26,7 +26,6 @@ from retrieval_eval.traces.dialects.mini_swe_agent import (
 )
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.traces.reading import Reading, Unreadable
-from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
     at,
@@ -71,7 +70,6 @@ def _reading(document: Mapping[str, Any], messages: Iterable[Any], name: str) ->
     said.version = text_at(info, "mini_version")
     said.paid(at(info, "model_stats", "instance_cost"))
     said.ending = _ending(text_at(info, "exit_status"))
-    said.submission = text_of(at(info, "submission"))
     waiting: list[str] = []
     for index, message in enumerate(messages):
         said.at(f"{name}#/messages/{index}", _time(message))
@@ -127,7 +125,7 @@ def _take(
         return waiting
     text = blocks_text(message.get("content", message.get("output")))
     is_wrong = bool(wrong) and text.lstrip().startswith(wrong)
-    said.heard(is_refusal=is_wrong or is_refusal(text))
+    said.heard(text, is_refusal=is_wrong)
     stated = text_at(message, "tool_call_id") or text_at(message, "call_id") if is_tool else None
     call_id = stated or next(iter(waiting), None)
     if call_id is not None:
@@ -141,7 +139,7 @@ def _take_answer(said: Transcript, message: Mapping[str, Any]) -> list[str]:
     """Take an answer of the model; return the ids of its calls."""
     said.at(said.where, said.time, by_agent=True)
     _take_usage(said, at(message, "extra", "response", "usage") or at(message, "usage"))
-    said.spoke()
+    said.spoke(blocks_text(message.get("content")))
     made = []
     for number, (command, call_id) in enumerate(_commands(message)):
         own = call_id or (said.where if number == 0 else f"{said.where}/{number}")
@@ -158,7 +156,7 @@ def _take_refused(said: Transcript, message: Mapping[str, Any]) -> None:
         said.at(said.where, said.time, by_agent=True)
         _take_usage(said, refused.get("usage"))
         said.spoke()
-        said.heard(is_refusal=True)
+        said.heard("", is_refusal=True)
 
 
 def _take_usage(said: Transcript, usage: Any) -> None:

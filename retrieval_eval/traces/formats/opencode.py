@@ -9,8 +9,9 @@ A session that was forked from another begins with copies of its messages, which
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.sqlite import Database, Row
@@ -110,6 +111,9 @@ def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) 
         info = dict_at(message, "info")
         if not info:
             said.complaints.note(f"{name}#/messages/{index}", "expected a message")
+        elif info.get("role") == "user":
+            said.at(f"{name}#/messages/{index}", from_milliseconds(at(info, "time", "created")))
+            _attach(said, list(dicts_at(message, "parts")))
         elif info.get("role") == "assistant":
             created = from_milliseconds(at(info, "time", "created"))
             is_copy = forked_at is not None and created is not None and created < forked_at
@@ -126,6 +130,28 @@ def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) 
                     _take_usage(said, part, f"/parts/{n}")
             said.release()
     return said
+
+
+_FOLDER = re.compile(r"<type>directory</type>\s{0,9}<entries>\n(.*?)(?:\n\(|</entries>)", re.DOTALL)
+
+
+def _attach(said: Transcript, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Note the files of a prompt; a folder comes behind the answer of the tool that listed it."""
+    listing: str | None = None
+    for part in parts:
+        if part.get("type") == "text" and part.get("synthetic") is True:
+            found = _FOLDER.search(text_at(part, "text") or "")
+            listing = found[1] if found is not None else listing
+        elif part.get("type") == "file":
+            url = text_at(part, "url") or ""
+            path = text_at(part, "source", "path")
+            if url.startswith("file:///"):
+                path = unquote(url.removeprefix("file://").partition("?")[0])
+            if part.get("mime") == "application/x-directory":
+                said.attach_folder(path, listing, "named in the prompt")
+                listing = None
+            else:
+                said.attach(path, "named in the prompt")
 
 
 def _forked_at(info: Mapping[str, Any]) -> float | None:

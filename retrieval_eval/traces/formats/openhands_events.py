@@ -154,7 +154,8 @@ def _see(state: _State, event: Mapping[str, Any]) -> float | None:
     timestamp = unix_seconds(event.get("timestamp"))
     state.finished_at = latest(state.finished_at, timestamp)
     if event.get("source") == "agent":
-        state.has_agent = True
+        is_prompt = event.get("kind") == "SystemPromptEvent" or event.get("action") == "system"
+        state.has_agent = state.has_agent or not is_prompt
         state.started_at = earliest(state.started_at, timestamp)
     return timestamp
 
@@ -560,6 +561,9 @@ def _with_suffix(text: str, metadata: Mapping[str, Any]) -> str:
 
 def _is_sdk_event(line: Mapping[str, Any]) -> bool:
     kind = line.get("kind")
+    if kind in ("MessageEvent", "SystemPromptEvent"):
+        # A conversation without a call has no other events.
+        return isinstance(line.get("llm_message", line.get("system_prompt")), dict)
     return "tool_call_id" in line and kind in (
         *("ActionEvent", "ObservationEvent", "UserRejectObservation", "AgentErrorEvent"),
     )

@@ -44,6 +44,7 @@ from retrieval_eval.traces.results.payload import (
     states_failure,
     unwrapped,
 )
+from retrieval_eval.traces.talk import is_talk
 from retrieval_eval.traces.tokens import Usage
 from retrieval_eval.traces.truncated import complete_json
 from retrieval_eval.traces.untrusted import (
@@ -123,6 +124,8 @@ class _Joined:
     order: list[_Call | Usage] = field(default_factory=list)
     alike: dict[_Repeated, list[_Call]] = field(default_factory=dict)
     """Calls of one agent with one name and the same arguments, in their order."""
+    n_talked: int = 0
+    """Answers of a model that are words without the form of a call."""
 
 
 class _Tree:
@@ -274,7 +277,7 @@ def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Readin
         finished_at=max(ends, default=None),
         declared_tokens=sum(total) or None,
         declared_cost_usd=sum(costs) if costs else amount_of(top.get("llm.cost.total")),
-        flags=(*log.all_flags(len(models)), *complaints.flags()),
+        flags=(*log.all_flags(len(models) - joined.n_talked), *complaints.flags()),
         problems=complaints.sentences(),
         holds_run=True,
         sub_agents=frozenset(filter(None, map(tree.sub_agent, (*models, *tools)))),
@@ -386,8 +389,21 @@ def _take_model(joined: _Joined, span: _Span, tree: _Tree) -> None:
         parts = [(n, part) for n, message in enumerate(messages) for part in _parts(message)]
         if direction == "input":
             _take_repeated(joined, [part for _, part in parts], agent)
+        else:
+            joined.n_talked += is_talk("\n".join(filter(None, map(_text_in, messages))))
         for n, part in parts:
             _take_part(joined, part, span, agent, f"{span.where}/{direction}/{n}")
+
+
+def _text_in(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, without its calls."""
+    inner = dict_of(message.get("message"))
+    contents = dict_of(inner.get("contents"))
+    texts = [dict_of(contents[key]).get("message_content") for key in sorted(contents, key=_place)]
+    texts += list_of(message.get("parts"))
+    stated = [message.get("content"), inner.get("content")]
+    stated += [dict_of(part).get("text", dict_of(part).get("content")) for part in texts]
+    return "\n".join(filter(None, map(text_of, stated)))
 
 
 def _take_repeated(joined: _Joined, parts: list[Mapping[str, Any]], agent: str | None) -> None:

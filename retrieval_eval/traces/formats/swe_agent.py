@@ -49,12 +49,12 @@ def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadab
     said.model = text_of(clean(at(config, "agent", "model", "name")))
     stats = at(document, "info", "model_stats")
     said.paid(at(stats, "instance_cost"))
-    said.ending = _ending(text_at(document, "info", "exit_status"))
-    patches = (at(document, "info", "submission"), document.get("model_patch"))
-    said.submission = next(filter(None, map(text_of, patches)), None)
+    status = text_at(document, "info", "exit_status")
+    said.ending = _ending(status)
     tokens = count_at(stats, "tokens_sent", "tokens_received") or None
     said.submission = _submission(document)
-    n_requests = count_at(stats, "api_calls")
+    # The requests for answers that were refused are in no step.
+    n_requests = 0 if "format" in (status or "") else count_at(stats, "api_calls")
     return said.reading(FORMAT, n_requests=n_requests, cwd=None, declared_tokens=tokens)
 
 
@@ -93,7 +93,7 @@ def _take(
     elif not isinstance(step.get("action"), str | None):
         said.note("the action is no text")
     if blocks_text(observed).strip():
-        said.heard()
+        said.heard(blocks_text(observed), is_users=False)
 
 
 def _enter(said: Transcript, shell: Any) -> str | None:

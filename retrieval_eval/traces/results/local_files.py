@@ -19,6 +19,7 @@ from retrieval_eval.traces.results.base import (
     Seen,
     distinct,
     integer,
+    is_display,
     joined,
     merged_ranges,
     repository_argument,
@@ -572,12 +573,17 @@ def read_write(seen: Seen) -> Found:
         path = text_argument(seen.value, PATH_ARGUMENTS)
     files = seen.arguments.get("files")
     paths = [path] if path is not None else []
+    created: set[str] = set()
     if not paths and isinstance(files, list):
-        named = [text_argument(f, PATH_ARGUMENTS) for f in files if isinstance(f, dict)]
-        paths = [p for p in named if p is not None]
+        stated = [(text_argument(f, PATH_ARGUMENTS), f) for f in files if isinstance(f, dict)]
+        paths = [path for path, _ in stated if path is not None]
+        created = {path for path, f in stated if path is not None and f.get("kind") == "add"}
     repository = repository_argument(seen.arguments)
     base = None if repository is not None else seen.cwd
-    return _written(seen, paths, base, repository)
+    found = _written(seen, paths, base, repository)
+    new = {joined(base, path) for path in created}
+    targets = (replace(t, is_new=t.is_new or t.path in new) for t in found.targets)
+    return replace(found, targets=tuple(targets)) if new else found
 
 
 def read_create(seen: Seen) -> Found:
@@ -599,13 +605,30 @@ def read_patch(seen: Seen) -> Found:
     return Found(distinct(found))
 
 
+_UPDATED: Final = re.compile(
+    r"(?:Here is the updated code"
+    r"|Showing lines (?P<first>\d{1,9})-(?P<last>\d{1,9}) of \d{1,9} from the edited file)"
+    r":\s{0,9}(?:---\s{1,9})?\S"
+)
+"""What stands before the code that an answer shows around an edit, without numbers of lines."""
+
+
+def _shown_lines(seen: Seen) -> tuple[bool, tuple[LineRange, ...] | None]:
+    """Return whether an answer shows lines of the file that was edited, and which."""
+    shown = window(seen.text)
+    lines = line_ranges(seen.text) if shown is None else shown.lines
+    updated = _UPDATED.search(seen.text[:_LONGEST_ANSWER])
+    if lines is not None or updated is None or is_display(seen.value):
+        return lines is not None, lines
+    return True, ((int(updated[1]), int(updated[2])),) if updated[1] else None
+
+
 def _written(seen: Seen, paths: list[str], base: str | None, repository: str | None) -> Found:
     is_whole = _is_whole_file(seen)
     is_new = is_whole and not _existed(seen)
     places = [joined(base, path) for path in paths]
     targets = [RawTarget(place, "written", repository, is_new=is_new) for place in places]
-    shown = window(seen.text)
-    lines = line_ranges(seen.text) if shown is None else shown.lines
-    if lines is not None and len(places) == 1 and not is_whole:
+    is_shown, lines = _shown_lines(seen)
+    if is_shown and len(places) == 1 and not is_whole:
         targets.append(RawTarget(places[0], "matched", repository, lines))
     return Found(distinct(targets), is_opaque=not targets)

@@ -269,7 +269,7 @@ def read_mentions(seen: Seen) -> Found:
         if seen.category in _PROSE_CATEGORIES:
             for text in texts_in(seen.value):
                 found.extend(_in_text(text, access, asked))
-        has_answer = seen.category != "file_search" and _holds_records(seen.value)
+        has_answer = seen.category != "file_search" and _holds_records(seen.value, seen.arguments)
     targets = distinct(t if t.repository else _placed(t, seen.cwd) for t in found)
     return Found(targets, is_opaque=seen.is_truncated or (has_answer and not targets))
 
@@ -361,12 +361,20 @@ def searched_repository(arguments: Mapping[str, Any]) -> str | None:
     return several[0] if len(several) == 1 else None
 
 
-def _holds_records(value: object) -> bool:
-    """Whether a JSON answer holds anything besides empty lists and objects."""
+def _holds_records(value: object, arguments: Mapping[str, Any]) -> bool:
+    """Whether a JSON answer holds anything besides empty lists and objects.
+
+    Beside an empty list, numbers and what repeats an argument are no records.
+    """
     children = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(children, list):
         return True
-    return any(child not in ([], {}, None, 0, "", False) for child in children)
+    rest = [child for child in children if child not in ([], {}, None, 0, "", False)]
+    if [] in children:
+        repeated = {text for text in arguments.values() if isinstance(text, str)}
+        rest = [child for child in rest if not isinstance(child, int | float)]
+        rest = [child for child in rest if not isinstance(child, str) or child not in repeated]
+    return bool(rest)
 
 
 def _placed(target: RawTarget, base: str | None) -> RawTarget:

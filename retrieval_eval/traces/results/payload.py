@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from retrieval_eval.io.files import decode
+from retrieval_eval.traces.untrusted import resource_text
 
 _DEEPEST: Final = 5
 _MOST_PLACES: Final = 3
@@ -190,8 +191,8 @@ def _inner(value: Any) -> Any:
 
 def _of_blocks(blocks: list[Any]) -> str | None:
     """Return the text of blocks; a resource is the content that other blocks are about."""
-    resources = [block for block in blocks if _resource_text(block) is not None]
-    read = [_resource_text(block) for block in resources] or [
+    resources = [block for block in blocks if resource_text(block) is not None]
+    read = [resource_text(block) for block in resources] or [
         _block_text(block) for block in blocks if not _is_without_text(block)
     ]
     known = [text for text in read if text is not None]
@@ -199,14 +200,6 @@ def _of_blocks(blocks: list[Any]) -> str | None:
         return None
     own = [text for text in known if not _EXECUTED.fullmatch(text)]
     return "\n".join(own or known) if known else None
-
-
-def _resource_text(block: Any) -> str | None:
-    if not isinstance(block, dict) or block.get("type") != "resource":
-        return None
-    resource = block.get("resource")
-    text = resource.get("text") if isinstance(resource, dict) else None
-    return text if isinstance(text, str) else None
 
 
 def _records(value: dict[str, Any]) -> bool:

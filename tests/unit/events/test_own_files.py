@@ -282,6 +282,17 @@ def test_an_attached_file_was_delivered_and_not_retrieved():
     assert measure(found).error_taxonomy.labels["missed_key_evidence"] == 0
 
 
+def test_of_an_attached_folder_names_were_shown_or_may_have_been():
+    attached = (
+        Attached(f"{CWD}/src/a.py", access="listed"),
+        Attached(f"{CWD}/lib/*", access="listed", doubt="display_only", is_pattern=True),
+    )
+    files = ("src/a.py", "lib/b.py", "doc/c.py")
+    found = look(files=files, attached=attached)
+    assert list(evidence(found, with_attached=True).values()) == ["certain", "possible", "none"]
+    assert [a.target.access for a in found.beside.attached] == ["listed", "listed"]
+
+
 def test_files_beside_the_calls_survive_the_event_document():
     patch = submitted("src/a.py")
     found = look(*EDITS[:1], WRITES[0], LOOKS[1], attached=ATTACHED, submission=patch)

@@ -157,6 +157,17 @@ def attachment(**stated):
     }
 
 
+def test_of_an_attached_folder_the_names_were_shown():
+    listing = {"path": "/w/src", "displayPath": "src", "content": "a.py\nsub/\nb.py\n"}
+    reading = read(attachment(type="directory", **listing))
+    assert [(file.path, file.access) for file in reading.attached] == [
+        ("/w/src/a.py", "listed"),
+        ("/w/src/b.py", "listed"),
+    ]
+    (unknown,) = read(attachment(type="directory", path="/w/src")).attached
+    assert (unknown.path, unknown.is_pattern, unknown.doubt) == ("/w/src/*", True, "display_only")
+
+
 def test_what_was_shown_without_a_call_is_attached():
     file = {"filePath": "/w/a.py", "content": "x\ny", "numLines": 2, "startLine": 1}
     reading = read(

@@ -74,7 +74,10 @@ def test_what_a_failed_command_of_an_unknown_harness_printed_is_possible() -> No
 
 @pytest.mark.parametrize(
     ("tool", "is_missing"),
-    [("run_subagent", True), ("spawn", True), ("delegate_work", True), ("list_agents", False)],
+    [
+        *[("run_subagent", True), ("spawn", True), ("delegate_work", True)],
+        *[("wait_agent", True), ("read_agent", True), ("list_agents", False)],
+    ],
 )
 def test_a_tool_of_an_unknown_harness_delegates_if_its_name_says_so(
     tool: str, is_missing: bool

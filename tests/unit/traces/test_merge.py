@@ -214,9 +214,11 @@ SPAWNS = "const a = await tools.spawn_agent({message: 'look'}); text(a);"
         ([call("t", name="exec", input=SPAWNS)], {}, True),
         ([call("t", name="exec", input="text('spawn_agent')")], {}, False),
         ([call("t", name="collaboration__spawn_agent")], {}, True),
-        # A call that only waits delegates where the file says that it is the only sign of one.
-        ([call("t", name="wait_agent")], {}, False),
-        ([call("t", name="wait_agent")], {"delegated": {"t": ""}}, True),
+        # Who waits for a sub-agent that no call here started had one started before.
+        ([call("t", name="wait_agent")], {}, True),
+        ([call("t", name="wait_agent"), inner("x", "1")], {}, False),
+        ([call("t", name="Agent", result=DENIED), call("u", name="wait_agent")], {}, False),
+        ([call("t", name="wait_agent", id="2"), inner("x", "1")], {}, False),
     ],
 )
 def test_each_call_that_delegates_needs_the_transcript_of_its_sub_agent(items, facts, is_missing):

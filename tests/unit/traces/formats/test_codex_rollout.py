@@ -10,7 +10,7 @@ from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.dialects.codex import answer
 from retrieval_eval.traces.formats import read_lines
-from retrieval_eval.traces.merge import join_trace
+from retrieval_eval.traces.merge import join_trace, join_transcripts
 from retrieval_eval.traces.reading import Unreadable
 from retrieval_eval.traces.tokens import accumulate, count_tokens
 
@@ -23,6 +23,7 @@ META = {
     "source": "exec",
     "git": {"branch": "main"},
 }
+OF_MAIN = {"parent_thread_id": "019a-main"}
 CONTEXT = {"cwd": "/workspace/app", "model": "gpt-5-codex", "approval_policy": "never"}
 
 
@@ -295,7 +296,7 @@ def test_items_of_a_script_include_servers_and_files():
     _, read_file, failed, patch = reading.calls
     assert (read_file.name, read_file.result.doubt) == ("mcp__code__read_file", None)
     assert (failed.result.text, failed.result.is_unfinished) == ("no access", True)
-    assert patch.arguments == {"files": [{"path": "/w/a.py"}]}
+    assert patch.arguments == {"files": [{"path": "/w/a.py", "kind": "update"}]}
 
 
 def test_events_state_how_calls_ended():
@@ -699,6 +700,89 @@ def test_events_name_the_sub_agents_that_scripts_started():
         answered(3, "c1", '{"agent_id":"t2"}'),
     )
     assert ([c.name for c in direct.calls], direct.delegated) == (["spawn_agent"], {"c1": "t2"})
+
+
+def _lacks(*lines):
+    return "subagent_calls_missing" in join_trace(None, read(*lines)).flags
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [{"type": "collab_agent_spawn_begin", "call_id": "e1", "prompt": "look"}],
+        [{"type": "collab_agent_spawn_end", "call_id": "e1", "new_thread_id": "t2"}],
+        [
+            {"type": "collab_agent_spawn_begin", "call_id": "e1", "prompt": "look"},
+            {"type": "collab_agent_spawn_end", "call_id": "e1", "prompt": "look"},
+        ],
+        [{"type": "collab_agent_interaction_end", "call_id": "e1", "receiver_thread_id": "t2"}],
+        [{"type": "collab_waiting_begin", "call_id": "e1", "receiver_thread_ids": ["t2"]}],
+        [{"type": "collab_waiting_end", "call_id": "e1", "statuses": {"t2": {"completed": "x"}}}],
+        [{"type": "sub_agent_activity", "event_id": "e1", "agent_thread_id": "t2"}],
+        [{"type": "entered_review_mode", "target": {"type": "uncommittedChanges"}}],
+    ],
+)
+def test_events_alone_show_that_work_was_delegated(events):
+    reading = read(*(line("event_msg", 3, **event) for event in events))
+    assert "subagent_calls_missing" in join_trace(None, reading).flags
+    assert len(reading.calls) == 1
+
+
+def test_events_about_a_call_name_its_sub_agent():
+    reading = read(
+        called(2, "spawn_agent", "c1", message="look"),
+        line("event_msg", 3, type="collab_agent_spawn_begin", call_id="c1", prompt="look"),
+        line("event_msg", 3, type="collab_agent_spawn_end", call_id="c1", new_thread_id="t2"),
+        answered(3, "c1", '{"agent_id":"t2"}'),
+        called(4, "wait_agent", "c2", ids=["t2"]),
+        line("event_msg", 5, type="collab_waiting_end", call_id="c2", statuses={"t2": "x"}),
+        answered(5, "c2", '{"status":{"t2":{"completed":"x"}}}'),
+    )
+    assert ([c.name for c in reading.calls], reading.delegated) == (
+        ["spawn_agent", "wait_agent"],
+        {"c1": "t2"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("send_input", {"id": "t2", "message": "go on"}),
+        ("followup_task", {"target": "/root/look", "message": "go on"}),
+        ("assign_task", {"target": "look", "message": "go on"}),
+        ("resume_agent", {"id": "t2"}),
+        ("wait_agent", {"targets": ["t2"]}),
+        ("wait_agent", {"timeout_ms": 10}),
+        ("collaboration__wait_agent", {}),
+    ],
+)
+def test_who_turns_to_a_sub_agent_had_one_started(name, arguments):
+    assert _lacks(called(2, name, "c1", **arguments), answered(3, "c1", "{}"))
+    script = f"text(await tools.{name}({json.dumps(arguments)}))"
+    assert _lacks(custom(2, "exec", "c1", script), custom_output(3, "c1", "Script completed\n"))
+    # Of the sub-agent that a call started, the file decides.
+    own = read(
+        called(1, "spawn_agent", "c0", message="look", task_name="look"),
+        answered(1, "c0", '{"agent_id":"t2","task_name":"/root/look"}'),
+        called(2, name, "c1", **arguments),
+    )
+    sub = read(called(2, "exec_command", "s1", cmd="ls"), meta={**META, "id": "t2", **OF_MAIN})
+    both = join_trace(None, join_transcripts([own, sub]))
+    assert "subagent_calls_missing" not in both.flags
+    other = read(
+        called(1, "spawn_agent", "c0", message="look"),
+        answered(1, "c0", '{"agent_id":"t2"}'),
+        called(2, "send_input", "c1", id="t3", message="go on"),
+    )
+    both = join_trace(None, join_transcripts([other, sub]))
+    assert "subagent_calls_missing" in both.flags
+
+
+def test_a_sub_agent_that_is_not_known_did_nothing():
+    unknown = answered(3, "c1", "agent with id t2 not found")
+    assert not _lacks(called(2, "send_input", "c1", id="t2", message="go on"), unknown)
+    gone = answered(3, "c1", '{"status":{"t2":"not_found"},"timed_out":false}')
+    assert not _lacks(called(2, "wait_agent", "c1", ids=["t2"]), gone)
 
 
 def test_instructions_were_shown_without_a_call():

@@ -278,3 +278,18 @@ def test_sub_agents_are_linked_to_the_calls_that_started_them():
     started = event("subagent.started", 1, "agent-1", toolCallId="c1")
     reading = lines_of(event("session.start", **START), started)
     assert (reading.delegated, reading.sub_agents) == ({"c1": "agent-1"}, {"agent-1"})
+
+
+def test_of_what_a_prompt_names_only_a_selection_states_what_was_sent():
+    named = [
+        {"type": "file", "path": "/w/a.py", "displayName": "a.py"},
+        {"type": "directory", "path": "/w/src/", "displayName": "src"},
+        {"type": "selection", "filePath": "/w/b.py", "text": "import os"},
+        {"type": "blob", "data": "aaaa", "mimeType": "image/png"},
+    ]
+    reading = read(START, event("user.message", content="look", attachments=named))
+    assert [(a.path, a.access, a.doubt, a.is_pattern) for a in reading.attached] == [
+        ("/w/a.py", "opened", "display_only", False),
+        ("/w/src/*", "listed", "display_only", True),
+        ("/w/b.py", "opened", None, False),
+    ]

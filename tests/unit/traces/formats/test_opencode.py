@@ -337,3 +337,29 @@ def test_what_a_command_printed_before_its_limit_was_shown_and_what_follows_it_w
     )
     (call,) = read(event("tool_use", 1, late)).calls
     assert (call.result.text, call.result.is_stopped) == ("x = 1", True)
+
+
+def test_what_a_prompt_names_is_attached():
+    def shown(text):
+        return {"type": "text", "synthetic": True, "text": text}
+
+    def file(path, mime="text/plain"):
+        return {"type": "file", "mime": mime, "url": f"file://{path}"}
+
+    listing = "<path>/w/src</path>\n<type>directory</type>\n<entries>\na.py\nsub/\n\n(2 entries)"
+    parts = [
+        shown('Called the Read tool with the following input: {"filePath":"/w/b c.py"}'),
+        shown(FILE.format("b c.py", "1: import os")),
+        file("/w/b%20c.py?start=1"),
+        shown(listing),
+        file("/w/src", "application/x-directory"),
+        file("/w/lib", "application/x-directory"),
+        {"type": "file", "mime": "image/png", "url": "data:image/png;base64,aaaa"},
+    ]
+    document = {"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": parts}]}
+    reading = read_document(document, "s.json")
+    assert [(a.path, a.access, a.doubt) for a in reading.attached] == [
+        ("/w/b c.py", "opened", None),
+        ("/w/src/a.py", "listed", None),
+        ("/w/lib/*", "listed", "display_only"),
+    ]

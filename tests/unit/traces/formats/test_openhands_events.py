@@ -247,6 +247,19 @@ def test_a_rejected_call_did_not_run(event):
     assert (call.result.is_error, call.result.is_unfinished) == (True, True)
 
 
+def test_a_conversation_of_the_sdk_without_a_call_is_one():
+    prompt = {"kind": "SystemPromptEvent", "source": "agent", "system_prompt": {"text": "x"}}
+
+    def message(source, text):
+        said = {"role": source, "content": [{"type": "text", "text": text}]}
+        return {"kind": "MessageEvent", "source": source, "llm_message": said}
+
+    told = read(prompt, message("user", "Hello"), message("agent", "Hi."))
+    assert (told.calls, told.flags, told.has_agent) == ((), (), True)
+    silent = join_trace(None, read(prompt, message("user", "Hello")))
+    assert silent.flags == ("no_agent_step",)
+
+
 def test_a_folder_of_the_sdk_is_read_with_the_state_beside_it(tmp_path):
     folder = tmp_path / "agent" / "sessions" / "0f3c" / "events"
     folder.mkdir(parents=True)
