@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 from retrieval_eval.traces.received import received, whole_lines
@@ -174,6 +176,20 @@ def test_a_preview_ends_where_the_rest_was_saved() -> None:
         "Preview (2KB):",
         "a.py",
     ]
+
+
+LINES = st.lists(st.sampled_from(["x = 1", "", "12\ty", "    z()", "a.py:3:b"]), max_size=6)
+
+
+@given(before=LINES, behind=LINES, mark=st.sampled_from([*MARKS, *BETWEEN_LINES]))
+def test_beside_a_mark_nothing_is_shown_that_was_not_there(
+    before: list[str], behind: list[str], mark: str
+) -> None:
+    text = received(ToolResult("\n".join([*before, mark, *behind]))).text
+    shown = whole_lines(text)
+    assert mark not in shown or not any(map(str.strip, before + behind))
+    assert {*shown} <= {*before, *behind, "", mark}
+    assert whole_lines(received(ToolResult(text)).text) == shown
 
 
 def test_marks_are_found_in_linear_time() -> None:
