@@ -227,8 +227,15 @@ def with_cuts(text: str, stated: str = "") -> str:
         return text if end is None else f"{text[: end.start()]}\n{CUT_HERE}\n</persisted-output>"
     found = [*_marks(text), *_dots(text)]
     if stated:
-        found = [mark for mark in found if text[mark[0] : mark[1]].strip() not in stated]
+        found = [mark for mark in found if not _holds(stated, text[mark[0] : mark[1]].strip())]
     return _placed(text, sorted(found)) if found else text
+
+
+def _holds(stated: str, mark: str) -> bool:
+    """Return whether a call holds a mark, and not as a part of a range or a path."""
+    if mark not in stated:
+        return False
+    return re.search(rf"(?<![\w./]){re.escape(mark)}(?![\w./])", stated) is not None
 
 
 def _dots(text: str) -> Iterator[tuple[int, int, str]]:
@@ -277,12 +284,11 @@ def _kind(line: str, *, is_at_edge: bool, is_end: bool) -> str:
     if _MARK.fullmatch(line) or _PLAIN_MARK.fullmatch(line) or _COUNTED_REST.fullmatch(line):
         return "rows" if _OF_ROWS.search(line) else "place"
     showing = _SHOWING.fullmatch(line)
-    if showing is not None and not is_end:
-        return "rows"
     if showing is not None:
         first, last, total = (int(showing[name]) for name in ("first", "last", "total"))
         ends = {(True, False): "tail rows", (False, True): "head rows", (True, True): "both rows"}
-        return ends.get((first > 1, last < total), "")
+        side = ends.get((first > 1, last < total), "")
+        return side if is_end or not side else "rows"
     end = _END_SHOWN.fullmatch(line)
     if end is not None and (is_at_edge or end["bracket"]):
         side = "head" if end["end"].lower() == "first" else "tail"

@@ -94,7 +94,8 @@ def test_the_lines_of_a_read_end_where_its_note_says() -> None:
 def test_a_line_that_the_call_holds_itself_is_no_mark() -> None:
     result = ToolResult(f"{BEFORE}\n...\n{BEHIND}")
     assert received(result, {"command": "cat a; echo ...; cat b"}) is result
-    assert received(result, {"command": "cat a"}) is not result
+    for command in ("cat a", "git diff a...b; cat a", "go vet ./...; cat a"):
+        assert received(result, {"command": command}) is not result
 
 
 CONTENT = [
@@ -128,6 +129,7 @@ CONTENT = [
     ">>> for n in x:\n...\n1",
     "......\n----------------------------------------------------------------------",
     "Showing lines of code",
+    "[Showing lines 1-20 of 20]",
     "(see the remaining lines)",
     "[more]",
 ]
