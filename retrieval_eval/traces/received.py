@@ -31,6 +31,7 @@ _HINTS: Final = (
     ),
     *("xceed", "not shown", "rimmed", "hidden", "ollapsed", "SNIP", " snip", "chars]", "\u22ee"),
     *("apped at", "imited to", "arlier output", "[cut", "<cut", "- cut", "nes ..", "nes \u2026"),
+    *("to expand", "bridged", "hortened", "not displayed", "not included", "ore--", "ore --"),
     *("ers ..", "ers \u2026", "kens ..", "kens \u2026", "ytes ..", "ytes \u2026"),
 )
 """Parts of words one of which every mark of a cut holds."""
@@ -41,15 +42,15 @@ _FIRST_LINES: Final = 3
 _LAST_LINES: Final = 6
 
 _LEFT_OUT: Final = (
-    r"(?:truncated|truncation|omitted|elided|clipped|skipped|snipped|trimmed|cut\ off|not\ shown"
-    r"|too\ (?:long|large)|exceed(?:s|ed))"
+    r"(?:truncated|truncation|omitted|elided|clipped|skipped|snipped|trimmed|cut\ off|abridged"
+    r"|shortened|not\ (?:shown|displayed|included)|too\ (?:long|large)|exceed(?:s|ed))"
 )
 _DOTS: Final = r"(?:\.{3}|\u2026)"
 _COUNT: Final = r"\d[\d,._]{0,14}(?:\ of\ \d[\d,._]{0,14})?\ ?(?:more\ )?(?:[KMG]i?B|\w{1,12})"
 _PROSE: Final = r"[\w ,.:;'%+/<>()\[\]\u2026-]"
 _SUBJECT: Final = (
     r"(?:output|response|content|contents|observation|result|text|log|message|lines|characters"
-    r"|file|stdout|stderr|middle|rest)"
+    r"|file|stdout|stderr|middle|rest|remainder)"
 )
 _MARK: Final = re.compile(
     rf"""(?ix)\s{{0,8}}(?:
@@ -58,12 +59,13 @@ _MARK: Final = re.compile(
             {_DOTS}\s?[\])>}}]{{0,2}}
       | [\[(<{{]{{1,2}}\s?{_DOTS}{_PROSE}{{0,200}}?\b{_LEFT_OUT}\b{_PROSE}{{0,200}}[\])>}}]{{1,2}}
         # a number of lines that are left out: [12,345 characters truncated], ... 9 lines omitted
-      | (?:{_DOTS}|[\[(<*#=-]{{1,8}})\s?[\[(]?\+?{_COUNT}\ (?:\w{{1,12}}\ ){{0,2}}
+      | (?:{_DOTS}|[\[(<]{{1,3}}|[*#=-]{{2,8}})\s?[\[(]?\+?{_COUNT}\ (?:\w{{1,12}}\ ){{0,2}}
             {_LEFT_OUT}\b{_PROSE}{{0,160}}\s?[\])>*#=.-]{{0,8}}
         # a note about the output in brackets: <response clipped>, [Output truncated]
       | (?:{_DOTS}\s?)?(?:[\[(<]{{1,3}}|[*=#-]{{3,8}})\s?(?:
             (?:(?:the|tool|command|full|remaining|of|this|snip:)\ ){{0,3}}
-            {_SUBJECT}\ (?:(?:part|is|was|were|has\ been|too|to)\ )?{_LEFT_OUT}\b{_PROSE}{{0,160}}
+            {_SUBJECT}\ (?:of\ (?:the\ )?\w{{1,12}}\ )?(?:(?:part|is|was|were|has\ been|too|to)\ )?
+            {_LEFT_OUT}\b{_PROSE}{{0,160}}
           | (?:{_SUBJECT}\ )?(?:truncated|elided|clipped|omitted|snipped|cut(?:\ off|\ here)?)
             (?:(?:[:,;]|\ -|\ \d|\ due\b|\ to\b|\ after\b|\ for\b|\ at\b){_PROSE}{{0,160}})?
         )\s?(?:[\])>]{{1,3}}|[*=#-]{{3,8}})
@@ -76,8 +78,9 @@ _PLAIN_MARK: Final = re.compile(
     r"""(?ix)\s{0,8}(?:
         [\[(<{~=*\u2500\u2501\u2014\u2026\u22ee.]{1,12}\s?[\[(]?\s?(?:and\ )?\+?\d[\d,]{0,14}\s?
             (?:more\ |earlier\ )?(?:lines?|char(?:acter)?s?|bytes|tokens)
-            (?:\ (?:more|hidden|skipped|collapsed|left|below|above))?
-            (?:\s?[\])>}~=*\u2500\u2501\u2014\u2026\u22ee.]{1,12})?
+            (?:\ (?:more|hidden|skipped|collapsed|left|below|above|omitted|elided|truncated))?
+            (?:\s?[\])>}~=*\u2500\u2501\u2014\u2026\u22ee.]{1,12})?(?:\s?\([^\n()]{0,80}\))?
+      | --\s?more\s?--(?:\s?\(\d{1,3}%\))?
       | [\[(<*#=-]{1,8}\s?snip(?:ped)?\b[^\n]{0,60}[\])>*#=-]{1,8}
       | <truncated\s?/?>
       | \[earlier\ output\ omitted\b[^\n]{0,80}\]
@@ -224,8 +227,15 @@ def with_cuts(text: str, stated: str = "") -> str:
         return text if end is None else f"{text[: end.start()]}\n{CUT_HERE}\n</persisted-output>"
     found = [*_marks(text), *_dots(text)]
     if stated:
-        found = [mark for mark in found if text[mark[0] : mark[1]].strip() not in stated]
+        found = [mark for mark in found if not _holds(stated, text[mark[0] : mark[1]].strip())]
     return _placed(text, sorted(found)) if found else text
+
+
+def _holds(stated: str, mark: str) -> bool:
+    """Return whether a call holds a mark, and not as a part of a range or a path."""
+    if mark not in stated:
+        return False
+    return re.search(rf"(?<![\w./]){re.escape(mark)}(?![\w./])", stated) is not None
 
 
 def _dots(text: str) -> Iterator[tuple[int, int, str]]:
@@ -255,7 +265,7 @@ def _marks(text: str) -> list[tuple[int, int, str]]:
         end = len(text) if end < 0 and len(text) - at <= _LONGEST_MARK else end
         line = text[start:end] if start >= 0 and end >= 0 else ""
         is_at_edge = at < end_of_head or at >= start_of_tail
-        is_end = is_at_edge and not (text[:start].strip() and text[end:].strip())
+        is_end = bool(line) and is_at_edge and _is_outermost(text, start, end)
         kind = _kind(line, is_at_edge=is_at_edge, is_end=is_end) if line else ""
         if kind:
             found.append((start, end, kind))
@@ -274,12 +284,11 @@ def _kind(line: str, *, is_at_edge: bool, is_end: bool) -> str:
     if _MARK.fullmatch(line) or _PLAIN_MARK.fullmatch(line) or _COUNTED_REST.fullmatch(line):
         return "rows" if _OF_ROWS.search(line) else "place"
     showing = _SHOWING.fullmatch(line)
-    if showing is not None and not is_end:
-        return "rows"
     if showing is not None:
         first, last, total = (int(showing[name]) for name in ("first", "last", "total"))
         ends = {(True, False): "tail rows", (False, True): "head rows", (True, True): "both rows"}
-        return ends.get((first > 1, last < total), "")
+        side = ends.get((first > 1, last < total), "")
+        return side if is_end or not side else "rows"
     end = _END_SHOWN.fullmatch(line)
     if end is not None and (is_at_edge or end["bracket"]):
         side = "head" if end["end"].lower() == "first" else "tail"
@@ -334,6 +343,15 @@ def _without_saved(text: str) -> str:
             behind = part.lstrip()[note.end() :]
             parts[number] = "\n" + behind.lstrip("\n")
     return CUT_HERE.join(parts)
+
+
+_NOT_BLANK: Final = re.compile(r"\S")
+
+
+def _is_outermost(text: str, start: int, end: int) -> bool:
+    """Return whether nothing stands before a line, or nothing behind it."""
+    first = _NOT_BLANK.search(text)
+    return _NOT_BLANK.search(text, end) is None or (first is not None and first.start() >= start)
 
 
 def _end_of_lines(text: str, count: int) -> int:

@@ -270,6 +270,12 @@ def _without_stop(text: str) -> str:
     return text
 
 
+_BESIDE_CLOSING: Final = re.compile(
+    r"(?i)</?[a-z_]{1,40}>|[\[(][\w ,.:;'/-]{1,200}[\])]"
+    r"|(?:\w{1,20} ){0,4}(?:exit|return)(?:ed)?[ _-]?(?:with )?(?:code|status)?[ :=]{1,3}-?\d{1,9}"
+)
+"""A tag, a note in brackets or an exit status, as they stand below such a line."""
+
 _MOST_CLOSING: Final = 5
 _LONGEST_CLOSING: Final = 300
 
@@ -285,7 +291,7 @@ def _without_closing(text: str) -> str:
             break
         if line and _is_closing(line):
             found.append((start, end))
-        elif not (_FRAME.fullmatch(line) or exit_statuses().fullmatch(line)):
+        elif not (_BESIDE_CLOSING.fullmatch(line) or exit_statuses().fullmatch(line)):
             break
         end = start
     for start, end in found:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 from retrieval_eval.traces.received import received, whole_lines
@@ -45,6 +47,11 @@ MARKS = [
     "[12,000 characters remaining]",
     "(+12 more rows)",
     "\u2026 200 lines \u2026",
+    "\u2026 +200 lines (ctrl+o to expand)",
+    "~~~ 300 lines elided ~~~",
+    "[remainder of file not displayed]",
+    "[output shortened]",
+    "--More--(45%)",
     "[cut]",
     "[...]",
     "(\u2026)",
@@ -87,7 +94,8 @@ def test_the_lines_of_a_read_end_where_its_note_says() -> None:
 def test_a_line_that_the_call_holds_itself_is_no_mark() -> None:
     result = ToolResult(f"{BEFORE}\n...\n{BEHIND}")
     assert received(result, {"command": "cat a; echo ...; cat b"}) is result
-    assert received(result, {"command": "cat a"}) is not result
+    for command in ("cat a", "git diff a...b; cat a", "go vet ./...; cat a"):
+        assert received(result, {"command": command}) is not result
 
 
 CONTENT = [
@@ -121,6 +129,7 @@ CONTENT = [
     ">>> for n in x:\n...\n1",
     "......\n----------------------------------------------------------------------",
     "Showing lines of code",
+    "[Showing lines 1-20 of 20]",
     "(see the remaining lines)",
     "[more]",
 ]
@@ -169,6 +178,20 @@ def test_a_preview_ends_where_the_rest_was_saved() -> None:
         "Preview (2KB):",
         "a.py",
     ]
+
+
+LINES = st.lists(st.sampled_from(["x = 1", "", "12\ty", "    z()", "a.py:3:b"]), max_size=6)
+
+
+@given(before=LINES, behind=LINES, mark=st.sampled_from([*MARKS, *BETWEEN_LINES]))
+def test_beside_a_mark_nothing_is_shown_that_was_not_there(
+    before: list[str], behind: list[str], mark: str
+) -> None:
+    text = received(ToolResult("\n".join([*before, mark, *behind]))).text
+    shown = whole_lines(text)
+    assert mark not in shown or not any(map(str.strip, before + behind))
+    assert {*shown} <= {*before, *behind, "", mark}
+    assert whole_lines(received(ToolResult(text)).text) == shown
 
 
 def test_marks_are_found_in_linear_time() -> None:

@@ -51,7 +51,9 @@ CLOSING = [
 ]
 
 
-@pytest.mark.parametrize("behind", ["", "\n", "\n\nExit code: 1", "\n</output>"])
+@pytest.mark.parametrize(
+    "behind", ["", "\n", "\n\nExit code: 1", "\n</output>", "\n[exit code: 1]", "\nexit status 1"]
+)
 @pytest.mark.parametrize("line", CLOSING)
 def test_a_last_line_about_an_end_closes_the_output(line: str, behind: str) -> None:
     result = until_stopped(ToolResult(f"a = 1\n{line}{behind}"), "cat a; sleep 8; cat b")
