@@ -18,7 +18,7 @@ from retrieval_eval.records import FileRef, RawTarget, Symbol, ToolCall, ToolRes
 from retrieval_eval.traces.dialects import dialect_of, marked_name
 from retrieval_eval.traces.received import received
 from retrieval_eval.traces.results.base import joined, text_argument
-from retrieval_eval.traces.results.local_files import CONTENTS, PATCH_ARGUMENTS
+from retrieval_eval.traces.results.local_files import CONTENTS, PATCH_ARGUMENTS, content_lines
 from retrieval_eval.traces.served import is_refusal, states_exit_status
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.shell.copies import Copies
@@ -150,8 +150,9 @@ class CallReducer:
             session.restart(joined(self._cwd, call.cwd or self._cwd or ""))
         before = session.cwd
         use = self._of_copies(call, use, use.command_cwd or call.cwd or self._cwd)
+        use, log = _of_log(session, call, use)
         session.learn(use.targets)
-        shell = _shell(session, call, use)
+        shell = log or _shell(session, call, use)
         folder = use.command_cwd or call.cwd or self._cwd
         again = self._saved.reread(call, use, before)
         if again is not None:
@@ -305,6 +306,17 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
         doubt=doubt_of(result),
         cwd=use.command_cwd,
     )
+
+
+def _of_log(
+    session: ShellSession, call: ToolCall, use: ToolUse
+) -> tuple[ToolUse, ShellAnalysis | None]:
+    """Return what a tool showed of a file that a command wrote, which is what that printed."""
+    if use.category != "file_read" or len(use.targets) != 1 or call.result is None:
+        return use, None
+    text = "\n".join(content_lines(call.result.text)[0])
+    log = session.read_log(use.targets[0].path, text)
+    return (use, None) if log is None else (replace(use, targets=()), log)
 
 
 _KEYWORDS: Final = (

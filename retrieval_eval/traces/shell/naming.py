@@ -140,7 +140,8 @@ def _headings(plan: Plan, lines: Iterable[str]) -> Names:
         if line == CUT_HERE:
             numbers, is_heading = None, False
             continue
-        if is_heading and _covers(plan, line.rstrip()):
+        is_bare = plan.has_numbers and _NUMBERED.match(line) is None
+        if (is_heading or is_bare) and _covers(plan, line.rstrip()):
             numbers = found.setdefault(line.rstrip(), [])
         elif numbers is not None and plan.has_numbers:
             number = _NUMBERED.match(line)

@@ -160,6 +160,13 @@ def test_what_shows_whether_a_file_was_there_before(calls, expected):
     assert doubts <= {"may_be_own", "opaque_call"}
 
 
+def test_what_a_command_printed_into_a_file_is_read_by_other_tools_too():
+    log = made("Read", "     1\tsrc/a.py:3:x = 1", file_path="/tmp/hits.txt")
+    found = look(bash("rg -n x src > /tmp/hits.txt"), log)
+    assert [*evidence(found).values()] == ["certain", "none"]
+    assert names(found) == ["src/a.py"]
+
+
 def test_a_file_that_the_submitted_patch_adds_is_the_agents_own():
     patch = "diff --git a/src/new.py b/src/new.py\nnew file mode 100644\n--- /dev/null\n"
     patch += "+++ b/src/new.py\n@@ -0,0 +1 @@\n+x\n"

@@ -158,13 +158,10 @@ def test_a_pattern_has_few_stars() -> None:
 def test_the_lines_of_a_log_are_what_its_command_printed() -> None:
     shell = ShellSession("/w")
     assert certain(shell.analyse("grep -rn foo src > /tmp/out 2>&1 &", "")) == ["/tmp/out"]
-    assert certain(shell.analyse("cat /tmp/out | head -5", "src/a.py:3:foo")) == [
-        "/tmp/out",
-        "/w/src/a.py",
-    ]
+    assert certain(shell.analyse("cat /tmp/out | head -5", "src/a.py:3:foo")) == ["/w/src/a.py"]
     shell.analyse("python make.py > /tmp/out", "")
     found = shell.analyse("tail -5 /tmp/out", "src/b.py:3: error")
-    assert certain(found) == ["/tmp/out"]
+    assert certain(found) == []
     assert possible(found) == ["matched /w/src/b.py opaque_call"]
     shell.analyse("sed -i s/a/b/ /tmp/out", "")
     assert possible(shell.analyse("cat /tmp/out", "src/b.py:3: error")) == []
