@@ -29,11 +29,13 @@ from retrieval_eval.traces.shell.programs.writers import written
 from retrieval_eval.traces.shell.spans import WHOLE, take
 from retrieval_eval.traces.shell.steps import Arg, Invocation, literal, printed
 
-_SILENT: Final = words(
+SILENT: Final = words(
     "true false : test [ [[ set unset export local mkdir rmdir chmod chown kill sleep exit "
-    "return break continue read trap wait shopt cp mv rm touch ln tee redirect source . "
+    "return break continue read trap wait shopt cp mv install rm touch ln tee redirect source . "
     "alias"
 )
+"""Programs that print nothing of their own."""
+
 _SHELLS: Final = frozenset(["bash", "sh", "zsh", "while", "for", "{", "("])
 
 
@@ -70,7 +72,7 @@ def _is_silent(stages: tuple[Invocation, ...]) -> bool:
     first = stages[0]
     if len(stages) > 1 or first.source is not None:
         return False
-    if first.program in _SILENT:
+    if first.program in SILENT:
         return True
     if first.program in ("grep", "egrep", "fgrep", "rg"):
         return scan(first.args, "efmABCdD").has("q", "quiet")
