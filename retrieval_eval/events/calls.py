@@ -153,6 +153,7 @@ class CallReducer:
         use, log = _of_log(session, call, use)
         session.learn(use.targets)
         shell = log or _shell(session, call, use)
+        self._saved.copy(shell)
         folder = use.command_cwd or call.cwd or self._cwd
         again = self._saved.reread(call, use, before)
         if again is not None:
@@ -162,7 +163,7 @@ class CallReducer:
                 targets=again.use.targets,
                 is_opaque=again.use.is_opaque,
             )
-            shell = again.shell or self._without_saved(shell)
+            shell = again.shell or _writes_of(shell)
             folder = again.use.command_cwd or folder
         else:
             targets = self._saved.others(use.targets, folder)
@@ -289,6 +290,14 @@ def _is_refused(call: ToolCall, use: ToolUse) -> bool:
     if result is None or not use.is_error:
         return False
     return result.is_unfinished or is_refusal(result.text)
+
+
+def _writes_of(shell: ShellAnalysis | None) -> ShellAnalysis | None:
+    """Return what a command wrote that else printed lines of a saved result alone."""
+    if shell is None:
+        return None
+    events = tuple(e for e in shell.events if all(t.access == "written" for t in e.targets))
+    return replace(shell, events=events, opaque=())
 
 
 def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis | None:

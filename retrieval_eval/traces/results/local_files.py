@@ -275,11 +275,18 @@ def read_local(seen: Seen) -> Found:
     target = RawTarget(
         joined(seen.cwd, path), "opened", repository_argument(seen.arguments), lines, is_whole
     )
-    is_stated = file is not None or _is_raw(seen)
+    is_stated = _viewed(seen) is None and (file is not None or _is_raw(seen))
     return (None if is_stated else _of_a_folder(seen, path)) or Found((target,))
 
 
-_ENTRY: Final = re.compile(r"(?:\[(?:DIR|FILE)\] )?[\w.@+()\[\]$~-][\w.@+()\[\]$~ -]{0,254}/?")
+_ENTRY: Final = re.compile(
+    r"(?:\[(?:DIR|FILE)\] )?[\w.@+()\[\]$~-][\w.@+()\[\]$~,&'!#%= -]{0,254}/?"
+)
+_VIEWED: Final = re.compile(
+    r"\s{0,9}diff --git [^\n]{1,8200}\n(?P<made>create file mode [^\n]{1,20}\n)?index "
+)
+"""What Copilot CLI keeps beside a view: a folder looks like a new file, whose lines are names."""
+_LONGEST_HEADER: Final = 9000
 _MARKS: Final = ("[DIR] ", "[FILE] ")
 _MOST_ENTRIES: Final = 1000
 
@@ -291,7 +298,12 @@ def _of_a_folder(seen: Seen, path: str) -> Found | None:
     A name without an extension, above lines that could be names, may be that of either.
     """
     base = joined(seen.cwd, path).rstrip("/")
-    is_known = seen.cwd is not None and f"{seen.cwd.rstrip('/')}/".startswith(f"{base}/")
+    shown = _viewed(seen)
+    if shown is not None and shown["made"] is None:
+        return None
+    is_known = shown is not None or (
+        seen.cwd is not None and f"{seen.cwd.rstrip('/')}/".startswith(f"{base}/")
+    )
     if not is_known and looks_like_file(path):
         return None
     names = whole_lines(seen.text)[:_MOST_ENTRIES]
@@ -302,13 +314,20 @@ def _of_a_folder(seen: Seen, path: str) -> Found | None:
         return Found(is_opaque=True, category="file_search") if is_known else None
     names = [f"{n[6:]}/" if n.startswith(_MARKS[0]) else n.removeprefix(_MARKS[1]) for n in names]
     is_marked = bool(names) and any(name.endswith("/") for name in names)
-    if not is_known and not is_marked and any(" " in name for name in names):
+    has_prose = any(" " in name and not looks_like_file(name) for name in names)
+    if not is_known and not is_marked and has_prose:
         return None
     listing = _listing([f"{base}/{name}" for name in names], is_truncated=seen.is_truncated)
     if is_known or is_marked:
         return listing
     targets = (RawTarget(base, "opened"), *listing.targets)
     return Found(tuple(replace(target, doubt="opaque_call") for target in targets), is_opaque=True)
+
+
+def _viewed(seen: Seen) -> re.Match[str] | None:
+    """Return what Copilot CLI keeps beside a view, which says whether it is that of a folder."""
+    beside = seen.value.get("detailedContent") if isinstance(seen.value, dict) else None
+    return _VIEWED.match(beside[:_LONGEST_HEADER]) if isinstance(beside, str) else None
 
 
 _TAGGED: Final = re.compile(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.records import Access
-from retrieval_eval.traces.shell.interpreter import KEEPS_LINES, PRINT_NAMES
+from retrieval_eval.traces.shell.interpreter import PRINT_NAMES
 from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
 from retrieval_eval.traces.shell.programs import plans_of
@@ -29,11 +29,13 @@ from retrieval_eval.traces.shell.programs.writers import written
 from retrieval_eval.traces.shell.spans import WHOLE, take
 from retrieval_eval.traces.shell.steps import Arg, Invocation, literal, printed
 
-_SILENT: Final = words(
+SILENT: Final = words(
     "true false : test [ [[ set unset export local mkdir rmdir chmod chown kill sleep exit "
-    "return break continue read trap wait shopt cp mv rm touch ln tee redirect source . "
+    "return break continue read trap wait shopt cp mv install rm touch ln tee redirect source . "
     "alias"
 )
+"""Programs that print nothing of their own."""
+
 _SHELLS: Final = frozenset(["bash", "sh", "zsh", "while", "for", "{", "("])
 
 
@@ -70,7 +72,7 @@ def _is_silent(stages: tuple[Invocation, ...]) -> bool:
     first = stages[0]
     if len(stages) > 1 or first.source is not None:
         return False
-    if first.program in _SILENT:
+    if first.program in SILENT:
         return True
     if first.program in ("grep", "egrep", "fgrep", "rg"):
         return scan(first.args, "efmABCdD").has("q", "quiet")
@@ -260,11 +262,7 @@ _BEGINNING_IS_ENOUGH: Final = ("match", "count")
 def _lines_behind(plan: Plan, stage: Invocation, effect: Effect) -> Plan:
     """Return a plan of a search or a listing behind a filter: what its lines still tell."""
     kind = effect.kind
-    if (
-        plan.style == "heading"
-        and stage.program not in KEEPS_LINES
-        and not _keeps_blocks(plan, stage)
-    ):
+    if plan.style == "heading" and not _keeps_blocks(plan, stage):
         return replace(plan, is_changed=True)
     if plan.style == "headers":
         plan = replace(plan, spans=None)
@@ -297,6 +295,8 @@ def _keeps_blocks(plan: Plan, stage: Invocation) -> bool:
 
     Without the blank lines between them a line of content is one with a number.
     """
+    if stage.program in ("head", "tail", "cat", "less", "more", "tee"):
+        return True
     return plan.has_numbers and stage.program not in ("sort", "shuf", "tac")
 
 

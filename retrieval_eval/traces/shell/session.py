@@ -395,6 +395,9 @@ def _record(
 
 def _sources(step: Step) -> tuple[tuple[str, bool], ...]:
     """Return the files that a pipeline made others of, and whether it left them where they were."""
+    first = step.stages[0]
+    if first.program == "cat" and len(step.stages) == len(first.args) == len(first.writes) == 1:
+        return ((first.resolve(first.args[0].raw), True),)
     return tuple(
         (copy.source, stage.program != "mv" and stage.texts()[:1] != ["mv"])
         for stage in step.stages

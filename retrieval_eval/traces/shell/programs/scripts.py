@@ -114,7 +114,10 @@ def plan_source(stage: Invocation, code: str) -> Plan:
         named = [m[0] for m in _SHELL_WORD.finditer(code)]
         patterns = [word for word in named if "*" in word and ("/" in word or "." in word)]
     else:
-        named = [word for m in _TEXT.finditer(code) for word in m[2].split()]
+        is_reading = _ACCESS.search(code) is not None
+        named = [word for m in _TEXT.finditer(code) for word in m[2].split()] if is_reading else []
+        # What has several dots and no folder is the name of a module.
+        named = [word for word in named if "/" in word or word.count(".") == 1]
         walked = [match[2] for match in _WALKED.finditer(code)]
         patterns = [t if "*" in t else f"{t}/*" for t in walked if not looks_like_file(t)]
     operands = [Operand(path) for path in path_texts(named) if "*" not in path]

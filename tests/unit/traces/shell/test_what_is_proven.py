@@ -80,7 +80,7 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
     ([("rg -l x src | xargs -I% sh -c 'basename %'", "a.py")], {"src/a.py": P, "lib/b.py": N}),
     ([("basename -a $(rg -l x src)", "a.py")], {"src/a.py": P, "lib/b.py": N}),
     ([("for f in $(rg -l x src); do basename $f; done", "a.py")], {"src/a.py": P, "lib/b.py": N}),
-    ([("rg -l x src | while read f; do basename $f; done", "a.py")], {"src/a.py": P, "lib/b.py": N}),
+    ([("rg -l x src | while read f; do basename $f; done", "a.py")], {"src/a.py": P, "b.py": N}),
     (
         [("grep -rn x src | while IFS=: read -r f n _; do echo $f $n; done", "src/a.py 3")],
         {"src/a.py": P, "lib/b.py": N},
