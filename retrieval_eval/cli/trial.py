@@ -18,7 +18,6 @@ from retrieval_eval.cli.common import (
     reports_dir_option,
     root_options,
 )
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.events import EventDocument, EventRow
@@ -108,7 +107,7 @@ def _page(trial: str, run: str | None, options: dict[str, Any]) -> Path:
     from retrieval_eval.report import build_trial
 
     if run is None:
-        found, folder = trial_by_path(local_path(trial))
+        found, folder = trial_by_path(Path(trial))
         trial, run = found.trial_name, str(folder)
         options |= {"config": found.config_name, "batch": found.batch_timestamp or ""}
     with progress_bar("cell") as progress:

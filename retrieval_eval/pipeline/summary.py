@@ -32,7 +32,7 @@ from retrieval_eval.model.summary import (
     TrialCounts,
     TrialEntry,
 )
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
+from retrieval_eval.pipeline.naming import documents_of
 from retrieval_eval.records import Exclusion
 from retrieval_eval.schema import SCHEMA_VERSION, now
 from retrieval_eval.study.trials import SCALES_DIFFER, off_scale
@@ -82,6 +82,7 @@ def run_summary(
 def trial_entry(stem: str, trial: TrialMetrics) -> TrialEntry:
     """Return the line of a trial in the summary; ``stem`` is that of its artefacts."""
     own, reason = trial.provenance, trial.coverage.degraded_reason
+    events_file, metrics_file = documents_of(stem)
     return TrialEntry(
         config_name=own.config_name,
         benchmark=own.benchmark,
@@ -92,8 +93,8 @@ def trial_entry(stem: str, trial: TrialMetrics) -> TrialEntry:
         reason=reason,
         computable=trial.file_level_metrics.computable,
         not_computable_reason=trial.file_level_metrics.reason,
-        events_file=f"{stem}{EVENTS_SUFFIX}",
-        metrics_file=f"{stem}{METRICS_SUFFIX}",
+        events_file=events_file,
+        metrics_file=metrics_file,
     )
 
 

@@ -21,7 +21,6 @@ from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import encoded, kept_record
 from retrieval_eval.io.files import entries, probe, reading_once
 from retrieval_eval.io.layout import discover, trial_at
-from retrieval_eval.io.remote import is_url, local_path
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
 from retrieval_eval.metrics.document import TrialMetrics
@@ -37,7 +36,7 @@ from retrieval_eval.pipeline.fingerprint import (
     digest_of_trial,
     fingerprint,
 )
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
+from retrieval_eval.pipeline.naming import documents_of
 from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
 from retrieval_eval.schema import SCHEMA_VERSION, now
@@ -78,14 +77,12 @@ class TrialResult:
     fingerprint
         Digest of everything that the documents depend on.
     events
-        The event document, sealed and encoded; None where the one of an earlier evaluation is kept.
+        The event document, sealed and encoded; None where the one of an earlier evaluation is kept,
+        and empty where a worker has written both.
     metrics
         The same for the metric document; of an earlier evaluation, its bytes.
     notes
         Sentences for whoever started the evaluation.
-    measured
-        The digests of the trial's own files and of its task's, as they were read; None where it
-        could not be measured.
     """
 
     stem: str
@@ -93,7 +90,6 @@ class TrialResult:
     events: bytes | None
     metrics: bytes
     notes: tuple[str, ...] = ()
-    measured: tuple[str, str] | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -102,12 +98,9 @@ class TrialResult:
 
     def files(self) -> dict[str, bytes]:
         """Return what has to be written, by names relative to the folder of the run's documents."""
-        if self.events is None:
+        if not self.events:
             return {}
-        return {
-            f"{self.stem}{EVENTS_SUFFIX}": self.events,
-            f"{self.stem}{METRICS_SUFFIX}": self.metrics,
-        }
+        return dict(zip(documents_of(self.stem), (self.events, self.metrics), strict=True))
 
 
 class Tasks:
@@ -178,20 +171,16 @@ def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
     digest = _input_digest(job, own, of_task)
     notes: tuple[str, ...] = ()
     if job.folder is not None:
-        place = job.folder / job.stem
-        events = kept_record(
-            place.with_name(f"{place.name}{EVENTS_SUFFIX}"), job.folder, digest, EventDocument
-        )
-        metrics = kept_record(
-            place.with_name(f"{place.name}{METRICS_SUFFIX}"), job.folder, digest, TrialMetrics
-        )
+        paths = [job.folder / name for name in documents_of(job.stem)]
+        events = kept_record(paths[0], job.folder, digest, EventDocument)
+        metrics = kept_record(paths[1], job.folder, digest, TrialMetrics)
         if events.record is not None and metrics.record is not None:
-            return TrialResult(job.stem, digest, None, metrics.data, measured=(own, of_task))
+            return TrialResult(job.stem, digest, None, metrics.data)
         notes = tuple(note for note in (events.note, metrics.note) if note)
     try:
         truth, of_task = tasks.truth(folder)
         digest = _input_digest(job, own, of_task)
-        return _result(job, documents(job, truth), digest, notes, (own, of_task))
+        return _result(job, documents(job, truth), digest, notes)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
         cause = f"{type(error).__name__}: {str(error)[:200]}"
         return give_up(job, f"the trial could not be evaluated ({cause})")
@@ -229,10 +218,9 @@ def _result(
     made: tuple[EventDocument, TrialMetrics],
     digest: str,
     notes: tuple[str, ...],
-    measured: tuple[str, str] | None = None,
 ) -> TrialResult:
     events, metrics = (encoded(with_fields(one, input_fingerprint=digest)) for one in made)
-    return TrialResult(job.stem, digest, events, metrics, notes, measured)
+    return TrialResult(job.stem, digest, events, metrics, notes)
 
 
 def documents(job: Job, truth: GroundTruth | None = None) -> tuple[EventDocument, TrialMetrics]:
@@ -453,15 +441,14 @@ def evaluate_one(
     Raises
     ------
     BadInputError
-        When there is no such trial; the message lists the closest names. Also for a URL but
-        ``file://``.
+        When there is no such trial; the message lists the closest names.
     """
-    root = local_path(runs_root) if runs_root else default_runs_root()
+    root = Path(runs_root) if runs_root else default_runs_root()
     if run is None:
-        found, folder = trial_by_path(local_path(trial))
+        found, folder = trial_by_path(Path(trial))
     else:
-        found, folder = _by_name(trial, str(local_path(run)) if is_url(run) else run, root)
-    tasks = local_path(benchmarks_root) if benchmarks_root else default_benchmarks_root([folder])
+        found, folder = _by_name(trial, run, root)
+    tasks = Path(benchmarks_root) if benchmarks_root else default_benchmarks_root([folder])
     index = (
         TaskIndex(tasks)
         if tasks is not None

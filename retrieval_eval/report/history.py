@@ -24,7 +24,6 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import label, probe
 from retrieval_eval.io.layout import OWN_FOLDER
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.io.runs import find_runs
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.search_history import (
@@ -290,16 +289,14 @@ def load_history(
     search = None
     if data:
         search = search_history(
-            local_path(data),
-            thresholds=local_path(thresholds) if thresholds else None,
-            justification=local_path(justification) if justification else None,
+            Path(data),
+            thresholds=Path(thresholds) if thresholds else None,
+            justification=Path(justification) if justification else None,
             as_of=_as_day(as_of),
         )
         points += _search_points(search)
     if runs_root:
-        points += _agent_points(
-            local_path(runs_root), local_path(output_dir) if output_dir else None, seed
-        )
+        points += _agent_points(Path(runs_root), Path(output_dir) if output_dir else None, seed)
     if not any(point.row["status"] == "read" for point in points):
         where = " and ".join(visible(place) for place in (data, runs_root) if place)
         raise BadInputError(
