@@ -189,7 +189,7 @@ class Listing:
 class Away:
     """What of an evaluation lies behind URLs, by the folders in which it is laid out."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path = Path()) -> None:
         self.root = root
         self.inputs: dict[Path, Listing] = {}
         self.outputs: dict[Path, Listing] = {}
@@ -238,8 +238,6 @@ class Away:
         inputs = [] if own is None else [own.within(trial.path, is_trial_input)]
         if tasks is not None and trial.task_dir is not None:
             inputs.append(tasks.within(trial.task_dir, is_task_input))
-        if not inputs and output is None:
-            return Item(job)
         documents = () if output is None else (output.starting(f"{job.stem}.retrieval_"),)
         task_dir = None if trial.task_dir is None else self._relative(trial.task_dir)
         trial = with_fields(trial, path=self._relative(trial.path), task_dir=task_dir)
@@ -248,7 +246,7 @@ class Away:
         return Item(job, tuple(inputs), documents, None if output is None else output.place)
 
     def _relative(self, path: Path) -> Path:
-        is_laid_out = path.is_relative_to(self.root)
+        is_laid_out = (self.inputs or self.outputs) and path.is_relative_to(self.root)
         return path.relative_to(self.root) if is_laid_out else path.absolute()
 
 

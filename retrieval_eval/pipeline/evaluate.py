@@ -406,7 +406,7 @@ def _saved_run(
     summary = run_summary(run_id, [(d.job.stem, d.metrics) for d in done], (), cutoffs)
     impact = impact_analysis([d.metrics for d in done], seed=seed)
     if target is not None:
-        with _alone_in(target), _Output(Away(Path())) as output:
+        with _alone_in(target), _Output(Away()) as output:
             for one in done:
                 events, metrics = _files_of(one.job, target)
                 output.write(events, encoded(trials[one.job.trial]))
