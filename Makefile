@@ -76,7 +76,7 @@ format: $(STAMPS)/dev ## Fix style
 types: $(STAMPS)/dev ## Check types
 	$(BIN)/mypy
 
-# Without the extra `fast`, which may change speed but no number, so that both ways are tested.
+# Without pyarrow, which may change speed but no number, so that both ways are tested.
 .PHONY: test-other-python
 test-other-python: $(STAMPS)/dev
 	@python="$$(.ci/find-python $(OTHER))"; \
@@ -85,7 +85,7 @@ test-other-python: $(STAMPS)/dev
 	if ! cmp -s requirements-dev.lock "$$venv/installed.lock"; then \
 		"$$python" -m venv --clear "$$venv"; \
 		"$$venv/bin/python" $(LOCKED) requirements-dev.lock; \
-		"$$venv/bin/python" -m pip uninstall --quiet --yes jsonschema-rs pyarrow; \
+		"$$venv/bin/python" -m pip uninstall --quiet --yes pyarrow; \
 		cp requirements-dev.lock "$$venv/installed.lock"; \
 	fi; \
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
@@ -136,11 +136,9 @@ demo-data: $(STAMPS)/dev ## Record the data of the demo from the simulators in t
 .PHONY: lock
 lock: $(STAMPS)/dev ## Update the lock files to pyproject.toml and the newest releases
 	$(COMPILE) --upgrade --group build -o requirements.lock >/dev/null
-	$(COMPILE) --upgrade --group dev --extra fast --extra dask --extra cloud --extra pdf --extra search \
-		--extra postgres --extra serve --extra mcp --extra pytest --extra zstd -c requirements.lock \
-		-o requirements-dev.lock >/dev/null
-	$(COMPILE) --upgrade --group build --group bench --extra fast -c requirements-dev.lock \
-		-o requirements-bench.lock >/dev/null
+	$(COMPILE) --upgrade --group dev --extra dask --extra pdf --extra search --extra postgres --extra serve \
+		-c requirements.lock -o requirements-dev.lock >/dev/null
+	$(COMPILE) --upgrade --group build --group bench -c requirements-dev.lock -o requirements-bench.lock >/dev/null
 
 .PHONY: clean
 clean: ## Remove generated files and the environments

@@ -64,7 +64,6 @@ from retrieval_eval.gold.pseudonyms import read_mapping as pseudonyms_of
 from retrieval_eval.gold.relabel import read_mapping as relabelled_from
 from retrieval_eval.io.artefacts import DIGEST, read_artefact, read_record, sealed, write_artefact
 from retrieval_eval.io.files import decode, json_bytes
-from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.events import EventDocument
@@ -72,15 +71,6 @@ from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.outcomes import load_outcome
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, SUMMARY_FILE
 from retrieval_eval.pipeline.summary import RunSummary
-from retrieval_eval.pipeline.tables import (
-    Shard,
-    events_in,
-    kept_in,
-    metrics_in,
-    shards_in,
-    trials_in,
-    write_documents,
-)
 from retrieval_eval.pipeline.trial import Job, evaluate_trial, measure_saved
 from retrieval_eval.records import TrialRef
 from retrieval_eval.report import load_search
@@ -424,37 +414,6 @@ def _change_arrays(data: bytes, dice: random.Random) -> bytes:
     return made.getvalue()
 
 
-def _change_parquet(data: bytes, dice: random.Random) -> bytes:
-    """Change a value, a name or the kind of a column of a Parquet file, or what it keeps."""
-    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    table = parquet.read_table(io.BytesIO(data))
-    columns = {name: table[name].to_pylist() for name in table.column_names}
-    about = dict(table.schema.metadata or {})
-    name = dice.choice(list(columns))
-    old, roll = columns[name], dice.random()
-    if roll < 0.4 and old and isinstance(old[0], str) and _is_json(old[0].encode()):
-        columns[name] = [_change_json(old[0].encode(), dice).decode("utf-8", "replace"), *old[1:]]
-    elif roll < 0.7:
-        columns[name] = [dice.choice(_SIMPLE)] * len(old)
-    elif roll < 0.8:
-        del columns[name]
-    elif roll < 0.9:
-        key = dice.choice(list(about))
-        about[key] = _change_bytes(about[key], dice)
-    else:
-        columns[str(dice.choice(_SIMPLE))[:100]] = columns.pop(name)
-    arrays = {}
-    for key, values in columns.items():
-        kind = table.schema.field(key if key in table.column_names else name).type
-        try:
-            arrays[key] = arrow.array(values, kind)
-        except Exception:  # noqa: BLE001  the value is of another kind, which is the change
-            arrays[key] = arrow.array(values)
-    made = io.BytesIO()
-    parquet.write_table(arrow.table(arrays).replace_schema_metadata(about), made)
-    return made.getvalue()
-
-
 _TEXTS = (
     ".toml",
     ".yml",
@@ -477,8 +436,6 @@ def changed(data: bytes, name: str, dice: random.Random) -> bytes:
     try:
         if data.startswith(b"SQLite format 3"):
             return _change_database(data, dice)
-        if data.startswith(b"PAR1"):
-            return _change_parquet(data, dice)
         if data.startswith(b"PK"):
             return (_change_arrays if name.endswith(".npz") else _change_archive)(data, dice)
         if Path(name).suffix in _TEXTS:
@@ -620,7 +577,7 @@ def _trials() -> Iterator[Target]:
     task = "benchmarks/suite_a/task-1/tests/ground_truth.json"
     inputs = [*files_below("runs"), task]
     roots = "--runs-root runs --benchmarks-root benchmarks"
-    do(f"evaluate small {roots} --jobs 1 --tables")
+    do(f"evaluate small {roots} --jobs 1")
     place = run / "retrieval_events"
     found = next(run.rglob("result.json")).parent
     one = TrialRef(
@@ -644,8 +601,6 @@ def _trials() -> Iterator[Target]:
         yield Target(f"document: {kind.__name__}", [name], read)
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
-    shard = shards_in(Place(place / "tables"), "small")[0]
-    yield Target("tables: a shard", [str(shard.place.local)], partial(_shard, shard))
     pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
     do(f"{pair} --write-design study.toml")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
@@ -676,15 +631,6 @@ def _validated(path: Path) -> None:
     kind = kind_of(document.value)
     if kind is not None and (wrong := faults(document.value, kind)):
         raise BadInputError(str(wrong[0]))
-
-
-def _shard(shard: Shard) -> None:
-    kept_in(shard.place)
-    list(metrics_in(shard))
-    events_in.cache_clear()
-    events_in(shard)
-    list(trials_in([shard]))
-    write_documents(Path("written"), [shard])
 
 
 def _expected(tasks: Sequence[Path]) -> None:

@@ -91,7 +91,6 @@ class Command:
 
 
 RUN = ("runs/demo", "--benchmarks-root", "benchmarks", "--output-dir", "out")
-URLS = ("file://{work}/runs/demo", "--output-dir", "file://{work}/out")
 TWO = ("--tables", "--executor", "processes:2")
 COMMANDS = {
     "evaluate": Command(
@@ -104,12 +103,9 @@ COMMANDS = {
         ("evaluate", *RUN, *TWO), ("out",), ("evaluate", *RUN, "--k", "1,2", "--tables"),
         victim="worker",
     ),
-    "evaluate, URLs": Command(
-        ("evaluate", *URLS, *TWO[1:]), ("out",), ("evaluate", *URLS, "--k", "1,2")
-    ),
     "evaluate, a Dask worker": Command(
-        ("evaluate", *URLS, "--executor", "dask://{dask}"), ("out",),
-        ("evaluate", *URLS, "--k", "1,2"), victim="dask",
+        ("evaluate", *RUN, "--executor", "dask://{dask}"), ("out",),
+        ("evaluate", *RUN, "--k", "1,2"), victim="dask",
     ),
     "report": Command(
         ("report", *RUN, "--jobs", "1", "--renderer", "embedded"),

@@ -114,18 +114,13 @@ def kind_of(document: Any) -> str | None:
 
 
 def faults(document: Any, kind: str) -> list[Fault]:
-    """Return every fault of ``document`` against the schema of ``kind``, ordered by pointer.
-
-    ``jsonschema-rs`` is used where it is installed (extra ``fast``); it finds the same faults.
-    """
+    """Return every fault of ``document`` against the schema of ``kind``, ordered by pointer."""
     return sorted(_faults(document, kind), key=lambda f: (f.pointer, f.message))
 
 
 def _faults(document: Any, kind: str) -> list[Fault]:
     from jsonschema import Draft202012Validator
 
-    if _is_valid_fast(document, kind):
-        return []
     try:
         return [
             Fault("".join(f"/{_escape(p)}" for p in e.absolute_path), _shorten(e.message))
@@ -133,23 +128,6 @@ def _faults(document: Any, kind: str) -> list[Fault]:
         ]
     except RecursionError:
         return [Fault("", "nested too deeply")]
-
-
-def _is_valid_fast(document: Any, kind: str) -> bool:
-    try:
-        import jsonschema_rs
-    except ImportError:
-        return False
-    try:
-        return bool(_fast_validator(kind, jsonschema_rs).is_valid(document))
-    except (ValueError, SystemError):
-        # It takes no lone surrogate, which JSON escapes can hold; early versions no huge integer.
-        return False
-
-
-@cache
-def _fast_validator(kind: str, library: Any) -> Any:
-    return library.Draft202012Validator(load_schema(kind))
 
 
 def _escape(part: object) -> str:

@@ -111,7 +111,7 @@ what a file holds, never by its name:
 retrieval-eval trace FILE
 ```
 
-reads any of them, also packed with gzip or zstd (before Python 3.14 zstd needs the extra `zstd`).
+reads any of them, also packed with gzip or zstd.
 A database is read with the write-ahead log beside it. Calls and results are in all; *keeps* lists
 what else is there. The version is the harness's. Without times there is no time to first relevant
 in seconds. Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness

@@ -26,7 +26,6 @@ from retrieval_eval.cli.common import (
     work_options,
 )
 from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.records import Renderer
 
 _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
@@ -171,7 +170,7 @@ def _runs_in(names: Sequence[str]) -> tuple[Path, ...]:
 
     if len(names) != 1 or not is_folder(names[0]):
         return ()
-    folder = local_path(names[0])
+    folder = Path(names[0])
     found = discover(folder, folder.name)
     return runs_inside((trial.path for trial in found.trials), folder)
 

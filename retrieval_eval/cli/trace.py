@@ -27,7 +27,6 @@ from retrieval_eval.ground_truth import (
     stated_ground_truth,
 )
 from retrieval_eval.io.files import probe
-from retrieval_eval.io.remote import local_of
 from retrieval_eval.pipeline.trial import Inspected, inspect_trace, truth_near
 from retrieval_eval.records import Access, GroundTruth
 from retrieval_eval.traces import SeveralTracesError
@@ -228,13 +227,12 @@ def _truth(values: tuple[str, ...]) -> GroundTruth:
     for value in values:
         if not value.strip():
             raise BadInputError("--truth: '' names no file")
-        # Some other URL is the link to a file of the repository.
-        place = local_of(value)
-        if place is not None and probe(place.is_dir):
+        place = Path(value)
+        if probe(place.is_dir):
             truth = load_ground_truth(place)
             if not truth.files and not truth.patterns:
                 raise BadInputError(f"{place}: the folder states no ground truth ({truth.reason})")
-        elif place is not None and probe(place.is_file) and place.suffix.lower() in _LISTS:
+        elif probe(place.is_file) and place.suffix.lower() in _LISTS:
             truth = listed_ground_truth(place)
             if not truth.files and not truth.patterns:
                 raise BadInputError(f"{place}: no path in it; write one a line")

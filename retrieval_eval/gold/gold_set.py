@@ -22,7 +22,6 @@ from retrieval_eval.gold.faults import LineFault, kind, pointer, unusable_part
 from retrieval_eval.gold.identity import fingerprint, normalize_query, query_id
 from retrieval_eval.io.files import decode, decode_toml, read_text, write_bytes
 from retrieval_eval.io.locks import alone
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
@@ -98,7 +97,7 @@ def load_gold_set(path: str | Path, *, fields: FieldMap | None = None) -> GoldSe
     number as grade, found the text 'high'
     ...
     """
-    path = local_path(path)
+    path = Path(path)
     queries, faults = parse_gold(read_user_bytes(path), fields or field_map(path))
     refuse(path.name, faults)
     return GoldSet(tuple(queries), fingerprint(queries), path)

@@ -34,7 +34,7 @@ from retrieval_eval.pipeline.fingerprint import (
     digest_of_trial,
     fingerprint,
 )
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
+from retrieval_eval.pipeline.naming import documents_of
 from retrieval_eval.pipeline.roots import default_benchmarks_root
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
 from retrieval_eval.schema import SCHEMA_VERSION, now
@@ -75,14 +75,12 @@ class TrialResult:
     fingerprint
         Digest of everything that the documents depend on.
     events
-        The event document, sealed and encoded; None where the one of an earlier evaluation is kept.
+        The event document, sealed and encoded; None where the one of an earlier evaluation is kept,
+        and empty where a worker has written both.
     metrics
         The same for the metric document; of an earlier evaluation, its bytes.
     notes
         Sentences for whoever started the evaluation.
-    measured
-        The digests of the trial's own files and of its task's, as they were read; None where it
-        could not be measured.
     """
 
     stem: str
@@ -90,7 +88,6 @@ class TrialResult:
     events: bytes | None
     metrics: bytes
     notes: tuple[str, ...] = ()
-    measured: tuple[str, str] | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -99,12 +96,9 @@ class TrialResult:
 
     def files(self) -> dict[str, bytes]:
         """Return what has to be written, by names relative to the folder of the run's documents."""
-        if self.events is None:
+        if not self.events:
             return {}
-        return {
-            f"{self.stem}{EVENTS_SUFFIX}": self.events,
-            f"{self.stem}{METRICS_SUFFIX}": self.metrics,
-        }
+        return dict(zip(documents_of(self.stem), (self.events, self.metrics), strict=True))
 
 
 class Tasks:
@@ -175,20 +169,16 @@ def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
     digest = _input_digest(job, own, of_task)
     notes: tuple[str, ...] = ()
     if job.folder is not None:
-        place = job.folder / job.stem
-        events = kept_record(
-            place.with_name(f"{place.name}{EVENTS_SUFFIX}"), job.folder, digest, EventDocument
-        )
-        metrics = kept_record(
-            place.with_name(f"{place.name}{METRICS_SUFFIX}"), job.folder, digest, TrialMetrics
-        )
+        paths = [job.folder / name for name in documents_of(job.stem)]
+        events = kept_record(paths[0], job.folder, digest, EventDocument)
+        metrics = kept_record(paths[1], job.folder, digest, TrialMetrics)
         if events.record is not None and metrics.record is not None:
-            return TrialResult(job.stem, digest, None, metrics.data, measured=(own, of_task))
+            return TrialResult(job.stem, digest, None, metrics.data)
         notes = tuple(note for note in (events.note, metrics.note) if note)
     try:
         truth, of_task = tasks.truth(folder)
         digest = _input_digest(job, own, of_task)
-        return _result(job, documents(job, truth), digest, notes, (own, of_task))
+        return _result(job, documents(job, truth), digest, notes)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
         cause = f"{type(error).__name__}: {str(error)[:200]}"
         return give_up(job, f"the trial could not be evaluated ({cause})")
@@ -226,10 +216,9 @@ def _result(
     made: tuple[EventDocument, TrialMetrics],
     digest: str,
     notes: tuple[str, ...],
-    measured: tuple[str, str] | None = None,
 ) -> TrialResult:
     events, metrics = (encoded(with_fields(one, input_fingerprint=digest)) for one in made)
-    return TrialResult(job.stem, digest, events, metrics, notes, measured)
+    return TrialResult(job.stem, digest, events, metrics, notes)
 
 
 def documents(job: Job, truth: GroundTruth | None = None) -> tuple[EventDocument, TrialMetrics]:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.model.search_history import (
     GoldState,
     PastChange,
@@ -228,9 +227,9 @@ def load_history(
             "demonstration, which is simulated"
         )
     search = search_history(
-        measured_history(DEMO_OUTPUT) if str(data) == DEMO else local_path(data),
-        thresholds=local_path(thresholds) if thresholds else None,
-        justification=local_path(justification) if justification else None,
+        measured_history(DEMO_OUTPUT) if str(data) == DEMO else Path(data),
+        thresholds=Path(thresholds) if thresholds else None,
+        justification=Path(justification) if justification else None,
         as_of=_as_day(as_of),
     )
     points = list(_search_points(search))

@@ -28,7 +28,6 @@ from typing import Any, Final, Literal, get_args
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.io.yaml_text import read_yaml
 from retrieval_eval.records import Progress, Renderer
@@ -197,7 +196,7 @@ def build_sets(
             page = NOTEBOOKS[each.notebook](
                 each.notebook,
                 dict(each.values),
-                reports_dir=local_path(each.page.get("reports_dir") or reports_dir),
+                reports_dir=Path(each.page.get("reports_dir") or reports_dir),
                 renderer=each.page.get("renderer", renderer),
                 pdf=each.page.get("pdf", False) or pdf,
                 jobs=jobs,

@@ -10,7 +10,6 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
-from retrieval_eval.io.remote import local_of
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.run_files import load_search_run
 
@@ -45,15 +44,12 @@ def named_run(name: str, folder: Path) -> Named:
 
 def run_file(name: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Do what `named_run` does without reading the run; return its file and the notices."""
-    # A label may read like a URL, of an endpoint that was asked.
-    path = local_of(name)
-    if path is not None and probe(path.is_file):
+    path = Path(name)
+    if probe(path.is_file):
         return path, ()
     found = _labelled(folder)
     chosen = _without_claims([report for report in found if name and report.label == name])
     if not chosen:
-        if path is None:
-            raise BadInputError(f"a URL is no file of a run, and no run in {folder} is so labelled")
         labels = sorted({report.label for report in found if report.label})
         listed = ", ".join(map(repr, labels)) or "none"
         raise BadInputError(

@@ -115,8 +115,8 @@ def test_the_locks_cover_what_the_project_declares(project):
     tests = [entry for entry in groups["dev"] if isinstance(entry, str)] + groups["docs"]
     wanted = {
         "requirements.lock": runtime,
-        "requirements-dev.lock": runtime + extras["fast"] + extras["pdf"] + tests,
-        "requirements-bench.lock": runtime + extras["fast"] + groups["bench"],
+        "requirements-dev.lock": runtime + extras["dask"] + extras["pdf"] + tests,
+        "requirements-bench.lock": runtime + groups["bench"],
     }
     for lock, requirements in wanted.items():
         pins = _pins(project, lock)

@@ -28,7 +28,7 @@ TOOL: Final = Path("tools/retrieval-evidence")
 _TEMPLATE: Final = Path(__file__).with_name("workflow.yml")
 _PIP: Final = "python -m pip install --disable-pip-version-check"
 # Optional packages of this tool that a retriever may need. What tests need is the project's own.
-_EXTRAS: Final = ("fast", "search", "postgres", "zstd")
+_EXTRAS: Final = ("search", "postgres")
 _REQUIREMENT: Final = re.compile(r"\s*([A-Za-z0-9][\w.-]*)[^;]*(?:;\s*(.*))?")
 _EXTRA: Final = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
 _HIDDEN: Final = "***"

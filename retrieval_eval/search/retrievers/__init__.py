@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.registry import Registry
 from retrieval_eval.search.protocol import Retriever
 
@@ -94,4 +93,4 @@ def file_of(spec: str) -> Path:
     kind, _, name = spec.partition(":")
     if not name:
         raise BadInputError(f"{kind}: needs a file; expected {shown_kinds()}")
-    return local_path(name).expanduser()
+    return Path(name).expanduser()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.identity import sha256_file
 from retrieval_eval.io.files import decode
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
@@ -269,7 +268,7 @@ def _mapped(path: Path) -> NDArray[Any]:
 def _ids(name: str | None, path: Path, corpus: str) -> tuple[list[str], list[str]]:
     if name is None:
         raise BadInputError(f"{path}: needs the option ids=FILE: an id per row, one a line")
-    file = local_path(name).expanduser()
+    file = Path(name).expanduser()
     ids, corpora = [], []
     for number, line in enumerate(read_user_text(file).splitlines(), 1):
         row, _ = decode(line) if line.startswith("{") else ({"id": line}, None)
