@@ -18,6 +18,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final, TypeAlias
 
 from retrieval_eval.events.calls import ReadCall
@@ -555,11 +556,15 @@ class _Finder:
             for root in self._roots
             if not root.is_checkout and (root.prefix in WORKSPACE_ROOTS or is_shared(root.folder))
         }
-        found = {
+        folders = dict.fromkeys(
             folder
             for path in self._telling
             if (folder := path.rpartition("/")[0]).rpartition("/")[0] in around
             or (folder in self._seen.visited and is_inside(folder, around))
+        )
+        found = {
+            folder
+            for folder in islice(folders, _MOST_TRIED)
             if self._is_open(folder) and not self._is_contradicted(folder) and not _is_part(folder)
         }
         return frozenset(found | self._copies)

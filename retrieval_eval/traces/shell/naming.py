@@ -407,8 +407,8 @@ def states_of(plan: Plan, lines: Iterable[str]) -> dict[str, FileState]:
     if plan.style == "status":
         for line in lines:
             state = _STATES_OF_LINES.match(line)
-            for path in _status(plan, [line]) if state is not None and "->" not in line else ():
-                found[path] = "created" if state is not None and state["new"] else "existed"
+            for name in _status(plan, [line]) if state is not None and "->" not in line else ():
+                found[name] = "created" if state is not None and state["new"] else "existed"
         return found
     path: str | None = None
     for line in lines if plan.style == "diff" else ():

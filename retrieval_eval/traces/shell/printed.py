@@ -184,17 +184,16 @@ def _meant(stage: Invocation, operand: Operand, known: dict[str, str]) -> Iterat
     written = operand.written
     place = stage.resolve(written)
     for path, of in known.items():
+        names: list[str] = []
         if operand.kind == "pattern":
-            rest = path if fnmatchcase(path, place) and path.count("/") == place.count("/") else ""
-            name = path if written.startswith("/") else path.removeprefix(stage.resolve("") + "/")
-            names = (path, name) if rest else ()
+            if fnmatchcase(path, place) and path.count("/") == place.count("/"):
+                folder = "" if written.startswith("/") else f"{stage.cwd}/"
+                names = [path, path.removeprefix(folder)]
         elif path == place:
-            names = (path, written)
+            names = [path, written]
         elif stage.program in SEARCHERS and path.startswith(f"{place}/"):
             rest = path[len(place) + 1 :]
-            names = (path, posixpath.join(written, rest), rest)
-        else:
-            names = ()
+            names = [path, posixpath.join(written, rest), rest]
         yield from ((name, of) for name in names)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.records import Doubt, FileState, RawTarget, ToolCategory
+from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.shell.copies import EDITORS, Copies, copied
 from retrieval_eval.traces.shell.expansion import Environment
@@ -190,7 +190,10 @@ class ShellSession:
                         states = states_of(plan, evidence.lines)
                         if _STATED[plan.style] & self._copies.recorded:
                             states = {k: s for k, s in states.items() if s == "created"}
-                        targets = tuple(_with_state(plan, t, states) for t in verdict.targets)
+                        states = {plan.path(name): state for name, state in states.items()}
+                        targets = tuple(
+                            replace(t, state=states.get(t.path)) for t in verdict.targets
+                        )
                         verdict = replace(verdict, targets=targets)
                     if plan.style == "diff" and plan.program == "git":
                         verdict = replace(verdict, targets=self._from_top(plan, verdict.targets))
@@ -362,12 +365,6 @@ def _with_slashes(command: str) -> str:
 _RECORDS: Final = frozenset(["add", "commit", "stash", "am", "cherry-pick", "merge", "rebase"])
 _STATED: Final = {"status": _RECORDS - {"add"}, "diff": _RECORDS}
 """What says of files that they were there before, until git has recorded the agent's own."""
-
-
-def _with_state(plan: Plan, target: RawTarget, states: Mapping[str, FileState]) -> RawTarget:
-    """Return a target with what a status or a diff says of its file."""
-    found = next((state for name, state in states.items() if plan.path(name) == target.path), None)
-    return target if found is None else replace(target, state=found)
 
 
 def _record(
