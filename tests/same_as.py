@@ -87,8 +87,9 @@ def _is_plain(example: Any) -> bool:
     return True
 
 
-def _ordered(value: Any) -> Any:
-    return sorted(value) if isinstance(value, frozenset) else value
+def _ordered(name: str, value: Any) -> Any:
+    """Return a field without an order that means nothing: flags are a set."""
+    return sorted(set(value)) if isinstance(value, frozenset) or name == "flags" else value
 
 
 def readings(path: Path) -> Iterator[tuple[str, str]]:
@@ -113,7 +114,7 @@ def readings(path: Path) -> Iterator[tuple[str, str]]:
                 text = repr(found)
                 if isinstance(found, msgspec.Struct):
                     stated = {f: getattr(found, f) for f in found.__struct_fields__}
-                    stated = {k: _ordered(v) for k, v in stated.items()}
+                    stated = {k: _ordered(k, v) for k, v in stated.items()}
                     text = encoder.encode(stated | {"items": [*stated.get("items", ())]}).decode()
             except Exception as error:  # noqa: BLE001  # an error is a difference like any other
                 text = f"error: {error!r}"

@@ -274,16 +274,34 @@ class CallLog:
         if call_id not in self._first:
             self.flags["result_without_call"] = None
 
-    def touch(self, call_id: str, timestamp: float | None) -> None:
-        """Note that the first waiting call with this id was under way at ``timestamp``."""
+    def next_waiting(self, call_id: str) -> ToolCall | None:
+        """Return the call to which the next result with this id goes."""
+        place = self._next_place(call_id)
+        return None if place is None else self._call(place)
+
+    def _next_place(self, call_id: str) -> int | None:
+        place = self._waiting_in_step.first(call_id)
+        return self._waiting.first(call_id) if place is None else place
+
+    def touch(
+        self, call_id: str, timestamp: float | None, arguments: Mapping[str, Any] | None = None
+    ) -> None:
+        """Note what is stated later of the call to which the next result with this id goes.
+
+        It was under way at ``timestamp``, and these are its whole ``arguments``, if any are given.
+        """
         self._see(timestamp)
-        place = self._waiting.first(call_id)
-        call = None if place is None else self._call(place)
-        if place is not None and call is not None and call.timestamp is None:
+        place = self._next_place(call_id)
+        if place is None:
+            return
+        call = self._call(place)
+        if call.timestamp is None:
             call = replace(call, timestamp=timestamp)
-            if place in self._open:
-                self._open[place] = call
-            self._items[place] = call
+        if arguments is not None:
+            call = replace(call, arguments=arguments)
+        if place in self._open:
+            self._open[place] = call
+        self._items.put(place, call, size(arguments))
 
     def items(self) -> Sequence[Item]:
         """Return everything collected, in order."""

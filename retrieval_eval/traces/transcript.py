@@ -50,6 +50,8 @@ class Transcript(CallLog):
         it, without what the harness wrote around it.
     tokens_follow
         Whether the tokens of a step are stated after its calls: these are held back until then.
+    are_ids_reused
+        Whether a call with the id of an earlier one, made at another time, is another call.
     facts
         What is the same in every file of the format: fields of :class:`Reading`.
     """
@@ -62,9 +64,10 @@ class Transcript(CallLog):
         agent: str | None = None,
         answer: Callable[[ToolCall], ToolResult] | None = None,
         tokens_follow: bool = False,
+        are_ids_reused: bool = False,
         **facts: Any,
     ) -> None:
-        super().__init__(Complaints(name, unit))
+        super().__init__(Complaints(name, unit), are_ids_reused=are_ids_reused)
         self.name = name
         self.facts = facts
         self.session_ids: set[str] = set()

@@ -143,7 +143,8 @@ def blocks_text(content: Any) -> str:
     if isinstance(content, str):
         return content if content.isascii() else _whole(content)
     blocks = list_of(content)
-    texts = [text for text in map(resource_text, blocks) if text is not None] or [
+    resources = [text for block in blocks if (text := resource_text(block)) is not None]
+    texts: list[Any] = resources or [
         block if isinstance(block, str) else dict_of(block).get("text") for block in blocks
     ]
     found = "\n".join([text for text in texts if isinstance(text, str)])

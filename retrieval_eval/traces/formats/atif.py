@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
@@ -21,7 +20,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import latest, unix_seconds
+from retrieval_eval.traces.clock import unix_seconds
 from retrieval_eval.traces.dialects import dialect_of, swe_agent, terminus
 from retrieval_eval.traces.dialects.openhands import SDK
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, openhands
@@ -30,8 +29,6 @@ from retrieval_eval.traces.reading import (
     CONTINUED_ELSEWHERE,
     HISTORY_COMPACTED,
     SUBAGENT_ELSEWHERE,
-    CallLog,
-    Complaints,
     Reading,
     Unreadable,
     arguments_of,
@@ -39,7 +36,8 @@ from retrieval_eval.traces.reading import (
 )
 from retrieval_eval.traces.served import states_end, states_exit_status
 from retrieval_eval.traces.talk import complains_of_format
-from retrieval_eval.traces.tokens import Usage, is_misstated
+from retrieval_eval.traces.tokens import is_misstated
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.truncated import (
     TRIMMED,
     TRUNCATED,
@@ -49,12 +47,13 @@ from retrieval_eval.traces.truncated import (
     whole_or_rest,
 )
 from retrieval_eval.traces.untrusted import (
-    amount_of,
     blocks_text,
     clean,
-    count_of,
+    count_at,
+    dict_at,
     dict_of,
     list_of,
+    text_at,
     text_of,
 )
 
@@ -65,20 +64,20 @@ _FAILURES_ARE_EMPTY = frozenset({"gemini-cli", "qwen-coder", "qwen-code", "goose
 """Agents whose trajectories lose the text of failed calls, so an empty result is ambiguous."""
 
 
-@dataclass(slots=True)
-class _State:
-    name: str
-    agent: str
-    log: CallLog
-    flags: dict[str, None] = field(default_factory=dict)
-    has_agent: bool = False
-    started_at: float | None = None
-    finished_at: float | None = None
-    terminal: terminus.Terminal = field(default_factory=terminus.Terminal)
-    embedded: frozenset[str] = frozenset()
-    own_ids: frozenset[str] = frozenset()
-    sub_agents: set[str] = field(default_factory=set)
-    delegated: dict[str, str] = field(default_factory=dict)
+class _Trajectory(Transcript):
+    """A trajectory's transcript; ``runner`` is the agent that it is of, in lower case."""
+
+    def __init__(self, name: str, runner: str) -> None:
+        super().__init__(name, "step", are_ids_reused=True)
+        self.runner = runner
+        self.terminal = terminus.Terminal()
+        self.embedded: frozenset[str] = frozenset()
+        self.own_ids: frozenset[str] = frozenset()
+
+    def lose(self, what: str) -> None:
+        """Record an unusable step; its tokens are unknown, and so is every later total."""
+        self.note(what)
+        self.add_gap()
 
 
 def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -89,39 +88,28 @@ def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
         return Unreadable(f"{name}: schema_version {stated} is not readable (expected ATIF-v1.x)")
     if not isinstance(document.get("steps"), list):
         return Unreadable(f"{name}: an ATIF trajectory without a list of steps")
-    agent = dict_of(document.get("agent"))
-    complaints = Complaints(name, "step")
-    log = CallLog(complaints, are_ids_reused=True)
-    state = _State(name, (text_of(agent.get("name")) or "").lower(), log)
-    state.embedded = frozenset(_embedded_ids(document, _DEEPEST_DELEGATION))
+    agent = dict_at(document, "agent")
+    said = _Trajectory(name, (text_at(agent, "name") or "").lower())
+    said.embedded = frozenset(_embedded_ids(document, _DEEPEST_DELEGATION))
     if int(version[2] or 0) > NEWEST_MINOR:
-        state.flags["newer_minor_version"] = None
+        said.flags["newer_minor_version"] = None
     if document.get("_corpus_trim_applied"):
-        state.flags[TRIMMED] = None
+        said.flags[TRIMMED] = None
     if text_of(document.get("continued_trajectory_ref")):
-        state.flags[CONTINUED_ELSEWHERE] = None
+        said.flags[CONTINUED_ELSEWHERE] = None
     own = (step for step in _steps(document) if not step.get("is_copied_context"))
-    state.own_ids = frozenset(key for step in own for key in _call_ids(step) if key)
-    _take_document(state, document, "", None, depth=0)
-    metrics = dict_of(document.get("final_metrics"))
-    session = text_of(document.get("session_id"))
-    return Reading(
-        format=f"atif-1.{int(version[2] or 0)}",
-        items=state.log.items(),
-        session_ids=frozenset({session} if session else ()),
-        harness=text_of(agent.get("name")),
-        harness_version=text_of(agent.get("version")),
-        model=text_of(agent.get("model_name")) or _model(document),
-        started_at=state.started_at,
-        finished_at=state.finished_at,
+    said.own_ids = frozenset(key for step in own for key in _call_ids(step) if key)
+    _take_document(said, document, "", None, depth=0)
+    metrics = dict_at(document, "final_metrics")
+    said.session(document.get("session_id"))
+    said.version = text_at(agent, "version")
+    said.model = text_at(agent, "model_name") or _model(document)
+    said.paid(metrics.get("total_cost_usd"))
+    return said.reading(
+        f"atif-1.{int(version[2] or 0)}",
+        harness=text_at(agent, "name"),
         cwd=_folder(agent),
         declared_tokens=declared_tokens(metrics),
-        declared_cost_usd=amount_of(metrics.get("total_cost_usd")),
-        flags=(*state.flags, *state.log.all_flags(), *complaints.flags()),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        sub_agents=frozenset(state.sub_agents),
-        delegated=state.delegated,
     )
 
 
@@ -144,7 +132,7 @@ def _embedded_ids(document: Mapping[str, Any], depth: int) -> Iterator[str]:
 
 
 def _take_document(
-    state: _State, document: Mapping[str, Any], pointer: str, agent: str | None, *, depth: int
+    said: _Trajectory, document: Mapping[str, Any], pointer: str, agent: str | None, *, depth: int
 ) -> None:
     """Log all steps of a trajectory, then the embedded ones that no step refers to.
 
@@ -154,53 +142,50 @@ def _take_document(
     for index, child in enumerate(list_of(document.get("subagent_trajectories"))):
         key = text_of(dict_of(child).get("trajectory_id"))
         children[f"#{index}" if key is None or key in children else key] = (index, child)
-    tokens = StepTokens(state.agent, pointer or state.name, agent is not None)
+    tokens = StepTokens(said.runner, pointer or said.name)
 
     def descend(key: str) -> None:
         index, child = children.pop(key)
         place = f"{pointer}/subagent_trajectories/{index}"
         if depth < _DEEPEST_DELEGATION:
             known = key if not key.startswith("#") else place
-            state.sub_agents.add(known)
-            _take_document(state, dict_of(child), place, known, depth=depth + 1)
+            said.sub_agents.add(known)
+            _take_document(said, dict_of(child), place, known, depth=depth + 1)
 
-    n_before = state.log.n_calls
+    n_before = said.n_calls
     before: Any = None
     for index, step in enumerate(list_of(document.get("steps"))):
         entry, place = dict_of(step), f"{pointer}/steps/{index}"
+        said.at(f"{said.name}#{place}")
+        said.by(agent)
         if is_placeholder(entry) or _is_apart(before, entry.get("step_id")):
-            state.flags[TRIMMED] = None
-            state.log.add_gap()
+            said.flags[TRIMMED] = None
+            said.add_gap()
         before = entry.get("step_id")
         if is_placeholder(entry):
             continue
         if not isinstance(step, dict):
-            _complain(state, place, "expected an object")
+            said.lose("expected an object")
         elif entry.get("is_copied_context"):
-            _take_copied(state, entry, is_part=agent is None)
+            _take_copied(said, entry, is_part=agent is None)
         elif entry:
             if _is_summary(entry):
-                state.log.note_summary(n_before)
-            _take_usage(state, entry, tokens.of(entry, index), place)
-            for key in _take_step(state, entry, place, agent):
+                said.note_summary(n_before)
+            is_wrong = is_misstated(entry.get("metrics"), COUNTS)
+            used = tokens.of(entry, index)
+            said.used(*((None, 0, 0) if is_wrong else used), is_misstated=is_wrong)
+            for key in _take_step(said, entry, place):
                 if key in children:
                     descend(key)
     for key in list(children):
         descend(key)
 
 
-def _take_copied(state: _State, step: Mapping[str, Any], *, is_part: bool) -> None:
+def _take_copied(said: _Trajectory, step: Mapping[str, Any], *, is_part: bool) -> None:
     """Note that a trajectory goes on from another file, which is seen where it copies a call."""
-    is_first = not state.log.n_calls and HISTORY_COMPACTED not in state.log.flags
-    if is_part and is_first and any(key not in state.own_ids for key in _call_ids(step)):
-        state.log.note_summary()
-
-
-def _take_usage(state: _State, step: Mapping[str, Any], usage: Usage | None, pointer: str) -> None:
-    if is_misstated(step.get("metrics"), COUNTS):
-        _complain(state, pointer, "the token counts are no numbers")
-    elif usage is not None:
-        state.log.add_usage(usage)
+    is_first = not said.n_calls and HISTORY_COMPACTED not in said.flags
+    if is_part and is_first and any(key not in said.own_ids for key in _call_ids(step)):
+        said.note_summary()
 
 
 def _is_apart(before: Any, number: Any) -> bool:
@@ -219,84 +204,78 @@ def _is_summary(step: Mapping[str, Any]) -> bool:
     return is_summary(blocks_text(message))
 
 
-def _take_step(
-    state: _State, step: Mapping[str, Any], pointer: str, agent: str | None
-) -> list[str]:
+def _take_step(said: _Trajectory, step: Mapping[str, Any], pointer: str) -> list[str]:
     """Log one step and return the ids of the embedded trajectories it refers to."""
-    timestamp = unix_seconds(step.get("timestamp"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    state.has_agent = state.has_agent or step.get("source") not in ("user", "system")
-    if state.started_at is None and step.get("source") == "agent":
-        state.started_at = timestamp
+    source = step.get("source")
     extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
-    results = _results(state, step, pointer)
-    calls = _calls(state, step, extra, pointer)
-    state.log.begin_step()
-    if step.get("source") == "agent":
-        state.log.spoke(blocks_text(step.get("message")))
-    elif step.get("source") == "user":
-        state.log.heard(blocks_text(step.get("message")))
+    said.at(
+        said.where,
+        unix_seconds(step.get("timestamp")),
+        by_agent=source not in ("user", "system"),
+        starts=source == "agent",
+    )
+    is_inner = said.agent is not None or extra.get("is_sidechain") is True
+    said.by(said.agent, is_subagent=is_inner)
+    said.cwd = text_at(extra, "cwd")
+    results = _results(said, step)
+    calls = _calls(said, step, extra)
+    said.begin_step()
+    if source == "agent":
+        said.spoke(blocks_text(step.get("message")))
+    elif source == "user":
+        said.heard(blocks_text(step.get("message")))
     added: list[ToolCall] = []
     for call_id, name, arguments in calls:
-        if state.agent == openhands.HARNESS and len(calls) == 1:
+        if said.runner == openhands.HARNESS and len(calls) == 1:
             text = results[0].text if len(results) == 1 else None
             seen = openhands.repaired(name, arguments, step.get("message"), text)
             if seen is not None:
                 arguments = seen
                 if preview_of(step.get("tool_calls")) is None:
-                    state.flags["argument_mismatch"] = None
+                    said.flags["argument_mismatch"] = None
         own = pointer if len(calls) == 1 else f"{pointer}/{len(added)}"
-        call = ToolCall(
-            call_id=call_id or own,
-            name=name,
-            arguments=arguments,
-            result=None,
-            timestamp=timestamp,
-            is_subagent=agent is not None or extra.get("is_sidechain") is True,
-            cwd=text_of(extra.get("cwd")),
-            where=f"{state.name}#{pointer}",
-            parent_id=agent,
-        )
-        added.append(call)
-    results = _without_refused(state, results, added)
-    _take_delegated(state, results, added)
+        added.append(said.place.call(call_id or own, name, arguments))
+    results = _without_refused(said, results, added)
+    _take_delegated(said, results, added)
     references = [key for found in results for key in found.refers_to]
-    if any(call.name == terminus.TOOL for call in added) and _is_terminus(state.agent):
-        _type(state, added, results)
+    if any(call.name == terminus.TOOL for call in added) and _is_terminus(said.runner):
+        _type(said, added, results)
         return references
     for call in added:
-        state.log.add(call)
-    _join_results(state, step, added, results, extra)
+        said.add(call)
+    _join_results(said, step, added, results, extra)
     shown = "\n".join(found.text for found in results if found.text.strip())
     if shown:
-        state.log.heard(shown, is_users=False)
+        said.heard(shown, is_users=False)
     return references
 
 
-def _without_refused(state: _State, results: list[_Found], calls: list[ToolCall]) -> list[_Found]:
+def _without_refused(
+    said: _Trajectory, results: list[_Found], calls: list[ToolCall]
+) -> list[_Found]:
     """Return the results without those of answers that held no call that could be read."""
     n_more = len(results) - len(calls)
     kept = []
     for found in reversed(results):
         if n_more > 0 and found.call_id is None and complains_of_format(found.text):
             n_more -= 1
-            state.log.heard(found.text)
+            said.heard(found.text)
         else:
             kept.append(found)
     return kept[::-1]
 
 
-def _take_delegated(state: _State, results: list[_Found], calls: list[ToolCall]) -> None:
+def _take_delegated(said: _Trajectory, results: list[_Found], calls: list[ToolCall]) -> None:
     """Note which sub-agent each call started, as its result states."""
     for found in results:
         only = calls[0].call_id if len(calls) == 1 else None
         call_id = found.call_id or only
         if call_id is not None and found.refers_to:
-            state.delegated[call_id] = found.refers_to[0]
+            said.delegated[call_id] = found.refers_to[0]
 
 
 def _join_results(
-    state: _State,
+    said: _Trajectory,
     step: Mapping[str, Any],
     calls: list[ToolCall],
     results: list[_Found],
@@ -311,14 +290,14 @@ def _join_results(
     for found in results:
         if found.call_id:
             call = by_id.get(found.call_id, ToolCall(found.call_id, "", {}, None))
-            answer = _result(state, found, call, extra, len(calls))
+            answer = _result(said, found, call, extra, len(calls))
             if answer is not None:
-                state.log.join(found.call_id, answer)
+                said.join(found.call_id, answer)
         elif found.text or not found.refers_to:
             loose.append(found)
     if loose:
         answered = {found.call_id for found in results}
-        _join_any(state, [c for c in calls if c.call_id not in answered], loose)
+        _join_any(said, [c for c in calls if c.call_id not in answered], loose)
 
 
 def _is_whole(step: Mapping[str, Any], n_calls: int) -> bool:
@@ -327,15 +306,15 @@ def _is_whole(step: Mapping[str, Any], n_calls: int) -> bool:
     return isinstance(calls, list) and len(calls) == n_calls and isinstance(results, list)
 
 
-def _join_any(state: _State, calls: list[ToolCall], loose: list[_Found]) -> None:
+def _join_any(said: _Trajectory, calls: list[ToolCall], loose: list[_Found]) -> None:
     """Join results that may be any of several calls' to each of them, with that doubt."""
-    state.log.flags["result_without_call"] = None
+    said.flags["result_without_call"] = None
     text = "\n".join(found.text for found in loose if found.text)
     is_error = all(_is_error(found.extra) for found in loose)
     is_cut = any(found.is_truncated for found in loose)
     for call in calls if text or is_error else ():
         answer = ToolResult(text, None, is_error, is_cut, is_error, doubt="unlinked_result")
-        state.log.join(call.call_id, answer)
+        said.join(call.call_id, answer)
 
 
 def _is_terminus(agent: str) -> bool:
@@ -343,50 +322,44 @@ def _is_terminus(agent: str) -> bool:
     return dialect is not None and terminus.HARNESS in dialect.harnesses
 
 
-def _type(state: _State, calls: list[ToolCall], results: list[_Found]) -> None:
+def _type(said: _Trajectory, calls: list[ToolCall], results: list[_Found]) -> None:
     """Log the commands that were typed in a step, each with its share of the joint screen."""
     typing = [call for call in calls if call.name == terminus.TOOL]
     keys = [text_of(call.arguments.get("keystrokes")) or "" for call in typing]
     screens = [found.text for found in results if found.has_content]
-    shares = state.terminal.read(keys, "\n".join(screens) if screens else None)
+    shares = said.terminal.read(keys, "\n".join(screens) if screens else None)
     typed = dict(zip(map(id, typing), shares, strict=True))
     for call in calls:
         share = typed.get(id(call))
         if share is None:
-            state.log.add(replace(call, result=ToolResult("")))
+            said.add(replace(call, result=ToolResult("")))
         elif share.command is None:
             arguments = {**call.arguments, "is_input": True}
-            state.log.add(replace(call, arguments=arguments, result=share.result))
+            said.add(replace(call, arguments=arguments, result=share.result))
         else:
             folder = {"workdir": share.cwd} if share.cwd is not None else {}
             arguments = {"command": share.command, **folder}
-            state.log.add(replace(call, arguments=arguments, result=share.result))
+            said.add(replace(call, arguments=arguments, result=share.result))
 
 
-def _complain(state: _State, pointer: str, what: str) -> None:
-    """Record an unusable step; its tokens are unknown, and so is every later total."""
-    state.log.complaints.note(f"{state.name}#{pointer}", what)
-    state.log.add_gap()
-
-
-def _objects(state: _State, value: Any, pointer: str, what: str) -> list[Mapping[str, Any]]:
+def _objects(said: _Trajectory, value: Any, what: str) -> list[Mapping[str, Any]]:
     """Return the objects of a list; anything but a list of objects (or null) is a problem."""
     stated = [value] if isinstance(value, dict) else value
     found: list[Mapping[str, Any]] = [e for e in list_of(stated) if isinstance(e, dict)]
     if stated is not None and (not isinstance(stated, list) or len(found) < len(stated)):
-        _complain(state, pointer, f"{what} are no list of objects")
+        said.lose(f"{what} are no list of objects")
     return found
 
 
 def _calls(
-    state: _State, step: Mapping[str, Any], extra: Mapping[str, Any], pointer: str
+    said: _Trajectory, step: Mapping[str, Any], extra: Mapping[str, Any]
 ) -> list[tuple[str, str, Mapping[str, Any]]]:
     stated = step.get("tool_calls")
     if preview_of(stated) is not None:
-        state.flags[TRUNCATED] = None
+        said.flags[TRUNCATED] = None
         stated = whole_or_rest(stated, keep_cut_text=False)
     calls = []
-    for call in _objects(state, stated, pointer, "the tool calls"):
+    for call in _objects(said, stated, "the tool calls"):
         name = text_of(call.get("function_name"))
         if name is not None:
             arguments = arguments_of(call.get("arguments", extra.get("raw_arguments")))
@@ -395,7 +368,7 @@ def _calls(
                 name, arguments = swe_agent.call_of(action, None)
             calls.append((text_of(call.get("tool_call_id")) or "", name, arguments))
         elif preview_of(step.get("tool_calls")) is None:
-            _complain(state, pointer, "a tool call without a name")
+            said.lose("a tool call without a name")
     return calls
 
 
@@ -408,24 +381,24 @@ class _Found(Struct, frozen=True, gc=False):
     refers_to: tuple[str, ...]
 
 
-def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Found]:
+def _results(said: _Trajectory, step: Mapping[str, Any]) -> list[_Found]:
     stated = step.get("observation")
     is_cut = preview_of(stated) is not None
     if is_cut:
-        state.flags[TRUNCATED] = None
+        said.flags[TRUNCATED] = None
     observation = whole_or_rest(stated, keep_cut_text=True)
     if observation is not None and not isinstance(observation, dict):
-        _complain(state, pointer, "the observation is no object")
-    entries = _objects(state, dict_of(observation).get("results"), pointer, "the results")
-    are_failures_empty = state.agent in _FAILURES_ARE_EMPTY
+        said.lose("the observation is no object")
+    entries = _objects(said, dict_of(observation).get("results"), "the results")
+    are_failures_empty = said.runner in _FAILURES_ARE_EMPTY
     found = []
     for entry in entries:
         refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
-        if any(_is_elsewhere(state, ref) for ref in refs):
-            state.flags[SUBAGENT_ELSEWHERE] = None
+        if any(_is_elsewhere(said, ref) for ref in refs):
+            said.flags[SUBAGENT_ELSEWHERE] = None
         content = entry.get("content")
         if not isinstance(content, str | list | None):
-            _complain(state, pointer, "the content of a result is no text")
+            said.lose("the content of a result is no text")
         found.append(
             _Found(
                 text_of(entry.get("source_call_id")),
@@ -439,9 +412,9 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
     return found
 
 
-def _is_elsewhere(state: _State, reference: Mapping[str, Any]) -> bool:
+def _is_elsewhere(said: _Trajectory, reference: Mapping[str, Any]) -> bool:
     """Return whether the trajectory of a sub-agent lies in another file."""
-    return text_of(reference.get("trajectory_id")) not in state.embedded and not _has_no_calls(
+    return text_of(reference.get("trajectory_id")) not in said.embedded and not _has_no_calls(
         reference
     )
 
@@ -453,16 +426,16 @@ def _has_no_calls(reference: Mapping[str, Any]) -> bool:
 
 
 def _result(
-    state: _State, found: _Found, call: ToolCall, extra: Mapping[str, Any], n_calls: int
+    said: _Trajectory, found: _Found, call: ToolCall, extra: Mapping[str, Any], n_calls: int
 ) -> ToolResult | None:
     """Return the result of a call, or None where an empty result does not show how it ended."""
     own = extra if n_calls == 1 else {}
-    if state.agent == CLAUDE_CODE:
+    if said.runner == CLAUDE_CODE:
         answer = result_of_claude_code(found.call_id or "", found.text, found.is_truncated, own)
         answer = marked(replace(answer, is_error=True)) if _is_error(found.extra) else answer
         is_answer = found.has_content or answer.is_error or bool(answer.text or answer.structured)
         return answer if is_answer or found.refers_to else None
-    if state.agent == openhands.HARNESS:
+    if said.runner == openhands.HARNESS:
         answer = openhands.result(call.name, found.text, found.is_truncated)
     else:
         answer = ToolResult(found.text, None, _is_error(own), found.is_truncated)
@@ -478,10 +451,10 @@ def _result(
     is_answer = found.has_content or has_ended or found.extra.get("success") is True
     if not is_answer and not answer.is_error:
         return answer if found.refers_to else None
-    if state.agent == SDK and call.name == "terminal" and not has_ended:
+    if said.runner == SDK and call.name == "terminal" and not has_ended:
         # Harbor's runner leaves out the note of a time limit, and the exit status.
         answer = replace(answer, is_stopped=bool(answer.text.strip()))
-    dialect = dialect_of(state.agent)
+    dialect = dialect_of(said.runner)
     if dialect is None or dialect.answer is None:
         return answer
     return dialect.answer(replace(call, result=answer))
@@ -600,25 +573,21 @@ class StepTokens:
     written to the cache; they are added where the numbers prove that they are missing.
     """
 
-    def __init__(self, agent: str, scope: str, is_subagent: bool) -> None:
+    def __init__(self, agent: str, scope: str) -> None:
         self._repeats = agent == CLAUDE_CODE
         self._scope = scope
-        self._is_subagent = is_subagent
         self._key: tuple[Any, ...] | None = None
         self._message_id = ""
 
-    def of(self, step: Mapping[str, Any], index: int) -> Usage | None:
-        """Return the usage that a step states, or None when it states none."""
-        metrics = dict_of(step.get("metrics"))
-        prompt = count_of(metrics.get("prompt_tokens"))
-        output = count_of(metrics.get("completion_tokens"))
+    def of(self, step: Mapping[str, Any], index: int) -> tuple[str, int, int]:
+        """Return the message that a step is of, and its tokens: prompt and output."""
+        metrics = dict_at(step, "metrics")
+        prompt, output = count_at(metrics, "prompt_tokens"), count_at(metrics, "completion_tokens")
         if not prompt + output:
-            return None
-        extra = dict_of(metrics.get("extra"))
-        written = count_of(extra.get("cache_creation_input_tokens"))
-        read = max(
-            count_of(metrics.get("cached_tokens")), count_of(extra.get("cache_read_input_tokens"))
-        )
+            return self._message_id, 0, 0
+        extra = dict_at(metrics, "extra")
+        written = count_at(extra, "cache_creation_input_tokens")
+        read = max(count_at(metrics, "cached_tokens"), count_at(extra, "cache_read_input_tokens"))
         key = (prompt, read, written)
         if not self._repeats or key != self._key:
             self._message_id = f"{self._scope}/steps/{index}"
@@ -626,7 +595,7 @@ class StepTokens:
         # A prompt that included what was read and what was written could not be smaller.
         is_written_missing = prompt < read + written
         prompt += written if is_written_missing else 0
-        return Usage(self._message_id, prompt, output, self._is_subagent)
+        return self._message_id, prompt, output
 
 
 def declared_tokens(metrics: Mapping[str, Any]) -> int | None:
@@ -634,10 +603,7 @@ def declared_tokens(metrics: Mapping[str, Any]) -> int | None:
 
     The Claude Code converter sums over steps, so its declared totals count messages repeatedly.
     """
-    total = count_of(metrics.get("total_prompt_tokens")) + count_of(
-        metrics.get("total_completion_tokens")
-    )
-    return total or None
+    return count_at(metrics, "total_prompt_tokens", "total_completion_tokens") or None
 
 
 def _is_atif(document: Mapping[str, Any]) -> bool:

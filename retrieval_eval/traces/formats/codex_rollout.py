@@ -346,7 +346,7 @@ def _take_collaboration(said: _Session, kind: str, event: Mapping[str, Any]) -> 
     """Take an event about a sub-agent, in the form of an item; a review is work of one, too."""
     said.has_agent = True
     call_id = text_at(event, "call_id") or text_at(event, "event_id") or said.where
-    item = {"id": call_id, "type": "SubAgentActivity", "status": "completed"}
+    item: dict[str, Any] = {"id": call_id, "type": "SubAgentActivity", "status": "completed"}
     if kind == "entered_review_mode":
         said.delegated[call_id] = ""
         _take_item(said, item)

@@ -7,19 +7,14 @@ The events come as JSONL or as the steps of a ``cursor-jsonl-v1`` document. The 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from msgspec.structs import replace
-
 from retrieval_eval.io.files import Line
-from retrieval_eval.io.spooled import Spooled
-from retrieval_eval.records import ToolCall
-from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
+from retrieval_eval.traces.clock import from_milliseconds
 from retrieval_eval.traces.dialects.cursor import result_of
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.traces.reading import Complaints, Reading, Unreadable, arguments_of, size
-from retrieval_eval.traces.tokens import Gap, Item
+from retrieval_eval.traces.reading import Reading, Unreadable, arguments_of
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.truncated import (
     TRIMMED,
     TRUNCATED,
@@ -27,23 +22,18 @@ from retrieval_eval.traces.truncated import (
     preview_of,
     whole_or_rest,
 )
-from retrieval_eval.traces.untrusted import clean, count_of, dict_of, text_of
+from retrieval_eval.traces.untrusted import at, clean, count_at, dict_of, text_at, text_of
 
 FORMAT = "cursor-jsonl"
 
 
-@dataclass(slots=True)
-class _State:
-    name: str
-    complaints: Complaints
-    items: Spooled[Item] = field(default_factory=lambda: Spooled(Item))
-    places: dict[str, int] = field(default_factory=dict)
-    flags: dict[str, None] = field(default_factory=dict)
-    init: Mapping[str, Any] = field(default_factory=dict)
-    result: Mapping[str, Any] | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
-    has_agent: bool = False
+class _Session(Transcript):
+    """A session's transcript, with its first and its last event."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, harness="cursor")
+        self.init: Mapping[str, Any] = {}
+        self.result: Mapping[str, Any] | None = None
 
 
 def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -51,114 +41,78 @@ def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Un
     steps = document.get("steps")
     if not isinstance(steps, list):
         return Unreadable(f"{name}: a Cursor trace without a list of steps")
-    state = _State(name, Complaints(name))
+    said = _Session(name)
     if document.get("_corpus_trim_applied"):
-        state.flags[TRIMMED] = None
+        said.flags[TRIMMED] = None
     for index, step in enumerate(steps):
         where = f"{name}#/steps/{index}"
         if isinstance(step, dict):
-            _take(state, step, where)
+            _take(said, step, where)
         else:
-            state.complaints.note(where, "expected a JSON object")
-    return _reading(state)
+            said.complaints.note(where, "expected a JSON object")
+    return _reading(said)
 
 
 def read_cursor_lines(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a JSONL file of Cursor events."""
-    state = _State(name, Complaints(name))
-    for entry, where in state.complaints.objects(lines):
-        _take(state, entry, where)
-    return _reading(state)
+    said = _Session(name)
+    for entry, where in said.complaints.objects(lines):
+        _take(said, entry, where)
+    return _reading(said)
 
 
-def _reading(state: _State) -> Reading:
-    if state.result is None:
-        state.flags["no_result_event"] = None
-    elif state.result.get("subtype") not in (None, "success"):
-        state.flags[f"result_{str(clean(state.result['subtype']))[:60]}"] = None
-    session = text_of(state.init.get("session_id"))
-    usage = dict_of(dict_of(state.result).get("usage"))
+def _reading(said: _Session) -> Reading:
+    if said.result is None:
+        said.ending = ("no_result_event",)
+    elif said.result.get("subtype") not in (None, "success"):
+        said.ending = (f"result_{str(clean(said.result['subtype']))[:60]}",)
+    said.session(said.init.get("session_id"))
+    said.model = text_at(said.init, "model")
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-    return Reading(
-        format=FORMAT,
-        items=state.items.done(),
-        session_ids=frozenset({session} if session else ()),
-        harness="cursor",
-        model=text_of(state.init.get("model")),
-        started_at=state.started_at,
-        finished_at=state.finished_at,
-        cwd=text_of(state.init.get("cwd")),
-        declared_tokens=sum(count_of(usage.get(name)) for name in names) or None,
-        flags=tuple(dict.fromkeys((*state.flags, *state.complaints.flags()))),
-        problems=state.complaints.sentences(),
-        has_agent=state.has_agent,
-    )
+    tokens = count_at(at(said.result, "usage"), *names)
+    return said.reading(FORMAT, declared_tokens=tokens or None)
 
 
-def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
+def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
     kind = event.get("type")
-    timestamp = from_milliseconds(event.get("timestamp_ms"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    if kind in ("thinking", "assistant", "tool_call"):
-        state.has_agent = True
-        state.started_at = earliest(state.started_at, timestamp)
+    is_agents = kind in ("thinking", "assistant", "tool_call")
+    said.at(where, from_milliseconds(event.get("timestamp_ms")), by_agent=is_agents)
     if is_placeholder(event):
-        state.flags[TRIMMED] = None
-        state.items.append(Gap())
+        said.flags[TRIMMED] = None
+        said.add_gap()
     elif event.get("source") == "malformed":
-        state.flags["malformed_line"] = None
-        state.complaints.note(where, "a line that the harness could not read")
+        said.note("a line that the harness could not read")
     elif kind == "system" and event.get("subtype") == "init":
-        state.init = state.init or event
+        said.init = said.init or event
+        said.cwd = text_at(said.init, "cwd")
     elif kind == "result":
-        state.result = event
+        said.result = event
     elif kind == "tool_call":
-        call = _call(state, event, timestamp, where)
-        if call is not None:
-            _log(state, call)
+        _take_call(said, event)
 
 
-def _call(
-    state: _State, event: Mapping[str, Any], timestamp: float | None, where: str
-) -> ToolCall | None:
+def _take_call(said: _Session, event: Mapping[str, Any]) -> None:
+    """Log a call, or complete the one that was started under its id."""
     stated = event.get("tool_call")
     is_cut = preview_of(stated) is not None
     if is_cut:
-        state.flags[TRUNCATED] = None
+        said.flags[TRUNCATED] = None
     name, sure = _tool(whole_or_rest(stated, keep_cut_text=False))
-    if name is None:
-        if not is_cut:
-            state.complaints.note(where, "a tool call without a name")
-        return None
+    if name is None and is_cut:
+        return
     _, seen = _tool(whole_or_rest(stated, keep_cut_text=True)) if is_cut else (name, sure)
-    has_result = event.get("subtype") == "completed"
-    return ToolCall(
-        call_id=text_of(event.get("call_id")) or where,
-        name=name,
-        arguments=arguments_of(sure.get("args")),
-        result=result_of(seen.get("result"), is_cut) if has_result else None,
-        timestamp=timestamp,
-        cwd=text_of(state.init.get("cwd")),
-        where=where,
-    )
-
-
-def _log(state: _State, call: ToolCall) -> None:
-    """Complete the call that was started under this id, or append one."""
-    place = state.places.get(call.call_id)
-    known = None if place is None else state.items[place]
-    if not isinstance(known, ToolCall) or place is None:
-        state.places[call.call_id] = len(state.items)
-        state.items.append(call, size(call.arguments))
-    elif known.name == call.name and known.result is None and call.result is not None:
-        is_whole = len(known.arguments) >= len(call.arguments)
-        arguments = known.arguments if is_whole else call.arguments
-        whole = replace(known, result=call.result, arguments=arguments)
-        state.items.put(place, whole, size(call.result.text))
-    elif (known.name, known.arguments) != (call.name, call.arguments):
-        state.flags["repeated_call_id"] = None
-        state.places[call.call_id] = len(state.items)
-        state.items.append(call, size(call.arguments))
+    is_done = event.get("subtype") == "completed"
+    result = result_of(seen.get("result"), is_cut) if is_done else None
+    call_id = text_at(event, "call_id") or said.where
+    begun = said.next_waiting(call_id)
+    if result is None or begun is None or begun.result is not None or begun.name != name:
+        said.begin_step()
+        said.call(name, sure.get("args"), call_id, result=result)
+        return
+    arguments = arguments_of(sure.get("args"))
+    if len(arguments) > len(begun.arguments):
+        said.touch(call_id, None, arguments)
+    said.join(call_id, result)
 
 
 def _tool(tool_call: Any) -> tuple[str | None, Mapping[str, Any]]:

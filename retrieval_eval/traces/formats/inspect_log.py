@@ -12,33 +12,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.packed import PackedError, member, members
-from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, latest, unix_seconds
-from retrieval_eval.traces.dialects import dialect_of
-from retrieval_eval.traces.dialects.inspect_ai import has_marks
+from retrieval_eval.records import CUT_HERE, ToolResult
+from retrieval_eval.traces.clock import unix_seconds
+from retrieval_eval.traces.dialects.inspect_ai import answer, has_marks
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
-from retrieval_eval.traces.reading import (
-    CallLog,
-    Complaints,
-    Reading,
-    Unreadable,
-    arguments_of,
-    chosen,
-)
-from retrieval_eval.traces.tokens import Usage
+from retrieval_eval.traces.reading import Reading, Unreadable, chosen
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
-    amount_of,
+    at,
     blocks_text,
     clean,
+    count_at,
     count_of,
+    dict_at,
     dict_of,
+    dicts_at,
     list_of,
+    text_at,
     text_of,
 )
 
@@ -53,22 +48,16 @@ _NOT_RUN: Final = ("approval", "parsing", "timeout", "cancelled")
 _MOST_MEMBERS: Final = 100_000
 
 
-@dataclass(slots=True)
-class _State:
-    name: str
-    complaints: Complaints
-    log: CallLog
-    attachments: Mapping[str, Any]
-    calls: dict[str, ToolCall] = field(default_factory=dict)
-    spans: dict[str, tuple[str | None, str]] = field(default_factory=dict)
-    model: str | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
-    has_agent: bool = False
-    n_models: int = 0
-    sub_agents: set[str] = field(default_factory=set)
-    in_spans: dict[str, str] = field(default_factory=dict)
-    """Calls by the spans that they lie in."""
+class _Sample(Transcript):
+    """A sample's transcript, and which spans its events lie in."""
+
+    def __init__(self, name: str, attachments: Mapping[str, Any]) -> None:
+        super().__init__(name, "step", answer=answer, harness=HARNESS, holds_run=True)
+        self.attachments = attachments
+        self.spans: dict[str, tuple[str | None, str]] = {}
+        self.in_spans: dict[str, str] = {}
+        """Calls by the spans that they lie in."""
+        self.n_models = 0
 
 
 def read_log(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -112,63 +101,49 @@ def read_sample(sample: Mapping[str, Any], header: Mapping[str, Any], name: str)
     name
         The name of the log in messages.
     """
-    complaints = Complaints(name, "step")
-    log = CallLog(complaints)
-    state = _State(name, complaints, log, dict_of(sample.get("attachments")))
+    said = _Sample(name, dict_at(sample, "attachments"))
     events = list_of(sample.get("events"))
-    is_told_by_events = any(dict_of(event).get("event") == "tool" for event in events)
+    is_told_by_events = any(at(event, "event") == "tool" for event in events)
     for n, event in enumerate(events):
-        _take_event(state, event, f"{name}#{n}", log_calls=is_told_by_events)
+        _take_event(said, event, f"{name}#{n}", log_calls=is_told_by_events)
     if not is_told_by_events:
+        said.by(None)
         for n, message in enumerate(list_of(sample.get("messages"))):
-            _take_message(state, message, f"{name}#messages/{n}")
-    usages = [dict_of(usage) for usage in dict_of(sample.get("model_usage")).values()]
-    costs = [cost for usage in usages if (cost := amount_of(usage.get("total_cost"))) is not None]
-    models = [*dict_of(sample.get("model_usage"))]
-    session = text_of(sample.get("uuid"))
-    flags = {
-        "sample_error": isinstance(sample.get("error"), dict),
-        "sample_limit": isinstance(sample.get("limit"), dict),
-    }
-    return Reading(
-        format=FORMAT,
-        items=log.items(),
-        session_ids=frozenset({session} if session else ()),
-        harness=HARNESS,
-        harness_version=text_of(dict_of(header.get("packages")).get("inspect_ai")),
-        model=state.model or text_of(header.get("model")) or (models[0] if models else None),
-        started_at=earliest(state.started_at, log.first_time),
-        finished_at=state.finished_at,
+            said.at(f"{name}#messages/{n}")
+            _take_message(said, message)
+    usages = [dict_of(usage) for usage in dict_at(sample, "model_usage").values()]
+    for usage in usages:
+        said.paid(usage.get("total_cost"))
+    said.session(sample.get("uuid"))
+    said.delegated = _delegated(said)
+    said.has_agent = said.has_agent or said.n_calls > 0
+    ends = ("error", "limit")
+    said.ending = tuple(f"sample_{end}" for end in ends if isinstance(sample.get(end), dict))
+    models = [*dict_at(sample, "model_usage")]
+    return said.reading(
+        FORMAT,
+        n_requests=0 if said.n_answers else said.n_models,
+        harness_version=text_at(header, "packages", "inspect_ai"),
+        model=said.model or text_at(header, "model") or (models[0] if models else None),
         declared_tokens=sum(_total(usage) for usage in usages) or None,
-        declared_cost_usd=sum(costs) if costs else None,
-        flags=(
-            *(flag for flag, is_raised in flags.items() if is_raised),
-            *log.all_flags(0 if log.n_answers else state.n_models),
-            *complaints.flags(),
-        ),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent or log.n_calls > 0,
-        holds_run=True,
-        sub_agents=frozenset(state.sub_agents),
-        delegated=_delegated(state),
     )
 
 
-def _delegated(state: _State) -> dict[str, str]:
+def _delegated(said: _Sample) -> dict[str, str]:
     """Return which sub-agent each call started: the one whose span lies in the call's."""
     found: dict[str, str] = {}
-    for agent in sorted(state.sub_agents):
+    for agent in sorted(said.sub_agents):
         span: str | None = agent
         for _ in range(_DEEPEST):
-            if span in state.in_spans:
-                found.setdefault(state.in_spans[span], agent)
+            if span in said.in_spans:
+                found.setdefault(said.in_spans[span], agent)
                 break
-            span, _kind = state.spans.get(span or "", (None, ""))
+            span, _kind = said.spans.get(span or "", (None, ""))
     return found
 
 
 def _take_event(
-    state: _State,
+    said: _Sample,
     event: Any,
     where: str,
     *,
@@ -177,135 +152,94 @@ def _take_event(
     depth: int = _DEEPEST,
 ) -> None:
     """Log what an event says; ``inside`` is the call whose events older logs keep in it."""
+    kind = at(event, "event")
+    is_timed = kind in ("tool", "model")
+    said.at(where, unix_seconds(at(event, "timestamp")) if is_timed else None, starts=is_timed)
     if not isinstance(event, dict):
-        state.complaints.note(where, "expected a JSON object")
+        said.note("expected a JSON object")
         return
-    kind = event.get("event")
-    moment = unix_seconds(event.get("timestamp"))
-    if kind in ("tool", "model"):
-        state.started_at = earliest(state.started_at, moment)
-        ended = unix_seconds(event.get("completed"))
-        state.finished_at = latest(state.finished_at, moment, ended)
-    if kind == "span_begin" and (span := text_of(event.get("id"))):
-        state.spans[span] = (text_of(event.get("parent_id")), text_of(event.get("type")) or "")
+    if is_timed:
+        said.until(unix_seconds(event.get("completed")))
+    if kind == "span_begin" and (span := text_at(event, "id")):
+        said.spans[span] = (text_at(event, "parent_id"), text_at(event, "type") or "")
     elif kind == "model":
-        _take_model(state, event, where, inside)
-    elif kind == "compaction" and state.log.n_calls:
-        state.log.note_summary()
+        _take_model(said, event, inside)
+    elif kind == "compaction" and said.n_calls:
+        said.note_summary()
     elif kind == "tool" and log_calls:
-        _take_tool(state, event, where, moment, inside)
-        inside = text_of(event.get("id")) or where
+        _take_tool(said, event, inside)
+        inside = text_at(event, "id") or where
     nested = list_of(event.get("events")) if kind in ("tool", "subtask") and depth else []
     for n, inner in enumerate(nested):
         place = f"{where}/{n}"
-        _take_event(state, inner, place, log_calls=log_calls, inside=inside, depth=depth - 1)
+        _take_event(said, inner, place, log_calls=log_calls, inside=inside, depth=depth - 1)
 
 
-def _take_model(state: _State, event: Mapping[str, Any], where: str, inside: str | None) -> None:
-    state.has_agent = True
-    state.n_models += 1
-    state.model = state.model or text_of(event.get("model"))
-    usage = dict_of(dict_of(event.get("output")).get("usage"))
-    output = count_of(usage.get("output_tokens"))
-    agent = inside or _sub_agent(state, text_of(event.get("span_id")))
-    state.sub_agents |= {agent} if agent is not None else set()
-    if total := _total(usage):
-        identity = text_of(event.get("uuid")) or where
-        usage_of = Usage(identity, max(total - output, 0), min(output, total), agent is not None)
-        state.log.add_usage(usage_of)
+def _take_model(said: _Sample, event: Mapping[str, Any], inside: str | None) -> None:
+    said.has_agent = True
+    said.n_models += 1
+    said.model = said.model or text_at(event, "model")
+    said.by(inside or _sub_agent(said, text_at(event, "span_id")))
+    said.sub_agents.update(filter(None, (said.agent,)))
+    usage = dict_at(event, "output", "usage")
+    output, total = count_at(usage, "output_tokens"), _total(usage)
+    said.used(event.get("uuid"), max(total - output, 0), min(output, total))
 
 
 def _total(usage: Mapping[str, Any]) -> int:
     """Return the tokens of a usage, where what a cache held is counted beside the input."""
     parts = ("input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
-    stated = count_of(usage.get("total_tokens"))
-    return stated or sum(count_of(usage.get(part)) for part in parts)
+    return count_at(usage, "total_tokens") or count_at(usage, *parts)
 
 
-def _take_tool(
-    state: _State,
-    event: Mapping[str, Any],
-    where: str,
-    moment: float | None,
-    inside: str | None,
-) -> None:
-    name = text_of(event.get("function"))
-    if name is None:
-        state.complaints.note(where, "a tool call without a name")
+def _take_tool(said: _Sample, event: Mapping[str, Any], inside: str | None) -> None:
+    span = text_at(event, "span_id")
+    said.by(inside or _sub_agent(said, span, is_tool=True))
+    result = None
+    if event.get("pending") is not True and "result" in event:
+        result = _result(said, event["result"], event.get("error"))
+    arguments = _resolved(said, event.get("arguments"))
+    call = said.call(event.get("function"), arguments, event.get("id"), result=result)
+    if call is None:
         return
-    span = text_of(event.get("span_id"))
-    agent = inside or _sub_agent(state, span, is_tool=True)
-    state.sub_agents |= {agent} if agent is not None else set()
-    call = ToolCall(
-        call_id=text_of(event.get("id")) or where,
-        name=name,
-        arguments=arguments_of(_resolved(state, event.get("arguments"))),
-        result=None,
-        timestamp=moment,
-        is_subagent=agent is not None,
-        where=where,
-        parent_id=agent,
-    )
-    state.log.add(call)
-    if span is not None and state.spans.get(span, (None, ""))[1] == "tool":
-        state.in_spans.setdefault(span, call.call_id)
-    if event.get("pending") is True or "result" not in event:
-        return
-    text = blocks_text(_as_text(_resolved(state, event.get("result"))))
-    _join(state, call, text, event.get("error"), moment)
+    said.sub_agents.update(filter(None, (said.agent,)))
+    if span is not None and said.spans.get(span, (None, ""))[1] == "tool":
+        said.in_spans.setdefault(span, call.call_id)
 
 
-def _take_message(state: _State, message: Any, where: str) -> None:
+def _take_message(said: _Sample, message: Any) -> None:
     if not isinstance(message, dict):
-        state.complaints.note(where, "expected a JSON object")
+        said.note("expected a JSON object")
         return
-    role = message.get("role")
-    state.has_agent = state.has_agent or role == "assistant"
+    role, text = message.get("role"), blocks_text(message.get("content"))
+    said.has_agent = said.has_agent or role == "assistant"
     if role == "assistant":
-        state.log.spoke(blocks_text(message.get("content")))
+        said.spoke(text)
+        for n, stated in enumerate(dicts_at(message, "tool_calls")):
+            call_id = text_at(stated, "id") or f"{said.where}#{n}"
+            said.call(stated.get("function"), _resolved(said, stated.get("arguments")), call_id)
     elif role in ("user", "tool"):
-        state.log.heard(blocks_text(message.get("content")), is_users=role == "user")
-    for n, stated in enumerate(list_of(message.get("tool_calls")) if role == "assistant" else []):
-        entry = dict_of(stated)
-        name = text_of(entry.get("function"))
-        if name is None:
-            state.complaints.note(where, "a tool call without a name")
-            continue
-        arguments = arguments_of(_resolved(state, entry.get("arguments")))
-        call_id = text_of(entry.get("id")) or f"{where}#{n}"
-        call = ToolCall(call_id, name, arguments, None, where=where)
-        state.calls.setdefault(call_id, call)
-        state.log.add(call)
+        said.heard(text, is_users=role == "user")
     if role == "tool":
-        call_id = text_of(message.get("tool_call_id")) or ""
-        if not call_id:
-            state.complaints.note(where, "a tool result does not name its call")
-            return
-        text = blocks_text(_as_text(_resolved(state, message.get("content"))))
-        call = state.calls.get(call_id) or ToolCall(call_id, "", {}, None, where=where)
-        _join(state, call, text, message.get("error"), None)
+        result = _result(said, message.get("content"), message.get("error"))
+        said.answer(message.get("tool_call_id"), result)
 
 
-def _join(state: _State, call: ToolCall, text: str, error: Any, moment: float | None) -> None:
-    """Join a result to its call; the model saw the message of an error in its place."""
-    stated = dict_of(error)
-    kind = text_of(stated.get("type"))
+def _result(said: _Sample, shown: Any, error: Any) -> ToolResult:
+    """Return a result; the model saw the message of an error in its place."""
+    text, kind = blocks_text(_as_text(_resolved(said, shown))), text_at(error, "type")
     has_output = bool(text.strip())
     # What was printed up to a limit of its size, or before the call was ended, was shown.
     is_cut = kind in ("limit", "output_limit") and has_output
     is_stopped = kind in ("timeout", "cancelled") and has_output
     if is_cut and not has_marks(text):
         text = f"{text.rstrip()}\n{CUT_HERE}"
-    if stated:
-        text = text or blocks_text(_resolved(state, stated.get("message")))
-    is_error = bool(stated) and not is_cut
+    is_stated = bool(dict_of(error))
+    if is_stated:
+        text = text or blocks_text(_resolved(said, at(error, "message")))
+    is_error = is_stated and not is_cut
     is_unfinished = is_error and kind in _NOT_RUN and not is_stopped
-    result = ToolResult(text, None, is_error, is_unfinished=is_unfinished, is_stopped=is_stopped)
-    dialect = dialect_of(HARNESS)
-    if dialect is not None and dialect.answer is not None:
-        call = ToolCall(call.call_id, call.name, call.arguments, result)
-        result = dialect.answer(call)
-    state.log.join(call.call_id, result, moment)
+    return ToolResult(text, None, is_error, is_unfinished=is_unfinished, is_stopped=is_stopped)
 
 
 def _as_text(value: Any) -> Any:
@@ -313,20 +247,20 @@ def _as_text(value: Any) -> Any:
     return value if isinstance(value, (str, list)) or value is None else str(clean(value))
 
 
-def _resolved(state: _State, value: Any, depth: int = _DEEPEST) -> Any:
+def _resolved(said: _Sample, value: Any, depth: int = _DEEPEST) -> Any:
     """Return a value with the texts that lie under ``attachments`` in their places."""
     if isinstance(value, str):
         if not value.startswith(_ATTACHMENT):
             return value
-        return text_of(state.attachments.get(value.removeprefix(_ATTACHMENT))) or value
+        return text_of(said.attachments.get(value.removeprefix(_ATTACHMENT))) or value
     if isinstance(value, dict) and depth:
-        return {key: _resolved(state, inner, depth - 1) for key, inner in value.items()}
+        return {key: _resolved(said, inner, depth - 1) for key, inner in value.items()}
     if isinstance(value, list) and depth:
-        return [_resolved(state, inner, depth - 1) for inner in value]
+        return [_resolved(said, inner, depth - 1) for inner in value]
     return value
 
 
-def _sub_agent(state: _State, span: str | None, *, is_tool: bool = False) -> str | None:
+def _sub_agent(said: _Sample, span: str | None, *, is_tool: bool = False) -> str | None:
     """Return the span of the sub-agent that an event lies in, or None.
 
     That is an agent's span inside another agent's or a tool's, or a tool's span in which a model or
@@ -335,9 +269,9 @@ def _sub_agent(state: _State, span: str | None, *, is_tool: bool = False) -> str
     """
     found: str | None = None
     for place in range(_DEEPEST):
-        if span is None or span not in state.spans:
+        if span is None or span not in said.spans:
             return None
-        parent, kind = state.spans[span]
+        parent, kind = said.spans[span]
         is_own = is_tool and place == 0 and kind == "tool"
         if kind in ("tool", "handoff") and not is_own:
             return found or span

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -19,28 +18,23 @@ from msgspec.structs import replace
 from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, from_milliseconds, latest, unix_seconds
+from retrieval_eval.traces.clock import from_milliseconds, unix_seconds
 from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.dialects.openhands import HARNESS as OPENHANDS
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.traces.formats.openai_calls import Place, log_item, log_message
-from retrieval_eval.traces.reading import (
-    CallLog,
-    Complaints,
-    Reading,
-    Unreadable,
-    chosen,
-    is_summary,
-    size,
-)
+from retrieval_eval.traces.formats.openai_calls import function_arguments, log_item, log_message
+from retrieval_eval.traces.reading import Reading, Unreadable, chosen, is_summary, size
 from retrieval_eval.traces.served import is_refusal
-from retrieval_eval.traces.tokens import Item, Usage, anthropic_usage
+from retrieval_eval.traces.tokens import ANTHROPIC_PROMPT, Item
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
     amount_of,
     blocks_text,
-    count_of,
+    count_at,
+    dict_at,
     dict_of,
     list_of,
+    text_at,
     text_of,
 )
 
@@ -70,16 +64,14 @@ _UPLOADED: Final = re.compile(
 """The folder of the task in the first message of OpenHands and SWE-agent."""
 
 
-@dataclass(slots=True)
-class _State:
-    log: CallLog
-    kinds: dict[str, None] = field(default_factory=dict)
-    model: str | None = None
-    has_agent: bool = False
-    folder: str | None = None
-    harness: str | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
+class _Messages(Transcript):
+    """The transcript of messages, of which the first with a call or a result tells the shape."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, holds_run=True)
+        self.shape: str | None = None
+        self.folder: str | None = None
+        self.harness: str | None = None
 
 
 def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
@@ -108,39 +100,28 @@ def read_message_document(document: Mapping[str, Any], name: str) -> Reading | U
 
 
 def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Reading | Unreadable:
-    complaints = Complaints(name)
-    state = _State(CallLog(complaints))
+    said = _Messages(name)
     for line in lines:
         if isinstance(line.value, dict):
             where = f"{name}" if is_document else f"{name}:{line.number}"
-            _take(state, line.value, where, None, _DEEPEST)
+            _take(said, line.value, where, None, _DEEPEST)
         else:
-            complaints.add(line)
-    if not state.kinds and not complaints.flags() and state.log.may_have_worked:
+            said.complaints.add(line)
+    if said.shape is None and not said.complaints.flags() and said.may_have_worked:
         # An agent that wrote its calls as text would look like one that did nothing.
         return Unreadable(
             f"{name}: messages without any call of a tool; calls that an agent writes into its "
             "text are not read"
         )
-    return Reading(
-        format=next(iter(state.kinds), ANTHROPIC),
-        items=_as_seen(state),
-        harness=state.harness,
-        model=state.model,
-        started_at=earliest(state.started_at, state.log.first_time),
-        finished_at=state.finished_at,
-        cwd=state.folder,
-        flags=(*state.log.all_flags(), *complaints.flags()),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        holds_run=True,
+    return said.reading(
+        said.shape or ANTHROPIC, items=_as_seen(said), harness=said.harness, cwd=said.folder
     )
 
 
-def _as_seen(state: _State) -> Sequence[Item]:
+def _as_seen(said: _Messages) -> Sequence[Item]:
     """Return what was logged, with answers that are without the envelope of a known harness."""
-    items = state.log.items()
-    dialect = dialect_of(state.harness)
+    items = said.items()
+    dialect = dialect_of(said.harness)
     answer = dialect.answer if dialect is not None else None
     if answer is None:
         return items
@@ -152,34 +133,32 @@ def _as_seen(state: _State) -> Sequence[Item]:
 
 
 def _take(
-    state: _State, entry: Mapping[str, Any], where: str, moment: float | None, depth: int
+    said: _Messages, entry: Mapping[str, Any], where: str, moment: float | None, depth: int
 ) -> None:
     """Log what one object holds: a message, an item, or members that hold some."""
     moment = _time(entry) or moment
-    state.started_at = earliest(state.started_at, moment)
-    state.finished_at = latest(state.finished_at, moment)
-    if entry.get("role") != "user" and text_of(entry.get("model")):
-        state.model = text_of(entry.get("model"))
-    place = Place(where=where, timestamp=moment)
-    _log_usage(state, entry, where)
+    said.at(where, moment, starts=True)
+    if entry.get("role") != "user":
+        said.model = text_at(entry, "model") or said.model
+    _take_usage(said, entry)
     if _is_item(entry):
-        state.kinds.setdefault(RESPONSES)
-        state.has_agent = True
-        log_item(state.log, entry, place)
+        said.shape = said.shape or RESPONSES
+        said.has_agent = True
+        log_item(said, entry, said.place)
     elif entry.get("role") in _ROLES:
-        _log_entry(state, entry, place)
+        _take_message(said, entry)
     elif depth:
         if any(name in entry for name in _WITH_CALLS.values()):
-            state.harness = OPENHANDS
+            said.harness = OPENHANDS
         for member, value in _members(entry):
             inside = f"{where}/{member}"
             if isinstance(value, dict):
-                _take(state, value, inside, moment, depth - 1)
+                _take(said, value, inside, moment, depth - 1)
             for n, message in enumerate(list_of(value)):
                 if isinstance(message, dict):
-                    _take(state, message, f"{inside}/{n}", moment, depth - 1)
+                    _take(said, message, f"{inside}/{n}", moment, depth - 1)
                 elif not isinstance(message, str):
-                    state.log.complaints.note(f"{inside}/{n}", "expected a JSON object")
+                    said.complaints.note(f"{inside}/{n}", "expected a JSON object")
 
 
 def _members(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -194,57 +173,44 @@ def _members(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "message", entry["message"]
 
 
-def _log_entry(state: _State, message: Mapping[str, Any], place: Place) -> None:
+def _take_message(said: _Messages, message: Mapping[str, Any]) -> None:
     role, content = message.get("role"), message.get("content")
-    state.has_agent = state.has_agent or role == "assistant"
+    said.has_agent = said.has_agent or role == "assistant"
+    text = blocks_text(content)
     if role == "assistant":
-        state.log.spoke(blocks_text(content))
+        said.spoke(text)
     elif role in ("user", "tool", "function"):
-        state.log.heard(blocks_text(content), is_users=role == "user")
+        said.heard(text, is_users=role == "user")
     if role == "user":
-        text = blocks_text(content)
         if is_summary(text):
-            state.log.note_summary()
-        if state.folder is None and not state.has_agent:
+            said.note_summary()
+        if said.folder is None and not said.has_agent:
             uploaded = _UPLOADED.search(text[:_LONGEST_OPENING])
-            state.folder = uploaded[1] if uploaded is not None else None
+            said.folder = uploaded[1] if uploaded is not None else None
     if role in ("tool", "function") or message.get("tool_calls") or message.get("function_call"):
-        state.kinds.setdefault(CHAT)
-        log_message(state.log, message, place)
+        said.shape = said.shape or CHAT
+        log_message(said, message, said.place)
         return
     if role == "assistant":
-        state.log.take_recent()
+        said.take_recent()
     blocks = [block for block in list_of(content) if isinstance(block, dict)]
     for n, block in enumerate(blocks):
-        kind = text_of(block.get("type")) or ""
-        if kind in _BLOCK_CALLS:
-            state.kinds.setdefault(ANTHROPIC)
-            _log_block(state.log, block, place, n)
+        if text_at(block, "type") in _BLOCK_CALLS:
+            said.shape = said.shape or ANTHROPIC
+            name = text_at(block, "name")
+            if name is not None and block.get("type") == "mcp_tool_use":
+                name = f"mcp__{text_at(block, 'server_name') or 'unknown'}__{name}"
+            arguments = function_arguments(block.get("input"))
+            said.call(name, arguments, text_at(block, "id") or f"{said.where}#{n}")
     results = [block for block in blocks if block.get("type") in _BLOCK_RESULTS]
-    if not results:
-        return
-    before = state.log.take_recent()
+    before = said.take_recent() if results else []
+    is_only = len(results) == len(before) == 1
     for block in results:
-        call_id = text_of(block.get("tool_use_id"))
-        if call_id is None and len(results) == len(before) == 1:
-            call_id = before[0].call_id
-        if call_id is None:
-            state.log.complaints.note(place.where, "a tool result does not name its call")
-            continue
-        state.log.join(call_id, _block_result(block), place.timestamp)
+        call_id = text_at(block, "tool_use_id") or (before[0].call_id if is_only else None)
+        said.answer(call_id, _block_result(block))
 
 
 _BLOCK_RESULTS: Final = ("tool_result", "mcp_tool_result")
-
-
-def _log_block(log: CallLog, block: Mapping[str, Any], place: Place, n: int) -> None:
-    name, call_id = text_of(block.get("name")), text_of(block.get("id"))
-    if name is None:
-        log.complaints.note(place.where, "a tool call without a name")
-        return
-    if block.get("type") == "mcp_tool_use":
-        name = f"mcp__{text_of(block.get('server_name')) or 'unknown'}__{name}"
-    log.add(place.call(call_id or f"{place.where}#{n}", name, block.get("input")))
 
 
 def _block_result(block: Mapping[str, Any]) -> ToolResult:
@@ -259,20 +225,15 @@ def _is_item(entry: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and kind in _ITEMS and "role" not in entry
 
 
-def _log_usage(state: _State, entry: Mapping[str, Any], where: str) -> None:
+def _take_usage(said: _Messages, entry: Mapping[str, Any]) -> None:
     """Log the tokens of a response, which is an object with a usage beside its content."""
-    usage = entry.get("usage")
-    if not isinstance(usage, dict):
-        return
-    message_id = text_of(entry.get("id")) or where
+    usage = dict_at(entry, "usage")
     if "prompt_tokens" in usage or "input_tokens_details" in usage or "output" in entry:
-        prompt = count_of(usage.get("prompt_tokens")) or count_of(usage.get("input_tokens"))
-        output = count_of(usage.get("completion_tokens")) or count_of(usage.get("output_tokens"))
-        stated = Usage(message_id, prompt, output) if prompt + output else None
+        prompt = count_at(usage, "prompt_tokens") or count_at(usage, "input_tokens")
+        output = count_at(usage, "completion_tokens") or count_at(usage, "output_tokens")
     else:
-        stated = anthropic_usage(message_id, usage)
-    if stated is not None:
-        state.log.add_usage(stated)
+        prompt, output = count_at(usage, *ANTHROPIC_PROMPT), count_at(usage, "output_tokens")
+    said.used(entry.get("id"), prompt, output)
 
 
 def _time(entry: Mapping[str, Any]) -> float | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.clock import latest, unix_seconds
 from retrieval_eval.traces.dialects.openhands import (
     HARNESS,
     SDK,
@@ -30,22 +29,19 @@ from retrieval_eval.traces.dialects.openhands import (
 )
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openhands import result as unwrapped
-from retrieval_eval.traces.reading import (
-    CallLog,
-    Complaints,
-    Reading,
-    Unreadable,
-    arguments_of,
-    chosen,
-)
-from retrieval_eval.traces.tokens import Usage
+from retrieval_eval.traces.reading import Reading, Unreadable, arguments_of, chosen
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
     amount_of,
+    at,
     blocks_text,
     clean,
+    count_at,
     count_of,
+    dict_at,
     dict_of,
     list_of,
+    text_at,
     text_of,
 )
 
@@ -72,119 +68,68 @@ _NOT_ARGUMENTS = frozenset(
 )
 
 
-@dataclass(slots=True)
-class _State:
-    name: str
-    log: CallLog
-    version: str | None = None
-    model: str | None = None
-    cwd: str | None = None
-    folder: str | None = None
-    prompt: int = 0
-    output: int = 0
-    tokens: int | None = None
-    cost: float | None = None
-    has_agent: bool = False
-    has_ended: bool = False
-    started_at: float | None = None
-    finished_at: float | None = None
-    names: dict[str, str] = field(default_factory=dict)
-    commands: dict[str, str] = field(default_factory=dict)
-    running: str | None = None
-    session_ids: set[str] = field(default_factory=set)
-    servers: tuple[str, ...] = ()
-    sub_agent: str | None = None
+class _Session(Transcript):
+    """A session's transcript, and what its events state of its shell and its totals."""
 
+    def __init__(self, name: str, harness: str) -> None:
+        super().__init__(name, "event", answer=answer, harness=harness, is_native=True)
+        self.folder: str | None = None
+        self.prompt = self.output = 0
+        self.tokens: int | None = None
+        self.has_ended = False
+        self.causes: dict[str, str] = {}
+        """The call of each event that is one."""
+        self.commands: dict[str, str] = {}
+        self.running: str | None = None
+        self.servers: tuple[str, ...] = ()
 
-def _reading(state: _State, trace_format: str, harness: str) -> Reading:
-    complaints = state.log.complaints
-    items = state.log.items()
-    # Every event is written at once: without an end, only a call under way shows a cut.
-    last = next((item for item in reversed(items) if isinstance(item, ToolCall)), None)
-    is_cut = not state.has_ended and last is not None and last.result is None
-    return Reading(
-        format=trace_format,
-        items=items,
-        session_ids=frozenset(state.session_ids),
-        harness=harness,
-        harness_version=state.version,
-        model=state.model,
-        started_at=state.started_at,
-        finished_at=state.finished_at,
-        cwd=state.folder,
-        declared_tokens=state.tokens,
-        declared_cost_usd=state.cost,
-        flags=(
-            *(("no_result_event",) if is_cut else ()),
-            *state.log.flags,
-            *complaints.flags(),
-        ),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        holds_run=state.sub_agent is None,
-        is_native=True,
-        sub_agents=frozenset(filter(None, (state.sub_agent,))),
-    )
-
-
-def _log(
-    state: _State,
-    call_id: str,
-    name: str,
-    arguments: Mapping[str, Any],
-    timestamp: float | None,
-    where: str,
-) -> None:
-    state.names[call_id] = name
-    call = ToolCall(
-        call_id=call_id,
-        name=name,
-        arguments=arguments,
-        result=None,
-        timestamp=timestamp,
-        is_subagent=state.sub_agent is not None,
-        cwd=state.cwd,
-        where=where,
-        parent_id=state.sub_agent,
-    )
-    state.log.add(call)
-
-
-def _see(state: _State, event: Mapping[str, Any]) -> float | None:
-    timestamp = unix_seconds(event.get("timestamp"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    if event.get("source") == "agent":
+    def see(self, event: Mapping[str, Any], where: str) -> None:
+        """Go to an event; that of the prompt is of the agent, too, which did nothing yet."""
+        is_agents = event.get("source") == "agent"
         is_prompt = event.get("kind") == "SystemPromptEvent" or event.get("action") == "system"
-        state.has_agent = state.has_agent or not is_prompt
-        state.started_at = earliest(state.started_at, timestamp)
-    return timestamp
+        time = unix_seconds(event.get("timestamp"))
+        self.at(where, time, by_agent=is_agents and not is_prompt, starts=is_agents)
+
+    def spend(self, prompt: int, output: int) -> None:
+        """Note what was used since the last totals."""
+        if prompt + output > self.prompt + self.output:
+            self.used(None, max(0, prompt - self.prompt), max(0, output - self.output))
+            self.prompt, self.output = prompt, output
 
 
-def _join(
-    state: _State,
-    call_id: str,
-    result: ToolResult,
-    timestamp: float | None,
-    *,
-    is_running: bool = False,
-) -> None:
-    call = ToolCall(call_id, state.names.get(call_id, ""), {}, result)
-    if call_id in state.commands:
+def _reading(said: _Session, form: str, **facts: Any) -> Reading:
+    # Every event is written at once: without an end, only a call under way shows a cut.
+    items = said.items()
+    last = next((item for item in reversed(items) if isinstance(item, ToolCall)), None)
+    is_cut = not said.has_ended and last is not None and last.result is None
+    said.ending = ("no_result_event",) if is_cut else ()
+    return said.reading(
+        form,
+        items=items,
+        cwd=said.folder,
+        declared_tokens=said.tokens,
+        holds_run=said.agent is None,
+        **facts,
+    )
+
+
+def _join(said: _Session, call_id: str, result: ToolResult, *, is_running: bool = False) -> None:
+    if call_id in said.commands:
         goes_on = is_running or is_unfinished_output(result.text)
-        state.running = state.commands[call_id] if goes_on else None
-    state.log.join(call_id, answer(call), timestamp)
+        said.running = said.commands[call_id] if goes_on else None
+    said.answer(call_id, result)
 
 
-def _typed(state: _State, call_id: str, arguments: dict[str, Any]) -> None:
+def _typed(said: _Session, call_id: str, arguments: dict[str, Any]) -> None:
     """Note the command of a call; an empty one waits for the command that is running."""
     command = text_of(arguments.get("command")) or ""
-    if not command.strip() and state.running is not None:
-        arguments["command"] = command = state.running
+    if not command.strip() and said.running is not None:
+        arguments["command"] = command = said.running
         arguments.pop("is_input", None)
     if str(arguments.get("is_input", "")).lower() != "true":
-        state.commands[call_id] = command
-        if state.cwd is not None:
-            arguments["workdir"] = state.cwd
+        said.commands[call_id] = command
+        if said.cwd is not None:
+            arguments["workdir"] = said.cwd
 
 
 # --------------------------------------------------------------------------------------------------
@@ -193,69 +138,61 @@ def _typed(state: _State, call_id: str, arguments: dict[str, Any]) -> None:
 
 def read_openhands_events(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of events of version 0."""
-    state = _State(name, CallLog(Complaints(name, "event")))
-    for entry, where in state.log.complaints.objects(lines):
-        _take(state, entry, where)
-    return _reading(state, "openhands-events", HARNESS)
+    return _read(lines, name, "openhands-events")
 
 
-def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
-    timestamp = _see(state, event)
-    _take_totals(state, dict_of(event.get("llm_metrics")), where)
-    action = text_of(event.get("action"))
-    arguments = dict_of(event.get("args"))
+def _read(lines: Iterable[Line], name: str, form: str, **facts: Any) -> Reading:
+    said = _Session(name, HARNESS)
+    for entry, where in said.complaints.objects(lines):
+        said.see(entry, where)
+        _take(said, entry)
+    return _reading(said, form, **facts)
+
+
+def _take(said: _Session, event: Mapping[str, Any]) -> None:
+    _take_totals(said, dict_at(event, "llm_metrics"))
+    action = text_at(event, "action")
     if action == "system":
-        state.version = text_of(arguments.get("openhands_version")) or state.version
+        said.version = text_at(event, "args", "openhands_version") or said.version
     elif action == "condensation":
-        state.log.note_summary()
+        said.note_summary()
     elif action in _CALLS and event.get("source") == "agent":
-        state.has_ended = state.has_ended or action == "finish"
+        said.has_ended = said.has_ended or action == "finish"
         if not isinstance(event.get("args"), dict):
-            state.log.complaints.note(where, f"the arguments of {action} are no object")
-        _add(state, event, action, arguments, timestamp, where)
-    elif text_of(event.get("observation")) is not None:
-        _observe(state, event, timestamp)
+            said.note(f"the arguments of {action} are no object")
+        _add(said, event, action)
+    elif text_at(event, "observation") is not None:
+        _observe(said, event)
 
 
-def _take_totals(state: _State, metrics: Mapping[str, Any], where: str) -> None:
-    """Log what was used since the last totals."""
-    state.cost = latest(state.cost, amount_of(metrics.get("accumulated_cost")))
-    usage = dict_of(metrics.get("accumulated_token_usage"))
-    prompt, output = count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))
-    state.model = state.model or text_of(clean(usage.get("model")))
-    if prompt + output > state.prompt + state.output:
-        used = (max(0, prompt - state.prompt), max(0, output - state.output))
-        state.log.add_usage(Usage(where, *used))
-        state.prompt, state.output, state.tokens = prompt, output, prompt + output
+def _take_totals(said: _Session, metrics: Mapping[str, Any]) -> None:
+    """Take the running totals."""
+    said.cost = latest(said.cost, amount_of(metrics.get("accumulated_cost")))
+    usage = dict_at(metrics, "accumulated_token_usage")
+    said.model = said.model or text_of(clean(usage.get("model")))
+    said.spend(count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens"))
+    said.tokens = said.prompt + said.output or None
 
 
-def _add(
-    state: _State,
-    event: Mapping[str, Any],
-    action: str,
-    stated: Mapping[str, Any],
-    timestamp: float | None,
-    where: str,
-) -> None:
-    metadata = dict_of(event.get("tool_call_metadata"))
-    state.model = state.model or text_of(
-        clean(dict_of(metadata.get("model_response")).get("model"))
-    )
+def _add(said: _Session, event: Mapping[str, Any], action: str) -> None:
+    metadata = dict_at(event, "tool_call_metadata")
+    said.model = said.model or text_of(clean(at(metadata, "model_response", "model")))
     name = _CALLS[action]
-    arguments = {k: v for k, v in arguments_of(stated).items() if k not in _NOT_ARGUMENTS}
+    stated = arguments_of(dict_at(event, "args"))
+    arguments = {k: v for k, v in stated.items() if k not in _NOT_ARGUMENTS}
     if action == "call_tool_mcp":
         tool = text_of(arguments.get("name"))
         arguments = dict(arguments_of(arguments.get("arguments")))
         name = server_tool(tool, arguments) if tool is not None else name
     elif action in ("read", "edit"):
         name, arguments = _editor(action, arguments)
-    call_id = text_of(metadata.get("tool_call_id")) or _id(event.get("id")) or where
-    if action == "run":
-        _typed(state, call_id, arguments)
     own = _id(event.get("id"))
+    call_id = text_at(metadata, "tool_call_id") or own or said.where
+    if action == "run":
+        _typed(said, call_id, arguments)
     if own is not None:
-        state.names[f"event {own}"] = call_id
-    _log(state, call_id, name, arguments, timestamp, where)
+        said.causes[own] = call_id
+    said.call(name, arguments, call_id)
 
 
 def _editor(action: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -279,34 +216,28 @@ def _id(value: Any) -> str | None:
     return str(value) if is_number else text_of(value)
 
 
-def _observe(state: _State, event: Mapping[str, Any], timestamp: float | None) -> None:
-    kind = event["observation"]
-    extras = dict_of(event.get("extras"))
-    metadata = dict_of(extras.get("metadata"))
-    cause = _id(event.get("cause"))
-    call_id = state.names.get(f"event {cause}") if cause is not None else None
-    if call_id is not None and kind != "agent_state_changed":
-        result = _result(state, event, kind, call_id, metadata)
-        _join(state, call_id, result, timestamp)
-    folder = text_of(clean(metadata.get("working_dir")))
-    state.cwd = folder or state.cwd
-    state.folder = state.folder or folder
+def _observe(said: _Session, event: Mapping[str, Any]) -> None:
+    kind, extras = event["observation"], dict_at(event, "extras")
+    metadata = dict_at(extras, "metadata")
+    call_id = said.causes.get(_id(event.get("cause")) or "")
     if kind == "agent_state_changed":
-        state.has_ended = state.has_ended or extras.get("agent_state") in _ENDS
+        said.has_ended = said.has_ended or extras.get("agent_state") in _ENDS
+    elif call_id is not None:
+        _join(said, call_id, _result(said, event, call_id, metadata))
+    folder = text_of(clean(metadata.get("working_dir")))
+    said.cwd = folder or said.cwd
+    said.folder = said.folder or folder
 
 
 def _result(
-    state: _State,
-    event: Mapping[str, Any],
-    kind: str,
-    call_id: str,
-    metadata: Mapping[str, Any],
+    said: _Session, event: Mapping[str, Any], call_id: str, metadata: Mapping[str, Any]
 ) -> ToolResult:
-    text = blocks_text(event.get("content"))
+    kind, text = event["observation"], blocks_text(event.get("content"))
     if kind in ("error", "user_rejected"):
         return ToolResult(text, None, True, is_unfinished=True)
     if kind == "mcp":
-        return unwrapped(state.names.get(call_id, ""), text, False)
+        call = said.next_waiting(call_id)
+        return unwrapped(call.name if call is not None else "", text, False)
     stated = {"exit_code": metadata["exit_code"]} if "exit_code" in metadata else None
     return ToolResult(_with_suffix(text, metadata), stated)
 
@@ -341,20 +272,17 @@ def _task_name(line: Line) -> str:
 
 
 def _read_task(task: Mapping[str, Any], name: str) -> Reading:
-    metrics = dict_of(task.get("metrics"))
     events = list_of(task.get("history"))
     flat = [event for entry in events for event in (entry if isinstance(entry, list) else [entry])]
     lines = [Line(number, event) for number, event in enumerate(_with_ids(flat), start=1)]
-    reading = read_openhands_events(lines, name)
-    usage = dict_of(metrics.get("accumulated_token_usage"))
-    tokens = count_of(usage.get("prompt_tokens")) + count_of(usage.get("completion_tokens"))
-    model = dict_of(dict_of(task.get("metadata")).get("llm_config")).get("model")
-    cost = reading.declared_cost_usd
+    reading = _read(lines, name, "openhands-output", submission=_patch(task))
+    metrics, cost = dict_at(task, "metrics"), reading.declared_cost_usd
+    usage = dict_at(metrics, "accumulated_token_usage")
+    tokens = count_at(usage, "prompt_tokens", "completion_tokens")
+    model = text_of(clean(at(task, "metadata", "llm_config", "model")))
     return replace(
         reading,
-        format="openhands-output",
-        submission=_patch(task),
-        model=reading.model or text_of(clean(model)),
+        model=reading.model or model,
         declared_tokens=reading.declared_tokens or tokens or None,
         declared_cost_usd=amount_of(metrics.get("accumulated_cost")) if cost is None else cost,
     )
@@ -399,54 +327,49 @@ def _is_output(line: Mapping[str, Any]) -> bool:
 
 def read_openhands_sdk(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of the SDK's events; the state of the session may stand before them."""
-    state = _State(name, CallLog(Complaints(name, "event")))
-    for entry, where in state.log.complaints.objects(lines):
-        _take_sdk(state, entry, where)
-    return _reading(state, "openhands-sdk-events", SDK)
+    said = _Session(name, SDK)
+    for entry, where in said.complaints.objects(lines):
+        _take_sdk(said, entry, where)
+    return _reading(said, "openhands-sdk-events")
 
 
-def _take_sdk(state: _State, event: Mapping[str, Any], where: str) -> None:
-    kind = event.get("kind")
+def _take_sdk(said: _Session, event: Mapping[str, Any], where: str) -> None:
+    kind, call_id = event.get("kind"), text_at(event, "tool_call_id")
     if "workspace" in event and "agent" in event:
-        _take_session(state, event)
+        _take_session(said, event)
         return
     if kind == "ConversationStateUpdateEvent":
-        _take_update(state, event, where)
+        said.at(where)
+        _take_update(said, event)
         return
-    timestamp = _see(state, event)
-    call_id = text_of(event.get("tool_call_id"))
+    said.see(event, where)
     if kind == "ActionEvent":
-        _add_sdk(state, event, timestamp, where)
+        _add_sdk(said, event)
     elif kind == "Condensation":
-        state.log.note_summary()
-    elif call_id is None:
-        return
-    elif kind == "ObservationEvent":
-        observation = dict_of(event.get("observation"))
+        said.note_summary()
+    elif call_id is not None and kind == "ObservationEvent":
+        observation = dict_at(event, "observation")
         is_running = observation.get("timeout") is True
-        _join(state, call_id, _observed(state, observation), timestamp, is_running=is_running)
-    elif kind == "UserRejectObservation":
-        text = text_of(event.get("rejection_reason")) or ""
-        _join(state, call_id, ToolResult(text, None, True, is_unfinished=True), timestamp)
-    elif kind == "AgentErrorEvent":
-        text = text_of(event.get("error")) or ""
-        _join(state, call_id, ToolResult(text, None, True, is_unfinished=True), timestamp)
+        _join(said, call_id, _observed(said, observation), is_running=is_running)
+    elif call_id is not None and kind in ("UserRejectObservation", "AgentErrorEvent"):
+        field = "rejection_reason" if kind == "UserRejectObservation" else "error"
+        text = text_at(event, field) or ""
+        _join(said, call_id, ToolResult(text, None, True, is_unfinished=True))
 
 
-def _take_session(state: _State, session: Mapping[str, Any]) -> None:
-    agent = dict_of(session.get("agent"))
-    state.model = text_of(clean(dict_of(agent.get("llm")).get("model")))
-    state.folder = text_of(clean(dict_of(session.get("workspace")).get("working_dir")))
-    state.cwd = state.folder
-    own = text_of(session.get("id"))
-    state.session_ids |= {own} if own else set()
-    state.servers = _servers(dict_of(agent.get("mcp_config")))
-    state.sub_agent, parent = _place_in_run(text_of(session.get("persistence_dir")) or "")
-    state.session_ids |= {parent} if parent else set()
-    if state.sub_agent is None:
+def _take_session(said: _Session, session: Mapping[str, Any]) -> None:
+    agent = dict_at(session, "agent")
+    said.model = text_of(clean(at(agent, "llm", "model")))
+    said.folder = said.cwd = text_of(clean(at(session, "workspace", "working_dir")))
+    said.servers = _servers(dict_at(agent, "mcp_config"))
+    inner, parent = _place_in_run(text_at(session, "persistence_dir") or "")
+    said.session(session.get("id"), parent)
+    said.by(inner)
+    said.sub_agents = {inner} if inner is not None else set()
+    if inner is None:
         # What a sub-agent used is in the totals of the conversation that started it.
-        state.cost, state.tokens, *_ = _totals(session)
-    state.has_ended = session.get("execution_status", session.get("agent_status")) == "finished"
+        said.cost, said.tokens, *_ = _totals(session)
+    said.has_ended = session.get("execution_status", session.get("agent_status")) == "finished"
 
 
 def _servers(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -469,24 +392,21 @@ def _place_in_run(folder: str) -> tuple[str | None, str | None]:
     return agent, str(UUID(hex=parent)) if is_uuid else parent
 
 
-def _take_update(state: _State, event: Mapping[str, Any], where: str) -> None:
+def _take_update(said: _Session, event: Mapping[str, Any]) -> None:
     """Take over what changed in a session: its totals, its end, or the whole of it."""
     key, value = event.get("key"), event.get("value")
     if key == "stats":
         cost, tokens, prompt, output = _totals({"stats": value})
-        state.cost = latest(state.cost, cost)
-        state.tokens = max(state.tokens or 0, tokens or 0) or None
+        said.cost = latest(said.cost, cost)
+        said.tokens = max(said.tokens or 0, tokens or 0) or None
         metrics = dict_of(_usages({"stats": value}))
-        names = (text_of(clean(dict_of(m).get("model_name"))) for m in metrics.values())
-        state.model = state.model or next(filter(None, names), None)
-        if prompt + output > state.prompt + state.output:
-            used = (max(0, prompt - state.prompt), max(0, output - state.output))
-            state.log.add_usage(Usage(where, *used))
-            state.prompt, state.output = prompt, output
+        names = (text_of(clean(at(m, "model_name"))) for m in metrics.values())
+        said.model = said.model or next(filter(None, names), None)
+        said.spend(prompt, output)
     elif key == "execution_status":
-        state.has_ended = value == "finished"
-    elif key == "full_state" and state.folder is None:
-        _take_session(state, dict_of(value))
+        said.has_ended = value == "finished"
+    elif key == "full_state" and said.folder is None:
+        _take_session(said, dict_of(value))
 
 
 def _totals(session: Mapping[str, Any]) -> tuple[float | None, int | None, int, int]:
@@ -504,12 +424,9 @@ def _usages(session: Mapping[str, Any]) -> Any:
     return stats.get("usage_to_metrics", stats.get("service_to_metrics"))
 
 
-def _add_sdk(state: _State, event: Mapping[str, Any], timestamp: float | None, where: str) -> None:
-    requested = dict_of(event.get("tool_call"))
-    name = text_of(event.get("tool_name")) or text_of(requested.get("name"))
-    if name is None:
-        state.log.complaints.note(where, "a tool call without a name")
-        return
+def _add_sdk(said: _Session, event: Mapping[str, Any]) -> None:
+    requested = dict_at(event, "tool_call")
+    name = text_at(event, "tool_name") or text_at(requested, "name")
     stated = event.get("action")
     if not isinstance(stated, dict):
         text = requested.get("arguments")
@@ -517,17 +434,17 @@ def _add_sdk(state: _State, event: Mapping[str, Any], timestamp: float | None, w
     arguments = {
         k: v for k, v in arguments_of(stated).items() if k not in ("kind", "security_risk")
     }
-    if isinstance(arguments.get("data"), dict) and set(arguments) == {"data"}:
+    if name is not None and isinstance(arguments.get("data"), dict) and len(arguments) == 1:
         arguments = arguments["data"]
-        name = server_tool(name, arguments, state.servers)
-    state.has_ended = state.has_ended or name == "finish"
-    call_id = text_of(event.get("tool_call_id")) or where
+        name = server_tool(name, arguments, said.servers)
+    said.has_ended = said.has_ended or name == "finish"
+    call_id = text_at(event, "tool_call_id") or said.where
     if name == "terminal":
-        _typed(state, call_id, arguments)
-    _log(state, call_id, name, arguments, timestamp, where)
+        _typed(said, call_id, arguments)
+    said.call(name, arguments, call_id)
 
 
-def _observed(state: _State, observation: Mapping[str, Any]) -> ToolResult:
+def _observed(said: _Session, observation: Mapping[str, Any]) -> ToolResult:
     text = blocks_text(observation.get("content"))
     text = text or text_of(observation.get("output")) or ""
     metadata = dict_of(observation.get("metadata"))
@@ -539,7 +456,7 @@ def _observed(state: _State, observation: Mapping[str, Any]) -> ToolResult:
         names = [clean(v) for v in list_of(observation.get(stated)) if isinstance(v, str)]
         if names:
             structured[known] = names
-    state.cwd = text_of(clean(metadata.get("working_dir"))) or state.cwd
+    said.cwd = text_of(clean(metadata.get("working_dir"))) or said.cwd
     is_error = observation.get("is_error") is True
     is_late = observation.get("timeout") is True
     is_nothing = is_late and not text.strip()

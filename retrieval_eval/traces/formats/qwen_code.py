@@ -10,22 +10,30 @@ in some versions a result there is what a person saw of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled, like
-from retrieval_eval.records import ToolCall
-from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.clock import unix_seconds
 from retrieval_eval.traces.dialects.gemini_cli import answer
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.claude_stream import read_claude_stream
 from retrieval_eval.traces.formats.gemini_session import REWOUND, response_result
-from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of, size
+from retrieval_eval.traces.reading import Reading, size
 from retrieval_eval.traces.tokens import Item, Usage, is_misstated
-from retrieval_eval.traces.untrusted import count_of, dict_of, list_of, text_of
+from retrieval_eval.traces.transcript import Transcript
+from retrieval_eval.traces.untrusted import (
+    at,
+    count_at,
+    dict_at,
+    dict_of,
+    list_of,
+    text_at,
+    text_of,
+)
 
 SESSION = "qwen-code-session-jsonl"
 STREAM = "qwen-code-stream-json"
@@ -37,49 +45,21 @@ _Entry = tuple[dict[str, Any], str]
 """A line and where it is."""
 
 
-@dataclass(slots=True)
-class _State:
-    log: CallLog
-    session_ids: set[str] = field(default_factory=set)
-    version: str | None = None
-    model: str | None = None
-    cwd: str | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
-    has_agent: bool = False
-    is_abandoned: bool = False
-    sub_agents: set[str] = field(default_factory=set)
-
-
 def read_qwen_session(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session file."""
-    complaints = Complaints(name)
-    state = _State(CallLog(complaints))
+    said = Transcript(name, answer=_answer, harness=HARNESS, is_native=True)
     entries: Spooled[_Entry] = Spooled(_Entry)
-    for entry, where in complaints.objects(lines):
+    for entry, where in said.complaints.objects(lines):
         entries.append((entry, where), size(entry))
     left_behind = _left_behind(entries)
+    said.ending = (REWOUND,) if left_behind else ()
+    folder: str | None = None
     for entry, where in entries:
-        state.is_abandoned = (text_of(entry.get("uuid")) or "") in left_behind
-        _take(state, entry, where)
-    rewound = (REWOUND,) if left_behind else ()
-    items = state.log.items()
-    return Reading(
-        format=SESSION,
-        items=like(items, Item, map(_answered, items)),
-        session_ids=frozenset(state.session_ids),
-        harness=HARNESS,
-        harness_version=state.version,
-        model=state.model,
-        started_at=earliest(state.started_at, state.log.first_time),
-        finished_at=state.finished_at,
-        cwd=state.cwd,
-        flags=(*rewound, *state.log.flags, *complaints.flags()),
-        problems=complaints.sentences(),
-        has_agent=state.has_agent,
-        is_native=True,
-        sub_agents=frozenset(state.sub_agents),
-    )
+        said.is_abandoned = text_at(entry, "uuid") in left_behind
+        said.cwd = text_at(entry, "cwd")
+        folder = folder or said.cwd
+        _take(said, entry, where)
+    return said.reading(SESSION, cwd=folder)
 
 
 def _left_behind(entries: Iterable[_Entry]) -> set[str]:
@@ -108,100 +88,63 @@ def _agent(entry: Mapping[str, Any]) -> str | None:
     return agent or ("sub-agent" if entry.get("isSidechain") is True else None)
 
 
-def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
-    timestamp = unix_seconds(entry.get("timestamp"))
-    session, kind = text_of(entry.get("sessionId")), entry.get("type")
-    if session:
-        state.session_ids.add(session)
-    state.version = state.version or text_of(entry.get("version"))
-    state.cwd = state.cwd or text_of(entry.get("cwd"))
-    state.finished_at = latest(state.finished_at, timestamp)
-    parts = list_of(dict_of(entry.get("message")).get("parts"))
+def _take(said: Transcript, entry: Mapping[str, Any], where: str) -> None:
+    kind, agent = entry.get("type"), _agent(entry)
+    said.at(where, unix_seconds(entry.get("timestamp")), by_agent=kind == "assistant")
+    said.by(agent)
+    said.session(entry.get("sessionId"))
+    said.version = said.version or text_at(entry, "version")
+    parts = list_of(at(entry, "message", "parts"))
     if kind == "system" and entry.get("subtype") == _COMPRESSED:
-        state.log.note_summary()
+        said.note_summary()
     elif kind == "assistant":
-        state.has_agent = True
-        state.started_at = earliest(state.started_at, timestamp)
-        agent = _agent(entry)
-        state.sub_agents.update(filter(None, (agent,)))
-        state.model = state.model or (text_of(entry.get("model")) if agent is None else None)
-        _take_usage(state, entry, where, is_subagent=agent is not None)
+        said.sub_agents.update(filter(None, (agent,)))
+        said.model = said.model or (text_at(entry, "model") if agent is None else None)
+        _take_usage(said, entry)
         for index, part in enumerate(parts):
-            _take_call(state, entry, dict_of(dict_of(part).get("functionCall")), f"{where}#{index}")
+            stated = dict_at(part, "functionCall")
+            if stated:
+                call_id = text_at(stated, "id") or f"{where}#{index}"
+                said.call(stated.get("name"), stated.get("args"), call_id)
     elif kind == "tool_result":
-        _take_result(state, entry, parts, where, timestamp)
+        _take_result(said, entry, parts)
 
 
-def _take_usage(state: _State, entry: Mapping[str, Any], where: str, *, is_subagent: bool) -> None:
-    stated = entry.get("usageMetadata")
-    if is_misstated(stated, _COUNTS):
-        state.log.complaints.note(where, "the token counts are no numbers")
-        state.log.add_gap()
-        return
-    counts = dict_of(stated)
-    prompt, total = (
-        count_of(counts.get("promptTokenCount")),
-        count_of(counts.get("totalTokenCount")),
-    )
-    output = max(total - prompt, count_of(counts.get("candidatesTokenCount")))
-    if prompt + output:
-        message = text_of(entry.get("uuid")) or where
-        state.log.add_usage(Usage(message, prompt, output, is_subagent))
+def _take_usage(said: Transcript, entry: Mapping[str, Any]) -> None:
+    counts = entry.get("usageMetadata")
+    is_wrong = is_misstated(counts, _COUNTS)
+    prompt, total = count_at(counts, "promptTokenCount"), count_at(counts, "totalTokenCount")
+    output = max(total - prompt, count_at(counts, "candidatesTokenCount"))
+    used = (0, 0) if is_wrong else (prompt, output)
+    said.used(entry.get("uuid"), *used, is_misstated=is_wrong)
 
 
-def _take_call(
-    state: _State, entry: Mapping[str, Any], stated: Mapping[str, Any], where: str
-) -> None:
-    if not stated:
-        return
-    name, agent = text_of(stated.get("name")), _agent(entry)
-    if name is None:
-        state.log.complaints.note(where.partition("#")[0], "a tool call without a name")
-        return
-    state.log.add(
-        ToolCall(
-            call_id=text_of(stated.get("id")) or where,
-            name=name,
-            arguments=arguments_of(stated.get("args")),
-            result=None,
-            timestamp=unix_seconds(entry.get("timestamp")),
-            is_subagent=agent is not None,
-            cwd=text_of(entry.get("cwd")),
-            where=where.partition("#")[0],
-            parent_id=agent,
-            is_abandoned=state.is_abandoned,
-        )
-    )
-
-
-def _take_result(
-    state: _State,
-    entry: Mapping[str, Any],
-    parts: list[Any],
-    where: str,
-    timestamp: float | None,
-) -> None:
-    record = dict_of(entry.get("toolCallResult"))
-    responses = [dict_of(dict_of(part).get("functionResponse")) for part in parts]
-    callers = [text_of(response.get("id")) for response in responses]
+def _take_result(said: Transcript, entry: Mapping[str, Any], parts: list[Any]) -> None:
+    record = dict_at(entry, "toolCallResult")
+    responses = [dict_at(part, "functionResponse") for part in parts]
+    callers = [text_at(response, "id") for response in responses]
     if len(parts) == 1 and callers == [None]:
-        callers = [text_of(record.get("callId"))]
+        callers = [text_at(record, "callId")]
     has_failed = record.get("status") in ("error", "cancelled")
     for part, response, caller in zip(parts, responses, callers, strict=True):
-        if caller is not None:
-            result = response_result([part], has_failed=has_failed)
-            if has_failed or not response or "response" in response:
-                state.log.join(caller, result, timestamp)
-        elif response:
-            state.log.complaints.note(where, "a tool result does not name its call")
+        is_answer = has_failed or not response or "response" in response
+        if caller is None and response:
+            said.note("a tool result does not name its call")
+        elif caller is not None and is_answer:
+            said.answer(caller, response_result([part], has_failed=has_failed))
+
+
+def _answer(call: ToolCall) -> ToolResult:
+    result = call.result or ToolResult("")
+    if result.is_unfinished and "\nExit Code: " in result.text:
+        result = replace(result, is_unfinished=False)
+    return answer(replace(call, result=result))
 
 
 def _answered(item: Item) -> Item:
     if not isinstance(item, ToolCall) or item.result is None:
         return item
-    if item.result.is_unfinished and "\nExit Code: " in item.result.text:
-        item = replace(item, result=replace(item.result, is_unfinished=False))
-    return replace(item, result=answer(item))
+    return replace(item, result=_answer(item))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -148,12 +148,12 @@ def test_a_cut_call_keeps_the_arguments_of_its_start():
     both = read(event("started", "a", name="editToolCall", args=args), cut)
     assert both.calls[0].arguments == args
     assert both.calls[0].result.is_truncated
-    assert both.flags[0] == "truncated"
+    assert "truncated" in both.flags
     assert read(cut).calls[0].arguments == {"path": "/w/a.py"}
 
 
 def test_crashed_and_trimmed_runs_are_flagged():
-    assert read(INIT, {"source": "malformed"}).flags == ("malformed_line", "no_result_event")
+    assert set(read(INIT, {"source": "malformed"}).flags) == {"malformed_line", "no_result_event"}
     assert "trimmed" in read(INIT, {"source": "corpus_builder"}, DONE).flags
     assert read(INIT, {"type": "result", "subtype": "error"}).flags == ("result_error",)
 
