@@ -41,6 +41,7 @@ MAX_LOGS: Final = 1000
 WENT_ON: Final = "a command that went on in the background"
 """Why a command whose output was not shown is opaque."""
 
+_OPEN: Final = ("opaque", "mentions")
 _LONGEST_LOG: Final = 20
 """Commands of a pipeline that reads what another one wrote."""
 
@@ -316,7 +317,9 @@ class ShellSession:
             own = () if is_tee else (replace(stage, writes=(), is_shown=True),)
             log = (*step.stages[:at], *own)
             source = plan_pipeline(log).shown
-            if source is not None and source.evidence != "nothing" and len(log) <= _LONGEST_LOG:
+            # A text that the agent wrote itself is that of no other file.
+            is_of_files = source is not None and (source.operands or source.evidence in _OPEN)
+            if is_of_files and len(log) <= _LONGEST_LOG:
                 self._logs[stage.resolve(name)] = log
 
     def _note_download(self, stage: Invocation) -> None:

@@ -138,6 +138,7 @@ def test_what_the_agent_made_of_another_file_is_not_retrieved(command, later):
         ([EOF, "git add -A && git commit -qm x", "echo y >> src/a.py", MODIFIED], "none"),
         ([EOF, "git add -A", bash("git diff", DIFF.format(""))], "none"),
         ([EOF, "git checkout -- src/a.py", SEEN], "certain"),
+        ([EOF, MODIFIED, SEEN], "certain"),
         # What it held when the agent had only touched it.
         (["touch src/a.py", SEEN], "certain"),
         (["touch src/a.py", bash("cat src/a.py", "")], "none"),
