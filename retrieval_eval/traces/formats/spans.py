@@ -31,13 +31,7 @@ from retrieval_eval.traces.dialects import delegating_tools, dialect_of
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.traces.formats.atif import result_of_claude_code
 from retrieval_eval.traces.formats.openai_calls import function_arguments
-from retrieval_eval.traces.reading import (
-    CallLog,
-    Complaints,
-    Reading,
-    Unreadable,
-    chosen,
-)
+from retrieval_eval.traces.reading import Complaints, Reading, Unreadable, chosen
 from retrieval_eval.traces.results.payload import (
     is_envelope,
     parsed,
@@ -46,14 +40,17 @@ from retrieval_eval.traces.results.payload import (
 )
 from retrieval_eval.traces.talk import is_talk
 from retrieval_eval.traces.tokens import Usage
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.truncated import complete_json
 from retrieval_eval.traces.untrusted import (
     amount_of,
     blocks_text,
     clean,
+    count_at,
     count_of,
     dict_of,
     list_of,
+    text_at,
     text_of,
 )
 
@@ -229,14 +226,18 @@ def _chosen(spans: list[_Span], name: str, complaints: Complaints) -> Reading | 
     kept = {session: group for session, group in groups.items() if _holds_work(group)}
     if not kept:
         return Unreadable(f"{name}: the spans hold no call of a tool and none of a model")
-    return chosen(name, tuple(kept), lambda session: _reading(session, kept[session], complaints))
+
+    def read(session: str) -> Reading:
+        return _reading(session, kept[session], name, complaints)
+
+    return chosen(name, tuple(kept), read)
 
 
 def _holds_work(spans: list[_Span]) -> bool:
     return any(span.kind in ("tool", "llm", "retriever") for span in spans)
 
 
-def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Reading:
+def _reading(session: str, spans: list[_Span], name: str, complaints: Complaints) -> Reading:
     ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))
     tree = _Tree(ordered)
     by_id = tree.by_id
@@ -253,35 +254,33 @@ def _reading(session: str, spans: list[_Span], complaints: Complaints) -> Readin
     top = _top(ordered, by_id)
     harness = _harness(top)
     is_converted = "atif.schema_version" in top and harness == "claude-code"
-    log = CallLog(complaints)
+    said = Transcript(name, holds_run=True)
+    said.complaints, said.has_agent = complaints, True
+    for span in ordered:
+        said.at(span.where, span.start, starts=True)
+        said.until(span.end)
     for item in sorted(joined.order, key=_moment_of(joined, ordered)):
         if isinstance(item, Usage):
-            log.add_usage(item)
+            said.add_usage(item)
         else:
-            log.add(_answered(_finished(item, tree), harness, is_converted=is_converted))
-    costs = [c for s in models if (c := amount_of(s.attributes.get("llm.cost.total"))) is not None]
-    service = next(filter(None, (span.service for span in ordered)), None)
-    total = [count_of(top.get(f"llm.token_count.{name}")) for name in ("prompt", "completion")]
-    version = next(filter(None, (text_of(top.get(name)) for name in _VERSIONS)), None)
+            said.add(_answered(_finished(item, tree), harness, is_converted=is_converted))
+    said.session(session)
+    said.model = next(filter(None, map(_model, models)), None)
+    said.version = next(filter(None, (text_at(top, name) for name in _VERSIONS)), None)
+    said.sub_agents.update(filter(None, map(tree.sub_agent, (*models, *tools))))
+    said.delegated = _delegated(joined, tree)
+    for span in models:
+        said.paid(span.attributes.get("llm.cost.total"))
+    if said.cost is None:
+        said.paid(top.get("llm.cost.total"))
     is_open_inference = any("openinference.span.kind" in span.attributes for span in ordered)
-    starts = [span.start for span in ordered if span.start is not None]
-    ends = [span.end for span in ordered if span.end is not None]
-    return Reading(
-        format=OPEN_INFERENCE if is_open_inference else GEN_AI,
-        items=log.items(),
-        session_ids=frozenset({session}),
-        harness=harness or service,
-        harness_version=version if harness else None,
-        model=next(filter(None, map(_model, models)), None),
-        started_at=min(starts, default=None),
-        finished_at=max(ends, default=None),
-        declared_tokens=sum(total) or None,
-        declared_cost_usd=sum(costs) if costs else amount_of(top.get("llm.cost.total")),
-        flags=(*log.all_flags(len(models) - joined.n_talked), *complaints.flags()),
-        problems=complaints.sentences(),
-        holds_run=True,
-        sub_agents=frozenset(filter(None, map(tree.sub_agent, (*models, *tools)))),
-        delegated=_delegated(joined, tree),
+    tokens = count_at(top, "llm.token_count.prompt", "llm.token_count.completion")
+    return said.reading(
+        OPEN_INFERENCE if is_open_inference else GEN_AI,
+        n_requests=len(models) - joined.n_talked,
+        harness=harness or next(filter(None, (span.service for span in ordered)), None),
+        harness_version=said.version if harness else None,
+        declared_tokens=tokens or None,
     )
 
 
