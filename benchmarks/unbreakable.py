@@ -138,10 +138,10 @@ COMMANDS = {
          "--comment", "guard/comment.md", "--junit", "guard/junit.xml"),
         code=1,
     ),
-    "search report": Command(
-        ("search", "report", SECOND, *SEARCH, "--renderer", "embedded"),
+    "report, of a search": Command(
+        ("report", SECOND, *SEARCH, "--renderer", "embedded"),
         ("reports",),
-        ("search", "report", FIRST, *SEARCH, "--renderer", "embedded"),
+        ("report", FIRST, *SEARCH, "--renderer", "embedded"),
     ),
     "gold bootstrap": Command(
         ("gold", "bootstrap", "--gold", f"{DATA}/gold-set.jsonl", *DATABASE),

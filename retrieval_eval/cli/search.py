@@ -42,28 +42,30 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
 
 # Removed commands, each with what does its work now.
 GONE: dict[str, str] = {
+    "abstention": "`retrieval-eval search show RUN --target-frr RATE` says at which threshold to "
+    "refuse.",
     "audit": "nothing compares published numbers with a run any more. `retrieval-eval search guard "
     "RUN` refuses a run whose numbers do not follow from its own queries.",
+    "demo": "`retrieval-eval demo search`.",
     "judge-next": "`retrieval-eval gold pool --by-gain N` makes sheets of the documents to judge "
     "next.",
     "plan": "`retrieval-eval search noise` prints the smallest change that a number of queries "
     "can show.",
+    "report": "`retrieval-eval report RUN` takes search runs too, two of them for what changed.",
+    "transfer": "`retrieval-eval search diff A B` says whether a change holds on every corpus.",
 }
 
 
 @click.group(
     cls=LazyGroup,
     lazy={
-        "abstention": "retrieval_eval.cli.search_abstention:abstention",
         "claims": "retrieval_eval.cli.search_claims:claims",
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",
         "history": "retrieval_eval.cli.search_history:history",
         "pin": "retrieval_eval.cli.search_guard:pin",
         "noise": "retrieval_eval.cli.search_noise:noise",
-        "transfer": "retrieval_eval.cli.search_transfer:transfer",
-        "report": "retrieval_eval.cli.search_report:report",
-        "demo": "retrieval_eval.cli.search_report:demo",
+        "show": "retrieval_eval.cli.search_show:show",
     },
     gone=GONE,
 )
@@ -161,7 +163,7 @@ def run(
     if as_json:
         print_json(document_of(measured.run))
     else:
-        _print_run(measured.run)
+        print_run(measured.run)
         _print_delta(measured.run)
         echo("")
         for path in (measured.json_path, measured.markdown_path):
@@ -208,7 +210,7 @@ def baseline(
         if as_json:
             print_json(document_of(found))
         else:
-            _print_run(found)
+            print_run(found)
         return
     if show:
         raise click.UsageError("--show and --update exclude each other")
@@ -235,7 +237,8 @@ def _say_resumed(n_answered: int, n_queries: int) -> None:
     echo(f"{answered}; --fresh asks every query again", err=True)
 
 
-def _print_run(run: SearchRun) -> None:
+def print_run(run: SearchRun) -> None:
+    """Print a run: what was measured, its means, and what is remarkable."""
     from retrieval_eval.search.abstention import sentences
     from retrieval_eval.search.composite import sentence as composite_sentence
     from retrieval_eval.search.funnel import funnel, funnel_rows

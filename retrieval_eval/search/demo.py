@@ -38,7 +38,7 @@ CHANGED: Final[Mapping[str, str]] = {"k1": "2.0", "b": "0.2"}
 """BM25 parameters of the second run; the first has the defaults."""
 
 ABSTAIN_AT: Final = 1.7
-"""Top score below which both runs refuse: about the threshold that `search abstention` finds."""
+"""Top score below which both runs refuse: about the threshold that `search show` finds."""
 
 REPEATS: Final = 3
 
@@ -85,7 +85,7 @@ def is_demo(run: str) -> bool:
     if run == DEMO and probe(Path(DEMO).is_file):
         raise BadInputError(
             f"{DEMO!r} is the name of the built-in demonstration, which is simulated, and of a "
-            f"file here: name the file as ./{DEMO}; `retrieval-eval search demo` is the "
+            f"file here: name the file as ./{DEMO}; `retrieval-eval demo search` is the "
             "demonstration"
         )
     return run == DEMO
@@ -257,6 +257,6 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
         ),
         ("search", "guard", run, *kept, *known),
         ("search", "diff", str(place.baseline), run, "--report", *known),
-        ("search", "report", run, *kept, *labels, "--corpus-file", str(place.demo.corpus), *known),
+        ("report", run, *kept, *labels, "--corpus-file", str(place.demo.corpus), *known),
     )
     return tuple(shlex.join(("retrieval-eval", *words)) for words in lines)

@@ -16,7 +16,7 @@ from retrieval_eval.search.run_files import run_bytes
 from tests.searches import answer, run_of
 
 # These name a gold set to write, one of two, and ones that may be absent.
-OTHER_GOLD = {"gold import", "search diff", "search report"}
+OTHER_GOLD = {"gold import", "search diff", "report"}
 
 
 def commands() -> dict[str, click.Command]:
@@ -29,7 +29,7 @@ def commands() -> dict[str, click.Command]:
             command = part.get_command(context, below)
             assert command is not None
             found[f"{name} {below}"] = command
-    for name in ("serve", "mcp"):
+    for name in ("report", "serve", "mcp"):
         command = group.get_command(context, name)
         assert command is not None
         found[name] = command
@@ -75,14 +75,14 @@ def test_no_gold_set_is_an_argument():
 
 def test_every_command_that_reads_a_backlog_takes_the_same_option():
     assert with_option("--backlog").keys() == {
-        "gold backlog", "mcp", "search report", "search run", "serve",
+        "gold backlog", "mcp", "report", "search run", "serve",
     }  # fmt: skip
     for gone in ("--backlog-file", "--backlog-database", "--file"):
         assert with_option(gone) == {}
 
 
 def test_accept_offers_what_can_be_accepted():
-    wanted = dict.fromkeys(("search diff", "search transfer"), ACCEPTABLE)
+    wanted = dict.fromkeys(("search diff",), ACCEPTABLE)
     wanted["search baseline"] = OF_A_BASELINE
     found = {command: tuple(o.type.choices) for command, o in with_option("--accept").items()}
     assert found == wanted
@@ -117,12 +117,11 @@ def tree(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "command",
     [
-        ["search", "abstention", "after"],
+        ["search", "show", "after"],
         ["search", "baseline", "--update", "after"],
         ["search", "diff", "before", "after"],
         ["search", "guard", "after"],
         ["search", "noise", "before", "after"],
-        ["search", "transfer", "before", "after"],
         ["gold", "export", "--to", "trec", "out", "--run", "after"],
         ["gold", "pool", "--run", "before", "--run", "after", "--corpus-file", "corpus.jsonl",
          "--labellers", "a,b", "--out", "sheets"],
