@@ -93,6 +93,7 @@ from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
 from retrieval_eval.search.claims.shapes import NoVerdictError
 from retrieval_eval.search.guard.approvals import read_approvals
+from retrieval_eval.search.guard.files import write_pinned
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds, toml_of
@@ -842,10 +843,10 @@ def _searches() -> Iterator[Target]:
     do(
         f"{judged} c.json",
         f"search noise --retriever bm25:corpus.jsonl {GOLD} {CORPUS} --repeats 2 --out noise.json",
-        f"search pin {GOLD} --sample 3 pinned.txt",
     )
     Path("guard.toml").write_text(toml_of(shipped_thresholds()))
     Path("why.toml").write_text(WHY)
+    write_pinned(Path("pinned.txt"), Path("gold.jsonl"), size=3)
     commit = {"oid": "ab" * 20}
     review = {"author": {"login": "bob"}, "state": "APPROVED", "commit": commit}
     review["submittedAt"] = "2026-01-05T10:00:00Z"

@@ -49,6 +49,8 @@ GONE: dict[str, str] = {
     "demo": "`retrieval-eval demo search`.",
     "judge-next": "`retrieval-eval gold pool --by-gain N` makes sheets of the documents to judge "
     "next.",
+    "pin": "`retrieval-eval search guard --init --retriever SPEC --pin N` pins N queries, and asks "
+    "these alone.",
     "plan": "`retrieval-eval search noise` prints the smallest change that a number of queries "
     "can show.",
     "report": "`retrieval-eval report RUN` takes search runs too, two of them for what changed.",
@@ -63,7 +65,6 @@ GONE: dict[str, str] = {
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",
         "history": "retrieval_eval.cli.search_history:history",
-        "pin": "retrieval_eval.cli.search_guard:pin",
         "noise": "retrieval_eval.cli.search_noise:noise",
         "show": "retrieval_eval.cli.search_show:show",
     },
@@ -92,7 +93,9 @@ def search() -> None:
     help="Count a query as refused when its top score lies below. Default: when nothing came back.",
 )
 @click.option(
-    "--queries", type=FILE, help="Ask only the queries of this list; `search pin` writes one."
+    "--queries",
+    type=FILE,
+    help="Ask only the queries of this list; `search guard --init --pin` writes one.",
 )
 @click.option(
     "--max-failed",

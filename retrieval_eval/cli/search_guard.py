@@ -1,4 +1,4 @@
-"""``retrieval-eval search guard`` and ``search pin``: fail a build on retrieval quality."""
+"""``retrieval-eval search guard``: fail a build on retrieval quality."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from retrieval_eval.cli.common import (
     json_option,
     print_json,
     progress_bar,
-    seed_option,
 )
 from retrieval_eval.cli.search_options import (
     BASELINE,
@@ -25,11 +24,11 @@ from retrieval_eval.cli.search_options import (
     gold_option,
     run_files,
 )
-from retrieval_eval.values import counted
 
 _THRESHOLDS = DATA / "guard.toml"
 _JUSTIFICATION = DATA / "justification.toml"
 _NOISE = DATA / "noise.json"
+_PINNED = DATA / "pinned.txt"
 _DIMENSIONS = ("corpus", "area", "origin", "source")
 
 
@@ -53,6 +52,13 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     "--retriever",
     metavar="SPEC",
     help="With --init, in place of RUN: ask this retriever first, as `search run` does.",
+)
+@click.option(
+    "--pin",
+    "n_pinned",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"With --init --retriever: ask N queries alone, drawn at random; their list is {_PINNED}.",
 )
 @click.option(
     "--workflow",
@@ -89,7 +95,7 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     type=FILE,
     help=f"What may change by how much. Default: {_THRESHOLDS}, if any, else the shipped ones.",
 )
-@click.option("--queries", type=FILE, help="Look at these pinned queries only; see `search pin`.")
+@click.option("--queries", type=FILE, help="Look at the queries of this pinned list only.")
 @gold_option
 @click.option(
     "--justification",
@@ -142,6 +148,7 @@ def guard(
     runs: tuple[str, ...],
     init: bool,
     retriever: str | None,
+    n_pinned: int | None,
     workflow: str,
     slices: tuple[str, ...],
     force: bool,
@@ -176,6 +183,8 @@ def guard(
     the baseline. 3: bad input.
     """
     if init:
+        if n_pinned is not None and (retriever is None or queries is not None):
+            raise click.UsageError("--pin goes with --retriever, and without --queries")
         if len(runs) + (retriever is not None) > 1 or len(baselines) > 1:
             raise click.UsageError("--init takes one run or retriever, and one baseline to write")
         (baseline,) = baselines
@@ -184,7 +193,12 @@ def guard(
             from retrieval_eval.search.guard.adoption import refuse_overwriting
 
             if not force:  # before every query is asked
-                refuse_overwriting([baseline, thresholds or _THRESHOLDS])
+                new = [] if n_pinned is None else [_PINNED]
+                refuse_overwriting([baseline, thresholds or _THRESHOLDS, *new])
+            if n_pinned is not None:
+                from retrieval_eval.search.guard.files import write_pinned
+
+                queries = write_pinned(_PINNED, gold_path, size=n_pinned)
             run_path = _measured(retriever, gold_path, queries, data)
         files = baseline, thresholds, gold_path, queries
         _init(
@@ -197,9 +211,9 @@ def guard(
             as_json=as_json,
         )
         return
-    if not runs or retriever is not None:
+    if not runs or retriever is not None or n_pinned is not None:
         raise click.UsageError(
-            "--retriever goes with --init" if runs else "Missing argument 'RUN...'."
+            "--retriever and --pin go with --init" if runs else "Missing argument 'RUN...'."
         )
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.guard.files import Request, write_reports
@@ -292,28 +306,3 @@ def _init(
     echo(f"the baseline against itself: {adoption.verdict.headline}")
     for line in steps:
         echo(line)
-
-
-@click.command(short_help="Write a pinned list of queries.")
-@click.argument("out", type=FILE, metavar="OUT.txt")
-@gold_option
-@click.option("--ids", type=FILE, metavar="FILE", help="Pin these: one id a line.")
-@click.option("--sample", "size", type=click.IntRange(min=1), help="Pin this many, at random.")
-@seed_option(text="Seed of the sample.")
-@json_option
-def pin(
-    out: Path, gold_path: Path, ids: Path | None, size: int | None, seed: int, as_json: bool
-) -> None:
-    """Write a pinned list: query ids, and a fingerprint of exactly what they ask and accept.
-
-    Without --ids and --sample all queries are pinned.
-    """
-    if ids is not None and size is not None:
-        raise click.UsageError("--ids and --sample exclude each other")
-    from retrieval_eval.search.guard.files import write_pinned
-
-    n = write_pinned(out, gold_path, ids=ids, size=size, seed=seed)
-    if as_json:
-        print_json({"pinned": str(out), "n_queries": n})
-    else:
-        echo(f"{out}: {counted(n, 'query')} pinned")

@@ -14,9 +14,11 @@ from retrieval_eval import schema
 from retrieval_eval.cli.main import run
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.guard.files import write_pinned
+from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.rendering import MARKER
 from retrieval_eval.search.guard.thresholds import SHIPPED
-from retrieval_eval.search.run_files import run_bytes
+from retrieval_eval.search.run_files import load_search_run, run_bytes
 from tests.guards import drop, run_with
 from tests.plain_runs import noise
 from tests.searches import written
@@ -249,7 +251,6 @@ def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request
     from retrieval_eval.search.noise import DEFAULT_NOISE, DEFAULT_REPEATS
     from retrieval_eval.search.scoring import DIMENSIONS
-    from retrieval_eval.values import DEFAULT_SEED
 
     request = Request([Path("x")])
     default = {option.name: option.default for option in search_guard.guard.params}
@@ -262,7 +263,6 @@ def test_the_command_and_the_function_have_the_same_defaults():
     assert DEFAULT_NOISE == search_guard._NOISE
     measured = {option.name: option.default for option in search_noise.noise.params}
     assert (measured["out"], measured["repeats"]) == (DEFAULT_NOISE, DEFAULT_REPEATS)
-    assert {o.name: o.default for o in search_guard.pin.params}["seed"] == DEFAULT_SEED
 
 
 # Pinned queries, over the demo collection.
@@ -286,9 +286,7 @@ def demo(tmp_path_factory):
 
 def test_a_pinned_list_is_written_and_held(demo, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(demo)
-    pinned = str(tmp_path / "pinned.txt")
-    assert run(["search", "pin", pinned, "--sample", "30", "--seed", "4"]) == 0
-    assert "pinned.txt: 30 queries pinned" in capsys.readouterr().out
+    pinned = str(write_pinned(tmp_path / "pinned.txt", Path("data/eval/gold-set.jsonl"), size=30))
     arguments = ["data/eval/baseline.json", "--queries", pinned, "--json"]
     assert guard(*arguments) == 0
     document = json.loads(capsys.readouterr().out)
@@ -306,8 +304,8 @@ def test_a_pinned_list_is_written_and_held(demo, tmp_path, monkeypatch, capsys):
 
 def test_noise_of_the_pinned_queries_decides_on_them(demo, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(demo)
-    pinned, out = str(tmp_path / "pinned.txt"), str(tmp_path / "noise.json")
-    assert run(["search", "pin", pinned, "--sample", "30", "--seed", "4"]) == 0
+    pinned = str(write_pinned(tmp_path / "pinned.txt", Path("data/eval/gold-set.jsonl"), size=30))
+    out = str(tmp_path / "noise.json")
     call = ["search", "noise", "--retriever", "bm25:data/eval/corpus.jsonl", "--repeats", "2"]
     assert run([*call, "--queries", pinned, "--out", out]) == 0
     assert "2 runs of bm25 over 30 queries" in capsys.readouterr().out
@@ -330,26 +328,21 @@ def test_an_unchanged_retriever_passes_the_shipped_guard(demo, tmp_path, monkeyp
     assert found["claim_coverage"] == "skipped"
 
 
-def test_pin_takes_a_list_or_everything(demo, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(demo)
-    lines = (demo / "data/eval/gold-set.jsonl").read_text().splitlines()
-    ids = sorted(json.loads(line)["id"] for line in lines)
-    out, listed = tmp_path / "pinned.txt", tmp_path / "ids.txt"
-    assert run(["search", "pin", str(out)]) == 0
-    assert out.read_text().splitlines()[1:] == ids
-    listed.write_text(f"# mine\n{ids[3]}\n\n{ids[1]}\n")
-    assert run(["search", "pin", str(out), "--ids", str(listed)]) == 0
-    assert out.read_text().splitlines()[1:] == [ids[1], ids[3]]
-    capsys.readouterr()
-    assert run(["search", "pin", str(out), "--ids", str(listed), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"pinned": str(out), "n_queries": 2}
-    before = out.read_bytes()
-    listed.write_text("nobody\n")
-    assert run(["search", "pin", str(out), "--ids", str(listed)]) == 3
-    assert "no query 'nobody'" in capsys.readouterr().err
-    assert run(["search", "pin", str(out), "--ids", str(listed), "--sample", "3"]) == 64
-    assert run(["search", "pin", str(out), "--gold", str(tmp_path / "none")]) == 3
-    assert out.read_bytes() == before
+def test_a_sample_can_be_pinned_from_the_beginning(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_search_demo(tmp_path / "data/eval")
+    begin = ["--init", "--retriever", "bm25:data/eval/corpus.jsonl"]
+    assert guard(*begin, "--pin", "40", "--accept-weak-baseline") == 0
+    pinned = read_pinned(Path("data/eval/pinned.txt"))
+    assert len(pinned.ids) == 40
+    baseline = load_search_run(Path("data/eval/baseline.json"))
+    assert {query.id for query in baseline.queries} == set(pinned.ids)
+    assert "data/eval/pinned.txt" in capsys.readouterr().out.splitlines()[-1]
+    assert guard(*begin, "--pin", "40") == 3
+    assert "would be overwritten" in capsys.readouterr().err
+    assert guard(*begin, "--pin", "40", "--queries", "data/eval/pinned.txt") == 64
+    assert guard("--init", "data/eval/baseline.json", "--pin", "40") == 64
+    assert guard("data/eval/baseline.json", "--pin", "40") == 64
 
 
 # The fixture, in the test suite of another project.

@@ -154,7 +154,6 @@ COMMANDS = {
         *("search", "guard", SECOND, "--baseline", FIRST),
         *("--comment", "out/comment.md", "--junit", "out/junit.xml"),
     ],
-    "pin": ["search", "pin", "--gold", GOLD, "out/pinned.txt"],
     "bootstrap": ["gold", "bootstrap", "--gold", GOLD, "--database",
                   "sqlite:///search/feedback.sqlite"],
     "pool": [*POOL, "out"],

@@ -11,7 +11,7 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.io.files import probe, read_text, write_bytes
+from retrieval_eval.io.files import probe, write_bytes
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.model.search_run import SearchRun
@@ -29,6 +29,7 @@ from retrieval_eval.search.guard.thresholds import (
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.noise import DEFAULT_NOISE, read_noise, staleness
 from retrieval_eval.search.run_files import load_search_run
+from retrieval_eval.values import DEFAULT_SEED
 
 DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
 _DIGEST: Final = re.compile(r"[0-9a-fA-F]{12,64}")
@@ -160,32 +161,17 @@ def write_reports(verdict: GuardRuling, *, comment: Path | None, junit: Path | N
         write_bytes(junit, to_junit(verdict))
 
 
-def write_pinned(out: Path, gold: Path, *, ids: Path | None, size: int | None, seed: int) -> int:
-    """Write a pinned list of the ids in a file, of a random sample, or of all queries.
-
-    Returns
-    -------
-    int
-        The number of pinned queries.
+def write_pinned(out: Path, gold: Path, *, size: int, seed: int = DEFAULT_SEED) -> Path:
+    """Write a pinned list of a random sample of queries and return its file.
 
     Raises
     ------
     BadInputError
-        When a file cannot be used, or an id is none of the gold set.
+        When a file cannot be used, or the gold set has fewer queries.
     """
     known = load_gold_set(gold)
-    if ids is not None:
-        text = read_text(ids, ids.parent)
-        if text.value is None:
-            raise BadInputError(str(text.problem))
-        chosen = [line.strip() for line in text.value.splitlines()]
-        chosen = [line for line in chosen if line and not line.startswith("#")]
-    elif size is not None:
-        chosen = sample(known, size, seed=seed)
-    else:
-        chosen = [query.id for query in known.queries]
-    write_bytes(out, pinned_text(known, chosen).encode("utf-8"))
-    return len(set(chosen))
+    write_bytes(out, pinned_text(known, sample(known, size, seed=seed)).encode("utf-8"))
+    return out
 
 
 def _thresholds(path: Path | None) -> Thresholds:
