@@ -92,7 +92,6 @@ from retrieval_eval.search.claims.agreement import read_human_labels
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
 from retrieval_eval.search.claims.shapes import NoVerdictError
-from retrieval_eval.search.guard.approvals import read_approvals
 from retrieval_eval.search.guard.files import write_pinned
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import read_pinned
@@ -847,11 +846,6 @@ def _searches() -> Iterator[Target]:
     Path("guard.toml").write_text(toml_of(shipped_thresholds()))
     Path("why.toml").write_text(WHY)
     write_pinned(Path("pinned.txt"), Path("gold.jsonl"), size=3)
-    commit = {"oid": "ab" * 20}
-    review = {"author": {"login": "bob"}, "state": "APPROVED", "commit": commit}
-    review["submittedAt"] = "2026-01-05T10:00:00Z"
-    request = {"author": {"login": "ann"}, "headRefOid": commit["oid"], "reviews": [review]}
-    Path("approvals.json").write_text(json.dumps(request))
     mapping = "moved/relabel.json"
     past = Path("past")
     past.mkdir()
@@ -879,7 +873,6 @@ def _searches() -> Iterator[Target]:
         ("noise", _short(Path("noise.json"), "short.noise.json"), read_noise),
         ("thresholds", "guard.toml", read_thresholds),
         ("justifications", "why.toml", read_justifications),
-        ("approvals", "approvals.json", read_approvals),
         ("pinned queries", "pinned.txt", read_pinned),
         ("drafts", "drafts.jsonl", read_drafts),
         ("labels of people", "labels.jsonl", partial(read_human_labels, corpus=texts)),
@@ -888,9 +881,9 @@ def _searches() -> Iterator[Target]:
 
     runs = ["a.json", "b.json"]
     guard = f"search guard b.json --baseline a.json --thresholds guard.toml {GOLD}"
-    beside = ["guard.toml", "why.toml", "approvals.json", "pinned.txt", "noise.json"]
-    options = "--justification why.toml --approvals approvals.json --noise noise.json"
-    ruled = f"{guard} {options} --queries pinned.txt --comment out.md --junit out.xml"
+    beside = ["guard.toml", "why.toml", "pinned.txt", "noise.json"]
+    options = "--justification why.toml --noise noise.json"
+    ruled = f"{guard} {options} --queries pinned.txt --comment out.md"
     next_ones = f"gold pool --run a.json --run b.json {GOLD} --out next {CORPUS} --labellers ana"
     update = "search baseline --update b.json --baseline a.json --accept gold_set"
     difference = f"search diff a.json b.json --out d.md {GOLD} --old-gold gold.jsonl"

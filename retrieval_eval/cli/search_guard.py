@@ -61,13 +61,6 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     help=f"With --init --retriever: ask N queries alone, drawn at random; their list is {_PINNED}.",
 )
 @click.option(
-    "--workflow",
-    type=click.Choice(["auto", "github", "none"]),
-    default="auto",
-    show_default=True,
-    help="With --init: write the workflow for GitHub Actions, too; auto: where .github is.",
-)
-@click.option(
     "--slices",
     multiple=True,
     type=click.Choice(_DIMENSIONS),
@@ -104,30 +97,11 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     f"{_JUSTIFICATION}, if there is one.",
 )
 @click.option(
-    "--approvals",
-    type=FILE,
-    multiple=True,
-    help="What the Git host records of a pull request; justifications must be approved in it.",
-)
-@click.option(
-    "--policy",
-    metavar="SHA256",
-    help="No verdict unless the digest of the policy begins with this.",
-)
-@click.option(
     "--noise",
     type=FILE,
     help=f"Run-to-run noise, of `search noise`. Default: {_NOISE}, if there is one.",
 )
-@click.option(
-    "--look",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Which guard against this baseline it is; counts beyond the `looks` of the thresholds.",
-)
 @click.option("--comment", type=FILE, metavar="OUT.md", help="Write a pull-request comment.")
-@click.option("--junit", type=FILE, metavar="OUT.xml", help="Write JUnit XML.")
 @click.option(
     "--today",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -149,7 +123,6 @@ def guard(
     init: bool,
     retriever: str | None,
     n_pinned: int | None,
-    workflow: str,
     slices: tuple[str, ...],
     force: bool,
     accept_weak: bool,
@@ -159,12 +132,8 @@ def guard(
     queries: Path | None,
     gold_path: Path,
     justification: Path | None,
-    approvals: tuple[Path, ...],
-    policy: str | None,
-    look: int,
     noise: Path | None,
     comment: Path | None,
-    junit: Path | None,
     today: datetime | None,
     as_json: bool,
 ) -> None:
@@ -173,10 +142,10 @@ def guard(
     RUN is a file, or the label of a run in the folder --data. Of several runs of one system the
     mean is compared with the baseline, and how much they vary shows what is real.
 
-    With --init nothing is compared: RUN, or a run of --retriever, becomes the baseline, the
-    thresholds file is written, and in a repository with .github the workflow. Without either the
-    baseline that is there is taken. Nothing is overwritten without --force. A run whose metrics are
-    all 0, or no better than those of a system without skill, is refused.
+    With --init nothing is compared: RUN, or a run of --retriever, becomes the baseline, and the
+    thresholds file is written. Without either the baseline that is there is taken. Nothing is
+    overwritten without --force. A run whose metrics are all 0, or no better than those of random
+    documents, is refused.
 
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
     truncated, failed on queries, lacks a metric or a corpus, or measured something other than
@@ -204,7 +173,6 @@ def guard(
         _init(
             run_path,
             *files,
-            workflow,
             slices,
             force=force,
             accept_weak=accept_weak,
@@ -216,7 +184,7 @@ def guard(
             "--retriever and --pin go with --init" if runs else "Missing argument 'RUN...'."
         )
     from retrieval_eval.model import to_builtins
-    from retrieval_eval.search.guard.files import Request, write_reports
+    from retrieval_eval.search.guard.files import Request, write_comment
     from retrieval_eval.search.guard.files import guard as guard_files
     from retrieval_eval.search.guard.rendering import to_text
 
@@ -229,12 +197,10 @@ def guard(
         gold_path,
         justification or (_JUSTIFICATION if _JUSTIFICATION.exists() else None),
         noise,
-        approvals,
-        policy,
-        look,
     )
     verdict = guard_files(request, today=(today or datetime.now(UTC)).date())
-    write_reports(verdict, comment=comment, junit=junit)
+    if comment is not None:
+        write_comment(verdict, comment)
     if as_json:
         print_json(to_builtins(verdict))
     else:
@@ -257,7 +223,6 @@ def _init(
     thresholds: Path | None,
     gold: Path,
     queries: Path | None,
-    workflow: str,
     slices: tuple[str, ...],
     *,
     force: bool,
@@ -267,7 +232,6 @@ def _init(
     from retrieval_eval.search.guard.adoption import next_steps, plan_adoption, write_adoption
     from retrieval_eval.search.guard.rendering import allowed, one_line
 
-    has_workflow = workflow == "github" or (workflow == "auto" and Path(".github").is_dir())
     adoption = plan_adoption(
         run,
         today=datetime.now(UTC).date(),
@@ -276,7 +240,6 @@ def _init(
         gold=gold,
         queries=queries,
         slices=slices,
-        with_workflow=has_workflow,
         accept_weak=accept_weak,
     )
     steps = next_steps(adoption, [gold, *([] if queries is None else [queries])])

@@ -152,7 +152,7 @@ COMMANDS = {
     "baseline": ["search", "baseline", "--update", SECOND, "--baseline", "out/b.json"],
     "guard": [
         *("search", "guard", SECOND, "--baseline", FIRST),
-        *("--comment", "out/comment.md", "--junit", "out/junit.xml"),
+        *("--comment", "out/comment.md"),
     ],
     "bootstrap": ["gold", "bootstrap", "--gold", GOLD, "--database",
                   "sqlite:///search/feedback.sqlite"],

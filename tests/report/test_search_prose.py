@@ -209,7 +209,7 @@ def test_a_breach_that_was_accepted_is_said_in_the_lead(tmp_path):
     found = opening.answer(made)
     assert (
         found.finding
-        == "Guard passed by an unverified justification: P@5 fell by 1.67 points (limit 0.5)"
+        == "Guard passed by justification: P@5 fell by 1.67 points (limit 0.5)"
     )
 
 

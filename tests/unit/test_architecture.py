@@ -426,7 +426,6 @@ DOORS = (
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
             "search/run_names.py": "labels only; the run that is chosen goes through the door",
-            "search/guard/approvals.py": "a record of a Git host",
             "search/guard/justification.py": "written by people, so untrusted",
             "report/loading.py": "counts that a command printed, or people wrote",
             "cli/validate.py": "reports every fault of a document, not only the first",
@@ -451,7 +450,6 @@ DOORS = (
         imports=frozenset({"gzip", "bz2", "lzma", "zipfile", "zstandard", "compression"}),
         allowed={
             "traces/formats/inspect_log.py": "makes the example of its format",
-            "search/guard/workflow.py": "packs the wheel of this tool and unpacks nothing",
             "pipeline/manifest.py": "reads back its own list, in a file that no other can open",
         },
     ),

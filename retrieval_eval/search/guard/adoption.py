@@ -1,4 +1,4 @@
-"""``search guard --init``: a baseline, the thresholds it supports, and a workflow, from one run."""
+"""``search guard --init``: a baseline and the thresholds that it supports, from one run."""
 
 from __future__ import annotations
 
@@ -30,13 +30,6 @@ from retrieval_eval.search.guard.thresholds import (
     Thresholds,
     shipped_thresholds,
     toml_of,
-)
-from retrieval_eval.search.guard.workflow import (
-    TOOL,
-    WORKFLOW,
-    missing_wheel,
-    tool_files,
-    workflow_text,
 )
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.named_metrics import BLOCK_OF
@@ -82,10 +75,8 @@ def plan_adoption(
     baseline: Path = DEFAULT_BASELINE,
     thresholds: Path = DEFAULT_THRESHOLDS,
     gold: Path = DEFAULT_GOLD,
-    root: Path = Path(),
     queries: Path | None = None,
     slices: Sequence[str] = (),
-    with_workflow: bool = False,
     accept_weak: bool = False,
 ) -> Adoption:
     """Return the files of a guard that begins with a run; nothing is written.
@@ -101,22 +92,20 @@ def plan_adoption(
         Day of the verdict on the baseline itself.
     baseline, thresholds
         Where they are to be.
-    gold, root
-        Of the workflow: the gold set, and the top folder of the repository.
+    gold
+        The gold set, of a run that asked a pinned list.
     queries
-        The pinned list, of a run that asked it alone; the workflow asks it, too.
+        The pinned list, of a run that asked it alone.
     slices
         Dimensions whose worst slice is judged, too: of each metric of rankings, by what a guard
         must be able to show (`resolution`).
-    with_workflow
-        Whether the workflow for GitHub Actions is wanted, with the wheel of this tool.
     accept_weak
         Whether a run that is no better than a system without skill is taken, too (`weakness`).
 
     Raises
     ------
     BadInputError
-        When the run is no valid search run, or holds what a workflow cannot.
+        When the run is no valid search run.
     NothingToEvaluateError
         When the run cannot be a baseline, has none of the metrics, is no better than chance, or the
         guard does not pass it.
@@ -162,16 +151,6 @@ def plan_adoption(
             " --accept-weak-baseline"
         )
     notes = [_repeatability(document), *(weak or null_notes(document, guarded))]
-    if with_workflow:
-        _check_top(root)
-        text = workflow_text(document, gold=gold, root=root, queries=queries)
-        files[root / WORKFLOW] = text.encode()
-        tool = tool_files(root)
-        files |= tool
-        notes += [how] if (how := missing_wheel(tool)) else []
-        names = [v for n, v in document.run.retriever.options.items() if n.endswith("_env")]
-        if names:
-            notes.append(f"the job needs these variables of the environment: {', '.join(names)}")
     return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
 
 
@@ -195,15 +174,6 @@ def weakness(run: SearchRun, guarded: Collection[str]) -> list[str]:
         if known and failed.issuperset(known):
             found += null_notes(run, known, system)
     return found
-
-
-def _check_top(root: Path) -> None:
-    """Refuse a folder inside a repository: its workflows would not be found there."""
-    here = root.resolve()
-    if not is_there(here / ".git") and (
-        top := next((path for path in here.parents if is_there(path / ".git")), None)
-    ):
-        raise BadInputError(f"{here} is inside the repository {top}; run it there: cd {top}")
 
 
 def _of_slices(rows: Sequence[Threshold], slices: Sequence[str]) -> list[Threshold]:
@@ -278,8 +248,5 @@ def next_steps(adoption: Adoption, inputs: Sequence[Path]) -> list[str]:
 
     ``inputs`` are files that are to be committed too: the gold set and a pinned list.
     """
-    files = [path for path in adoption.files if path.parent.name != TOOL.name]
-    tools = sorted({path.parent for path in adoption.files if path.parent.name == TOOL.name})
-    # The folder as a whole: the wheel may have been made by hand after the files were written.
-    paths = " ".join(shlex.quote(str(path)) for path in [*inputs, *files, *tools])
+    paths = " ".join(shlex.quote(str(path)) for path in [*inputs, *adoption.files])
     return [*adoption.notes, f"commit these: git add {paths}"]

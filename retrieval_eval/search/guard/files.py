@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -16,11 +15,10 @@ from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
-from retrieval_eval.search.guard.approvals import read_approvals
 from retrieval_eval.search.guard.check import check, no_verdict
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import pinned_lists, pinned_text, read_pinned, sample
-from retrieval_eval.search.guard.rendering import to_comment, to_junit
+from retrieval_eval.search.guard.rendering import to_comment
 from retrieval_eval.search.guard.thresholds import (
     Thresholds,
     read_thresholds,
@@ -32,7 +30,6 @@ from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.values import DEFAULT_SEED
 
 DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
-_DIGEST: Final = re.compile(r"[0-9a-fA-F]{12,64}")
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
 """What stands beside a breach in a diff: the guard itself may pass it by justification."""
 
@@ -46,7 +43,7 @@ class Request:
     ``thresholds`` None: `DEFAULT_THRESHOLDS` below the working folder where that exists, else the
     shipped ones. ``noise`` is a noise file; None: `DEFAULT_NOISE` where that exists. ``queries`` is
     a pinned list, ``justification`` the written overrides; None: without. ``gold`` is read for
-    pinned lists only. ``look`` counts the guards against this baseline, where alpha is shared.
+    pinned lists only.
     """
 
     runs: Sequence[Path]
@@ -56,9 +53,6 @@ class Request:
     gold: Path = DEFAULT_GOLD
     justification: Path | None = None
     noise: Path | None = None
-    approvals: Sequence[Path] = ()
-    policy: str | None = None
-    look: int = 1
 
 
 def guard(
@@ -81,10 +75,6 @@ def guard(
         When a file is not there, or thresholds, pinned list, justification, noise file or gold
         set cannot be used.
     """
-    if request.policy is not None and not _DIGEST.fullmatch(request.policy):
-        raise BadInputError(
-            f"{request.policy!r} is no digest; expected 12 to 64 hexadecimal digits"
-        )
     thresholds = _thresholds(request.thresholds)
     pinned = None if request.queries is None else read_pinned(request.queries)
     lists = pinned_lists(thresholds)
@@ -113,9 +103,6 @@ def guard(
         pinned=pinned,
         lists=lists,
         justifications=justifications,
-        approvals=[read_approvals(path) for path in request.approvals] or None,
-        policy=request.policy,
-        look=request.look,
         noise=noise,
         notes=() if noise is None else staleness(noise, runs[0]),
     )
@@ -153,12 +140,9 @@ def _files(paths: Sequence[Path], how: str) -> list[Path]:
     return found
 
 
-def write_reports(verdict: GuardRuling, *, comment: Path | None, junit: Path | None) -> None:
-    """Write the comment and the JUnit file, where requested; raises `BadInputError` if it fails."""
-    if comment is not None:
-        write_bytes(comment, to_comment(verdict).encode("utf-8", "replace"))
-    if junit is not None:
-        write_bytes(junit, to_junit(verdict))
+def write_comment(verdict: GuardRuling, path: Path) -> None:
+    """Write the comment of a pull request; raises `BadInputError` if it fails."""
+    write_bytes(path, to_comment(verdict).encode("utf-8", "replace"))
 
 
 def write_pinned(out: Path, gold: Path, *, size: int, seed: int = DEFAULT_SEED) -> Path:
