@@ -246,7 +246,7 @@ def print_run(run: SearchRun) -> None:
     from retrieval_eval.search.composite import sentence as composite_sentence
     from retrieval_eval.search.funnel import funnel, funnel_rows
     from retrieval_eval.search.latency import latency, latency_sentence
-    from retrieval_eval.search.null_systems import null_sentences
+    from retrieval_eval.search.random_documents import random_sentences
     from retrieval_eval.search.settings import HEADLINE
     from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
 
@@ -270,9 +270,9 @@ def print_run(run: SearchRun) -> None:
     if timed := latency(run):
         echo("")
         echo(f"latency: {latency_sentence(timed)}")
-    if nulls := null_sentences(run, HEADLINE):
+    if at_random := random_sentences(run, HEADLINE):
         echo("")
-    for sentence in nulls:
+    for sentence in at_random:
         echo(sentence)
     for notice in notices(run):
         echo("")

@@ -241,15 +241,13 @@ class MetricMean(Record, frozen=True, kw_only=True):
     ] = None
 
 
-class NullMean(Record, frozen=True, kw_only=True):
-    """What a system without skill gets of one metric, and by how much the run is better."""
+class AtRandom(Record, frozen=True, kw_only=True):
+    """What random documents would get of one metric, and by how much the run is better."""
 
-    value: Annotated[float | None, about("Its mean; null when not computable", unit="0–1")]
+    value: Annotated[float | None, about("Expected mean; null when not computable", unit="0–1")]
     n: Annotated[Count, about("Queries it rests on", unit="queries")]
     computable: Annotated[bool, about("Whether there is a value")]
     reason: Annotated[str | None, about("Reason code when there is none")]
-    ci_low: Annotated[float | None, about("Lower end of its interval (Student's t)", unit="0–1")]
-    ci_high: Annotated[float | None, about("Upper end", unit="0–1")]
     difference: Annotated[
         float | None, about("Mean of the run over the same queries, minus it", unit="0–1")
     ]
@@ -262,40 +260,11 @@ class NullMean(Record, frozen=True, kw_only=True):
     ]
 
 
-class NullSystem(Record, frozen=True, kw_only=True):
-    """One system without skill."""
+class RandomDocuments(Record, frozen=True, kw_only=True):
+    """What documents of the corpus in random order would get on the same queries and labels."""
 
-    metrics: Annotated[dict[str, NullMean], about("By metric, those of judged shares apart")]
-
-
-class PopularDocument(Record, frozen=True, kw_only=True):
-    """The document of a corpus that is relevant to most queries."""
-
-    corpus: Annotated[str, about("Corpus")]
-    doc: Annotated[str, about("Document id")]
-    n_relevant: Annotated[Count, about("Queries it is relevant to", unit="queries")]
-    n_queries: Annotated[Positive, about("Queries of the corpus that were compared")]
-
-
-class NullSystems(Record, frozen=True, kw_only=True):
-    """What systems without skill would get on the same queries and labels."""
-
-    seed: Annotated[Count, about("Seed of the permutations")]
-    n_permutations: Annotated[
-        Positive, about("Other queries whose labels each query is scored with, at most")
-    ]
     n_queries: Annotated[Count, about("Queries answered that have a relevant document")]
-    systems: Annotated[
-        dict[str, NullSystem],
-        about(
-            "random: documents of the corpus in random order, expected values. permuted: the "
-            "run, scored with the labels of other queries of the corpus. popular: always the "
-            "documents that are relevant to most other queries of the corpus"
-        ),
-    ]
-    popular: Annotated[
-        tuple[PopularDocument, ...], about("By corpus, the document relevant to most queries")
-    ]
+    metrics: Annotated[dict[str, AtRandom], about("By metric, those of judged shares apart")]
 
 
 class RunSlice(Record, frozen=True, kw_only=True):
@@ -882,11 +851,11 @@ class SearchRun(Record, frozen=True, kw_only=True):
             "How far the worst metric stands above its floor (or below its ceiling); never a mean"
         ),
     ] = NULL
-    null_systems: Annotated[
-        NullSystems | None,
+    random: Annotated[
+        RandomDocuments | None,
         about(
-            "What systems without skill would get on the same queries and labels; absent in runs of"
-            " earlier versions and without a query to compare"
+            "What random documents would get; absent in runs of earlier versions and without a"
+            " query to compare"
         ),
     ] = None
     delta: Annotated[Delta | None, about("The change against the baseline")]

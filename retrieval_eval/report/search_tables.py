@@ -19,7 +19,7 @@ from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.model.search_diff import MovedDocument, MovedDocuments
 from retrieval_eval.model.search_run import (
     Abstention,
-    NullSystems,
+    AtRandom,
     QueryResult,
     RefusalRate,
     ShareWithInterval,
@@ -86,8 +86,7 @@ from retrieval_eval.search.latency import (
 )
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
-from retrieval_eval.search.null_systems import WORDS as NULL_SYSTEMS
-from retrieval_eval.search.null_systems import not_beaten, null_sentences
+from retrieval_eval.search.random_documents import not_beaten
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
@@ -589,57 +588,48 @@ def means(run: SearchRun) -> pd.DataFrame:
     )
 
 
-def null_systems(run: SearchRun) -> pd.DataFrame:
-    """Return what systems without skill would get beside the means of the run."""
-    block = run.stored.null_systems
+def random_documents(run: SearchRun) -> pd.DataFrame:
+    """Return what random documents would get beside the means of the run."""
+    block = run.stored.random
     if block is None:
         why = "The run was measured before they were, or no query has a relevant document."
         if run.part is not None:
             why = "They are compared with whole runs, so a part has none."
-        return nothing("null-systems", "What a system without skill would get is not known", why)
-    means = [mean for system in block.systems.values() for mean in system.metrics.values()]
-    n_known = sum(mean.is_beaten is not None for mean in means)
-    n_failed = len(not_beaten(block))
-    finding = f"The run is better than systems without skill in all {n_known} comparisons"
+        return nothing("random-documents", "What random documents would get is not known", why)
+    means = block.metrics.values()
+    n_known, n_failed = sum(m.is_beaten is not None for m in means), len(not_beaten(run.stored))
+    finding = f"The run is better than random documents in all {n_known} metrics"
     if n_failed:
-        finding = f"The run is no better than a system without skill in {of(n_failed, n_known)}"
-        finding += " comparisons"
+        finding = f"The run is no better than random documents in {of(n_failed, n_known)} metrics"
     elif not n_known:
-        finding = "Too few queries to compare the run with systems without skill"
-    names = [name for name in run.measures if name in block.systems["random"].metrics]
+        finding = "The run could not be compared with random documents"
     rows = (
-        (name, run.stored.metrics[name].value, *(_null(block, s, name) for s in NULL_SYSTEMS))
-        for name in names
+        (name, run.stored.metrics[name].value, mean.value, _better_by(mean))
+        for name in run.measures
+        if (mean := block.metrics.get(name)) is not None
     )
-    heads = {name: f"{words[:1].upper()}{words[1:]}" for name, words in NULL_SYSTEMS.items()}
-    gone = any(m.reason == "no_corpus_size" for m in block.systems["random"].metrics.values())
+    gone = any(mean.reason == "no_corpus_size" for mean in means)
     return says(
-        table(("measure", "value", *NULL_SYSTEMS), rows),
-        "null-systems",
+        table(("measure", "value", "At random", "Better by"), rows),
+        "random-documents",
         finding,
-        "What a system without skill would get on the same queries and labels "
-        f"(n = {block.n_queries}), with intervals",
-        "Random documents: expected values. Labels of other queries: this run, scored with the "
-        f"labels of up to {block.n_permutations} other queries of the corpus. The most popular "
-        "documents: always those that are relevant to most other queries of the corpus.",
-        "Not beaten: the interval of the mean difference (Student's t, queries as units) reaches 0."
-        if n_failed
-        else "",
+        "What documents of the corpus in random order would get on the same queries and labels "
+        f"(n = {block.n_queries}): expected values, and the interval of the mean difference "
+        "(Student's t, queries as units)",
         "How many documents a corpus holds is not known, and so what random ones would get; "
         "`search run --corpus-file` records it."
         if gone
         else "",
-        *null_sentences(run.stored, ()),
-        columns={"measure": "", "value": "This run", **heads},
+        columns={"measure": "", "value": "This run", "At random": "", "Better by": ""},
     )
 
 
-def _null(block: NullSystems, system: str, name: str) -> str | None:
-    mean = block.systems[system].metrics.get(name)
-    if mean is None or mean.value is None:
+def _better_by(mean: AtRandom) -> str | None:
+    if mean.difference is None:
         return None
-    more = "" if mean.ci_low is None else f" {brackets(mean.ci_low, mean.ci_high)}"
-    return f"{rate(mean.value)}{more}{', not beaten' if mean.is_beaten is False else ''}"
+    low, high = mean.difference_low, mean.difference_high
+    ends = "" if low is None else f" {brackets(low, high)}"
+    return f"{rate(mean.difference)}{ends}{', not better' if mean.is_beaten is False else ''}"
 
 
 def _ties(low: float | None, high: float | None) -> str | None:

@@ -35,7 +35,7 @@ from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.abstention import Gate, abstention_of
 from retrieval_eval.search.composite import composite_of
 from retrieval_eval.search.funnel import LABELLED, RETURNED
-from retrieval_eval.search.null_systems import null_systems
+from retrieval_eval.search.random_documents import random_documents
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
@@ -130,7 +130,7 @@ def search_run(
         abstention=abstention_of(
             queries, threshold=abstain_at, confidence=scores.settings.confidence
         ),
-        null_systems=None if scores.is_repeat else null_systems(scores, corpora, outside),
+        random=None if scores.is_repeat else random_documents(scores, corpora, outside),
         delta=None,
         backlog=None if backlog is None else dict(backlog),
     )

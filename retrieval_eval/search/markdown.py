@@ -14,7 +14,7 @@ from retrieval_eval.search.abstention import sentences
 from retrieval_eval.search.composite import sentence as composite_sentence
 from retrieval_eval.search.funnel import funnel, funnel_rows
 from retrieval_eval.search.latency import latency, latency_remark, latency_rows
-from retrieval_eval.search.null_systems import null_sentences
+from retrieval_eval.search.random_documents import random_sentences
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import (
     delta_rows,
@@ -66,7 +66,7 @@ def to_markdown(document: SearchRun) -> str:
         "## Measures",
         _by_measure(metric_rows(document.metrics, list(document.metrics), confidence=confidence)),
         _LEGEND,
-        *map(escaped, null_sentences(document, HEADLINE)),
+        *map(escaped, random_sentences(document, HEADLINE)),
     ]
     parts += _stages(document)
     parts += _latency(document)

@@ -106,7 +106,8 @@ def test_a_run_without_a_verdict_is_no_beginning(begun, capsys, change, code, wo
 def labelled(n, ranking_of):
     """A run of queries with a relevant document each, as a file is written."""
     gold = gold_set(*(gold_query(f"q{i:02d}", {f"d{i}": 1}) for i in range(n)))
-    made = run_of(gold, [answer(f"q{i:02d}", ranking_of(i)) for i in range(n)], label="main")
+    answers = [answer(f"q{i:02d}", ranking_of(i)) for i in range(n)]
+    made = run_of(gold, answers, label="main", n_documents=n)
     Path("run.json").write_bytes(run_bytes(made))
 
 
@@ -118,7 +119,7 @@ WEAK = {
     "nothing comes back": (lambda _: [], "every metric is 0, so nothing could get worse"),
     "the same answer to every query": (
         lambda _: [f"d{j}" for j in range(20)],
-        "the baseline is not better than the labels of other queries in P@5, Recall@20",
+        "the baseline is not better than random documents in P@5, Recall@20",
     ),
 }
 

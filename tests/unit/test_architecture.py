@@ -505,7 +505,6 @@ DOORS = (
         ),
         allowed={
             "search/measure.py": "scores what `run_queries` returned",
-            "search/null_systems.py": "scores rankings that no retriever gave, to compare with",
             "search/part.py": "scores some queries of a search run anew",
             "search/label_split.py": "scores a search run under other labels",
         },

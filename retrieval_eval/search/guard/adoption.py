@@ -33,8 +33,8 @@ from retrieval_eval.search.guard.thresholds import (
 )
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.named_metrics import BLOCK_OF
-from retrieval_eval.search.null_systems import not_beaten, null_notes
 from retrieval_eval.search.paired_change import Resampling
+from retrieval_eval.search.random_documents import not_beaten, random_notes
 from retrieval_eval.search.run_files import run_bytes
 from retrieval_eval.search.summary import without_labels
 from retrieval_eval.search.trust import trust_of
@@ -100,7 +100,7 @@ def plan_adoption(
         Dimensions whose worst slice is judged, too: of each metric of rankings, by what a guard
         must be able to show (`resolution`).
     accept_weak
-        Whether a run that is no better than a system without skill is taken, too (`weakness`).
+        Whether a run that is no better than random documents is taken, too (`weakness`).
 
     Raises
     ------
@@ -150,30 +150,25 @@ def plan_adoption(
             f"{run} cannot be the baseline: {'; '.join(weak)}; if that is meant, add"
             " --accept-weak-baseline"
         )
-    notes = [_repeatability(document), *(weak or null_notes(document, guarded))]
+    notes = [_repeatability(document), *(weak or random_notes(document, guarded))]
     return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
 
 
 def weakness(run: SearchRun, guarded: Collection[str]) -> list[str]:
     """Return why a guard of a baseline could not fail, in sentences; empty where it could.
 
-    Every metric of its rankings may be 0, or none of the guarded ones better than those of one and
-    the same system without skill.
+    Every metric of its rankings may be 0, or none of the guarded ones better than that of random
+    documents.
     """
-    found = []
     values = [
         mean.value for name, mean in run.metrics.items() if parse_measure(name).name != "Judged"
     ]
     if not any(values):
         unlabelled = [sentence.rstrip(".") for sentence in without_labels(run)]
         return ["every metric is 0, so nothing could get worse", *unlabelled]
-    block = run.null_systems
-    for system, of in {} if block is None else block.systems.items():
-        known = [n for n in guarded if (mean := of.metrics.get(n)) and mean.is_beaten is not None]
-        failed = {name for each, name in not_beaten(block) if each == system} if block else set()
-        if known and failed.issuperset(known):
-            found += null_notes(run, known, system)
-    return found
+    at_random = {} if run.random is None else run.random.metrics
+    known = {n for n in guarded if n in at_random and at_random[n].is_beaten is not None}
+    return random_notes(run, guarded) if known and known.issubset(not_beaten(run)) else []
 
 
 def _of_slices(rows: Sequence[Threshold], slices: Sequence[str]) -> list[Threshold]:

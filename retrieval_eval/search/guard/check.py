@@ -56,8 +56,8 @@ from retrieval_eval.search.noise_level import (
     noise_test,
     runs_needed,
 )
-from retrieval_eval.search.null_systems import null_notes
 from retrieval_eval.search.paired_change import Resampling, moved_between
+from retrieval_eval.search.random_documents import random_notes
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.trust import trust_of
 from retrieval_eval.stats.proportions import clopper_pearson
@@ -148,8 +148,8 @@ def check(
             measured.append(measure(threshold, *sides, ids, resampling))
     known_noise = usable_noise(noise, *sides, pinned)
     found = rulings(measured, thresholds, justifications, today, known_noise)
-    nulls = null_notes(baselines[0], {row.metric for row in thresholds.rows})
-    notes = [*run_notes(runs, baselines), *nulls, *notes, *_unused(found, justifications, today)]
+    weak = random_notes(baselines[0], {row.metric for row in thresholds.rows})
+    notes = [*run_notes(runs, baselines), *weak, *notes, *_unused(found, justifications, today)]
     if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
         notes.append(_repeated(sides))
     if noise is not None and known_noise.document is None:
