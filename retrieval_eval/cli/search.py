@@ -244,8 +244,6 @@ def print_run(run: SearchRun) -> None:
     """Print a run: what was measured, its means, and what is remarkable."""
     from retrieval_eval.search.abstention import sentences
     from retrieval_eval.search.composite import sentence as composite_sentence
-    from retrieval_eval.search.funnel import funnel, funnel_rows
-    from retrieval_eval.search.latency import latency, latency_sentence
     from retrieval_eval.search.random_documents import random_sentences
     from retrieval_eval.search.settings import HEADLINE
     from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
@@ -264,12 +262,6 @@ def print_run(run: SearchRun) -> None:
         echo(sentence)
     if abstention and (composite := composite_sentence(run.composite)):
         echo(composite)
-    if stages := funnel_rows(funnel(run.queries)):
-        echo("")
-        print_table(stages)
-    if timed := latency(run):
-        echo("")
-        echo(f"latency: {latency_sentence(timed)}")
     if at_random := random_sentences(run, HEADLINE):
         echo("")
     for sentence in at_random:

@@ -293,16 +293,6 @@ class RankedDocument(Record, frozen=True, kw_only=True, gc=False):
     grade: Annotated[int | None, about("Its grade; null when it was not judged", unit="grade")]
 
 
-class QueryStage(Record, frozen=True, kw_only=True):
-    """What a retriever had after one of its stages."""
-
-    stage: Annotated[
-        str, about("Name of the stage; with a slash a part of the stage before the slash")
-    ]
-    n_documents: Annotated[Count, about("Documents after it", unit="documents")]
-    relevant: Annotated[tuple[str, ...], about("Those of grade 1 or more among them, by id")]
-
-
 class QueryResult(Record, frozen=True, kw_only=True):
     """One query."""
 
@@ -349,13 +339,6 @@ class QueryResult(Record, frozen=True, kw_only=True):
     ranking: Annotated[
         tuple[RankedDocument, ...], about("By score, ties by document id, both descending")
     ]
-    stages: Annotated[
-        tuple[QueryStage, ...] | None,
-        about(
-            "What is labelled, what the retriever had after each of its stages, and what was"
-            " returned; absent where it shows no stages"
-        ),
-    ] = None
     metrics: Annotated[
         dict[str, float | None],
         about("Value of each measure; null when not computable", unit="0–1"),

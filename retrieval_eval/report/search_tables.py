@@ -74,16 +74,7 @@ from retrieval_eval.search.claims.summary import (
     why_advisory_of,
 )
 from retrieval_eval.search.diff_text import OUTCOMES
-from retrieval_eval.search.funnel import funnel, funnel_rows
 from retrieval_eval.search.guard.rendering import HEAD, cells, method, remarks
-from retrieval_eval.search.latency import (
-    change_sentence,
-    latency,
-    latency_change,
-    latency_remark,
-    latency_rows,
-    latency_sentence,
-)
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
 from retrieval_eval.search.random_documents import not_beaten
@@ -696,49 +687,6 @@ def remarked(run: SearchRun, frame: pd.DataFrame) -> pd.DataFrame:
         empty="Every query was answered without a fault.",
         columns=("query", "corpus", "Remark", "error"),
         file="queries.csv",
-    )
-
-
-def stages(run: SearchRun) -> pd.DataFrame:
-    """Return at which stage of the retriever relevant documents were lost."""
-    found = funnel(run.stored.queries)
-    if not found:
-        why = "The retriever shows no stages; docs/retrievers.md says how it can."
-        return nothing("stages", "It is not known at which stage documents were lost", why)
-    head, *rows = funnel_rows(found)
-    first, last = found[0], found[-1]
-    worst = max(found, key=lambda each: len(each.lost_queries))
-    finding = f"{of(last.n_queries, first.n_queries)} queries have a relevant document at the end"
-    if worst.lost_queries:
-        lost = counted(len(worst.lost_queries), "query")
-        finding += f"; most lost theirs at {visible(worst.stage, 40)}: {lost}"
-    return says(
-        table([_capital(name) for name in head], [(visible(row[0], 40), *row[1:]) for row in rows]),
-        "stages",
-        finding,
-        "From the relevant documents that are labelled to those that were returned",
-        "A stage with a slash is a part of the one before the slash."
-        if any(each.is_part for each in found)
-        else "",
-    )
-
-
-def latency_of(run: SearchRun) -> pd.DataFrame:
-    """Return how long queries took: quantiles with intervals, where there are enough queries."""
-    found = latency(run.stored)
-    if found is None:
-        why = "The run holds no times: it is of an earlier version, a file, or asked in batches."
-        return nothing("latency", "It is not known how long queries took", why)
-    head, *rows = latency_rows(found)
-    notes = [latency_remark(found)]
-    if run.baseline is not None and (change := latency_change(run.baseline, run.stored)):
-        notes.append(change_sentence(change))
-    return says(
-        table([_capital(name) for name in head], rows),
-        "latency",
-        f"Latency: {latency_sentence(found)}",
-        "Seconds of a query; intervals of order statistics, which assume no distribution",
-        *notes,
     )
 
 

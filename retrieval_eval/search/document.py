@@ -21,7 +21,6 @@ from retrieval_eval.model.search_run import (
     MetricMean,
     PinnedQueries,
     QueryResult,
-    QueryStage,
     RankedDocument,
     RetrieverFacts,
     RunHeader,
@@ -34,7 +33,6 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.abstention import Gate, abstention_of
 from retrieval_eval.search.composite import composite_of
-from retrieval_eval.search.funnel import LABELLED, RETURNED
 from retrieval_eval.search.random_documents import random_documents
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.scoring import QueryScore, Scores
@@ -274,24 +272,6 @@ def _query(scored: QueryScore, abstain_at: float | None) -> QueryResult:
             RankedDocument(doc=found.doc, score=found.score, grade=query.relevant.get(found.doc))
             for found in result.ranking
         ),
-        stages=_stages(scored) or None,
         metrics={name: value.value for name, value in values.items()},
         reasons={n: value.reason for n, value in values.items() if value.reason is not None},
-    )
-
-
-def _stages(scored: QueryScore) -> tuple[QueryStage, ...]:
-    """Return what is labelled, the stages of the retriever, and what was returned."""
-    result, relevant = scored.result, {d for d, g in scored.query.relevant.items() if g >= 1}
-    if not result.stages:
-        return ()
-    returned = tuple(found.doc for found in result.ranking)
-    stages = ((LABELLED, tuple(sorted(relevant))), *result.stages, (RETURNED, returned))
-    return tuple(
-        QueryStage(
-            stage=name,
-            n_documents=len(docs),
-            relevant=tuple(doc for doc in docs if doc in relevant),
-        )
-        for name, docs in stages
     )
