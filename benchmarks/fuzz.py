@@ -92,6 +92,7 @@ from retrieval_eval.search.claims.agreement import read_human_labels
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
 from retrieval_eval.search.claims.shapes import NoVerdictError
+from retrieval_eval.search.demo import JUDGE
 from retrieval_eval.search.guard.files import write_pinned
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import read_pinned
@@ -838,7 +839,7 @@ def _searches() -> Iterator[Target]:
     for name, more in (("a", ""), ("b", "--option k1=2.0 --baseline a.json")):
         do(f"{ASKED} --out data --label {name} {more}")
         next(Path("data").glob("eval-report-*.json")).rename(f"{name}.json")
-    judged = f"search claims b.json --drafts drafts.jsonl {GOLD} {CORPUS} --judge rules --out"
+    judged = f"search claims b.json --drafts drafts.jsonl {GOLD} {CORPUS} --judge {JUDGE} --out"
     do(
         f"{judged} c.json",
         f"search noise --retriever bm25:corpus.jsonl {GOLD} {CORPUS} --repeats 2 --out noise.json",

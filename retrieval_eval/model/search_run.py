@@ -453,9 +453,6 @@ class JudgeFacts(Record, frozen=True, kw_only=True):
     settings: Annotated[
         dict[str, Any], about("All settings that decide a judgement; never a secret")
     ]
-    known_errors: Annotated[str | None, about("How the judge is known to err; null: not known")] = (
-        NULL
-    )
 
 
 class ShareWithInterval(Record, frozen=True, kw_only=True):

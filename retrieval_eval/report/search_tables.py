@@ -1599,7 +1599,6 @@ def claims(run: SearchRun) -> pd.DataFrame:
     )
     parts = [f"{n:,} {words}" for n, words in counts if n]
     judge = block.judge
-    errors = f"; {visible(judge.known_errors, 200)}" if judge.known_errors else ""
     advisory, unproved = why_advisory_of(block.agreement), unproved_words(block)
     names = ("Metric", "Share", "Interval", "Claims", "Unproved: none or all hold")
     rows = [(n, s.value, brackets(s.ci_low, s.ci_high), s.n, bounds_words(s)) for n, s in found]
@@ -1612,7 +1611,7 @@ def claims(run: SearchRun) -> pd.DataFrame:
         "Share of the substantive claims of drafted answers that is supported, with "
         f"{run.coverage} interval",
         f"Drafts: {'; '.join(parts)}." if parts else "",
-        f"Judge: {visible(judge.name, 60)} {visible(judge.version, 40)}{errors}.",
+        f"Judge: {visible(judge.name, 60)} {visible(judge.version, 40)}.",
         "Coverage: share of substantive claims that a document labelled relevant supports. "
         "Faithfulness: share that the draft's own context supports, relevant or not. Intervals "
         "resample whole drafts.",

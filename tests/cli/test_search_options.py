@@ -12,6 +12,7 @@ from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.baseline import ACCEPTABLE as OF_A_BASELINE
 from retrieval_eval.search.comparability import ACCEPTABLE
+from retrieval_eval.search.demo import JUDGE
 from retrieval_eval.search.run_files import run_bytes
 from tests.searches import answer, run_of
 
@@ -144,7 +145,7 @@ def test_claims_of_a_label_are_judged_anew_and_not_of_the_claims(tree, capsys):
     drafts = [{"id": "q1", "draft": "The fee is 5 EUR."}]
     (tree / "drafts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in drafts))
     command = ["search", "claims", "after", "--drafts", "drafts.jsonl"]
-    command += ["--corpus-file", "corpus.jsonl", "--judge", "rules"]
+    command += ["--corpus-file", "corpus.jsonl", "--judge", JUDGE]
     for _ in range(2):
         assert run(command) == 0
         assert capsys.readouterr().out.endswith("data/eval/eval-report-2.claims.json\n")
