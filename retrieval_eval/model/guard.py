@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -12,8 +12,9 @@ from retrieval_eval.model.meta import (
     NonNegative,
     Positive,
     Record,
-    SchemaVersion,
+    SecondSchemaVersion,
     about,
+    as_second,
 )
 
 
@@ -220,7 +221,7 @@ class GuardRuling(Record, frozen=True, kw_only=True):
     A search run compared with a baseline, threshold by threshold.
     """
 
-    schema_version: SchemaVersion
+    schema_version: SecondSchemaVersion
     verdict: Annotated[Literal["pass", "breach", "no_verdict"], about("The verdict on the run")]
     exit_code: Annotated[Literal[0, 1, 2], about("0 pass, 1 breach, 2 no verdict")]
     headline: Annotated[str, about("The verdict in one line")]
@@ -241,3 +242,8 @@ class GuardRuling(Record, frozen=True, kw_only=True):
             unit="queries",
         ),
     ] = None
+
+    @classmethod
+    def upgraded(cls, document: Any) -> Any:
+        """Return a document of 1.x as one of 2.0; what that lost is left out when it is read."""
+        return as_second(document)

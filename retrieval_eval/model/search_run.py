@@ -15,9 +15,10 @@ from retrieval_eval.model.meta import (
     NonNegative,
     Positive,
     Record,
-    SchemaVersion,
+    SecondSchemaVersion,
     Share,
     about,
+    as_second,
 )
 
 
@@ -793,7 +794,7 @@ class SearchRun(Record, frozen=True, kw_only=True):
     A retriever measured against a gold set. A baseline is a search run that was committed.
     """
 
-    schema_version: SchemaVersion
+    schema_version: SecondSchemaVersion
     generated_at: GeneratedAt
     label: Annotated[str, about("Label given by the person who ran it; may be empty")]
     run: Annotated[RunHeader, about("The measured system, gold set and settings")]
@@ -845,3 +846,8 @@ class SearchRun(Record, frozen=True, kw_only=True):
     backlog: Annotated[
         dict[str, Any] | None, about("Labels waiting for review, when a source was named")
     ]
+
+    @classmethod
+    def upgraded(cls, document: Any) -> Any:
+        """Return a document of 1.x as one of 2.0; what that lost is left out when it is read."""
+        return as_second(document)

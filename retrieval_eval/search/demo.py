@@ -91,8 +91,9 @@ class _Place:
 def shared_words(claim: str, block: str) -> dict[str, Any]:
     """Judge a claim by its words: whether two neighbouring sentences of a block share most of them.
 
-    They do not hold it where `contradiction` finds other numbers or negation. For the demo, where drafts reuse the words of documents. It takes no paraphrase and some wrong
-    claims, so judge drafts of your own with a model.
+    They do not hold it where `contradiction` finds other numbers or negation. For the demo, where
+    drafts reuse the words of documents. It takes no paraphrase and some wrong claims, so judge
+    drafts of your own with a model.
 
     Examples
     --------

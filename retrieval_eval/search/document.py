@@ -30,7 +30,7 @@ from retrieval_eval.model.search_run import (
     Trust,
     TrustSample,
 )
-from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.schema import version_of
 from retrieval_eval.search.abstention import Gate, abstention_of
 from retrieval_eval.search.composite import composite_of
 from retrieval_eval.search.random_documents import random_documents
@@ -106,7 +106,7 @@ def search_run(
         confidence=scores.settings.confidence,
     )
     run = SearchRun(
-        schema_version=SCHEMA_VERSION,
+        schema_version=version_of("search_run"),
         generated_at=generated_at,
         label=label,
         run=RunHeader(

@@ -10,7 +10,6 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.cli.main import run
 from retrieval_eval.demo import write_search_demo
-from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.guard.files import write_pinned
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.rendering import MARKER
@@ -97,7 +96,7 @@ def test_the_noise_file_at_hand_decides_and_each_row_says_so(tree, capsys):
     assert guard("worse.json", "--json") == 1
     document = json.loads(capsys.readouterr().out)
     assert (document["schema_version"], document["decision"]["rule"]) == (
-        SCHEMA_VERSION,
+        "2.0",
         "threshold_and_real",
     )
     assert [row["decided_by"] for row in document["rows"]] == ["noise", "noise"]

@@ -174,22 +174,6 @@ def ask(judge: Judge, claim: str, block_text: str) -> Judgement:
         raise JudgeError(f"the judge failed: {type(error).__name__}: {said}") from error
 
 
-def is_same_judge(one: JudgeFacts, other: JudgeFacts) -> bool:
-    """Return whether the ``judge`` blocks of two artefacts are of one judge.
-
-    Examples
-    --------
-    >>> one = JudgeFacts(name="http", version="1", settings={})
-    >>> is_same_judge(one, JudgeFacts(name="http", version="2", settings={}))
-    False
-    """
-    return _identity(one) == _identity(other)
-
-
-def _identity(judge: JudgeFacts) -> tuple[str, str, dict[str, Any]]:
-    return judge.name, judge.version, judge.settings
-
-
 class Judge(Protocol):
     """Judges one claim against one block at a time; asked from ``concurrency`` threads at most."""
 

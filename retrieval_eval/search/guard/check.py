@@ -30,7 +30,7 @@ from retrieval_eval.model.guard import (
 )
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchRun
-from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.schema import version_of
 from retrieval_eval.search.comparability import judge_faults, judge_of, run_faults, run_notes
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.measured import Measured, Side, measure
@@ -271,7 +271,7 @@ def _verdict(
 ) -> GuardRuling:
     verdict = _overall(rows, reasons)
     return GuardRuling(
-        schema_version=SCHEMA_VERSION,
+        schema_version=version_of("search_guard"),
         verdict=verdict,
         exit_code=_EXIT_CODES[verdict],
         headline=headline(verdict, rows),
