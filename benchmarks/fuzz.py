@@ -57,7 +57,7 @@ from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.bootstrap import feedback_settings, read_feedback
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.exchange import import_beir, import_trec
-from retrieval_eval.gold.gold_set import GoldQuery, field_map
+from retrieval_eval.gold.gold_set import field_map
 from retrieval_eval.gold.labelling import build_pool, read_pool, write_pool
 from retrieval_eval.gold.pseudonyms import read_listed
 from retrieval_eval.gold.pseudonyms import read_mapping as pseudonyms_of
@@ -100,7 +100,6 @@ from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thre
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult, RetrieverError
-from retrieval_eval.search.retrievers.dense import open_dense
 from retrieval_eval.search.retrievers.http import http_settings
 from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 from retrieval_eval.search.returned import read_documents
@@ -799,18 +798,6 @@ def _gold() -> Iterator[Target]:
     for name in ("run.trec", "ranked.jsonl"):
         opened = partial(open_ranked_file, Path(name), {})
         yield Target(f"retriever run: {name}", [name], opened)
-    matrix = np.arange(24, dtype="float32").reshape(6, 4) + 1
-    np.savez("queries.npz", queries=[query.query for query in gold.queries], vectors=matrix)
-    np.savez(
-        "documents.npz",
-        ids=[document.id for document in texts.documents[:6]],
-        corpora=[document.corpus for document in texts.documents[:6]],
-        vectors=matrix,
-    )
-    vectors = {"query_vectors": "queries.npz"}
-    dense = partial(_dense, Path("documents.npz"), vectors, gold.queries[0])
-    yield Target("retriever dense: vectors", ["documents.npz", "queries.npz"], dense)
-
     yield whole("validate, gold set", both, f"validate gold.jsonl {CORPUS}")
     line = f"gold bootstrap {GOLD} --database {fed} --dry-run"
     yield whole("gold bootstrap", ["feedback.db", "gold.toml"], line)
@@ -826,13 +813,6 @@ def _gold() -> Iterator[Target]:
     for name in ("run.trec", "ranked.jsonl"):
         line = f"search run --retriever run:{name} {GOLD} --out other --fresh"
         yield whole(f"search run, retriever run:{name}", [name], line)
-    line = f"search run --retriever dense:documents.npz {GOLD} --out other --fresh"
-    line = f"{line} --option query_vectors=queries.npz"
-    yield whole("search run, retriever dense", ["documents.npz", "queries.npz"], line)
-
-
-def _dense(path: Path, options: dict[str, str], query: GoldQuery) -> None:
-    open_dense(path, options).search(query.query, corpus=query.corpus, k=3)
 
 
 def _searches() -> Iterator[Target]:

@@ -135,9 +135,16 @@ def report(
         if len(paths) > 2:
             raise click.UsageError("one search run, or two to compare")
         _only(context, (*_OF_SEARCHES, *searched), "a search run")
-        page = {"renderer": renderer, "pdf": pdf, "privacy": privacy}
-        made = {"reports_dir": reports_dir, "as_json": as_json, "force": force}
-        report_searches(paths, searched, **made, **page)
+        report_searches(
+            paths,
+            searched,
+            reports_dir=reports_dir,
+            as_json=as_json,
+            force=force,
+            privacy=privacy,
+            renderer=renderer,
+            pdf=pdf,
+        )
         return
 
     keep = KeepUnchanged(force)

@@ -98,9 +98,9 @@ def _print(choice: Choice) -> None:
     if check is None:
         echo("Too few queries to choose on one half and test on the other.")
         return
-    rates = (
+    tried = (
         f"ungrounded TP rate {check.true_positive_rate:.3f}, answerable FR rate "
         f"{check.false_refusal_rate:.3f}, above {choice.target:g} in {check.share_over:.0%} of them"
     )
     n = check.n_halvings
-    echo(f"Chosen on one half and tested on the other ({n} halvings): {rates}.")
+    echo(f"Chosen on one half and tested on the other ({n} halvings): {tried}.")

@@ -76,9 +76,13 @@ def random_documents(
 def _mean(pairs: Sequence[tuple[float, float]], settings: Settings) -> AtRandom:
     """Return the expected mean, and by how much the run is better, query by query."""
     if not pairs:
-        nothing = Value.missing("no_corpus_size")
-        gains = dict.fromkeys(("difference", "difference_low", "difference_high", "is_beaten"))
-        return AtRandom(**nothing.to_json(), **gains)
+        return AtRandom(
+            **Value.missing("no_corpus_size").to_json(),
+            difference=None,
+            difference_low=None,
+            difference_high=None,
+            is_beaten=None,
+        )
     differences = [own - expected for expected, own in pairs]
     ends = t_mean(differences, confidence=settings.confidence)
     difference = math.fsum(differences) / len(pairs)
