@@ -530,7 +530,7 @@ class Claim(Record, frozen=True, kw_only=True):
     reason: Annotated[
         str,
         about(
-            "The reason of the judge: a code of the rule-based judge, a sentence of a model; "
+            "The reason of the judge: a code, or a sentence of a model; "
             "no_gold_block where no document is labelled relevant",
             unit="code",
         ),
