@@ -57,7 +57,7 @@ from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.bootstrap import feedback_settings, read_feedback
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.exchange import import_beir, import_trec
-from retrieval_eval.gold.gold_set import GoldQuery, field_map
+from retrieval_eval.gold.gold_set import field_map
 from retrieval_eval.gold.labelling import build_pool, read_pool, write_pool
 from retrieval_eval.gold.pseudonyms import read_listed
 from retrieval_eval.gold.pseudonyms import read_mapping as pseudonyms_of
@@ -82,14 +82,14 @@ from retrieval_eval.search.claims.agreement import read_human_labels
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
 from retrieval_eval.search.claims.shapes import NoVerdictError
-from retrieval_eval.search.guard.approvals import read_approvals
+from retrieval_eval.search.demo import JUDGE
+from retrieval_eval.search.guard.files import write_pinned
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds, toml_of
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult, RetrieverError
-from retrieval_eval.search.retrievers.dense import open_dense
 from retrieval_eval.search.retrievers.http import http_settings
 from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 from retrieval_eval.search.returned import read_documents
@@ -744,18 +744,6 @@ def _gold() -> Iterator[Target]:
     for name in ("run.trec", "ranked.jsonl"):
         opened = partial(open_ranked_file, Path(name), {})
         yield Target(f"retriever run: {name}", [name], opened)
-    matrix = np.arange(24, dtype="float32").reshape(6, 4) + 1
-    np.savez("queries.npz", queries=[query.query for query in gold.queries], vectors=matrix)
-    np.savez(
-        "documents.npz",
-        ids=[document.id for document in texts.documents[:6]],
-        corpora=[document.corpus for document in texts.documents[:6]],
-        vectors=matrix,
-    )
-    vectors = {"query_vectors": "queries.npz"}
-    dense = partial(_dense, Path("documents.npz"), vectors, gold.queries[0])
-    yield Target("retriever dense: vectors", ["documents.npz", "queries.npz"], dense)
-
     yield whole("validate, gold set", both, f"validate gold.jsonl {CORPUS}")
     line = f"gold bootstrap {GOLD} --database {fed} --dry-run"
     yield whole("gold bootstrap", ["feedback.db", "gold.toml"], line)
@@ -771,32 +759,20 @@ def _gold() -> Iterator[Target]:
     for name in ("run.trec", "ranked.jsonl"):
         line = f"search run --retriever run:{name} {GOLD} --out other --fresh"
         yield whole(f"search run, retriever run:{name}", [name], line)
-    line = f"search run --retriever dense:documents.npz {GOLD} --out other --fresh"
-    line = f"{line} --option query_vectors=queries.npz"
-    yield whole("search run, retriever dense", ["documents.npz", "queries.npz"], line)
-
-
-def _dense(path: Path, options: dict[str, str], query: GoldQuery) -> None:
-    open_dense(path, options).search(query.query, corpus=query.corpus, k=3)
 
 
 def _searches() -> Iterator[Target]:
     for name, more in (("a", ""), ("b", "--option k1=2.0 --baseline a.json")):
         do(f"{ASKED} --out data --label {name} {more}")
         next(Path("data").glob("eval-report-*.json")).rename(f"{name}.json")
-    judged = f"search claims b.json --drafts drafts.jsonl {GOLD} {CORPUS} --judge rules --out"
+    judged = f"search claims b.json --drafts drafts.jsonl {GOLD} {CORPUS} --judge {JUDGE} --out"
     do(
         f"{judged} c.json",
         f"search noise --retriever bm25:corpus.jsonl {GOLD} {CORPUS} --repeats 2 --out noise.json",
-        f"search pin {GOLD} --sample 3 pinned.txt",
     )
     Path("guard.toml").write_text(toml_of(shipped_thresholds()))
     Path("why.toml").write_text(WHY)
-    commit = {"oid": "ab" * 20}
-    review = {"author": {"login": "bob"}, "state": "APPROVED", "commit": commit}
-    review["submittedAt"] = "2026-01-05T10:00:00Z"
-    request = {"author": {"login": "ann"}, "headRefOid": commit["oid"], "reviews": [review]}
-    Path("approvals.json").write_text(json.dumps(request))
+    write_pinned(Path("pinned.txt"), Path("gold.jsonl"), size=3)
     mapping = "moved/relabel.json"
     past = Path("past")
     past.mkdir()
@@ -824,7 +800,6 @@ def _searches() -> Iterator[Target]:
         ("noise", _short(Path("noise.json"), "short.noise.json"), read_noise),
         ("thresholds", "guard.toml", read_thresholds),
         ("justifications", "why.toml", read_justifications),
-        ("approvals", "approvals.json", read_approvals),
         ("pinned queries", "pinned.txt", read_pinned),
         ("drafts", "drafts.jsonl", read_drafts),
         ("labels of people", "labels.jsonl", partial(read_human_labels, corpus=texts)),
@@ -833,9 +808,9 @@ def _searches() -> Iterator[Target]:
 
     runs = ["a.json", "b.json"]
     guard = f"search guard b.json --baseline a.json --thresholds guard.toml {GOLD}"
-    beside = ["guard.toml", "why.toml", "approvals.json", "pinned.txt", "noise.json"]
-    options = "--justification why.toml --approvals approvals.json --noise noise.json"
-    ruled = f"{guard} {options} --queries pinned.txt --comment out.md --junit out.xml"
+    beside = ["guard.toml", "why.toml", "pinned.txt", "noise.json"]
+    options = "--justification why.toml --noise noise.json"
+    ruled = f"{guard} {options} --queries pinned.txt --comment out.md"
     next_ones = f"gold pool --run a.json --run b.json {GOLD} --out next {CORPUS} --labellers ana"
     update = "search baseline --update b.json --baseline a.json --accept gold_set"
     difference = f"search diff a.json b.json --out d.md {GOLD} --old-gold gold.jsonl"
@@ -846,8 +821,7 @@ def _searches() -> Iterator[Target]:
         ("search guard, claims", ["c.json"], f"{guard.replace('b.json', 'c.json')} --json"),
         ("search baseline", runs, update),
         ("search diff", runs, difference),
-        ("search abstention", ["b.json"], "search abstention b.json"),
-        ("search transfer", runs, "search transfer a.json b.json"),
+        ("search show", ["b.json"], "search show b.json"),
         ("gold pool, by gain", runs, f"{next_ones} --by-gain 9"),
         ("search claims", ["drafts.jsonl"], f"{judged} d.json"),
         ("search diff, labels moved", [mapping, "a.json"], f"{difference} --mapping {mapping}"),

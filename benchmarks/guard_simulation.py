@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from guard_looks import COMMITS, looks_means_row, looks_row, slices_row
 from guard_repeats import ALONE, WITH_FILE, drop_means_row, equal_means_row
+from guard_slices import slices_row
 from guard_studies import LIMITS, N_RESAMPLES, REPEATS, drop_row, equal_row, refusal_row
 from simulation import Table, write_page
 
@@ -133,13 +133,6 @@ READING = """
   that is bad as a whole is not taken for a drop. That has the price it has for all queries: where
   runs are good or bad as a whole, a drop in a slice is missed that is no larger than their noise.
   For such systems compare means of several runs, which measure the noise of each slice.
-- **A hundred commits against one baseline** are a hundred chances of a false alarm. With a level of
-  its own for each guard, 9 to 28 % of series alarm where noise is even and most where it is not; a
-  deterministic system never does. With `looks` the promise holds for all of them together where
-  queries vary independently: at most 1 %. It does not hold for one run against one where whole runs
-  are good or bad (6 to 32 % by measured noise): no estimate from ten repeats knows how bad the
-  worst run of a hundred is. Means of five or ten runs on either side keep it (at most 1 %). The
-  price is power: amid even noise of 2 % measured noise then catches two points in a third.
 - **Small drops.** A drop of one point is caught in 86 to 89 %. Half a point, which is the
   threshold itself, is caught in a fifth to a third.
 - **Other questions have other answers.** For measured noise, any change of a deterministic system
@@ -233,32 +226,6 @@ TABLES = [
             for system, share in SHAPES
             for n in ((600, 2000) if points == 1.0 else (600,))
         ],
-    ),
-    Table(
-        f"The promise over {COMMITS} commits against one baseline",
-        f"In % of studies: any alarm in {COMMITS} guards that compare runs of an unchanged system "
-        "with one baseline and one noise file, each guard with its own level; the same with "
-        f"`looks = {COMMITS}`; and a drop of two points of P@5 that the last guard catches.",
-        "systems | noise | queries | any alarm: noise | significance | looks: noise | significance "
-        "| caught: noise | significance | looks: noise | significance",
-        looks_row,
-        [
-            ("deterministic", 0.0, 600),
-            *(("run-to-run noise", s, 600) for s in (0.005, 0.01, 0.02)),
-            ("run-to-run noise", 0.01, 2000),
-            ("uneven run-to-run noise", 0.005, 600),
-            ("uneven run-to-run noise", 0.01, 600),
-            ("one bad run in ten", 0.002, 600),
-        ],
-        times=0.1,
-    ),
-    Table(
-        f"The promise over {COMMITS} commits: means of several runs on either side",
-        "As above, without a noise file.",
-        "systems | noise | queries | runs | any alarm | looks | caught | looks",
-        looks_means_row,
-        [(system, share, 600, n) for system, share in SHAPES[1:] for n in (5, 10)],
-        times=0.05,
     ),
     Table(
         "The promise kept by repeating: means of several runs on either side (A/A)",

@@ -128,16 +128,16 @@ COMMANDS = {
     ),
     "search guard": Command(
         ("search", "guard", SECOND, "--baseline", FIRST,
-         "--comment", "guard/comment.md", "--junit", "guard/junit.xml"),
+         "--comment", "guard/comment.md"),
         ("guard",),
         ("search", "guard", FIRST, "--baseline", FIRST,
-         "--comment", "guard/comment.md", "--junit", "guard/junit.xml"),
+         "--comment", "guard/comment.md"),
         code=1,
     ),
-    "search report": Command(
-        ("search", "report", SECOND, *SEARCH, "--renderer", "embedded"),
+    "report, of a search": Command(
+        ("report", SECOND, *SEARCH, "--renderer", "embedded"),
         ("reports",),
-        ("search", "report", FIRST, *SEARCH, "--renderer", "embedded"),
+        ("report", FIRST, *SEARCH, "--renderer", "embedded"),
     ),
     "gold bootstrap": Command(
         ("gold", "bootstrap", "--gold", f"{DATA}/gold-set.jsonl", *DATABASE),
@@ -201,7 +201,7 @@ def preload() -> None:
     for name in (*names, "pyarrow.parquet", "scipy.stats", "sqlalchemy", "tree_sitter_bash"):
         importlib.import_module(name)
     for _, name, is_package in pkgutil.walk_packages(retrieval_eval.__path__, "retrieval_eval."):
-        if not is_package and not name.endswith(("__main__", "pytest_plugin")):
+        if not is_package and not name.endswith("__main__"):
             with suppress(ImportError):
                 importlib.import_module(name)
 

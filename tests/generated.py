@@ -19,7 +19,6 @@ from typing import get_args
 
 import tests.traps
 from retrieval_eval.model import PUBLISHED, json_schema
-from retrieval_eval.search.guard.workflow import filled
 from retrieval_eval.study.threats import THREATS
 from retrieval_eval.traces.dialects import DIALECTS, dialect_of
 from retrieval_eval.traces.formats import (
@@ -181,7 +180,6 @@ def generated() -> dict[Path, str]:
         **schemas,
         docs / "dependencies.md": "\n".join(_dependencies_page(docs / "dependencies.md")),
         docs / "formats.md": "\n".join(_formats_page()),
-        docs / "github-workflow" / "retrieval-guard.yml": filled("bm25:data/eval/corpus.jsonl"),
         docs / "threats.md": "\n".join(_threats_page()),
         docs / "traps.md": "\n".join(_traps_page()),
     }

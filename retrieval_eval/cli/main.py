@@ -83,7 +83,7 @@ def group() -> None:
     """Know whether retrieval works: in the traces of coding agents, and in search.
 
     Agents: start with `retrieval-eval demo`, or with a trace of yours: `retrieval-eval trace FILE`.
-    Search: start with `retrieval-eval search demo`.
+    Search: start with `retrieval-eval demo search`.
 
     Exit codes: 0 ok, 1 regressed or breached, 2 nothing to evaluate or no verdict, 3 bad input,
     4 rendering failed, 64 wrong usage, 70 a fault of this program.

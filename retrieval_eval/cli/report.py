@@ -25,9 +25,11 @@ from retrieval_eval.cli.common import (
     unexpected,
     work_options,
 )
+from retrieval_eval.cli.search_report import report_searches, searched_options, searched_runs
 from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
 from retrieval_eval.records import Renderer
 
+_OF_SEARCHES = ("runs", "reports_dir", "privacy", "renderer", "pdf", "force", "as_json")
 _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
 
 
@@ -62,6 +64,7 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     is_flag=True,
     help="Only list the reports below REPORTS_DIR anew, in its index.html, in place of RUN.",
 )
+@searched_options
 @page_options
 @force_option
 @click.option(
@@ -94,6 +97,7 @@ def report(
     trial: str | None,
     privacy: bool,
     only_index: bool,
+    searched: dict[str, Any],
     renderer: Renderer,
     pdf: bool,
     force: bool,
@@ -106,6 +110,10 @@ def report(
     verdicts. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
     on two runs or configurations against each other, see `retrieval-eval compare --report`.
+
+    RUN may also be a search run: its file, or its label in the folder --data. Its page goes to
+    REPORTS_DIR/search/LABEL/index.html. Of two search runs it is the page of what changed. Options
+    from --baseline to --old-gold are for these only.
 
     A page that is there and whole is kept where runs, parameters, notebook, renderer and versions
     are those it was made with.
@@ -130,6 +138,22 @@ def report(
         context.exit(_sets(context, set_file, reports_dir, renderer, pdf, jobs, as_json))
     if not runs:
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
+
+    if (paths := searched_runs(runs, searched["data"])) is not None:
+        if len(paths) > 2:
+            raise click.UsageError("one search run, or two to compare")
+        _only(context, (*_OF_SEARCHES, *searched), "a search run")
+        report_searches(
+            paths,
+            searched,
+            reports_dir=reports_dir,
+            as_json=as_json,
+            force=force,
+            privacy=privacy,
+            renderer=renderer,
+            pdf=pdf,
+        )
+        return
 
     keep = KeepUnchanged(force)
     options: dict[str, Any] = {
@@ -211,11 +235,7 @@ def _sets(
     """Make the reports of a file, print what became of each, and return the exit code."""
     from retrieval_eval.report.sets import build_sets, read_sets
 
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is ParameterSource.COMMANDLINE and parameter.name not in _OF_SETS:
-            what = parameter.opts[-1] if isinstance(parameter, click.Option) else "RUN"
-            raise click.UsageError(f"{what} does not go with --set: write it into {path}")
+    _only(context, _OF_SETS, f"--set: write it into {path}")
     sets = read_sets(path)
     rows: list[dict[str, str | None]] = []
     codes = [0]
@@ -250,6 +270,15 @@ def _sets(
     else:
         echo(", ".join(f"{n} {status}" for status, n in counts.items()))
     return max(codes)
+
+
+def _only(context: click.Context, names: Sequence[str], what: str) -> None:
+    """Raise a usage error for an option that was given and is none of these."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is ParameterSource.COMMANDLINE and parameter.name not in names:
+            option = parameter.opts[-1] if isinstance(parameter, click.Option) else "RUN"
+            raise click.UsageError(f"{option} does not go with {what}")
 
 
 def _copy_extension(context: click.Context, folder: Path | None) -> None:

@@ -48,7 +48,7 @@ def validate(
 ) -> None:
     """Check documents and gold sets, and name each fault by file and place.
 
-    Of documents any 1.x version is accepted; other major versions are rejected. A .jsonl file is a
+    Of documents any 1.x version is accepted, and 2.x of kinds that have one. A .jsonl file is a
     gold set, whose composition is shown, or the items of a review backlog, which are counted. With
     --corpus-file, labels of documents that are gone from the corpus are faults, and labels whose
     document has another text than the one labelled are listed.

@@ -34,11 +34,11 @@ from retrieval_eval.model.search_diff import (
     QueryOutcome,
 )
 from retrieval_eval.model.search_run import (
+    AtRandom,
     Claim,
     Component,
     MetricChange,
     MetricMean,
-    NullMean,
     QueryContribution,
     QueryResult,
     RankedDocument,
@@ -661,14 +661,13 @@ SEARCH_FRAMES: Final[Frames] = {
         "one row a component of the composite",
         _fields(Component, "name value floor ceiling margin n passes", at="composite/components[]"),
     ),
-    "null_systems": _frame(
-        "one row a metric and system without skill: what it would get",
-        "measure | text | | Metric | null_systems/systems/*/metrics key",
-        "system | text | code | random, permuted or popular | null_systems/systems key",
+    "random_documents": _frame(
+        "one row a metric: what random documents of the corpus would get",
+        "measure | text | | Metric | random/metrics key",
         _fields(
-            NullMean,
-            "value ci_low ci_high n difference difference_low difference_high is_beaten reason",
-            at="null_systems/systems/*/metrics/*",
+            AtRandom,
+            "value n difference difference_low difference_high is_beaten reason",
+            at="random/metrics/*",
         ),
     ),
     "roc": _frame(

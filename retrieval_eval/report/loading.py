@@ -311,8 +311,8 @@ def load_search(
         Leave out texts of queries and drafts, messages of the retriever, how it was opened, and
         the names of labellers.
     pages
-        Let names of queries and documents lead to the pages that ``retrieval-eval search report``
-        writes beside the report.
+        Let names of queries and documents lead to the pages that ``retrieval-eval report`` writes
+        beside the report.
 
     Returns
     -------

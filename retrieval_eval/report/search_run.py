@@ -379,13 +379,12 @@ class SearchRun(Searched):
         return self._records("components", found)
 
     @frames.handed_out
-    def null_systems(self) -> pd.DataFrame:
-        """One row a metric and system without skill: what it would get."""
-        block, columns = self.stored.null_systems, _COLUMNS["null_systems"]
+    def random_documents(self) -> pd.DataFrame:
+        """One row a metric: what random documents of the corpus would get."""
+        block, columns = self.stored.random, _COLUMNS["random_documents"]
         found = [
-            read_row(mean, columns, {"measure": name, "system": system})
-            for system, of in (block.systems if block else {}).items()
-            for name, mean in of.metrics.items()
+            read_row(mean, columns, {"measure": name})
+            for name, mean in (block.metrics if block else {}).items()
         ]
         return make_frame(found, columns)
 

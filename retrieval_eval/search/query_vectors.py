@@ -116,17 +116,6 @@ def open_query_vectors(kind: str, given: Mapping[str, str]) -> QueryVectors | No
     return QueryVectors({"embedder": spec, "model": model or None}, {}, embed, cache)
 
 
-def require_query_vectors(kind: str, given: Mapping[str, str]) -> QueryVectors:
-    """Do what `open_query_vectors` does, and raise `BadInputError` where neither is given."""
-    queries = open_query_vectors(kind, given)
-    if queries is None:
-        raise BadInputError(
-            f"{kind}: needs the vectors of the queries: give the option query_vectors=FILE, or"
-            " embedder=package.module:callable"
-        )
-    return queries
-
-
 def checked_vector(value: Any, source: str, dimension: int | None) -> NDArray[Any]:
     """Return a vector as float64; raises `RetrieverError` for what is none, or does not fit."""
     import numpy as np

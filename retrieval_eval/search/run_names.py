@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ from retrieval_eval.search.run_files import load_search_run
 REPORTS: Final = "eval-report-*.json"
 WITH_CLAIMS: Final = ".claims.json"
 """What ends the name of a run that also holds the claims of drafts, after the name without."""
-_NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +93,3 @@ def _labelled(folder: Path) -> Sequence[_Report]:
         if isinstance(label, str) and isinstance(moment, str):
             found.append(_Report(path, label, moment))
     return found
-
-
-def latest_run(folder: Path) -> Path:
-    """Return the newest ``eval-report-<utc>.json`` in a folder, by the time in its name.
-
-    Raises
-    ------
-    BadInputError
-        When the folder holds none.
-    """
-    found = {path: _NUMBERED.match(path.name) for path in folder.glob("eval-report-*.json")}
-    ordered = sorted((m[1], int(m[2] or 1), path) for path, m in found.items() if m)
-    if not ordered:
-        raise BadInputError(
-            f"{folder} holds no eval-report-<utc>.json; `retrieval-eval search run` writes one, "
-            "or name the file of a search run"
-        )
-    return ordered[-1][2]

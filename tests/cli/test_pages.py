@@ -37,7 +37,7 @@ PAGES = {
 
 
 def test_the_commands_that_make_a_page_are_known():
-    expected = {"compare", "demo", "report", "search demo", "search diff", "search report"}
+    expected = {"compare", "demo", "report", "search diff"}
     assert expected <= set(PAGES)
 
 
@@ -59,7 +59,7 @@ def test_every_command_that_makes_a_page_lets_its_renderer_be_chosen(name):
         (["report", "demo", "--trial", "task"], "retrieval_eval.report.build_trial"),
         (["demo"], "retrieval_eval.report.build"),
         (["compare", "demo", "--report"], "retrieval_eval.report.build"),
-        (["search", "report", "run.json"], "retrieval_eval.report.build_search"),
+        (["report", "run.json"], "retrieval_eval.report.build_search"),
     ],
 )
 def test_the_renderer_chosen_is_the_one_that_renders(tmp_path, monkeypatch, command, builder):

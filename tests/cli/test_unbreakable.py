@@ -152,9 +152,8 @@ COMMANDS = {
     "baseline": ["search", "baseline", "--update", SECOND, "--baseline", "out/b.json"],
     "guard": [
         *("search", "guard", SECOND, "--baseline", FIRST),
-        *("--comment", "out/comment.md", "--junit", "out/junit.xml"),
+        *("--comment", "out/comment.md"),
     ],
-    "pin": ["search", "pin", "--gold", GOLD, "out/pinned.txt"],
     "bootstrap": ["gold", "bootstrap", "--gold", GOLD, "--database",
                   "sqlite:///search/feedback.sqlite"],
     "pool": [*POOL, "out"],

@@ -433,7 +433,6 @@ DOORS = (
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
             "search/run_names.py": "labels only; the run that is chosen goes through the door",
-            "search/guard/approvals.py": "a record of a Git host",
             "search/guard/justification.py": "written by people, so untrusted",
             "report/loading.py": "counts that a command printed, or people wrote",
             "cli/validate.py": "reports every fault of a document, not only the first",
@@ -458,7 +457,6 @@ DOORS = (
         imports=frozenset({"gzip", "bz2", "lzma", "zipfile", "zstandard", "compression"}),
         allowed={
             "traces/formats/inspect_log.py": "makes the example of its format",
-            "search/guard/workflow.py": "packs the wheel of this tool and unpacks nothing",
         },
     ),
     Door(
@@ -513,7 +511,6 @@ DOORS = (
         ),
         allowed={
             "search/measure.py": "scores what `run_queries` returned",
-            "search/null_systems.py": "scores rankings that no retriever gave, to compare with",
             "search/part.py": "scores some queries of a search run anew",
             "search/label_split.py": "scores a search run under other labels",
         },

@@ -157,7 +157,7 @@ RETIRED = re.compile(
 """Words that puzzle newcomers: a status, a default or an untrusted file has a plainer name."""
 
 USED_AS_DATA = {
-    "retrieval_eval/search/claims/rules.py": {"nobody"},
+    "retrieval_eval/search/claims/veto.py": {"nobody"},
     # Reasons that are keys of `opaque_reasons` in documents of every version.
     "retrieval_eval/traces/shell/judge.py": {"told"},
     "retrieval_eval/traces/shell/session.py": {"nobody"},

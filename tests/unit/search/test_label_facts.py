@@ -111,4 +111,4 @@ def test_a_run_says_which_labels_cannot_be_found(tmp_path, monkeypatch, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["labels"]["outside"]["documents"] == {"q1": ["gone"], "q2": ["old"]}
     assert document["run"]["n_other_queries"] == 1
-    assert document["null_systems"]["systems"]["random"]["metrics"]["Recall@5"]["value"] == 0.75
+    assert document["random"]["metrics"]["Recall@5"]["value"] == 0.75

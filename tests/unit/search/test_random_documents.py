@@ -1,4 +1,4 @@
-"""Systems without skill: closed forms against every order, permuted labels, popular documents."""
+"""Random documents: closed forms against every order, and what is said of a run no better."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import statistics
 from itertools import permutations
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval.metrics.ranking import evaluate_rankings
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
-from retrieval_eval.search.null_systems import (
+from retrieval_eval.search.random_documents import (
     expected_at_random,
     not_beaten,
-    null_notes,
-    null_sentences,
-    null_systems,
+    random_documents,
+    random_notes,
+    random_sentences,
 )
 from retrieval_eval.search.scoring import score_run
 from retrieval_eval.search.settings import Settings
@@ -30,7 +31,7 @@ def corpora(size: int | None = 40):
 
 
 def block_of(gold, answers, size: int | None = 40):
-    return null_systems(score_run(gold, answers, SETTINGS), corpora(size))
+    return random_documents(score_run(gold, answers, SETTINGS), corpora(size))
 
 
 @pytest.mark.parametrize("grades", [(1,), (2, 1), (3, 1, 1)])
@@ -57,62 +58,33 @@ def skilled(n: int = 12):
     return gold, answers
 
 
-def test_a_system_with_skill_beats_all_three():
-    gold, answers = skilled()
-    block = block_of(gold, answers)
-    assert not_beaten(block) == []
-    assert block.systems["random"].metrics["P@1"].value == pytest.approx(1 / 40)
-    assert block.systems["popular"].metrics["RR"].value < 0.5
-    assert block.systems["random"].metrics["P@1"].n == 12
+def read(gold, answers, size: int | None = 40):
+    made = run_of(gold, answers, settings=SETTINGS)
+    run = from_builtins(made, SearchRun, "run")
+    return replace(run, random=block_of(gold, answers, size))
 
 
-def test_labels_of_other_queries_are_the_mean_over_all_of_them_where_they_are_few():
-    gold, answers = skilled(6)
-    block = block_of(gold, answers)
-    labels = {query.id: query.relevant for query in gold.queries}
-    values = []
-    for result in answers:
-        scores = {found.doc: found.score for found in result.ranking}
-        own = [labels[other] for other in labels if other != result.id]
-        runs = {str(i): scores for i in range(len(own))}
-        qrels = {str(i): grades for i, grades in enumerate(own)}
-        values += evaluate_rankings(qrels, runs, ["RR"], convention="trec").scores["RR"].tolist()
-    assert block.systems["permuted"].metrics["RR"].value == pytest.approx(statistics.fmean(values))
-    assert block.n_permutations == 10
+def test_a_system_with_skill_is_better_than_random_documents():
+    run = read(*skilled())
+    assert not_beaten(run) == []
+    assert run.random.metrics["P@1"].value == pytest.approx(1 / 40)
+    assert run.random.metrics["P@1"].n == 12
+    assert random_sentences(run, ("P@1",)) == ["Random documents would get P@1 0.025."]
 
 
-def test_popular_documents_know_nothing_of_the_query_itself():
-    gold, answers = skilled()
-    popular = block_of(gold, answers).systems["popular"]
-    # Its own document is known from no other query, so it never comes.
-    assert popular.metrics["Recall@20"].value == 0
-
-
-def popular_gold(n: int = 20):
-    """One document is relevant to every query."""
-    gold = gold_set(*(gold_query(f"q{i:02d}", {"all": 1}) for i in range(n)))
-    return gold, [answer(query.id, ["all", "x"]) for query in gold.queries]
-
-
-def test_one_document_that_is_relevant_to_everything_is_flagged_and_named():
-    gold, answers = popular_gold()
-    block = block_of(gold, answers)
-    assert {system for system, _ in not_beaten(block)} == {"permuted", "popular"}
-    (popular,) = block.popular
-    assert (popular.doc, popular.n_relevant, popular.n_queries) == ("all", 20, 20)
-    run = from_builtins(run_of(gold, answers, settings=SETTINGS), SearchRun, "run")
-    text = " ".join(null_sentences(run, ("P@5",)))
-    assert "Without skill" in text
-    assert "P@5 unknown / 0.200 / 0.200" in text
-    assert "document all is relevant to 20 of 20 queries of docs" in text
-    (first, _) = null_notes(run, {"P@5"})
-    assert "the baseline is not better than the labels of other queries in P@5" in first
+def test_the_same_answer_to_every_query_is_no_better():
+    gold, _ = skilled(20)
+    run = read(gold, [answer(query.id, [f"d{i}" for i in range(20)]) for query in gold.queries], 20)
+    assert {"P@5", "Recall@20"} <= set(not_beaten(run))
+    assert any("Not better than random documents: P@" in s for s in random_sentences(run, ()))
+    (note,) = random_notes(run, {"P@5"})
+    assert "the baseline is not better than random documents in P@5" in note
 
 
 def test_a_corpus_of_unknown_size_leaves_random_documents_unknown():
     gold, answers = skilled()
     for size in (None, 0):
-        mean = block_of(gold, answers, size).systems["random"].metrics["P@5"]
+        mean = block_of(gold, answers, size).metrics["P@5"]
         assert (mean.value, mean.reason, mean.is_beaten) == (None, "no_corpus_size", None)
 
 
@@ -123,9 +95,7 @@ def test_queries_without_labels_and_failed_ones_are_left_out():
     answers = [answer("q1", ["a"]), answer("q2", ["a"]), failure("q3"), answer("q4")]
     block = block_of(gold, answers)
     assert block.n_queries == 1
-    mean = block.systems["permuted"].metrics["P@5"]
-    assert (mean.value, mean.reason) == (None, "too_few_values"), "there is no other query"
-    assert block.systems["random"].metrics["P@5"].is_beaten is None, "one query shows no spread"
+    assert block.metrics["P@5"].is_beaten is None, "one query shows no spread"
     assert block_of(gold, [answer("q2", ["a"]), answer("q4")]) is None
 
 
@@ -135,27 +105,24 @@ def test_the_order_of_the_gold_file_does_not_matter():
     assert block_of(gold, answers) == block_of(turned, answers[::-1])
 
 
-def test_what_the_corpus_lacks_is_found_by_no_system():
+def test_what_the_corpus_lacks_is_not_found():
     """Eight documents, each the one relevant document of a query that the corpus has."""
     n = 8
     gold = gold_set(*(gold_query(f"q{i}", {f"d{i}": 1, "gone": 1}) for i in range(n)))
     answers = [answer(f"q{i}", [f"d{(i + j) % n}" for j in range(n)]) for i in range(n)]
     outside = {f"q{i}": ("gone",) for i in range(n)}
-    block = null_systems(score_run(gold, answers, SETTINGS), corpora(n), outside)
-    random = block.systems["random"].metrics
+    block = random_documents(score_run(gold, answers, SETTINGS), corpora(n), outside)
+    random = block.metrics
     # One relevant document among eight, and the other half of the labels can never be found.
     assert random["P@1"].value == pytest.approx(1 / 8)
     assert random["P@5"].value == pytest.approx(1 / 8)
     assert random["Recall@20"].value == pytest.approx(0.5)
     assert random["RR"].value == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
-    assert ("random", "P@5") not in not_beaten(block)
-    assert block.systems["popular"].metrics["Recall@20"].value == 0
-    assert [each.doc for each in block.popular] == ["d0"]
+    assert random["P@5"].is_beaten is not False
     # Where nothing of the labels is there, the expectation is 0, and not unknown.
     all_gone = {f"q{i}": ("gone", f"d{i}") for i in range(n)}
-    found = null_systems(score_run(gold, answers, SETTINGS), corpora(n), all_gone)
-    assert found.systems["random"].metrics["nDCG@10"].value == 0
-    assert found.popular == ()
+    found = random_documents(score_run(gold, answers, SETTINGS), corpora(n), all_gone)
+    assert found.metrics["nDCG@10"].value == 0
 
 
 @pytest.mark.parametrize("grades", [(1, 1), (2, 1, 1), (3, 2)])

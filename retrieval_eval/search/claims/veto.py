@@ -1,35 +1,17 @@
-"""The rule-based judge, which needs no model: words are shared, and facts are not contradicted."""
+"""The rules beside every judge: a place of a document has the numbers and negation of a claim."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from retrieval_eval.model.search_run import JudgeFacts
-from retrieval_eval.search.claims.judge import (
-    JUDGES,
-    RULES,
-    RULES_ERRORS,
-    SUPPORTED,
-    JudgeKind,
-    Judgement,
-)
-from retrieval_eval.search.claims.quantities import Quantity, is_of_quantity, matches, quantities
+from retrieval_eval.search.claims.quantities import Quantity, matches, quantities
 from retrieval_eval.search.claims.splitting import Span, sentences
 from retrieval_eval.search.claims.words import STOP_WORDS, Token, stem, tokens, word_list
-from retrieval_eval.search.options import Options
 
-THRESHOLD: Final = 0.6
-"""The smallest share of a claim's words that its evidence holds; see docs/claims.md."""
-
-_WINDOW: Final = 2
-"""Sentences one behind the other that may support a claim together."""
-
-NO_CONTENT: Final = "no_content"
-TOO_LITTLE_OVERLAP: Final = "too_little_overlap"
 NUMBER_DIFFERS: Final = "number_differs"
 NEGATION_DIFFERS: Final = "negation_differs"
 
@@ -66,14 +48,13 @@ _OPPOSITES: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What the judge compares of a text.
+    """What is compared of a text: its ``numbers``, and what it denies.
 
-    ``stems`` are those of its words with content, without what belongs to ``numbers``. ``affirmed``
+    ``affirmed``
     and ``negated`` are the stems in clauses without and with a negation; ``denied`` those that a
     negation concerns most: the first word with content behind it. ``words`` serve for opposites.
     """
 
-    stems: frozenset[str]
     numbers: tuple[Quantity, ...]
     affirmed: frozenset[str]
     negated: frozenset[str]
@@ -83,7 +64,7 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def statement(text: str) -> Statement:
-    """Return what the judge compares of a text."""
+    """Return what is compared of a text."""
     words = tokens(text)
     affirmed, negated, denied = set[str](), set[str](), set[str]()
     for clause in _clauses(text, words):
@@ -91,67 +72,12 @@ def statement(text: str) -> Statement:
         (negated if is_negated else affirmed).update(stems)
         denied |= first_stems
     return Statement(
-        frozenset(stem(w.word) for w in words if _has_content(w) and not is_of_quantity(w.word)),
         tuple(quantities(text, words)),
         frozenset(affirmed),
         frozenset(negated),
         frozenset(denied),
         frozenset(_form(token.word) for token in words),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RulesJudge:
-    """Supports a claim where one or two neighbouring sentences of a block hold it.
-
-    They hold it when at least ``threshold`` of the claim's words with content are among theirs
-    (by stem, the block's title helping), every number of the claim stands there with its unit,
-    and neither side denies what the other says. Wording decides, so a free paraphrase is not
-    supported. A wrong claim in the words of a document passes where its error is a common word, a
-    name or an identifier without a number. Its error rates are in ``docs/claims.md``.
-
-    Examples
-    --------
-    >>> block = "Copies are kept for 30 business days. They are encrypted."
-    >>> RulesJudge().judge("Copies are kept for 30 business days", block)
-    Judgement(supported=True, span=(0, 37), reason='supported')
-    >>> RulesJudge().judge("Copies are kept for 30 days", block).reason
-    'number_differs'
-    """
-
-    threshold: float = THRESHOLD
-
-    @property
-    def facts(self) -> JudgeFacts:
-        """Its name, version and threshold."""
-        settings = {"threshold": self.threshold, "window": _WINDOW}
-        return JudgeFacts(name=RULES, version="2", settings=settings, known_errors=RULES_ERRORS)
-
-    @property
-    def concurrency(self) -> int:
-        """One: threads would not make it faster."""
-        return 1
-
-    def judge(self, claim: str, block_text: str) -> Judgement:
-        """Return the judgement; the span is that of the sentences that hold the claim."""
-        ours = statement(claim)
-        if not ours.stems and not ours.numbers:
-            return Judgement(False, None, NO_CONTENT)
-        supporting: list[tuple[float, int, Span]] = []
-        nearest = (-1.0, TOO_LITTLE_OVERLAP)
-        for (start, end), theirs in _windows(block_text):
-            # A bare number ("30 days.") has no words that could be missing.
-            share = len(ours.stems & theirs.stems) / len(ours.stems) if ours.stems else 1.0
-            reason = TOO_LITTLE_OVERLAP if share < self.threshold else _contradiction(ours, theirs)
-            if reason is None:
-                supporting.append((share, start - end, (start, end)))
-            elif share > nearest[0]:
-                nearest = share, reason
-        if not supporting:
-            return Judgement(False, None, nearest[1])
-        # The best words in the least text, and of equals the first.
-        best = max(supporting, key=lambda found: found[:2])
-        return Judgement(True, best[2], SUPPORTED)
 
 
 def contradiction(claim: str, block_text: str, span: Span | None) -> str | None:
@@ -241,16 +167,6 @@ def _has_content(token: Token) -> bool:
     return token.word not in STOP_WORDS and token.word not in _NEGATORS
 
 
-@lru_cache(maxsize=1024)
-def _windows(block: str) -> tuple[tuple[Span, Statement], ...]:
-    _, prefix, parts = _parts(block)
-    return tuple(
-        ((first[0], last[1]), statement(prefix + block[first[0] : last[1]]))
-        for size in range(1, _WINDOW + 1)
-        for first, last in zip(parts, parts[size - 1 :], strict=False)
-    )
-
-
 def _parts(block: str) -> tuple[int, str, list[Span]]:
     """Return where the text of a block begins, its title as a sentence, and its sentences."""
     title, gap, text = block.partition("\n\n")
@@ -261,21 +177,3 @@ def _parts(block: str) -> tuple[int, str, list[Span]]:
     body = len(title) + len(gap) if is_title else 0
     prefix = f"{title}. " if body else ""
     return body, prefix, [span for span in sentences(block) if span[0] >= body]
-
-
-def open_rules(options: Mapping[str, str]) -> RulesJudge:
-    """Return the judge of textual options; raises BadInputError for one that is of no use."""
-    given = Options("rules judge", options)
-    given.only(("threshold",))
-    return RulesJudge(given.number("threshold", THRESHOLD, 0.01, 1.0))
-
-
-JUDGES.add(
-    RULES,
-    JudgeKind(
-        f"compares words, numbers and negation: {RULES_ERRORS}",
-        open_rules,
-        options=("threshold",),
-        is_cached=False,
-    ),
-)
