@@ -124,16 +124,18 @@ class Table:
 def _by_kind(rows: list[Row], kinds: dict[str, tuple[str, ...]], sizes: list[str]) -> list[Row]:
     found = []
     for kind, beginnings in kinds.items():
-        of = [row for row in rows if row[0].startswith(beginnings)]
+        of = [row for row in rows if row[0].startswith(beginnings) and row[2] != "–"]
         shapes = len({row[0] for row in of})
-        found.append([kind, str(shapes), *(_range([r[2] for r in of if r[1] == n]) for n in sizes)])
+        if of:
+            ranges = (_range([row[2] for row in of if row[1] == n]) for n in sizes)
+            found.append([kind, str(shapes), *ranges])
     return found
 
 
 def _range(coverages: list[str]) -> str:
     """Return the lowest and the highest coverage, bold where one of them breaks the promise."""
     values = sorted(float(each.strip("*")) for each in coverages)
-    shown = f"{values[0]:.1f}–{values[-1]:.1f}"
+    shown = "–".join(dict.fromkeys(f"{value:.1f}" for value in (values[0], values[-1])))
     return f"**{shown}**" if any(map(_is_bold, coverages)) else shown
 
 
