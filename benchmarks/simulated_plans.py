@@ -59,7 +59,6 @@ MARGINS: Final[dict[str, Callable[..., Any]]] = {
     "normal": lambda g, n: g.normal(0.05, 0.1, n),
     "exponential": lambda g, n: g.exponential(0.05, n),
     "75 % zeros, else 0.2": lambda g, n: g.choice([0.0, 0.0, 0.0, 0.2], n),
-    "75 % zeros, else up to 0.4": lambda g, n: (g.random(n) < 0.25) * g.uniform(0, 0.4, n),
 }
 """Differences whose mean lies at the margin of equivalence, 0.05."""
 
