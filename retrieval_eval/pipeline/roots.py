@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from retrieval_eval.io.files import probe
+from retrieval_eval.io.project import project
 
 DEMO = "demo"
 """The run id of the built-in demonstration; see :func:`is_demo`."""
@@ -22,28 +23,41 @@ LEVELS_ABOVE_A_RUN = 3
 def is_demo(runs: Sequence[str | Path], runs_root: str | Path | None) -> bool:
     """Return whether runs are the built-in demonstration.
 
-    They are not where a runs root was given, or the environment names one with a run of this name.
+    They are not where a runs root was given, or one is stated that holds a run of this name.
     """
-    named = os.environ.get(RUNS_VARIABLE)
-    is_own = bool(named) and probe((Path(named or "") / DEMO).is_dir)
-    return [str(run) for run in runs] == [DEMO] and not runs_root and not is_own
+    if [str(run) for run in runs] != [DEMO] or runs_root:
+        return False
+    stated = _stated_runs()
+    return stated is None or not probe((stated / DEMO).is_dir)
+
+
+def _stated_runs() -> Path | None:
+    """Return the folder of all runs that the environment names, else the project file."""
+    if named := os.environ.get(RUNS_VARIABLE):
+        return Path(named)
+    found = project()
+    return None if found.runs is None else found.place(found.runs)
 
 
 def default_runs_root() -> Path | None:
-    """Return the folder of all runs: the environment's, else ``runs`` here, else None."""
-    if named := os.environ.get(RUNS_VARIABLE):
-        return Path(named)
+    """Return the folder of all runs: a stated one, else ``runs`` here, else None."""
+    if (stated := _stated_runs()) is not None:
+        return stated
     here = Path("runs")
     return here if here.is_dir() else None
 
 
 def default_benchmarks_root(runs: Iterable[Path]) -> Path | None:
-    """Return the folder of all tasks: the environment's, else the nearest ``benchmarks``.
+    """Return the folder of all tasks: a stated one, else the nearest ``benchmarks``.
+
+    It is stated in the environment or in the project file.
 
     The nearest is a folder of that name beside one of the three folders above a run, or here.
     """
     if named := os.environ.get(BENCHMARKS_VARIABLE):
         return Path(named)
+    if (found := project()).benchmarks is not None:
+        return found.place(found.benchmarks)
     places = [above for run in runs for above in list(run.parents)[:LEVELS_ABOVE_A_RUN]]
     for place in (*places, Path()):
         if (place / "benchmarks").is_dir():

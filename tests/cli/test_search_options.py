@@ -48,9 +48,8 @@ def with_option(name: str) -> dict[str, click.Option]:
 
 @pytest.mark.parametrize(
     "name",
-    ["--gold", "--backlog", "--backlog-table", "--backlog-status", "--backlog-created", "--floor",
-     "--no-rerank", "--k"],
-)  # fmt: skip
+    ["--gold", "--data", "--backlog", "--floor", "--no-rerank", "--k"],
+)
 def test_an_option_has_one_meaning_wherever_it_occurs(name):
     found = {command: o for command, o in with_option(name).items() if command not in OTHER_GOLD}
     assert len(found) > 1
