@@ -460,7 +460,8 @@ def _discover(
         if inside := runs_inside((trial.path for trial in discovery.trials), folder):
             raise NothingToEvaluateError(
                 f"{away.shown(folder)} is no run: it holds {counted(len(inside), 'run')}, such as "
-                f"{inside[0].relative_to(folder)}; name a run"
+                f"{inside[0].relative_to(folder)}; name a run; "
+                f"{_where_tasks_are(benchmarks_root and away.shown(benchmarks_root))}"
             )
     index = (
         TaskIndex(benchmarks_root)
