@@ -55,7 +55,7 @@ def stored(document: Mapping[str, Any]) -> SearchRun:
         absent = {**dict.fromkeys(_CLAIMS, 0), "agreement": None}
         drafts = [{"is_refused": False, **draft} for draft in document["claims"]["queries"]]
         known["claims"] = absent | document["claims"] | {"queries": drafts}
-    found = msgspec.convert(known, SearchRun)
+    found = msgspec.convert(SearchRun.upgraded(known), SearchRun)
     own = replace(found.run.settings, empty_ranking=settings["empty_ranking"])
     header = replace(found.run, settings=own)
     return replace(found, run=header, generated_at=document["generated_at"])
