@@ -89,5 +89,4 @@ An interval is called *short* if its coverage is too low, and *long* if it is to
   bootstrap is short on few tied points. Bonett & Wright's interval (2000) is short if the spread
   of one side changes with the other, and if rows share a task. The result is long if the
   correlation is nearly perfect, and slightly short at n = 10 if the spread changes.
-- **The restricted mean** of few censored times has an interval that is slightly long.
 """

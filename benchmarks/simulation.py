@@ -41,7 +41,6 @@ from simulated_studies import (
     PROMISED,
     Row,
     association_row,
-    censored_row,
     family_row,
     flagged,
 )
@@ -326,14 +325,6 @@ TABLES = [
         association_row,
         [(name, n) for name in ASSOCIATIONS for n in SIZES]
         + [("two rows a task", n) for n in (12, 20, 60, 200)],
-    ),
-    Table(
-        "Censored times",
-        "Exponential times, each observed until its own limit. Coverage of the intervals of the "
-        "restricted mean and of the median, in %, by the share that is never hit.",
-        "n | never hit, % | restricted mean | median",
-        censored_row,
-        [(n, end) for end in (2.0, 1.0) for n in SIZES[:2]],
     ),
 ]
 

@@ -1,7 +1,7 @@
 """The JSON Schemas of all artefacts: loading them, checking documents and versions.
 
-A document's ``schema_version`` is checked first: any ``1.x`` is read, another major version is
-rejected, naming the file. Faults are reported as JSON pointers.
+A document's ``schema_version`` is checked first: any ``1.x`` is read, and ``2.x`` of the kinds that
+have it; another major version is rejected, naming the file. Faults are reported as JSON pointers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from retrieval_eval.errors import SchemaError
 from retrieval_eval.model import DOCUMENTS, INPUTS, json_schema
 
 SCHEMA_VERSION: Final = "1.2"
-"""The version of every artefact this package writes."""
+"""The version of every artefact this package writes but those of `SECOND`."""
+
+SECOND: Final = {"run_impact_analysis": "2.0"}
+"""Kinds of documents of another major version; what they were in 1.x is still read."""
 
 SUPPORTED_MAJOR: Final = 1
 
@@ -72,14 +75,17 @@ def check_version(document: Any, name: str) -> None:
             raise SchemaError(f"{name}: /generated_at: {moment!r} is no moment ({error})") from None
 
 
-def refuse_other_major(document: Any, name: str) -> None:
+def refuse_other_major(document: Any, name: str, kind: str | None = None) -> None:
     """Raise :class:`SchemaError` when ``document`` states another major version.
 
-    For readers of partial documents: one without a version passes.
+    For readers of partial documents: one without a version passes. ``kind`` is that of the
+    document; by default judged by its fields.
     """
     version = document.get("schema_version") if isinstance(document, dict) else None
     found = _MAJOR.match(str(version)) if isinstance(version, str | int | float) else None
-    if found is not None and int(found[1]) != SUPPORTED_MAJOR:
+    if found is None or int(found[1]) == SUPPORTED_MAJOR:
+        return
+    if int(found[1]) != SUPPORTED_MAJOR + 1 or (kind or kind_of(document)) not in SECOND:
         raise SchemaError(
             f"{name}: schema version {str(version)[:20]} has another major version than the "
             f"{SUPPORTED_MAJOR}.x this package reads; use a release of this project for "
@@ -121,9 +127,16 @@ def faults(document: Any, kind: str) -> list[Fault]:
     return sorted(_faults(document, kind), key=lambda f: (f.pointer, f.message))
 
 
+def version_of(kind: str) -> str:
+    """Return the version that documents of a kind are written in."""
+    return SECOND.get(kind, SCHEMA_VERSION)
+
+
 def _faults(document: Any, kind: str) -> list[Fault]:
     from jsonschema import Draft202012Validator
 
+    if kind in SECOND:
+        document = DOCUMENTS[kind].struct.upgraded(document)
     if _is_valid_fast(document, kind):
         return []
     try:

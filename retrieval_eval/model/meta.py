@@ -23,6 +23,11 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def complete_schema(cls, schema: dict[str, Any]) -> None:
         """Add to the generated JSON Schema what the types do not state; nothing by default."""
 
+    @classmethod
+    def upgraded(cls, document: Any) -> Any:
+        """Return a document of an earlier major version as one of this; others as they are."""
+        return document
+
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
         """Return the plain objects as written; a part may override this to omit some."""
         return plain
@@ -87,6 +92,8 @@ Json = Mapping[str, Any]
 """An object with arbitrary members, such as the arguments of a tool call."""
 
 Version = Annotated[str, Meta(pattern=r"^1\.\d+(\.\d+)?$")]
+SecondVersion = Annotated[str, Meta(pattern=r"^2\.\d+(\.\d+)?$")]
+"""Of documents that are no seed's and lost fields."""
 Moment = Annotated[
     str,
     Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?$"),
@@ -104,6 +111,10 @@ SchemaVersion = Annotated[
         "Semver-style version. Minor versions add optional fields; another major version is "
         "another contract"
     ),
+]
+SecondSchemaVersion = Annotated[
+    SecondVersion,
+    about("Semver-style version. Minor versions add optional fields; 1.x is read too"),
 ]
 GeneratedAt = Annotated[Moment, about("When the document was written (ISO 8601, UTC)")]
 InputFingerprint = Annotated[

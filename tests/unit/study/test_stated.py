@@ -192,8 +192,7 @@ def test_the_level_is_that_of_the_verdict_and_of_every_interval():
     ]
     assert widths[1] < 0.7 * widths[0]
     detectable = [
-        found.record.metrics["file_recall"].smallest_detectable_difference
-        for found in (strict, lax)
+        found.record.metrics["file_recall"].smallest_detectable for found in (strict, lax)
     ]
     assert detectable[1] < 0.7 * detectable[0]
     assert (lax.settings.confidence, lax.record.design.alpha) == (0.6, 0.4)
