@@ -30,7 +30,6 @@ _HERE = "retrieval_eval.cli"
 COMMANDS = {
     "evaluate": f"{_HERE}.evaluate:evaluate",
     "report": f"{_HERE}.report:report",
-    "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
@@ -45,6 +44,7 @@ COMMANDS = {
 GONE: dict[str, str] = {
     "history": "`report FOLDER` lists the runs of agents in a folder with their verdicts; "
     "`search history` shows search runs over time",
+    "render": "`report NOTEBOOK.ipynb` writes the page of an executed notebook",
     "plan": "`compare --pilot` says how many tasks the next comparison needs",
 }
 

@@ -10,7 +10,6 @@ import click
 from click.core import ParameterSource
 
 from retrieval_eval.cli.common import (
-    FILE,
     FOLDER,
     KeepUnchanged,
     echo,
@@ -22,25 +21,17 @@ from retrieval_eval.cli.common import (
     print_json,
     progress_bar,
     reports_dir_option,
-    unexpected,
     work_options,
 )
 from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
 from retrieval_eval.io.remote import local_path
 from retrieval_eval.records import Renderer
 
-_OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
+_OF_NOTEBOOK = ("runs", "renderer", "pdf", "as_json")
 
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
-@click.option(
-    "--set",
-    "set_file",
-    type=FILE,
-    metavar="FILE.yml",
-    help="Make every report that the file lists, each with its own parameters, in place of RUN.",
-)
 @work_options
 @reports_dir_option("<run_id>/index.html")
 @click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
@@ -76,7 +67,6 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
 def report(
     context: click.Context,
     runs: tuple[str, ...],
-    set_file: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -106,22 +96,23 @@ def report(
     A page that is there and whole is kept where runs, parameters, notebook, renderer and versions
     are those it was made with.
 
-    With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
-    they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.
-    One that fails does not stop the others; the exit code is the highest of them.
+    RUN may be an executed notebook (NOTEBOOK.ipynb), such as your own copy of one of this project:
+    its page, and with --pdf its PDF, are written beside it. It is not executed again; code and
+    printed text are left out.
 
     Every report is listed in REPORTS_DIR/index.html.
     """
     from retrieval_eval.report import build
 
     if only_index:
-        if runs or set_file is not None:
-            raise click.UsageError("--index goes neither with RUN nor with --set.")
+        if runs:
+            raise click.UsageError("--index does not go with RUN.")
         _write_index(reports_dir, as_json)
         return
 
-    if set_file is not None:
-        context.exit(_sets(context, set_file, reports_dir, renderer, pdf, jobs, as_json))
+    if len(runs) == 1 and runs[0].endswith(".ipynb"):
+        _render(context, Path(runs[0]), renderer, pdf, as_json)
+        return
     if not runs:
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
@@ -188,57 +179,23 @@ def _each_run(folders: Sequence[Path], options: dict[str, Any], as_json: bool) -
     return max(codes)
 
 
-def _sets(
-    context: click.Context,
-    path: Path,
-    reports_dir: Path,
-    renderer: Renderer,
-    pdf: bool,
-    jobs: int,
-    as_json: bool,
-) -> int:
-    """Make the reports of a file, print what became of each, and return the exit code."""
-    from retrieval_eval.report.sets import build_sets, read_sets
+def _render(
+    context: click.Context, notebook: Path, renderer: Renderer, pdf: bool, as_json: bool
+) -> None:
+    """Write the page of an executed notebook beside it, and its PDF where asked for."""
+    from retrieval_eval.report import render_notebook
 
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
-        if source is ParameterSource.COMMANDLINE and parameter.name not in _OF_SETS:
-            what = parameter.opts[-1] if isinstance(parameter, click.Option) else "RUN"
-            raise click.UsageError(f"{what} does not go with --set: write it into {path}")
-    sets = read_sets(path)
-    rows: list[dict[str, str | None]] = []
-    codes = [0]
-    with progress_bar("report") as progress:
-        for outcome in build_sets(
-            sets,
-            reports_dir=reports_dir,
-            renderer=renderer,
-            pdf=pdf,
-            jobs=jobs,
-            progress=progress,
-        ):
-            code, problem = 0, None
-            if (error := outcome.error) is not None:
-                code = exit_code_of(error)
-                is_ours = isinstance(error, RetrievalEvalError)
-                problem = str(error) if is_ours else unexpected(error)
-            row = {
-                "name": outcome.name,
-                "status": outcome.status,
-                "report": str(outcome.page) if outcome.page else None,
-                "error": problem,
-            }
-            rows.append(row)
-            codes.append(code)
-            if not as_json:
-                said = outcome.page if problem is None else f"{outcome.name}: {problem}"
-                echo(f"{outcome.status:<10}{said}", err=problem is not None)
-    counts = {s: sum(r["status"] == s for r in rows) for s in ("made", "unchanged", "failed")}
+        if source is ParameterSource.COMMANDLINE and parameter.name not in _OF_NOTEBOOK:
+            raise click.UsageError(f"{parameter.opts[-1]} does not go with a notebook")
+    page = render_notebook(notebook, notebook.with_suffix(".html"), renderer=renderer)
+    if pdf:
+        render_notebook(notebook, notebook.with_suffix(".pdf"), renderer=renderer)
     if as_json:
-        print_json({"reports": rows, **counts, "exit_code": max(codes)})
+        print_json({"report": str(page)})
     else:
-        echo(", ".join(f"{n} {status}" for status, n in counts.items()))
-    return max(codes)
+        echo(page)
 
 
 def _copy_extension(context: click.Context, folder: Path | None) -> None:
