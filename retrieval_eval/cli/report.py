@@ -12,6 +12,8 @@ from click.core import ParameterSource
 from retrieval_eval.cli.common import (
     FOLDER,
     KeepUnchanged,
+    chosen_design,
+    design_options,
     echo,
     exit_code_of,
     force_option,
@@ -32,6 +34,7 @@ _OF_NOTEBOOK = ("runs", "renderer", "pdf", "as_json")
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
+@design_options
 @work_options
 @reports_dir_option("<run_id>/index.html")
 @click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
@@ -67,6 +70,8 @@ _OF_NOTEBOOK = ("runs", "renderer", "pdf", "as_json")
 def report(
     context: click.Context,
     runs: tuple[str, ...],
+    design: Path | None,
+    no_design: bool,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -117,6 +122,7 @@ def report(
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
     keep = KeepUnchanged(force)
+    stated = chosen_design(runs, runs_root, design, no_design)
     options: dict[str, Any] = {
         "reports_dir": reports_dir,
         "jobs": jobs,
@@ -133,6 +139,8 @@ def report(
         "trials": trials,
         "keep": keep,
     }
+    if stated is not None:
+        options["design"] = str(stated)
     try:
         with progress_bar("cell") as progress:
             page = build(runs, progress=progress, **options)
