@@ -190,7 +190,7 @@ def _each_run(folders: Sequence[Path], options: dict[str, Any], as_json: bool) -
 def _render(
     context: click.Context, notebook: Path, renderer: Renderer, pdf: bool, as_json: bool
 ) -> None:
-    """Write the page of an executed notebook beside it, and its PDF where asked for."""
+    """Write the page of an executed notebook beside it, and its PDF too with ``pdf``."""
     from retrieval_eval.report import render_notebook
 
     for parameter in context.command.params:
