@@ -76,7 +76,6 @@ from retrieval_eval.records import TrialRef
 from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
-from retrieval_eval.report.sets import read_sets
 from retrieval_eval.schema import faults, kind_of
 from retrieval_eval.search.claims.agreement import read_human_labels
 from retrieval_eval.search.claims.drafts import read_drafts
@@ -863,12 +862,7 @@ def _pages() -> Iterator[Target]:
     book = v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), cell])
     Path("own.ipynb").write_text(json.dumps(book))
     yield Target("notebook", ["own.ipynb"], lambda: read_executed(Path("own.ipynb")))
-    yield whole("render", ["own.ipynb"], "render own.ipynb --renderer embedded")
-    Path("set.yml").write_text(
-        "defaults:\n  seed: 3\nreports:\n  - notebook: run_report\n    run_id: small\n"
-        "  - notebook: search_report\n    run: b.json\n    reports_dir: out\n"
-    )
-    yield Target("parameter sets", ["set.yml"], lambda: read_sets(Path("set.yml")))
+    yield whole("report NOTEBOOK", ["own.ipynb"], "report own.ipynb --renderer embedded")
 
 
 def _answers() -> Iterator[Target]:

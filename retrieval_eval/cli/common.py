@@ -126,6 +126,33 @@ def root_options(function: F) -> F:
     return function
 
 
+def design_options(function: F) -> F:
+    """Add ``--design`` and ``--no-design``."""
+    for option in (
+        click.option("--no-design", is_flag=True, help="Read no such file."),
+        click.option(
+            "--design",
+            type=FILE,
+            help="File that states the design of the study; what it does not state is inferred. "
+            "Default: the section 'study' of retrieval-eval.toml, else study.toml, in the run's "
+            "folder or here.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def chosen_design(
+    names: Sequence[str], runs_root: Path | None, design: Path | None, no_design: bool
+) -> Path | None:
+    """Return the file of the design that was named, or that lies beside a run or here."""
+    from retrieval_eval.pipeline.roots import stated_design
+
+    if design is not None and no_design:
+        raise click.UsageError("--design names a file and --no-design wants none; give one of them")
+    return design if design is not None or no_design else stated_design(names, runs_root)
+
+
 def work_options(function: F) -> F:
     """Add the options of commands that evaluate runs: output, cut-offs and processes."""
     k_values = click.option(

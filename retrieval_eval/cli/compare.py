@@ -14,8 +14,9 @@ import click
 from retrieval_eval.cli.common import (
     EXIT_NO_VERDICT,
     EXIT_REGRESSED,
-    FILE,
     KeepUnchanged,
+    chosen_design,
+    design_options,
     echo,
     force_option,
     json_option,
@@ -27,11 +28,10 @@ from retrieval_eval.cli.common import (
     reports_dir_option,
     work_options,
 )
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.escape import made_visible
-from retrieval_eval.io.files import is_there, probe, write_text
 from retrieval_eval.model import to_builtins
-from retrieval_eval.model.design import DESIGN_FILE, Clustering
+from retrieval_eval.model.design import Clustering
 from retrieval_eval.model.impact import (
     ArmLedger,
     ComparisonDocument,
@@ -64,13 +64,7 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     help="Configuration that must use MCP; may be given several times. The others are then meant "
     "not to. Default: inferred from what the trials used.",
 )
-@click.option(
-    "--design",
-    type=FILE,
-    help="File that states the design of the study; what it does not state is inferred. Default: "
-    "study.toml here, if there is one.",
-)
-@click.option("--no-design", is_flag=True, help="Leave a study.toml here unread.")
+@design_options
 @click.option(
     "--metric",
     "headline",
@@ -107,14 +101,6 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     help="With --pilot: the smallest difference in the metric that would change a decision; of "
     "cost, time and tokens a share, 0.2 for 1.2 times as much. Default: 0.05, and a share of 0.2.",
 )
-@click.option(
-    "--write-design",
-    type=FILE,
-    is_flag=False,
-    flag_value=Path(DESIGN_FILE),
-    help="Write the design of the comparison, stated or inferred, to a new file; without a name to "
-    "study.toml here.",
-)
 @work_options
 @click.option(
     "--report",
@@ -146,7 +132,6 @@ def compare(
     sequential: bool,
     is_pilot: bool,
     difference: float | None,
-    write_design: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -172,7 +157,7 @@ def compare(
     exit code is 0, or 2 where the tasks are too few to show their spread.
 
     What the arms, metric and clusters are meant to be is printed with its source. It is inferred
-    from the trials unless a study.toml or the options state it.
+    from the trials unless a project file, a study.toml or the options state it.
 
     Exit code 0: better, equivalent, or no detectable difference. 1: worse. 2: no verdict, because
     the arms are not comparable, too few tasks are matched, or a threat overturns the difference
@@ -182,17 +167,12 @@ def compare(
     from retrieval_eval.pipeline.roots import DEMO, is_demo
     from retrieval_eval.study.stated import toml_of
 
-    if design is not None and no_design:
-        raise click.UsageError("--design names a file and --no-design wants none; give one of them")
     if not is_reported and (renderer != "auto" or pdf or trials or force):
         raise click.UsageError(
             "--renderer, --pdf, --trials and --force are for the page; add --report"
         )
     _check_pilot(is_pilot=is_pilot, is_reported=is_reported, difference=difference)
-    if design is None and not no_design and is_there(Path(DESIGN_FILE)):
-        design = Path(DESIGN_FILE)
-    if write_design is not None and probe(write_design.exists):
-        raise BadInputError(f"{write_design}: exists; name another file, or remove it first")
+    design = chosen_design(runs or sides, runs_root, design, no_design)
     if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], runs_root):
         # The place the page uses, so that the demo is not written twice.
         output_dir = output_dir or reports_dir / DEMO / "data"
@@ -222,8 +202,6 @@ def compare(
             **options,
         )
     impact = found.impact
-    if write_design is not None:
-        _write_design(impact.comparisons, write_design, err=as_json)
     if is_pilot:
         context.exit(_print_needed(impact.comparisons, difference, as_json))
     if as_json:
@@ -262,19 +240,6 @@ def _write_report(found: SidesCompared, reports_dir: Path, options: dict[str, An
             progress=progress,
             **options,
         )
-
-
-def _write_design(comparisons: Sequence[ComparisonDocument], path: Path, *, err: bool) -> None:
-    from retrieval_eval.study.stated import toml_of_design
-
-    designs = [found.design for found in comparisons if found.design is not None]
-    if len(designs) != 1:
-        raise BadInputError(
-            f"--write-design writes the design of one comparison, not of {len(designs)}; name two "
-            "configurations"
-        )
-    write_text(path, toml_of_design(designs[0]))
-    echo(f"design written to {path}", err=err)
 
 
 def _check_pilot(*, is_pilot: bool, is_reported: bool, difference: float | None) -> None:

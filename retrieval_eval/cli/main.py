@@ -30,7 +30,6 @@ _HERE = "retrieval_eval.cli"
 COMMANDS = {
     "evaluate": f"{_HERE}.evaluate:evaluate",
     "report": f"{_HERE}.report:report",
-    "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
@@ -44,6 +43,7 @@ GONE = {
     "history": "`report FOLDER` lists the runs of agents in a folder with their verdicts; "
     "`search history` shows search runs over time",
     "mcp": "`serve --mcp` does it",
+    "render": "`report NOTEBOOK.ipynb` writes the page of an executed notebook",
     "plan": "`compare --pilot` says how many tasks the next comparison needs",
     "trial": "`trace PATH` shows a trial, `report RUN --trial NAME` makes its page",
 }

@@ -11,9 +11,8 @@ import msgspec
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode_toml
 from retrieval_eval.io.user_files import read_user_text
+from retrieval_eval.model.design import PROJECT_FILE
 from retrieval_eval.records import Renderer
-
-PROJECT_FILE: Final = "retrieval-eval.toml"
 
 _DATA: Final = "data/eval"
 _GOLD: Final = "gold-set.jsonl"

@@ -27,7 +27,7 @@ from retrieval_eval.registry import Registry
 from retrieval_eval.values import REASONS, Value
 
 Direction = Literal["higher_is_better", "lower_is_better"]
-Kind = Literal["bounded", "positive", "censored", "unbounded"]
+Kind = Literal["bounded", "positive", "time", "unbounded"]
 Block = Literal["file_level_metrics", "chunk_level_metrics", "utilization_probes", "outcome"]
 
 FILES: Final = "file_level_metrics"
@@ -252,10 +252,10 @@ class Metric:
         """What values it has, which decides how arms are compared.
 
         ``bounded`` lies between 0 and 1 (unit ``share`` or ``reward``), ``positive`` is above 0
-        without a largest value (``USD``, ``s``, ``tokens``), ``censored`` is the time of an event
-        that some trials never reach (``censored_at``), and ``unbounded`` is anything else.
+        without a largest value (``USD``, ``s``, ``tokens``), ``time`` is that of an event that
+        some trials never reach (``censored_at``), and ``unbounded`` is anything else.
         """
-        return "censored" if self.censored_at else _KINDS.get(self.unit, "unbounded")
+        return "time" if self.censored_at else _KINDS.get(self.unit, "unbounded")
 
     @property
     def is_bounded(self) -> bool:

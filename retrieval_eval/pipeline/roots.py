@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.io.project import project
+from retrieval_eval.io.remote import is_url
+from retrieval_eval.io.runs import is_folder, resolve_runs, split_run
+from retrieval_eval.study.stated import design_beside
 
 DEMO = "demo"
 """The run id of the built-in demonstration; see :func:`is_demo`."""
@@ -63,3 +68,17 @@ def default_benchmarks_root(runs: Iterable[Path]) -> Path | None:
         if (place / "benchmarks").is_dir():
             return place / "benchmarks"
     return None
+
+
+def stated_design(names: Sequence[str], runs_root: Path | None) -> Path | None:
+    """Return the file that states the design of a study: in the folder of a run, else in this one.
+
+    ``names`` are runs, or ``RUN:CONFIG``. Runs that are not there are left to who reads them.
+    """
+    folders = []
+    for name in names:
+        run = name if is_folder(name) else split_run(name)[0]
+        with suppress(BadInputError):
+            if not is_url(run) and not is_demo([run], runs_root):
+                folders += resolve_runs([run], runs_root or default_runs_root())
+    return design_beside([*folders, Path()])

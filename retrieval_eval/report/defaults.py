@@ -113,10 +113,7 @@ def _every_pair(frame: pd.DataFrame) -> str:
 
 
 _PAGES: Final = {"trial_name": "page"}
-_AMOUNTS: Final = (
-    *("median", "median_low", "median_high", "until"),
-    *("restricted_mean", "restricted_mean_low", "restricted_mean_high"),
-)
+_AMOUNTS: Final = ("median", "median_low", "median_high")
 
 KNOWN: Final[Mapping[str, Defaults]] = {
     "study.gate": Defaults(
@@ -161,7 +158,7 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         "every-pair",
         _every_pair,
         _columns(
-            "baseline_config, comparison_config, verdict, n_pairs, mean_difference, ci_low, "
+            "baseline_config, comparison_config, verdict, n_pairs, estimate, ci_low, "
             "ci_high, p_value, p_over_pairs, failed: Rules failed"
         ),
         words.every_pair,
@@ -180,21 +177,20 @@ KNOWN: Final[Mapping[str, Defaults]] = {
     ),
     "study.first_hits": Defaults(
         "first-hits",
-        "Time to the first relevant file; the restricted mean counts a task without one",
+        "Time by which half of all tasks had a relevant file; one without it never had",
         _columns(
             "config_name, unit, n: Tasks, n_never, median, median_low: 95 % from, "
-            "median_high: 95 % to, restricted_mean, restricted_mean_low: 95 % from, "
-            "restricted_mean_high: 95 % to, until"
+            "median_high: 95 % to"
         ),
         empty="No trial has ground truth and a trace.",
         formats=dict.fromkeys(_AMOUNTS, _amount),
     ),
     "study.calibration": Defaults(
         "calibration",
-        "Mean reward of tasks by file recall; tasks count as independent of each other",
+        "Mean reward of tasks by expected files opened; tasks count as independent of each other",
         _columns(
-            "config_name, low: Recall from, high: To, n: Tasks, mean_recall, mean_reward, ci_low, "
-            "ci_high"
+            "config_name, dimension: Split by, level: Part, opened: Opened, n: Tasks, mean_reward, "
+            "ci_low, ci_high"
         ),
     ),
     "study.difference_associations": Defaults(

@@ -137,7 +137,7 @@ def publish(
             simulated.mark_title(done)
         files = [
             (executed.name, "the executed notebook"),
-            (PARAMETERS, "the parameters, of which `retrieval-eval report --set` makes it again"),
+            (PARAMETERS, "the parameters it was made with"),
             (VERSIONS, "versions of this package and of libraries, digests of inputs and code"),
             *(tables(folder) if tables else []),
             *write_figure_data(done, folder, is_simulated=is_simulated),
@@ -237,7 +237,10 @@ def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pd
     values = _without_folders(values) if values.get("privacy") is True else values
     given = {name: values.get(name, p.default) for name, p in known.items()}
     page = dict(zip(parameters.OF_PAGE, (notebook, renderer, pdf), strict=True))
-    again = f"# This page again: retrieval-eval report --set {PARAMETERS}\n"
+    again = (
+        f"# This page again: papermill {notebook}.ipynb OUT.ipynb -f {PARAMETERS}\n"
+        "# and retrieval-eval report OUT.ipynb\n"
+    )
     return again + yaml_text({**page, **given})
 
 

@@ -456,8 +456,6 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
         text += f" as the mean of {groups}" if is_by_means(result) else f" in {groups}"
     baseline, other = map(name, arms(record))
     means = (result.mean_baseline, result.mean_comparison)
-    if lead.quantity == "restricted_mean":
-        means = (result.restricted_mean_baseline, result.restricted_mean_comparison)
     a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
     if zeros := without_ratio(result):
         change = f"{known.difference(result.mean_difference)} {unit}".strip()
@@ -1171,7 +1169,7 @@ def estimates(found: pd.DataFrame, metrics: Sequence[str]) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> row = {"metric": "cost_usd", "headline": "ratio", "ratio": 1.22, "n_ratio": 22}
+    >>> row = {"metric": "cost_usd", "headline": "ratio", "estimate": 1.22, "n_pairs": 22}
     >>> estimates(pd.DataFrame([row]), ["cost_usd", "reward"])
     'Paired estimates: cost ×1.22 (n = 22)'
     """

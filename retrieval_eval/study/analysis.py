@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from retrieval_eval.model.impact import ImpactAnalysis
-from retrieval_eval.schema import SCHEMA_VERSION, now
+from retrieval_eval.schema import now, version_of
 from retrieval_eval.study.arms import ConfigPair, PairsCompared, pairs_to_compare
 from retrieval_eval.study.associations import associations
 from retrieval_eval.study.compare import (
@@ -78,7 +78,7 @@ def impact_analysis(
     valid, counts = let_through(ordered, chosen.pairs, stated)
     associated = associations(valid, settings, among=ordered)
     return ImpactAnalysis(
-        schema_version=SCHEMA_VERSION,
+        schema_version=version_of("run_impact_analysis"),
         generated_at=generated_at or now(),
         run_ids=tuple(sorted({trial.run_id for trial in ordered})),
         association_only=True,

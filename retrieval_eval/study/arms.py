@@ -13,7 +13,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
 from retrieval_eval.model.design import ArmDesign
 from retrieval_eval.model.impact import PairsLeftOut
-from retrieval_eval.study.stated import UNCLEAR, Stated, StatedArm
+from retrieval_eval.study.stated import Stated, StatedArm
 from retrieval_eval.study.trials import MCP, Trial
 from retrieval_eval.values import counted
 
@@ -177,7 +177,7 @@ def _inferred(
 ) -> tuple[ArmDesign, str]:
     name, source = arm.config, f"inferred: {arm.use} called an MCP server"
     if doubt is not None:
-        return ArmDesign(config_name=name), f"{UNCLEAR}{doubt}"
+        return ArmDesign(config_name=name), f"unclear: {doubt}"
     if arm is control:
         return ArmDesign(config_name=name, role="control", must_not_use=(MCP,)), source
     if arm in users:

@@ -29,7 +29,7 @@ from retrieval_eval.study.trials import (
     average,
     some_trials,
 )
-from retrieval_eval.values import DEFAULT_SEED, counted, signed, signed_ends
+from retrieval_eval.values import DEFAULT_SEED, counted, signed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,9 +68,9 @@ class Associations:
         return frame_of("associations", rows)
 
     def sentences(self) -> list[str]:
-        """Return what every pooled association is, and how far it holds within tasks."""
+        """Return what every pooled association is, and what it is within each configuration."""
         return [
-            " ".join(filter(None, (row.interpretation, sensitivity_sentence(row))))
+            " ".join(filter(None, (row.interpretation, within_sentence(row, self.records))))
             for row in self._pooled
         ]
 
@@ -98,14 +98,17 @@ def association_label(row: Association | DifferenceAssociation) -> str:
     return f"{first} ~ {second.lower()}"
 
 
-def sensitivity_sentence(row: Association) -> str:
-    """Return how far an association holds within tasks; the empty text where that is not known."""
-    if row.partial_r is None:
-        return ""
-    within = f"Between configurations on the same task it is {signed(row.partial_r)}"
-    if row.partial_low is not None and row.partial_high is not None:
-        within += f" [{', '.join(signed_ends(row.partial_low, row.partial_high))}]"
-    return f"{within} (n={row.partial_n})."
+def within_sentence(row: Association, records: Sequence[Association]) -> str:
+    """Return a pooled association within each configuration; the empty text without any."""
+    sides = (row.retrieval_metric, row.outcome_metric)
+    own = [
+        f"{each.group} {signed(each.spearman_r)} (n={each.n})"
+        for each in records
+        if each.scope == "config"
+        and (each.retrieval_metric, each.outcome_metric) == sides
+        and each.spearman_r is not None
+    ]
+    return f"Within configurations: {', '.join(own)}." if len(own) > 1 else ""
 
 
 def associate(
@@ -228,8 +231,7 @@ def associations(
         if same not in known and len(rows) < MIN_POINTS:
             known[same] = _of_too_few(rows, family)
         elif same not in known:
-            made = _associate(rows, settings, family)
-            known[same] = _with_sensitivity(made, rows, settings, family)
+            known[same] = _associate(rows, settings, family)
         results += [found | {"scope": scope, "group": group} for found in known[same]]
     pooled = [found for found in results if found["scope"] == "pooled"]
     m, method = _adjust(pooled)
@@ -346,59 +348,18 @@ def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> lis
 def _of_too_few(units: Sequence[Unit], family: Family) -> list[Found]:
     """Return the associations over one or two units, or none, where none can be computed.
 
-    They are those of :func:`_associate` and :func:`_with_sensitivity`, without loading what
-    computes: a run of a few trials has only such.
+    They are those of :func:`_associate`, without loading what computes: a run of a few trials has
+    only such.
     """
     has_one_scale = are_poolable(trial for unit in units for trial in unit.trials)
     found = []
     for metric, outcome in family:
         sides = (metric.name, outcome.name)
         tasks = [u.task for u in units if all(name in u.values for name in sides)]
-        clusters = len(set(tasks))
-        shared = len(tasks) if len(tasks) > clusters else 0
         is_off = outcome.name == "reward" and not has_one_scale
         reason = SCALES_DIFFER if is_off else "too_few_values"
-        row = _not_computable(*sides, reason) | {"n": len(tasks), "clusters": clusters}
-        within = reason if is_off or shared else "one_value_per_task"
-        row |= {"partial_reason": within}
-        found.append(row if is_off else row | {"partial_n": shared})
-    return found
-
-
-def _with_sensitivity(
-    rows: Sequence[Found], units: Sequence[Unit], settings: Settings, family: Family
-) -> list[Found]:
-    """Return associations with those within tasks."""
-    from retrieval_eval.stats.sensitivity import partials_given
-
-    columns = _columns(units, family)
-    pairs = [(metric.name, outcome.name) for metric, outcome in family]
-    tasks = [unit.task for unit in units]
-    drawn: dict[str, Any] = {
-        "seed": settings.seed,
-        "n_resamples": settings.n_resamples,
-        "confidence": settings.confidence,
-    }
-    configs = [unit.config for unit in units]
-    within, given = partials_given(columns, pairs, tasks, [None, configs], **drawn)
-    found = []
-    for row, inner, beside in zip(rows, within, given, strict=True):
-        if row["reason"] == SCALES_DIFFER:
-            found.append(row | {"partial_reason": SCALES_DIFFER})
-            continue
-        found.append(
-            row
-            | {
-                "partial_r": inner.r.value,
-                "partial_low": inner.interval.low.value,
-                "partial_high": inner.interval.high.value,
-                "partial_n": inner.n,
-                "partial_reason": inner.r.reason or inner.interval.low.reason,
-                "partial_config_r": beside.r.value,
-                "partial_config_low": beside.interval.low.value,
-                "partial_config_high": beside.interval.high.value,
-            }
-        )
+        row = _not_computable(*sides, reason)
+        found.append(row | {"n": len(tasks), "clusters": len(set(tasks))})
     return found
 
 

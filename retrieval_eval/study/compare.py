@@ -381,7 +381,7 @@ class Comparison:
 
     @property
     def calibration(self) -> pd.DataFrame:
-        """One row a configuration and fifth of file recall: mean recall and mean reward."""
+        """One row a configuration, slice and share of expected files opened: the mean reward."""
         rows = calibration(self._valid[0], self.settings)
         return frame_of("calibration", map(structs.asdict, rows))
 

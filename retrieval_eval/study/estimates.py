@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import structs
 
 from retrieval_eval.metrics.catalog import BY_NAME, Kind, Metric
-from retrieval_eval.metrics.taxonomy import MEDIUM_SET, SMALL_SET
 from retrieval_eval.model.impact import (
     Discrimination,
     PairedEstimate,
@@ -30,6 +29,7 @@ from retrieval_eval.study.trials import (
     Trial,
     are_poolable,
     average,
+    candidate_set_of,
     known_values,
     observed,
 )
@@ -41,14 +41,10 @@ if TYPE_CHECKING:
 HEADLINES: Final[Mapping[Kind, Literal["mean_difference", "ratio", "restricted_mean"]]] = {
     "bounded": "mean_difference",
     "positive": "ratio",
-    "censored": "restricted_mean",
+    "time": "restricted_mean",
     "unbounded": "mean_difference",
 }
 """The kind of a metric to the estimate that leads."""
-
-FEW_UNITS: Final = 10
-"""Below so many independent units a bounded metric has an interval for any distribution too."""
-
 
 NOT_RECORDED: Final[Mapping[str, str]] = {
     "ttfr_seconds": "no_timestamps",
@@ -115,6 +111,8 @@ class Measure:
         return self._clusters[key][1]
 
     def _estimate(self, metric: Metric, column: str) -> PairedEstimate:
+        if metric.kind == "time":
+            return self._of_times(metric)
         sides = [(p, a, b) for p, (a, b) in zip(self.pairs, self.values(column), strict=True)]
         rows = [(pair, a, b) for pair, a, b in sides if a is not None and b is not None]
         is_pooled = metric.name != "reward" or are_poolable(_trials(p for p, _, _ in rows))
@@ -122,61 +120,73 @@ class Measure:
         kind = self._kind(metric, rows)
         clusters = self.clusters([pair for pair, _, _ in rows])
         result = self._compared(metric, rows, clusters)
-        is_by_means = _is_by_means(result)
-        is_bounded = kind == "bounded" and result.mean_difference.computable
-        low, high = _within(result.interval, 1.0 if kind == "bounded" else math.inf)
-        estimate = PairedEstimate(
+        reason = None if is_pooled else SCALES_DIFFER
+        estimate = self._found(
+            metric,
+            kind,
+            result,
+            clusters,
+            len(sides),
+            1.0 if kind == "bounded" else math.inf,
+            reason,
+        )
+        if kind == "bounded" and estimate.computable:
+            is_by_means = _is_by_means(result)
+            known = bounds(self.planned, metric, column, clusters, is_by_means=is_by_means)
+            estimate = structs.replace(estimate, **known)
+        if kind == "positive":
+            ends = {"bill_low": estimate.ci_low, "bill_high": estimate.ci_high}
+            estimate = structs.replace(estimate, **ends, **self._ratio(rows, column, clusters))
+        if not estimate.computable:
+            return estimate
+        more: dict[str, Any] = {}
+        if self.settings.stated.is_sequential:
+            more |= self._always(rows, column, clusters, kind)
+        more |= self._components(rows, column, kind)
+        return structs.replace(estimate, **more)
+
+    def _found(
+        self,
+        metric: Metric,
+        kind: Kind,
+        result: PairedComparison,
+        clusters: Clusters,
+        n_pairs: int,
+        largest: float,
+        reason: str | None,
+    ) -> PairedEstimate:
+        """Return what a comparison of means found; ``reason`` is why there can be none."""
+        low, high = _within(result.interval, largest)
+        return PairedEstimate(
             direction=metric.direction,
             unit=metric.unit,
             kind=kind,
             headline=HEADLINES[kind],
             n_pairs=result.n,
-            n_not_computable=len(sides) - result.n,
+            n_not_computable=n_pairs - result.n,
             computable=result.mean_difference.computable,
-            reason=result.mean_difference.reason if is_pooled else SCALES_DIFFER,
-            averaged_over="clusters" if is_by_means else "tasks",
+            reason=reason or result.mean_difference.reason,
+            averaged_over="clusters" if _is_by_means(result) else "tasks",
             mean_baseline=result.mean_baseline.value,
             mean_comparison=result.mean_comparison.value,
             mean_difference=result.mean_difference.value,
-            median_difference=result.median_difference.value,
+            estimate=result.mean_difference.value,
             ci_low=low,
             ci_high=high,
             ci_method=result.interval.method,
-            ci_reason=result.interval.low.reason if is_pooled else SCALES_DIFFER,
+            ci_reason=reason or result.interval.low.reason,
             p_value=result.p_value.value,
             p_method=result.p_method,
-            p_reason=result.p_value.reason if is_pooled else SCALES_DIFFER,
+            p_reason=reason or result.p_value.reason,
+            smallest_detectable=result.smallest_detectable_difference.value,
             wins=result.wins,
             ties=result.ties,
             losses=result.losses,
-            rank_biserial=result.rank_biserial.value,
-            smallest_detectable_difference=result.smallest_detectable_difference.value,
-            smallest_detectable_low=result.smallest_detectable_interval.low.value,
-            smallest_detectable_high=result.smallest_detectable_interval.high.value,
             cluster_by=clusters.by,
             n_clusters=clusters.n,
             n_effective=result.n_effective,
             largest_cluster_share=result.largest_cluster_share,
-            **(
-                bounds(self.planned, metric, column, clusters, is_by_means=is_by_means)
-                if is_bounded
-                else {}
-            ),
         )
-        if kind == "censored":
-            estimate = _with_never_hit(estimate, sides)
-            return structs.replace(estimate, **self._restricted(metric))
-        if kind == "positive":
-            estimate = structs.replace(estimate, **self._ratio(rows, column, clusters))
-        if not estimate.computable:
-            return estimate
-        more = self._moved(metric, rows, clusters) | self._largest(rows, clusters)
-        if kind == "bounded":
-            more |= self._exact(rows, clusters, is_by_means=is_by_means)
-        if self.settings.stated.is_sequential:
-            more |= self._always(rows, column, clusters, kind)
-        more |= self._components(rows, column, kind)
-        return structs.replace(estimate, **more)
 
     def _kind(self, metric: Metric, rows: Sequence[Row]) -> Kind:
         """Return the kind of a metric; one whose values exceed 0 to 1 has no bounds."""
@@ -215,64 +225,6 @@ class Measure:
             "ci_high": high,
         }
 
-    def _moved(self, metric: Metric, rows: Sequence[Row], clusters: Clusters) -> dict[str, Any]:
-        """Return the shares of the tasks that did better and worse, and where the moved lie."""
-        from retrieval_eval.stats.moved import moved
-
-        found = moved(
-            [b - a for _, a, b in rows],
-            confidence=self.settings.confidence,
-            clusters=clusters.labels,
-        )
-        names = ("better", "worse") if metric.better == "higher" else ("worse", "better")
-        shares = (
-            (found.share_larger, found.share_larger_interval),
-            (found.share_smaller, found.share_smaller_interval),
-        )
-        location, interval = found.location, found.location_interval
-        more: dict[str, Any] = {
-            "n_moved": found.n_moved,
-            "hodges_lehmann": location.value,
-            "hodges_lehmann_low": interval.low.value,
-            "hodges_lehmann_high": interval.high.value,
-            "hodges_lehmann_reason": interval.low.reason,
-        }
-        for name, (share, ends) in zip(names, shares, strict=True):
-            more[f"share_{name}"] = share.value
-            more[f"share_{name}_low"] = ends.low.value
-            more[f"share_{name}_high"] = ends.high.value
-        return more
-
-    def _largest(self, rows: Sequence[Row], clusters: Clusters) -> dict[str, Any]:
-        from retrieval_eval.stats.paired import without_largest
-
-        found = without_largest([b - a for _, a, b in rows], clusters.labels)
-        return {
-            "largest_share": found.share.value,
-            "mean_difference_without_largest": found.mean_without.value,
-        }
-
-    def _exact(
-        self, rows: Sequence[Row], clusters: Clusters, *, is_by_means: bool
-    ) -> dict[str, Any]:
-        """Return the interval for any distribution, where there are few independent units."""
-        import numpy as np
-
-        from retrieval_eval.stats.clusters import group
-        from retrieval_eval.stats.intervals import bounded_mean
-        from retrieval_eval.stats.paired import cluster_means
-
-        n = clusters.n if clusters.labels is not None and clusters.n else len(rows)
-        if n >= FEW_UNITS:
-            return {}
-        differences = np.array([b - a for _, a, b in rows])
-        if is_by_means:
-            differences = cluster_means(differences, group(clusters.labels, len(rows)))
-        elif n < len(rows):
-            return {"exact_reason": "tasks_in_clusters"}
-        found = bounded_mean(differences, -1.0, 1.0, confidence=self.settings.confidence)
-        return {"exact_low": found.low.value, "exact_high": found.high.value}
-
     def _ratio(self, rows: Sequence[Row], column: str, clusters: Clusters) -> dict[str, Any]:
         """Return the ratio of geometric means, over tasks and inside each over its repeats."""
         from retrieval_eval.stats.paired import compare_ratio, geometric_mean
@@ -289,21 +241,17 @@ class Measure:
             confidence=self.settings.confidence,
             clusters=clusters.labels,
         )
-        detectable = found.smallest_detectable_interval
         return {
-            "ratio": found.ratio.value,
-            "ratio_low": found.interval.low.value,
-            "ratio_high": found.interval.high.value,
-            "ratio_p": found.p_value.value,
-            "ratio_p_method": found.p_method,
-            "ratio_reason": found.ratio.reason,
-            "ratio_ci_reason": found.interval.low.reason,
-            "ratio_p_reason": found.p_value.reason,
-            "n_ratio": found.n,
+            "estimate": found.ratio.value,
+            "ci_low": found.interval.low.value,
+            "ci_high": found.interval.high.value,
+            "ci_method": found.interval.method,
+            "ci_reason": found.ratio.reason or found.interval.low.reason,
+            "p_value": found.p_value.value,
+            "p_method": found.p_method,
+            "p_reason": found.p_value.reason,
             "n_not_positive": found.n_not_positive,
-            "smallest_detectable_ratio": found.smallest_detectable_ratio.value,
-            "smallest_detectable_ratio_low": detectable.low.value,
-            "smallest_detectable_ratio_high": detectable.high.value,
+            "smallest_detectable": found.smallest_detectable_ratio.value,
         }
 
     def _always(
@@ -363,7 +311,7 @@ class Measure:
             ]
         return _repeats(sides)
 
-    def _restricted(self, metric: Metric) -> dict[str, Any]:
+    def _of_times(self, metric: Metric) -> PairedEstimate:
         """Return the difference of restricted mean times, tasks without a hit included."""
         from retrieval_eval.stats.time_to_event import compare_times
 
@@ -378,56 +326,38 @@ class Measure:
             confidence=self.settings.confidence,
             clusters=clusters.labels,
         )
+        never = [
+            sum(any(t.never_hit for t in getattr(pair, side)) for pair in self.pairs)
+            for side in ("baseline", "comparison")
+        ]
+        counts = {"n_never_baseline": never[0], "n_never_comparison": never[1]}
         if found is None:
-            return {"n_restricted": len(times), "restricted_mean_reason": self._why_none(metric)}
-        result, until = found.compared, found.until
-        low, high = _within(result.interval, until)
-        detectable = result.smallest_detectable_interval
-        more = {
-            "restricted_mean_baseline": result.mean_baseline.value,
-            "restricted_mean_comparison": result.mean_comparison.value,
-            "restricted_mean_difference": result.mean_difference.value,
-            "restricted_mean_low": low,
-            "restricted_mean_high": high,
-            "restricted_mean_p": result.p_value.value,
-            "restricted_mean_p_method": result.p_method,
-            "restricted_mean_reason": result.mean_difference.reason,
-            "restricted_mean_ci_reason": result.interval.low.reason,
-            "restricted_mean_p_reason": result.p_value.reason,
-            "restricted_mean_detectable": result.smallest_detectable_difference.value,
-            "restricted_mean_detectable_low": detectable.low.value,
-            "restricted_mean_detectable_high": detectable.high.value,
-            "until": until,
-            "until_tipping": found.until_tipping,
-            "n_restricted": len(times),
-            "never_share_baseline": found.never_baseline.value,
-            "never_share_comparison": found.never_comparison.value,
-        }
-        if not result.mean_difference.computable:
-            return more
+            reason = self._why_none(metric)
+            nothing = self._compared(metric, [], clusters)
+            estimate = self._found(
+                metric, "time", nothing, clusters, len(self.pairs), math.inf, reason
+            )
+            seen = {"n_pairs": len(times), "n_not_computable": len(self.pairs) - len(times)}
+            return structs.replace(estimate, **counts, **seen)
+        estimate = self._found(
+            metric, "time", found.compared, clusters, len(self.pairs), found.until, None
+        )
+        ends = {"until": found.until, "until_tipping": found.until_tipping}
+        estimate = structs.replace(estimate, **counts, **ends)
+        if not estimate.computable:
+            return estimate
         sides = [
-            [[until if time is None else time for time in own] for own in (before, after)]
+            [[found.until if time is None else time for time in own] for own in (before, after)]
             for _, before, after in times
         ]
-        rows = [
-            (pair, statistics.fmean(before), statistics.fmean(after))
-            for (pair, _, _), (before, after) in zip(times, sides, strict=True)
-        ]
+        more = _repeats(sides)
         if self.settings.stated.is_sequential:
+            rows = [
+                (pair, statistics.fmean(before), statistics.fmean(after))
+                for (pair, _, _), (before, after) in zip(times, sides, strict=True)
+            ]
             more |= self._always(rows, "", clusters, "unbounded")
-        return (
-            more
-            | self._moved(metric, rows, clusters)
-            | self._largest(rows, clusters)
-            | _repeats(sides)
-            | {
-                "cluster_by": clusters.by,
-                "n_clusters": clusters.n,
-                "n_effective": result.n_effective,
-                "largest_cluster_share": result.largest_cluster_share,
-                "averaged_over": "clusters" if _is_by_means(result) else "tasks",
-            }
-        )
+        return structs.replace(estimate, **more)
 
     def _why_none(self, metric: Metric) -> str:
         """Return why no time of a hit is known: there was none, or its time is not recorded."""
@@ -461,14 +391,7 @@ def _repeats(sides: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
     return {
         "variance_between": found.between.value,
         "variance_within": found.within.value,
-        "variance_reason": found.between.reason,
-        "n_repeats_baseline": _mean_number([before for before, _ in sides]),
-        "n_repeats_comparison": _mean_number([after for _, after in sides]),
     }
-
-
-def _mean_number(groups: Sequence[Sequence[float]]) -> float | None:
-    return statistics.fmean(map(len, groups)) if groups else None
 
 
 Times = list[float | None]
@@ -511,44 +434,6 @@ def observed_times(pairs: Sequence[Pair], metric: Metric) -> list[tuple[Pair, Ti
 def _trials(pairs: Iterable[Pair]) -> Iterator[Trial]:
     for pair in pairs:
         yield from (*pair.baseline, *pair.comparison)
-
-
-def _with_never_hit(
-    estimate: PairedEstimate, sides: Sequence[tuple[Pair, float | None, float | None]]
-) -> PairedEstimate:
-    """Add to an estimate of times on how many tasks a trial never found a file.
-
-    A task on which one arm alone found a file counts as a win or a loss. Where the tasks with a
-    trial that never did are not the same in both arms, the others are no fair sample of both:
-    then there is neither interval nor test.
-    """
-    arms = ([p.baseline for p, _, _ in sides], [p.comparison for p, _, _ in sides])
-    watched = [sum(any(t.computable for t in trials) for trials in own) for own in arms]
-    missed = [[any(t.never_hit for t in trials) for trials in own] for own in arms]
-    gains = sum(b is not None and all(t.never_hit for t in pair.baseline) for pair, _, b in sides)
-    drops = sum(a is not None and all(t.never_hit for t in pair.comparison) for pair, a, _ in sides)
-    estimate = structs.replace(
-        estimate,
-        wins=(estimate.wins or 0) + gains,
-        losses=(estimate.losses or 0) + drops,
-        n_never_baseline=sum(missed[0]),
-        n_never_comparison=sum(missed[1]),
-        n_watched_baseline=watched[0],
-        n_watched_comparison=watched[1],
-    )
-    if missed[0] == missed[1]:
-        return estimate
-    return structs.replace(
-        estimate,
-        ci_low=None,
-        ci_high=None,
-        ci_reason="never_hit_differs",
-        p_value=None,
-        p_method=None,
-        p_reason="never_hit_differs",
-        rank_biserial=None,
-        smallest_detectable_difference=None,
-    )
 
 
 def reward_by_suite(measure: Measure, pooled: PairedEstimate | None) -> tuple[RewardBySuite, ...]:
@@ -785,12 +670,7 @@ def _suite(pair: Pair) -> str:
 
 def _candidate_set(pair: Pair) -> str:
     """Return the size of the candidate set, averaged over all trials of the pair."""
-    counts = [trial.candidate_set_count for trial in (*pair.baseline, *pair.comparison)]
-    known = [count for count in counts if count is not None]
-    if not known:
-        return "unknown"
-    size = sum(known) / len(known)
-    return "small" if size <= SMALL_SET else "medium" if size <= MEDIUM_SET else "large"
+    return candidate_set_of((*pair.baseline, *pair.comparison)) or "unknown"
 
 
 def _evidence(pair: Pair) -> str:

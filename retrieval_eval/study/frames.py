@@ -383,7 +383,7 @@ DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
     "tasks": ("benchmark", "task_name", "status", "n_trials:Int64"),
     "every_pair": (*_ESTIMATES, "p_over_pairs:float64", "failed"),
     "first_hits": (FirstHitCurve,),
-    "times": ("config_name", "unit", "time:float64", "end:float64"),
+    "times": ("config_name", "unit", "time:float64"),
     "tiers": (RewardTier,),
     "calibration": (CalibrationBin,),
 }

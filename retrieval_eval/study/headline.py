@@ -31,9 +31,8 @@ class Headline:
         The pairs it is of.
     reason, ci_reason, p_reason
         The reason codes of what is missing.
-    detectable, detectable_low, detectable_high
-        The smallest value that this n could show with 80 % power, and its interval: a difference,
-        or a ratio above 1.
+    detectable
+        The smallest value that this n could show with 80 % power: a difference, or a ratio above 1.
     """
 
     quantity: str
@@ -47,8 +46,6 @@ class Headline:
     ci_reason: str | None = None
     p_reason: str | None = None
     detectable: float | None = None
-    detectable_low: float | None = None
-    detectable_high: float | None = None
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -79,63 +76,29 @@ def headline_estimate(block: PairedEstimate) -> Headline:
     ...     n_pairs=9,
     ...     computable=True,
     ...     reason=None,
-    ...     n_ratio=9,
     ...     headline="ratio",
-    ...     ratio=1.5,
-    ...     ratio_low=1.2,
-    ...     ratio_high=1.9,
-    ...     ratio_p=0.004,
+    ...     estimate=1.5,
+    ...     ci_low=1.2,
+    ...     ci_high=1.9,
+    ...     p_value=0.004,
     ... )
     >>> found = headline_estimate(block)
     >>> found.estimate, found.null, found.excludes_null
     (1.5, 1.0, True)
     """
-    if block.headline == "ratio":
-        return Headline(
-            "ratio",
-            block.ratio,
-            block.ratio_low,
-            block.ratio_high,
-            block.ratio_p,
-            1.0,
-            block.n_ratio or 0,
-            block.ratio_reason,
-            block.ratio_ci_reason,
-            block.ratio_p_reason,
-            block.smallest_detectable_ratio,
-            block.smallest_detectable_ratio_low,
-            block.smallest_detectable_ratio_high,
-        )
-    if block.headline == "restricted_mean":
-        return Headline(
-            "restricted_mean",
-            block.restricted_mean_difference,
-            block.restricted_mean_low,
-            block.restricted_mean_high,
-            block.restricted_mean_p,
-            0.0,
-            block.n_restricted or 0,
-            block.restricted_mean_reason,
-            block.restricted_mean_ci_reason,
-            block.restricted_mean_p_reason,
-            block.restricted_mean_detectable,
-            block.restricted_mean_detectable_low,
-            block.restricted_mean_detectable_high,
-        )
     return Headline(
-        "mean_difference",
-        block.mean_difference,
+        block.headline or "mean_difference",
+        block.estimate,
         block.ci_low,
         block.ci_high,
         block.p_value,
-        0.0,
-        block.n_pairs,
-        block.reason,
+        1.0 if block.headline == "ratio" else 0.0,
+        block.n_pairs - (block.n_not_positive or 0),
+        # Without an estimate its reason is that of the interval, too.
+        block.ci_reason if block.estimate is None else None,
         block.ci_reason,
         block.p_reason,
-        block.smallest_detectable_difference,
-        block.smallest_detectable_low,
-        block.smallest_detectable_high,
+        block.smallest_detectable,
     )
 
 
@@ -273,7 +236,7 @@ def repeats_sentence(block: PairedEstimate) -> str | None:
 
     From the variance of the differences between tasks and that of repeats inside them. Twice as
     many tasks halve both, twice as many repeats the second only; both double the trials. None where
-    the two are not known (``variance_reason``).
+    the two are not known.
 
     Examples
     --------

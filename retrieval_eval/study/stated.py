@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Any, Final, get_args
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable, made_visible, visible
-from retrieval_eval.io.files import decode_toml
+from retrieval_eval.io.files import decode_toml, is_there
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.design import (
     DESIGN_FILE,
+    PROJECT_FILE,
     Clustering,
     Design,
     Family,
@@ -32,6 +33,9 @@ HEADLINE: Final = "file_recall"
 """The metric of the verdict, where none is stated."""
 
 ARGUMENT: Final = "argument"
+
+SECTION: Final = "study"
+"""The section of a project file that states a design."""
 
 Scale = tuple[float, float]
 
@@ -177,7 +181,8 @@ def stated_from(given: Given) -> Stated:
     Parameters
     ----------
     given
-        The path of a ``study.toml``, its text (which holds a line end), the same as a mapping, or a
+        The path of a ``study.toml``, or of a project file with a section ``study``; its text (which
+        holds a line end); the same as a mapping; or a
         :class:`~retrieval_eval.model.design.Design`, every part of which is then stated.
 
     Raises
@@ -208,8 +213,12 @@ def stated_from(given: Given) -> Stated:
             return _read(_decoded(given, "design"), ARGUMENT)
         case str() | Path():
             path = Path(given)
-            text = read_user_text(path)
-            return _read(_decoded(text, visible(path)), visible(path.name), visible(path))
+            values = _decoded(read_user_text(path), visible(path))
+            where = visible(path)
+            if path.name == PROJECT_FILE:
+                where = f"{where}: {SECTION}"
+                values = dict(_table(values.get(SECTION, {}), where))
+            return _read(values, visible(path.name), where)
     raise BadInputError(
         f"a design is the path of a {DESIGN_FILE}, a mapping or a Design, "
         f"not {type(given).__name__}"
@@ -238,6 +247,20 @@ def _of_design(design: Design) -> Stated:
         **{name: getattr(design, name) for name in names},
         sources=dict.fromkeys(_FIELDS, ARGUMENT),
     )
+
+
+def design_beside(folders: Iterable[Path]) -> Path | None:
+    """Return the file that states a design in the first of some folders that has one.
+
+    It is the project file with a section ``study``, else ``study.toml``.
+    """
+    for folder in folders:
+        project = folder / PROJECT_FILE
+        if is_there(project) and SECTION in _decoded(read_user_text(project), visible(project)):
+            return project
+        if is_there(folder / DESIGN_FILE):
+            return folder / DESIGN_FILE
+    return None
 
 
 def kept_design(impact: ImpactAnalysis) -> Stated:
@@ -431,65 +454,16 @@ def toml_of(stated: Stated) -> str:
     >>> stated_from(text).arms["new"].must_use
     ('mcp',)
     """
-    arms = {config: (_members(arm), "") for config, arm in stated.arms.items()}
-    lines = _toml_lines(stated.values, arms, {})
+    lines = [f"{n} = {_toml(v)}" for n, v in stated.values.items() if n != "reward_scale"]
+    if stated.reward_scale:
+        lines += ["", "[reward_scale]"]
+        lines += [f"{_text(s)} = {_toml(e or UNKNOWN)}" for s, e in stated.reward_scale.items()]
+    for config, arm in stated.arms.items():
+        lines += ["", f"[arms.{_text(config)}]"]
+        lines += [f"{name} = {_toml(value)}" for name, value in _members(arm).items()]
     sources = stated.to_json()["sources"]
     lines += ["", "[sources]", *(f"{_text(n)} = {_text(source)}" for n, source in sources.items())]
     return "\n".join(lines) + "\n"
-
-
-def toml_of_design(design: Design) -> str:
-    """Return a design as the text of a ``study.toml``, with the source of each part as a comment.
-
-    An arm whose role is unclear is left to be stated, and so is a metric that is not registered.
-    """
-    values = {name: getattr(design, name) for name in _FIELDS}
-    skipped = {"headline"} if design.headline not in BY_NAME else set()
-    known = {n: v for n, v in values.items() if v not in (None, {}) and n not in skipped}
-    arms = {
-        encodable(arm.config_name): (
-            {name: getattr(arm, name) for name in ("role", *_LISTS)},
-            design.sources.get(side, ""),
-        )
-        for side, arm in zip(("baseline", "comparison"), design.arms, strict=True)
-    }
-    named = " and ".join(visible(arm.config_name, 80) for arm in design.arms)
-    head = [
-        f"# The design of a comparison of {named}.",
-        "# A comment says where a value comes from; what is removed here is inferred again.",
-        "",
-    ]
-    return "\n".join([*head, *_toml_lines(known, arms, design.sources)]) + "\n"
-
-
-UNCLEAR: Final = "unclear: "
-"""Begins the source of an arm whose role cannot be inferred."""
-
-
-def _toml_lines(
-    values: Mapping[str, Any],
-    arms: Mapping[str, tuple[Mapping[str, Any], str]],
-    sources: Mapping[str, str],
-) -> list[str]:
-    lines = [
-        f"{name} = {_toml(value)}{_comment(sources.get(name, ''))}"
-        for name, value in values.items()
-        if name != "reward_scale"
-    ]
-    if "margin" not in values and sources:
-        lines.append("# margin = 0.05  # the largest difference that counts as none")
-    if scales := values.get("reward_scale"):
-        lines += ["", f"[reward_scale]{_comment(sources.get('reward_scale', ''))}"]
-        lines += [f"{_text(suite)} = {_toml(ends or UNKNOWN)}" for suite, ends in scales.items()]
-    for config, (members, source) in arms.items():
-        mark = "# " if source.startswith(UNCLEAR) else ""
-        lines += ["", f"{mark}[arms.{_text(config)}]{_comment(source)}"]
-        lines += [f"{mark}{name} = {_toml(value)}" for name, value in members.items()]
-    return lines
-
-
-def _comment(source: str) -> str:
-    return f"  # {visible(source)}" if source else ""
 
 
 def _toml(value: Any) -> str:

@@ -16,6 +16,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import encodable
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, in_view
+from retrieval_eval.metrics.taxonomy import MEDIUM_SET, SMALL_SET
 from retrieval_eval.model import value_at
 from retrieval_eval.values import as_number
 
@@ -394,6 +395,16 @@ def known_values(trials: Iterable[Trial], column: str) -> list[float]:
     """Return a number of every trial that has it."""
     found = (trial.numbers.get(column) for trial in trials)
     return [value for value in found if value is not None]
+
+
+def candidate_set_of(trials: Iterable[Trial]) -> str | None:
+    """Return the size of the candidate set, averaged over trials; None where it is not known."""
+    counts = [trial.candidate_set_count for trial in trials]
+    known = [count for count in counts if count is not None]
+    if not known:
+        return None
+    size = sum(known) / len(known)
+    return "small" if size <= SMALL_SET else "medium" if size <= MEDIUM_SET else "large"
 
 
 _WHOLE: Final = {"censored_at_seconds": "elapsed_seconds", "censored_at_tokens": "total_tokens"}

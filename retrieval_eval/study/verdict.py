@@ -145,8 +145,8 @@ def _left_out(study: Study) -> str:
     block = study.block
     change = f"{signed(block.mean_difference or 0.0)} {study.primary.unit}"
     text = f"{without_ratio(block)}; over all {block.n_pairs} the mean difference is {change}"
-    if block.ci_low is not None and block.ci_high is not None:
-        text += f" ({' to '.join(signed_ends(block.ci_low, block.ci_high))})"
+    if block.bill_low is not None and block.bill_high is not None:
+        text += f" ({' to '.join(signed_ends(block.bill_low, block.bill_high))})"
     return text
 
 

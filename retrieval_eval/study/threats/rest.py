@@ -125,16 +125,25 @@ _MAX_SUITES: Final = 4
 )
 def _never_hit(study: Study) -> Iterator[Threat]:
     block = study.blocks.get("ttfr_seconds")
-    if block is None or block.ci_reason != "never_hit_differs":
+    if block is None:
+        return
+    missed = [
+        [any(trial.never_hit for trial in getattr(pair, side)) for pair in study.pairs]
+        for side in ("baseline", "comparison")
+    ]
+    if missed[0] == missed[1]:
         return
     never = (block.n_never_baseline, block.n_never_comparison)
-    watched = (block.n_watched_baseline, block.n_watched_comparison)
+    watched = [
+        sum(any(trial.computable for trial in getattr(pair, side)) for pair in study.pairs)
+        for side in ("baseline", "comparison")
+    ]
     counts = [
-        f"{k} of {counted(n or 0, 'task')} with {arm.config}"
+        f"{k} of {counted(n, 'task')} with {arm.config}"
         for k, n, arm in zip(never, watched, study.arms, strict=True)
     ]
     text = f"no relevant file was found on {' and '.join(counts)}"
-    mean = block.restricted_mean_difference
+    mean = block.estimate
     if mean is None:
         text += ": which was faster cannot be decided from the tasks on which both found one"
     else:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.project import PROJECT_FILE, project
+from retrieval_eval.io.project import project
+from retrieval_eval.model.design import PROJECT_FILE
 
 STATED = """
 gold = "gold/set.jsonl"

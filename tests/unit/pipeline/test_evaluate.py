@@ -176,11 +176,11 @@ def test_a_half_written_artefact_is_made_again(tree):
 def test_an_artefact_of_another_major_version_is_neither_read_nor_overwritten(tree, name):
     run_it(tree)
     path = tree / "out/run-1/retrieval_events" / name
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": "2.0"}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": "3.0"}))
     before = digests(tree / "out")
-    with pytest.raises(SchemaError, match=rf"{name}: schema version 2\.0 has another major"):
+    with pytest.raises(SchemaError, match=rf"{name}: schema version 3\.0 has another major"):
         run_it(tree)
-    with pytest.raises(SchemaError, match=rf"{name}: schema version 2\.0 has another major"):
+    with pytest.raises(SchemaError, match=rf"{name}: schema version 3\.0 has another major"):
         load_run("run-1", runs_root=tree / "runs", output_dir=tree / "out")
     assert digests(tree / "out") == before
 

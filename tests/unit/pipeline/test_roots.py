@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.io.project import PROJECT_FILE
+from retrieval_eval.model.design import PROJECT_FILE
 from retrieval_eval.pipeline.roots import (
     RUNS_VARIABLE,
     default_benchmarks_root,

@@ -53,7 +53,7 @@ def costs(rows, arm):
         ("reward", "bounded", "mean_difference"),
         ("cost_usd", "positive", "ratio"),
         ("elapsed_seconds", "positive", "ratio"),
-        ("ttfr_seconds", "censored", "restricted_mean"),
+        ("ttfr_seconds", "time", "restricted_mean"),
     ],
 )
 def test_each_kind_has_its_headline(name, kind, headline):
@@ -92,7 +92,7 @@ def test_numbers_that_cannot_be_squared_are_not_recorded():
         row["outcome"]["cost_usd"] = 1e308
     block = record(rows).metrics["cost_usd"]
     assert (block.n_pairs, block.n_not_computable) == (10, 2)
-    assert block.ratio == pytest.approx(1.5, rel=0.5)
+    assert block.estimate == pytest.approx(1.5, rel=0.5)
 
 
 # Ratios
@@ -107,10 +107,10 @@ def test_the_cost_is_led_by_the_ratio():
     assert (found.quantity, found.null, found.n) == ("ratio", 1.0, 12)
     assert found.estimate == pytest.approx(math.exp(logs.mean()))
     assert (found.low, found.high) == pytest.approx((math.exp(ends.low), math.exp(ends.high)))
-    assert found.p == block.ratio_p < 0.05
+    assert found.p == block.p_value < 0.05
     assert found.excludes_null
     assert found.is_larger
-    assert found.detectable_low < found.detectable < found.detectable_high
+    assert found.detectable > 1
     # The total bill stays beside it.
     assert block.mean_difference == pytest.approx((costs(rows, "new") - costs(rows, "old")).mean())
 
@@ -119,21 +119,21 @@ def test_repeats_are_averaged_geometrically_inside_the_task():
     rows = study(repeats=3)
     block = record(rows).metrics["cost_usd"]
     logs = np.log(costs(rows, "new")).reshape(12, 3) - np.log(costs(rows, "old")).reshape(12, 3)
-    assert block.ratio == pytest.approx(math.exp(logs.mean()))
+    assert block.estimate == pytest.approx(math.exp(logs.mean()))
     ends = scipy_stats.ttest_1samp(logs.mean(axis=1), 0).confidence_interval()
-    assert block.ratio_low == pytest.approx(math.exp(ends.low))
+    assert block.ci_low == pytest.approx(math.exp(ends.low))
 
 
 def test_tasks_that_cost_nothing_are_counted():
     rows = study()
     rows[0]["outcome"]["cost_usd"] = 0.0
     block = record(rows).metrics["cost_usd"]
-    assert (block.n_pairs, block.n_ratio, block.n_not_positive) == (12, 11, 1)
+    assert (block.n_pairs, headline_estimate(block).n, block.n_not_positive) == (12, 11, 1)
     for row in rows[: len(rows) // 2]:
         row["outcome"]["cost_usd"] = 0.0
     block = record(rows).metrics["cost_usd"]
-    assert block.ratio is None
-    assert block.ratio_reason == block.ratio_ci_reason == block.ratio_p_reason == "not_positive"
+    assert block.estimate is None
+    assert block.ci_reason == block.p_reason == "not_positive"
     assert headline_estimate(block).reason == "not_positive"
     assert not headline_estimate(block).excludes_null
 
@@ -144,63 +144,21 @@ def test_two_tasks_have_a_reason_instead_of_a_ratio():
     assert found.reason == found.ci_reason == found.p_reason == "too_few_pairs"
 
 
-def test_a_bill_that_one_task_determines_says_so():
-    rows = study()
-    for row in rows[-2:]:
-        row["outcome"]["cost_usd"] = 500.0 if row["provenance"]["config_name"] == "new" else 1.0
-    block = record(rows).metrics["cost_usd"]
-    assert block.largest_share > 0.9
-    assert block.mean_difference_without_largest < block.mean_difference / 10
-
-
 def test_holm_adjusts_the_p_of_the_headlines():
     found = record(study()).metrics
     p_values = [headline_estimate(block).p for block in found.values()]
     expected = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     smallest, place = expected[0]
     assert list(found.values())[place].p_holm == pytest.approx(min(1, smallest * len(expected)))
-    assert found["cost_usd"].p_holm >= found["cost_usd"].ratio_p
+    assert found["cost_usd"].p_holm >= found["cost_usd"].p_value
 
 
-# Shares and the tasks that moved
-
-
-def test_shares_and_location_are_those_of_the_differences():
-    block = record(study()).metrics["file_recall"]
-    # Of 12 tasks those of i = 0 and i = 7 stay; the others gain 0.01 to 0.06.
-    assert (block.n_moved, block.share_better, block.share_worse) == (10, 10 / 12, 0)
-    ends = scipy_stats.binomtest(10, 12).proportion_ci(method="exact")
-    assert (block.share_better_low, block.share_better_high) == pytest.approx((ends.low, ends.high))
-    assert block.hodges_lehmann == pytest.approx(0.03)
-    assert block.hodges_lehmann_low <= 0.03 <= block.hodges_lehmann_high
-
-
-def test_lower_costs_are_better():
-    block = record(study()).metrics["cost_usd"]
-    assert block.share_worse == block.losses / block.n_pairs
-    assert block.share_better == block.wins / block.n_pairs
-    assert block.hodges_lehmann > 0
-
-
-def test_few_tasks_have_an_interval_for_any_distribution():
-    few, many = (record(study(n=n)).metrics["file_recall"] for n in (9, 10))
-    assert -1 <= few.exact_low < few.ci_low
-    assert few.ci_high < few.exact_high <= 1
-    assert many.exact_low is many.exact_reason is None
-
-
-def test_few_clusters_have_one_of_their_means():
+def test_few_clusters_are_compared_by_their_means():
     rows = study(n=20)
     for i, row in enumerate(rows):
         row["coverage"]["repositories"] = [f"r{(i // 2) % 3}"]
     block = record(rows).metrics["file_recall"]
     assert (block.averaged_over, block.n_clusters) == ("clusters", 3)
-    assert block.exact_low < 0 < block.exact_high
-    assert block.hodges_lehmann_reason == "tasks_in_clusters"
-    for i, row in enumerate(rows):
-        row["coverage"]["repositories"] = [f"r{(i // 2) % 8}"]
-    block = record(rows).metrics["file_recall"]
-    assert (block.exact_low, block.exact_reason) == (None, "tasks_in_clusters")
 
 
 # Repeats
@@ -208,14 +166,12 @@ def test_few_clusters_have_one_of_their_means():
 
 def test_without_repeats_the_spread_is_not_taken_apart():
     block = record(study()).metrics["cost_usd"]
-    assert (block.variance_between, block.variance_reason) == (None, "no_repeats")
-    assert (block.n_repeats_baseline, block.n_repeats_comparison) == (1, 1)
+    assert block.variance_between is None
     assert repeats_sentence(block) is None
 
 
 def test_repeats_tell_whether_more_of_them_would_help():
     block = record(study(n=30, repeats=4)).metrics["cost_usd"]
-    assert block.n_repeats_baseline == 4
     # The log ratio of two costs that spread by 0.3, over four repeats.
     assert block.variance_within == pytest.approx(2 * 0.3**2 / 4, rel=0.3)
     assert "of the variance of the differences comes from repeats" in repeats_sentence(block)
@@ -265,8 +221,4 @@ def test_swapped_arms_mirror_every_estimate():
         else:
             assert other.estimate == pytest.approx(-found.estimate)
             assert other.low == pytest.approx(-found.high)
-        assert two[name].share_better == one[name].share_worse
-        assert two[name].share_better_low == one[name].share_worse_low
-        assert two[name].hodges_lehmann == pytest.approx(-one[name].hodges_lehmann)
-        assert two[name].largest_share == pytest.approx(one[name].largest_share)
         assert two[name].variance_within == pytest.approx(one[name].variance_within)

@@ -6,6 +6,7 @@ import pytest
 
 from retrieval_eval.report import words
 from retrieval_eval.study.compare import compare
+from retrieval_eval.study.headline import headline_estimate
 from retrieval_eval.values import signed_ends
 from tests.unit.study.test_threats import arms, gains
 
@@ -90,7 +91,7 @@ def test_one_task_without_which_nothing_is_clear_is_one():
 def test_tasks_without_a_ratio_because_of_a_0_are_named():
     rows = costs(1.0, lambda i: 0.0 if i % 4 == 0 else 3.0, n=24)
     found = compare(rows, "a", "b", primary="cost_usd", **FEW)
-    assert found.record.metrics["cost_usd"].n_ratio == 18
+    assert headline_estimate(found.record.metrics["cost_usd"]).n == 18
     # A cost of 0 is known: nothing is missing.
     assert "lacking_values" not in [threat.name for threat in found.record.threats]
     assert "6 tasks with a value of 0 have no ratio; over all 24 the mean" in found.verdict.reason
@@ -106,12 +107,12 @@ def test_a_ratio_is_nothing_where_the_tasks_without_one_turn_the_bill():
     rows = costs(1.0, lambda i: 0.0 if i % 4 == 0 else 1.25, n=24)
     found = compare(rows, "a", "b", primary="cost_usd", **FEW)
     block = found.record.metrics["cost_usd"]
-    assert (block.ratio, block.mean_difference) == (pytest.approx(1.25), pytest.approx(-0.0625))
+    assert (block.estimate, block.mean_difference) == (pytest.approx(1.25), pytest.approx(-0.0625))
     assert found.verdict.state == "no_detectable_difference"
     assert found.verdict.overturn == (
         "6 tasks with a value of 0 have no ratio; over all 24 the mean difference is −0.06 USD "
-        f"({' to '.join(signed_ends(block.ci_low, block.ci_high))}), on the other side of 0 than "
-        "the ratio."
+        f"({' to '.join(signed_ends(block.bill_low, block.bill_high))}), on the other side of 0 "
+        "than the ratio."
     )
     # It pays for nothing else either.
     beside = compare(rows, "a", "b", **FEW)

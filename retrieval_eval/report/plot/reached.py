@@ -1,4 +1,4 @@
-"""By when an event had happened: one minus the Kaplan-Meier estimate, by group."""
+"""By when an event had happened, as a share of all rows, by group."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from retrieval_eval.report.registered import (
     NothingToShow,
     Words,
     as_frame,
+    column,
     figure,
     groups_of,
     labels,
@@ -20,7 +21,7 @@ from retrieval_eval.report.registered import (
     need_rows,
     numbers,
 )
-from retrieval_eval.stats.kaplan_meier import kaplan_meier
+from retrieval_eval.stats.reached import reached as share_reached
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -31,15 +32,17 @@ MIN_N: Final = 5
 """Below five rows no median is interpreted."""
 
 
-@figure("survival")
-def survival(
+@figure("reached")
+def reached(
     ax: Axes,
     frame: pd.DataFrame,
     time: str,
     by: str | Sequence[str] | None = "config_name",
-    end: str | None = None,
+    never: str | None = None,
 ) -> Words:
     """Draw the share of rows whose event had happened by then, one step curve a group.
+
+    A row without the event never had it: nothing is assumed of what it would have done later.
 
     Parameters
     ----------
@@ -49,49 +52,49 @@ def survival(
         The column of the time of the event, such as ``ttfr_seconds``; missing where there was none.
     by
         The column (or columns) that splits the rows into groups; None for one group.
-    end
-        The column of the time until which a row without an event was watched, such as
-        ``censored_at_seconds``. A row with neither is left out and counted. By default such a row
-        is watched until the last time of the frame.
+    never
+        The column that says whether a row never had the event, such as ``never_hit``: one without
+        a time for which it is not true is left out and counted. By default a row without a time
+        never had it.
 
     Returns
     -------
     Exhibit
         With ``data`` of one row a group: ``n``, ``n_hit``, ``n_never`` and the ``median``, which is
-        missing where fewer than half had the event, or fewer than five rows were watched.
+        missing where fewer than half had the event, or there are fewer than five rows.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import retrieval_eval as rev
     >>> trials = pd.DataFrame({"config_name": ["a", "a"], "ttfr_seconds": [3.0, None]})
-    >>> drawn = rev.plot.survival(trials, "ttfr_seconds")
+    >>> drawn = rev.plot.reached(trials, "ttfr_seconds")
     >>> drawn.finding, drawn.data["n_never"].tolist()
     ('Never reached: 1 of 2 with a', [1])
     """
     times = numbers(frame, time)
-    ends = numbers(frame, end) if end else [None] * len(frame)
+    missed = [True] * len(frame) if never is None else [v is True for v in column(frame, never)]
     groups = labels(frame, by)
     need_rows(frame)
     known = [t for t in times if t is not None]
     if not known:
         raise NothingToShow(f"No row has a value of {inside(heading(time))}.")
     last = max(known)
-    found: dict[str, list[tuple[float, bool]]] = {}
-    for label, at, until in zip(groups, times, ends, strict=True):
+    found: dict[str, list[float | None]] = {}
+    for label, at, is_missed in zip(groups, times, missed, strict=True):
         if at is not None and at >= 0:
-            found.setdefault(label, []).append((at, True))
-        elif end is None or (until is not None and until >= 0):
-            found.setdefault(label, []).append((last if until is None else until, False))
+            found.setdefault(label, []).append(at)
+        elif at is None and is_missed:
+            found.setdefault(label, []).append(None)
     marks = marks_of(frame, by)
     ordered = [label for label in groups_of(frame, by) if label in found]
-    curves = {g: kaplan_meier([t for t, _ in found[g]], [h for _, h in found[g]]) for g in ordered}
+    curves = {g: share_reached(found[g]) for g in ordered}
     edge = last * 1.05 or 1.0
     for label, curve in curves.items():
         mark = marks[label]
-        shares = [1 - s for s in curve.survival]
+        shares = [share for _, share in curve.curve]
         ax.step(
-            [0, *curve.times, edge],
+            [0, *(at for at, _ in curve.curve), edge],
             [0, *shares, shares[-1] if shares else 0],
             where="post",
             color=mark.color,
@@ -115,7 +118,7 @@ def survival(
     ax.set_xlabel(heading(time))
     ax.set_ylabel("Share by then")
     group_legend(ax, {f"{name(g)} (n = {curves[g].n:,})": marks[g] for g in ordered})
-    medians = [c.median().value if c.n >= MIN_N else None for c in curves.values()]
+    medians = [c.median.value if c.n >= MIN_N else None for c in curves.values()]
     show = formatter(time, [*known, 0.5])
     data = as_frame(
         {
@@ -126,7 +129,7 @@ def survival(
             "median": medians,
         }
     )
-    never = [
+    said = [
         f"{c.n - c.n_events:,} of {c.n:,}{'' if g == 'all' else f' with {name(g, 36)}'}"
         for g, c in curves.items()
     ]
@@ -138,12 +141,10 @@ def survival(
     watched = sum(c.n for c in curves.values())
     out = len(frame) - watched
     return Words(
-        f"Never reached: {listed(never)}",
-        f"Share of {counted(watched, 'row')} by {inside(heading(time))}: one minus the "
-        "Kaplan–Meier estimate. A row "
-        "without the event counts up to the end of its watch; where a curve ends below 1, the rest "
-        "never had it."
-        + (f" Left out, as neither is known: {out:,} of {len(frame):,}." if out else ""),
+        f"Never reached: {listed(said)}",
+        f"Share of {counted(watched, 'row')} that had it by {inside(heading(time))}; where a curve "
+        "ends below 1, the rest never had it."
+        + (f" Left out, as it is not known: {out:,} of {len(frame):,}." if out else ""),
         data,
         f"Share of rows by {inside(heading(time))}: {parts}.",
         {"median": show},
