@@ -75,7 +75,7 @@ def stated_design(names: Sequence[str], runs_root: Path | None) -> Path | None:
 
     ``names`` are runs, or ``RUN:CONFIG``. Runs that are not there are left to who reads them.
     """
-    folders = []
+    folders: list[Path] = []
     for name in names:
         run = name if is_folder(name) else split_run(name)[0]
         with suppress(BadInputError):
