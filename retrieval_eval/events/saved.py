@@ -80,6 +80,7 @@ class SavedResults:
     def __init__(self) -> None:
         self.fetched: set[int] = set()
         self._by_path: dict[str, _SavedResult] = {}
+        self._below: dict[str, list[str]] = {}
         self._names: set[str] = set()
         self._folders: set[str] = set()
         self._by_task: dict[str, _SavedResult] = {}
@@ -108,6 +109,9 @@ class SavedResults:
 
     def _keep(self, path: str, saved: _SavedResult) -> None:
         path = posixpath.normpath(path)
+        if path not in self._by_path:
+            for above in _folders_of(path):
+                self._below.setdefault(above, []).append(path)
         self._by_path[path] = saved
         self._names.add(posixpath.basename(path))
         folder, _, name = posixpath.dirname(path).rpartition("/")
@@ -126,9 +130,7 @@ class SavedResults:
         """Return whether a shell command names a saved result."""
         paths = _PATH.findall(use.command or "") if self._by_path else ()
         named = {posixpath.normpath(path.rstrip("*")) for path in paths}
-        return any(
-            path in named or not named.isdisjoint(_folders_of(path)) for path in self._by_path
-        )
+        return any(path in self._by_path or path in self._below for path in named)
 
     def others(self, targets: Iterable[RawTarget], cwd: str | None) -> tuple[RawTarget, ...]:
         """Return targets without the files of saved results, which are no files of a repository."""
@@ -183,8 +185,7 @@ class SavedResults:
 
     def _inside(self, folder: str, text: str) -> tuple[str, _SavedResult | None]:
         """Return the one saved result below a folder that the answer to a search of it names."""
-        inside = [path for path in self._by_path if folder in _folders_of(path)]
-        found = [path for path in inside if posixpath.basename(path) in text]
+        found = [path for path in self._below.get(folder, ()) if posixpath.basename(path) in text]
         return (found[0], self._by_path[found[0]]) if len(found) == 1 else (folder, None)
 
     def _of_a_task(self, call: ToolCall, result: ToolResult) -> _Part | None:
@@ -200,7 +201,7 @@ class SavedResults:
         words = _WORD.findall(use.command or "") if self._names else ()
         named = {posixpath.basename(word.rstrip("/")) for word in words}
         named |= {posixpath.basename(posixpath.dirname(word)) for word in words}
-        if named.isdisjoint(self._names | self._folders):
+        if named.isdisjoint(self._names) and named.isdisjoint(self._folders):
             return None
         folder = joined(cwd, use.command_cwd) if use.command_cwd is not None else cwd
         found = printed_lines(

@@ -183,18 +183,18 @@ def _meant(stage: Invocation, operand: Operand, known: dict[str, str]) -> Iterat
     """Yield the known files that an operand means, each with the names it may be printed with."""
     written = operand.written
     place = stage.resolve(written)
-    for path, of in known.items():
-        names: list[str] = []
-        if operand.kind == "pattern":
+    if operand.kind == "pattern":
+        folder = "" if written.startswith("/") else f"{stage.cwd}/"
+        for path, of in known.items():
             if fnmatchcase(path, place) and path.count("/") == place.count("/"):
-                folder = "" if written.startswith("/") else f"{stage.cwd}/"
-                names = [path, path.removeprefix(folder)]
-        elif path == place:
-            names = [path, written]
-        elif stage.program in SEARCHERS and path.startswith(f"{place}/"):
-            rest = path[len(place) + 1 :]
-            names = [path, posixpath.join(written, rest), rest]
-        yield from ((name, of) for name in names)
+                yield from ((path, of), (path.removeprefix(folder), of))
+    elif place in known:
+        yield from ((place, known[place]), (written, known[place]))
+    elif stage.program in SEARCHERS:
+        for path, of in known.items():
+            if path.startswith(f"{place}/"):
+                rest = path[len(place) + 1 :]
+                yield from ((path, of), (posixpath.join(written, rest), of), (rest, of))
 
 
 def _is_from_1(stage: Invocation) -> bool:
