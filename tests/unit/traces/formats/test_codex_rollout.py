@@ -483,9 +483,9 @@ def test_a_broken_file_says_what_is_wrong():
     )
     assert reading.flags == ("malformed_line",)
     assert reading.problems == (
-        "agent/sessions/r.jsonl:5: the token counts are no numbers",
         "agent/sessions/r.jsonl:3: a tool call without a name",
         "agent/sessions/r.jsonl:4: a tool result does not name its call",
+        "agent/sessions/r.jsonl:5: the token counts are no numbers",
         "agent/sessions/r.jsonl: 1 further lines cannot be used",
     )
     assert isinstance(read_lines([Line(1, {"type": "session_meta"})], "r.jsonl"), Unreadable)
