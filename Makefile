@@ -23,7 +23,7 @@ WORKERS ?= 2
 OTHER = $(shell $(BIN)/python -c 'import sys; print("3.11" if sys.version_info[:2] == (3, 12) else "3.12")')
 
 # Every run has the same examples and the same order of sets; `make test-deep` draws at random.
-test test-other-python test-notebooks coverage: export PYTHONHASHSEED := 0
+test test-all test-notebooks coverage: export PYTHONHASHSEED := 0
 
 export RETRIEVAL_EVAL_SCREENSHOTS ?= $(CURDIR)/build/screenshots
 
@@ -39,17 +39,24 @@ report: $(STAMPS)/package ## Render the demo report and print its path
 	@$(BIN)/retrieval-eval demo
 
 .PHONY: test
-test: lint types test-main test-other-python ## Lint, type-check and run every test
+test: lint types test-main ## Lint, type-check and run the tests
 
 .PHONY: test-main
 test-main: $(STAMPS)/dev system
 	@mkdir -p $(RETRIEVAL_EVAL_SCREENSHOTS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not extra"
+
+.PHONY: test-all
+test-all: test-extra test-other-python ## Run what `make test` leaves out: slow tests, the other Python
+
+.PHONY: test-extra
+test-extra: $(STAMPS)/dev system
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider -m extra
 
 .PHONY: test-deep
 test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; add each one found as an @example
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
-		-m "not slow and not browser" tests/property tests/oracle tests/unit
+		-m "not slow and not browser and not extra" tests/property tests/oracle tests/unit
 
 .PHONY: system
 system:
@@ -69,20 +76,20 @@ format: $(STAMPS)/dev ## Fix style
 types: $(STAMPS)/dev ## Check types
 	$(BIN)/mypy
 
-# Without the extra `fast`, which may change speed but no number, so that both ways are tested.
+# Without pyarrow, which may change speed but no number, so that both ways are tested.
 .PHONY: test-other-python
-test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested Python, if installed
+test-other-python: $(STAMPS)/dev
 	@python="$$(.ci/find-python $(OTHER))"; \
 	if [ -z "$$python" ]; then echo "Python $(OTHER) is not installed: its tests are skipped"; exit 0; fi; \
 	venv="$(VENV)-$(OTHER)"; \
 	if ! cmp -s requirements-dev.lock "$$venv/installed.lock"; then \
 		"$$python" -m venv --clear "$$venv"; \
 		"$$venv/bin/python" $(LOCKED) requirements-dev.lock; \
-		"$$venv/bin/python" -m pip uninstall --quiet --yes jsonschema-rs pyarrow; \
+		"$$venv/bin/python" -m pip uninstall --quiet --yes pyarrow; \
 		cp requirements-dev.lock "$$venv/installed.lock"; \
 	fi; \
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
-		-m "not slow and not browser" tests/unit retrieval_eval
+		-m "not slow and not browser and not extra" tests/unit retrieval_eval
 
 # Part of the main run, too.
 .PHONY: test-notebooks
@@ -96,7 +103,7 @@ coverage: $(STAMPS)/dev system ## List the lines that no test runs
 	$(BIN)/coverage report --skip-covered --show-missing
 
 .PHONY: schemas
-schemas: $(STAMPS)/dev ## Generate schemas/ and the pages of columns, formats and traps
+schemas: $(STAMPS)/dev ## Generate schemas/ and the pages of formats, threats and traps
 	@PYTHONPATH=. $(BIN)/python tests/generated.py
 
 .PHONY: docs
@@ -129,11 +136,9 @@ demo-data: $(STAMPS)/dev ## Record the data of the demo from the simulators in t
 .PHONY: lock
 lock: $(STAMPS)/dev ## Update the lock files to pyproject.toml and the newest releases
 	$(COMPILE) --upgrade --group build -o requirements.lock >/dev/null
-	$(COMPILE) --upgrade --group dev --extra fast --extra dask --extra cloud --extra pdf --extra search \
-		--extra postgres --extra serve --extra mcp --extra pytest --extra zstd -c requirements.lock \
-		-o requirements-dev.lock >/dev/null
-	$(COMPILE) --upgrade --group build --group bench --extra fast -c requirements-dev.lock \
-		-o requirements-bench.lock >/dev/null
+	$(COMPILE) --upgrade --group dev --extra dask --extra pdf --extra search --extra postgres --extra serve \
+		-c requirements.lock -o requirements-dev.lock >/dev/null
+	$(COMPILE) --upgrade --group build --group bench -c requirements-dev.lock -o requirements-bench.lock >/dev/null
 
 .PHONY: clean
 clean: ## Remove generated files and the environments

@@ -57,14 +57,13 @@ from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.bootstrap import feedback_settings, read_feedback
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.exchange import import_beir, import_trec
-from retrieval_eval.gold.gold_set import GoldQuery, field_map
+from retrieval_eval.gold.gold_set import field_map
 from retrieval_eval.gold.labelling import build_pool, read_pool, write_pool
 from retrieval_eval.gold.pseudonyms import read_listed
 from retrieval_eval.gold.pseudonyms import read_mapping as pseudonyms_of
 from retrieval_eval.gold.relabel import read_mapping as relabelled_from
 from retrieval_eval.io.artefacts import DIGEST, read_artefact, read_record, sealed, write_artefact
 from retrieval_eval.io.files import decode, json_bytes
-from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.events import EventDocument
@@ -72,15 +71,6 @@ from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.outcomes import load_outcome
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, SUMMARY_FILE
 from retrieval_eval.pipeline.summary import RunSummary
-from retrieval_eval.pipeline.tables import (
-    Shard,
-    events_in,
-    kept_in,
-    metrics_in,
-    shards_in,
-    trials_in,
-    write_documents,
-)
 from retrieval_eval.pipeline.trial import Job, evaluate_trial, measure_saved
 from retrieval_eval.records import TrialRef
 from retrieval_eval.report import load_search
@@ -92,15 +82,14 @@ from retrieval_eval.search.claims.agreement import read_human_labels
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
 from retrieval_eval.search.claims.shapes import NoVerdictError
-from retrieval_eval.search.guard.approvals import read_approvals
+from retrieval_eval.search.demo import JUDGE
+from retrieval_eval.search.guard.files import write_pinned
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds, toml_of
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.published import read_published
 from retrieval_eval.search.results import QueryResult, RetrieverError
-from retrieval_eval.search.retrievers.dense import open_dense
 from retrieval_eval.search.retrievers.http import http_settings
 from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 from retrieval_eval.search.returned import read_documents
@@ -425,37 +414,6 @@ def _change_arrays(data: bytes, dice: random.Random) -> bytes:
     return made.getvalue()
 
 
-def _change_parquet(data: bytes, dice: random.Random) -> bytes:
-    """Change a value, a name or the kind of a column of a Parquet file, or what it keeps."""
-    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    table = parquet.read_table(io.BytesIO(data))
-    columns = {name: table[name].to_pylist() for name in table.column_names}
-    about = dict(table.schema.metadata or {})
-    name = dice.choice(list(columns))
-    old, roll = columns[name], dice.random()
-    if roll < 0.4 and old and isinstance(old[0], str) and _is_json(old[0].encode()):
-        columns[name] = [_change_json(old[0].encode(), dice).decode("utf-8", "replace"), *old[1:]]
-    elif roll < 0.7:
-        columns[name] = [dice.choice(_SIMPLE)] * len(old)
-    elif roll < 0.8:
-        del columns[name]
-    elif roll < 0.9:
-        key = dice.choice(list(about))
-        about[key] = _change_bytes(about[key], dice)
-    else:
-        columns[str(dice.choice(_SIMPLE))[:100]] = columns.pop(name)
-    arrays = {}
-    for key, values in columns.items():
-        kind = table.schema.field(key if key in table.column_names else name).type
-        try:
-            arrays[key] = arrow.array(values, kind)
-        except Exception:  # noqa: BLE001  the value is of another kind, which is the change
-            arrays[key] = arrow.array(values)
-    made = io.BytesIO()
-    parquet.write_table(arrow.table(arrays).replace_schema_metadata(about), made)
-    return made.getvalue()
-
-
 _TEXTS = (
     ".toml",
     ".yml",
@@ -478,8 +436,6 @@ def changed(data: bytes, name: str, dice: random.Random) -> bytes:
     try:
         if data.startswith(b"SQLite format 3"):
             return _change_database(data, dice)
-        if data.startswith(b"PAR1"):
-            return _change_parquet(data, dice)
         if data.startswith(b"PK"):
             return (_change_arrays if name.endswith(".npz") else _change_archive)(data, dice)
         if Path(name).suffix in _TEXTS:
@@ -621,7 +577,7 @@ def _trials() -> Iterator[Target]:
     task = "benchmarks/suite_a/task-1/tests/ground_truth.json"
     inputs = [*files_below("runs"), task]
     roots = "--runs-root runs --benchmarks-root benchmarks"
-    do(f"evaluate small {roots} --jobs 1 --tables")
+    do(f"evaluate small {roots} --jobs 1")
     place = run / "retrieval_events"
     found = next(run.rglob("result.json")).parent
     one = TrialRef(
@@ -645,8 +601,6 @@ def _trials() -> Iterator[Target]:
         yield Target(f"document: {kind.__name__}", [name], read)
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
-    shard = shards_in(Place(place / "tables"), "small")[0]
-    yield Target("tables: a shard", [str(shard.place.local)], partial(_shard, shard))
     pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
     do(f"{pair} --write-design study.toml")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
@@ -677,15 +631,6 @@ def _validated(path: Path) -> None:
     kind = kind_of(document.value)
     if kind is not None and (wrong := faults(document.value, kind)):
         raise BadInputError(str(wrong[0]))
-
-
-def _shard(shard: Shard) -> None:
-    kept_in(shard.place)
-    list(metrics_in(shard))
-    events_in.cache_clear()
-    events_in(shard)
-    list(trials_in([shard]))
-    write_documents(Path("written"), [shard])
 
 
 def _expected(tasks: Sequence[Path]) -> None:
@@ -799,27 +744,13 @@ def _gold() -> Iterator[Target]:
     for name in ("run.trec", "ranked.jsonl"):
         opened = partial(open_ranked_file, Path(name), {})
         yield Target(f"retriever run: {name}", [name], opened)
-    matrix = np.arange(24, dtype="float32").reshape(6, 4) + 1
-    np.savez("queries.npz", queries=[query.query for query in gold.queries], vectors=matrix)
-    np.savez(
-        "documents.npz",
-        ids=[document.id for document in texts.documents[:6]],
-        corpora=[document.corpus for document in texts.documents[:6]],
-        vectors=matrix,
-    )
-    vectors = {"query_vectors": "queries.npz"}
-    dense = partial(_dense, Path("documents.npz"), vectors, gold.queries[0])
-    yield Target("retriever dense: vectors", ["documents.npz", "queries.npz"], dense)
-
-    shown = (f"gold stats {GOLD}", f"gold validate {GOLD}")
-    yield whole("gold stats, gold validate", ["gold.jsonl"], *shown)
+    yield whole("validate, gold set", both, f"validate gold.jsonl {CORPUS}")
     line = f"gold bootstrap {GOLD} --database {fed} --dry-run"
     yield whole("gold bootstrap", ["feedback.db", "gold.toml"], line)
     lines_of = ("gold backlog --backlog queue.jsonl", f"gold backlog --backlog {fed}")
     yield whole("gold backlog", ["queue.jsonl", "feedback.db"], *lines_of)
-    yield whole("gold drift", both, f"gold drift {GOLD} {CORPUS}")
-    line = f"gold pool-read sheets/sheet-ana.csv --key {key} {GOLD}"
-    yield whole("gold pool-read", ["sheets/sheet-ana.csv", str(key)], line)
+    line = f"gold settle sheets/sheet-ana.csv --key {key} {GOLD}"
+    yield whole("gold settle", ["sheets/sheet-ana.csv", str(key)], line)
     named = ["entities.toml", "names.json", "gold.jsonl"]
     yield whole("gold pseudonymize", named, f"{hide} --out hidden")
     yield whole("gold relabel", both, f"{moved} again")
@@ -828,33 +759,20 @@ def _gold() -> Iterator[Target]:
     for name in ("run.trec", "ranked.jsonl"):
         line = f"search run --retriever run:{name} {GOLD} --out other --fresh"
         yield whole(f"search run, retriever run:{name}", [name], line)
-    line = f"search run --retriever dense:documents.npz {GOLD} --out other --fresh"
-    line = f"{line} --option query_vectors=queries.npz"
-    yield whole("search run, retriever dense", ["documents.npz", "queries.npz"], line)
-
-
-def _dense(path: Path, options: dict[str, str], query: GoldQuery) -> None:
-    open_dense(path, options).search(query.query, corpus=query.corpus, k=3)
 
 
 def _searches() -> Iterator[Target]:
     for name, more in (("a", ""), ("b", "--option k1=2.0 --baseline a.json")):
         do(f"{ASKED} --out data --label {name} {more}")
         next(Path("data").glob("eval-report-*.json")).rename(f"{name}.json")
-    judged = f"search claims b.json --drafts drafts.jsonl {GOLD} {CORPUS} --judge rules --out"
+    judged = f"search claims b.json --drafts drafts.jsonl {GOLD} {CORPUS} --judge {JUDGE} --out"
     do(
         f"{judged} c.json",
         f"search noise --retriever bm25:corpus.jsonl {GOLD} {CORPUS} --repeats 2 --out noise.json",
-        f"search pin {GOLD} --sample 3 pinned.txt",
     )
     Path("guard.toml").write_text(toml_of(shipped_thresholds()))
     Path("why.toml").write_text(WHY)
-    commit = {"oid": "ab" * 20}
-    review = {"author": {"login": "bob"}, "state": "APPROVED", "commit": commit}
-    review["submittedAt"] = "2026-01-05T10:00:00Z"
-    request = {"author": {"login": "ann"}, "headRefOid": commit["oid"], "reviews": [review]}
-    Path("approvals.json").write_text(json.dumps(request))
-    Path("claims.md").write_text("# Results\n\n| P@5 | MRR |\n|---|---|\n| 0.712 | 0.5 |\n")
+    write_pinned(Path("pinned.txt"), Path("gold.jsonl"), size=3)
     mapping = "moved/relabel.json"
     past = Path("past")
     past.mkdir()
@@ -882,9 +800,7 @@ def _searches() -> Iterator[Target]:
         ("noise", _short(Path("noise.json"), "short.noise.json"), read_noise),
         ("thresholds", "guard.toml", read_thresholds),
         ("justifications", "why.toml", read_justifications),
-        ("approvals", "approvals.json", read_approvals),
         ("pinned queries", "pinned.txt", read_pinned),
-        ("published numbers", "claims.md", read_published),
         ("drafts", "drafts.jsonl", read_drafts),
         ("labels of people", "labels.jsonl", partial(read_human_labels, corpus=texts)),
     ):
@@ -892,14 +808,11 @@ def _searches() -> Iterator[Target]:
 
     runs = ["a.json", "b.json"]
     guard = f"search guard b.json --baseline a.json --thresholds guard.toml {GOLD}"
-    beside = ["guard.toml", "why.toml", "approvals.json", "pinned.txt", "noise.json"]
-    options = "--justification why.toml --approvals approvals.json --noise noise.json"
-    ruled = f"{guard} {options} --queries pinned.txt --comment out.md --junit out.xml"
-    audit = f"search audit b.json {GOLD} {CORPUS} --published claims.md"
-    next_ones = f"search judge-next a.json b.json {GOLD} --out next {CORPUS} --labellers ana"
-    plan = "search plan --change a.json b.json --noise noise.json"
+    beside = ["guard.toml", "why.toml", "pinned.txt", "noise.json"]
+    options = "--justification why.toml --noise noise.json"
+    ruled = f"{guard} {options} --queries pinned.txt --comment out.md"
+    next_ones = f"gold pool --run a.json --run b.json {GOLD} --out next {CORPUS} --labellers ana"
     update = "search baseline --update b.json --baseline a.json --accept gold_set"
-    split = "gold label-split a.json b.json --old-gold gold.jsonl --new-gold gold.jsonl"
     difference = f"search diff a.json b.json --out d.md {GOLD} --old-gold gold.jsonl"
     for name, files, line in (
         ("search run, gold and corpus", ["gold.jsonl", "corpus.jsonl"], f"{ASKED} --out data"),
@@ -908,13 +821,10 @@ def _searches() -> Iterator[Target]:
         ("search guard, claims", ["c.json"], f"{guard.replace('b.json', 'c.json')} --json"),
         ("search baseline", runs, update),
         ("search diff", runs, difference),
-        ("search audit", ["b.json", "claims.md"], audit),
-        ("search abstention", ["b.json"], "search abstention b.json"),
-        ("search transfer", runs, "search transfer a.json b.json"),
-        ("search judge-next", runs, next_ones),
+        ("search show", ["b.json"], "search show b.json"),
+        ("gold pool, by gain", runs, f"{next_ones} --by-gain 9"),
         ("search claims", ["drafts.jsonl"], f"{judged} d.json"),
-        ("search plan", [*runs, "noise.json"], plan),
-        ("gold label-split", [mapping, "a.json"], f"{split} --mapping {mapping}"),
+        ("search diff, labels moved", [mapping, "a.json"], f"{difference} --mapping {mapping}"),
         ("search history", files_below("past"), "search history past --thresholds guard.toml"),
     ):
         yield whole(name, files, line)

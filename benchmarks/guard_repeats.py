@@ -24,7 +24,7 @@ from retrieval_eval.search.guard.rule import BREACH, UNDECIDED, decide
 from retrieval_eval.search.noise_level import noise_test, run_to_run
 from retrieval_eval.stats.resampling import Floats
 
-ALONE, WITH_FILE = (2, 3, 5, 10, 20), (3, 5, 10)
+ALONE, WITH_FILE = (3, 5, 10, 20), (5,)
 WAYS = [(n, False) for n in ALONE] + [(n, True) for n in WITH_FILE]
 """Runs on either side, and whether a noise file of REPEATS runs is used too."""
 
@@ -115,4 +115,4 @@ def drop_means_row(points: float, how: str, system: str, share: float, n: int, s
 
 def _cell(percent: float, is_open: NDArray[np.bool_], *, is_kept: bool) -> str:
     shown = f"{percent:.1f}" if is_kept else f"**{percent:.1f}**"
-    return f"{shown} / {100 * is_open.mean():.1f}"
+    return f"{shown}/{100 * is_open.mean():.1f}"

@@ -2,15 +2,11 @@
 
     python benchmarks/large_run.py [--tasks 6000] [--repositories 1500] [--jobs 1]
     python benchmarks/large_run.py --compare-jobs [--copies 6]
-    python benchmarks/large_run.py --rows 24000
     python benchmarks/large_run.py --shapes
 
 Every task is run once under either configuration; a trial is a transcript of a few reads (some
 2 kB) with a cost, a time and a reward. What is measured is the work around the trials, so the
 traces are small. Each step is timed in a child process of its own, which also tells its memory.
-
-With ``--rows`` tables of so many made trials are read as the worker reads them that makes the
-impact document of a run behind a URL, and the document is made.
 
 With ``--compare-jobs`` the trials of the demonstration, copied some times, are evaluated by one
 process and by two, three times in turns. Each part of the work is timed, in the process that
@@ -103,11 +99,11 @@ def write(path: Path, document: dict[str, Any]) -> None:
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def evaluate_all(root: Path, jobs: int, *, tables: bool = False) -> None:
+def evaluate_all(root: Path, jobs: int) -> None:
     from retrieval_eval.pipeline import evaluate
 
     folders = {"runs_root": root / "runs", "benchmarks_root": root / "benchmarks"}
-    evaluate(["large"], **folders, output_dir=root, tables=tables, jobs=jobs)
+    evaluate(["large"], **folders, output_dir=root, jobs=jobs)
 
 
 def analyse(root: Path, part: str) -> None:
@@ -125,53 +121,6 @@ def analyse(root: Path, part: str) -> None:
     elif part == "analysis":
         study.impact_analysis(read, seed=1)
     print(f"{time.process_time() - start:.1f}", end="")
-
-
-def analyse_tables(root: Path, step: str) -> None:
-    """Read the numbers of all trials from tables, and make a document of them."""
-    from retrieval_eval import study
-    from retrieval_eval.io.artefacts import encoded
-    from retrieval_eval.io.remote import Place
-    from retrieval_eval.metrics.catalog import summarised
-    from retrieval_eval.pipeline.tables import shards_in, task_numbers, trials_in
-
-    shards = shards_in(Place(root / "tables"), "large")
-    start = time.process_time()
-    if step == "tables, summary":
-        for config in CONFIGS:
-            own = [shard for shard in shards if shard.config == config]
-            task_numbers(own, summarised()).summary(())
-    elif step == "tables, impact":
-        encoded(study.impact_analysis(trials_in(shards), seed=1), indent=1)
-    else:
-        list(trials_in(shards))
-    print(f"{time.process_time() - start:.1f}", end="")
-
-
-def write_rows(root: Path, n_rows: int) -> None:
-    """Write the tables of a few trials again with so many rows, each of a task and with numbers."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    write_run(root, 20, 9)
-    evaluate_all(root, 1, tables=True)
-    dice = random.Random(7)
-    for path in sorted((root / "tables").rglob("*.parquet")):
-        few = parquet.read_table(path, partitioning=None)
-        path.unlink()
-        models = few.to_pylist()
-        config = path.parent.name
-        for start in range(0, n_rows // len(CONFIGS), 256):
-            rows = []
-            for number in range(start, min(start + 256, n_rows // len(CONFIGS))):
-                task = f"task-{number:06d}"
-                own = {"task_name": task, "trial_name": f"{task} of {config}"}
-                row = models[number % len(models)] | own
-                row |= {"repositories": [f"repo-{int(n_rows / 8 * dice.random() ** 2)}"]}
-                row |= {"reward": float(dice.random() < 0.5), "file_recall": dice.random()}
-                rows.append(row | {"events": "", "metrics": ""})
-            target = path.with_name(f"{start:064x}.parquet")
-            parquet.write_table(pa.Table.from_pylist(rows, few.schema), target, compression="zstd")
 
 
 def write_copies(root: Path, n_copies: int) -> int:
@@ -306,7 +255,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--compare-jobs", action="store_true", help="one process and two")
     parser.add_argument("--copies", type=int, default=6, help="of each trial of the demonstration")
-    parser.add_argument("--rows", type=int, help="read tables of so many made trials")
     parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--root", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--step", help=argparse.SUPPRESS)
@@ -331,8 +279,6 @@ def main() -> None:
             evaluate_all(given.root, given.jobs)
         elif given.step == "parts":
             time_parts(given.root, given.jobs)
-        elif given.step.startswith("tables"):
-            analyse_tables(given.root, given.step)
         else:
             analyse(given.root, given.step)
         print(f"|{peak()}|{time.process_time()}", end="")
@@ -343,12 +289,7 @@ def main() -> None:
             compare_jobs(root, given.copies)
             return
         steps = ("evaluate", "analysis", "comparison", "associations")
-        if given.rows:
-            steps = ("tables, summary", "tables", "tables, impact")
-            write_rows(root, given.rows)
-            given.tasks = given.rows // len(CONFIGS)
-        else:
-            write_run(root, given.tasks, given.repositories)
+        write_run(root, given.tasks, given.repositories)
         print(f"{2 * given.tasks:,} trials of {given.tasks:,} tasks\n")
         print("| step | seconds | processor seconds | of these in the step alone | peak MB |")
         print("|---|---|---|---|---|")

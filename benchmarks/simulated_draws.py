@@ -127,6 +127,15 @@ COARSE: dict[str, tuple[Draw, float]] = {
     "fifths, skewed": grid([i / 5 for i in range(-1, 6)], [0.3, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02]),
     "counts, halving to 6": grid(range(7), [*(2.0**-i for i in range(1, 7)), 2.0**-6]),
 }
+COARSE_KINDS = {
+    "won, never lost": tuple(f"1 in {won} %, −1 in 0 %" for won in (20, 40, 60)),
+    "won and lost": tuple(
+        f"1 in {won} %, −1 in {lost} %" for lost in (10, 20) for won in (20, 40, 60)
+    ),
+    "skewed grids": ("fifths", "counts"),
+}
+"""Beginnings of the names of coarse differences, by kind."""
+
 ARMS: dict[str, Draw] = {
     "normal": lambda g, n: g.normal(0, 1, n),
     "lognormal(σ = 1)": lambda g, n: g.lognormal(0, 1, n),
@@ -158,10 +167,8 @@ def fan(g: np.random.Generator, n: int) -> Pair:
 
 ASSOCIATIONS: dict[str, Callable[..., Pair]] = {
     "normal, r = 0": normal_pair(0.0),
-    "normal, r = 0.6": normal_pair(0.6),
     "normal, r = 0.9": normal_pair(0.9),
     "four tied levels, r = 0.3": normal_pair(0.3, lambda a: np.clip(np.round(1.2 * a), -2, 1)),
-    "four tied levels, r = 0.7": normal_pair(0.7, lambda a: np.clip(np.round(1.2 * a), -2, 1)),
     "60 % zeros on both sides, r = 0.4": normal_pair(0.4, lambda a: np.where(a < 0.25, 0.0, a)),
     "no correlation, y fans out with x": fan,
 }
@@ -176,74 +183,3 @@ def two_rows_a_task(g: np.random.Generator, n: int) -> Pair:
     )
     x, y = sides
     return x, y
-
-
-# Arms: both sides of every pair
-
-
-def positive(
-    sigma: float, ratio: float, outliers: float = 0.0
-) -> Callable[[np.random.Generator, int], Pair]:
-    """Return lognormal costs of both arms, whose geometric means have a ratio.
-
-    Each arm spreads by ``sigma`` around the task's own cost, and a share of ``outliers`` of its
-    values is ten times as large, in both arms alike.
-    """
-
-    def draw(g: np.random.Generator, n: int) -> Pair:
-        task = g.lognormal(0, 0.8, n)
-        first, second = g.lognormal(0, sigma, (2, n)) * np.where(
-            g.random((2, n)) < outliers, 10.0, 1.0
-        )
-        return task * first, ratio * task * second
-
-    return draw
-
-
-def resampled(values: Sequence[float], ratio: float) -> Callable[[np.random.Generator, int], Pair]:
-    """Return both arms drawn from recorded values, those of the second times a ratio."""
-
-    def draw(g: np.random.Generator, n: int) -> Pair:
-        first, second = g.choice(np.asarray(values, dtype=np.float64), (2, n))
-        return first, ratio * second
-
-    return draw
-
-
-Times = list[list[float | None]]
-
-
-def hit_times(
-    speed: float, gives_up: float, comparison_gives_up: float | None = None
-) -> Callable[[np.random.Generator, int], tuple[Times, Times]]:
-    """Return times to the first hit of both arms, None where the agent gave up before it.
-
-    Hard tasks take longer in both arms; the comparison is ``speed`` times as fast. An agent gives
-    up after an exponential time of its own, the sooner the larger ``gives_up`` is.
-    """
-
-    def draw(g: np.random.Generator, n: int) -> tuple[Times, Times]:
-        task = g.lognormal(0, 0.5, n)
-        rates = (gives_up, gives_up if comparison_gives_up is None else comparison_gives_up)
-        arms = []
-        for factor, rate in zip((1.0, 1 / speed), rates, strict=True):
-            hit = factor * task * g.exponential(1, n)
-            end = g.exponential(1 / rate, n) if rate else np.full(n, np.inf)
-            arms.append([[float(h)] if h <= e else [None] for h, e in zip(hit, end, strict=True)])
-        return arms[0], arms[1]
-
-    return draw
-
-
-def restricted_difference(
-    draw: Callable[[np.random.Generator, int], tuple[Times, Times]], until: Floats
-) -> Floats:
-    """Return the true differences of the restricted means of a draw, one for each end."""
-    arms = draw(generator("truth", "restricted"), 200_000)
-    means = []
-    for arm in arms:
-        times = np.sort([np.inf if time is None else time for (time,) in arm])
-        below = np.concatenate([[0.0], np.cumsum(times[np.isfinite(times)])])
-        place = np.searchsorted(times, until, side="right")
-        means.append((below[place] + (len(times) - place) * until) / len(times))
-    return np.asarray(means[1] - means[0])

@@ -10,13 +10,7 @@ from simulated_draws import ARMS, COARSE, DIFFERENCES, MEASUREMENTS, SPREADS, Dr
 from simulated_intervals import (
     bca,
     bootstrap_t,
-    calibrated_holds,
-    farther,
-    hall,
-    johnson,
-    likelihood_holds,
     resampled,
-    smoothed,
     student,
 )
 from simulated_studies import N_RESAMPLES, Row, between, flagged, holds, percent
@@ -29,8 +23,7 @@ from retrieval_eval.stats.sign_flips import sign_flip_p
 
 Ints = NDArray[np.int64]
 ALL_DIFFERENCES = MEASUREMENTS | DIFFERENCES | COARSE
-LEAST_MOVED = (3, 4, 5, 6)
-N_CALIBRATING = 99
+LEAST_MOVED = (3, 6)
 CLUSTERED: dict[str, Draw] = {
     "skewed": lambda g, n: g.exponential(1, n) - 1,
     "normal": lambda g, n: g.normal(0, 1, n),
@@ -49,8 +42,6 @@ def mean_row(name: str, n: int, studies: int) -> Row:
             continue
         rows = resampled(x, g, N_RESAMPLES)
         rest = [student(x), bca(x, rows), bootstrap_t(x, rows)]
-        if name in COARSE:
-            rest.append(farther(rest[0], rest[2]))
         hits.append([hit, *(between(*ends, truth) for ends in rest)])
         widths.append((found.high.value - found.low.value) / (rest[0][1] - rest[0][0]))
     missing = f"{100 * (1 - len(widths) / studies):.1f}"
@@ -76,48 +67,6 @@ def few_row(name: str, n: int, studies: int) -> Row:
         shown = flagged(percent(kept)) if len(kept) >= 0.05 * studies else "–"
         cells += [shown, f"{100 * (1 - len(kept) / studies):.0f}"]
     return [name, str(n), *cells]
-
-
-def skewed_row(name: str, n: int, studies: int) -> Row:
-    """Compare with intervals made for skewness, none of them narrower than Student's."""
-    draw, truth = ALL_DIFFERENCES[name]
-    g = generator("skewed", name, n)
-    hits: list[list[bool]] = []
-    widths: list[list[float]] = []
-    for study in range(studies):
-        x = draw(g, n)
-        found = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES)
-        low, high = found.low.value, found.high.value
-        if low is None or high is None:
-            continue
-        rows = resampled(x, g, N_RESAMPLES)
-        made = (johnson(x), hall(x, rows), smoothed(x, rows, g))
-        ends = [(low, high), *(farther(one, student(x)) for one in made)]
-        hits.append([between(*one, truth) for one in ends])
-        widths.append([(one[1] - one[0]) / (high - low) for one in ends])
-    shown = [flagged(percent(column)) for column in zip(*hits, strict=True)]
-    ratios = [f"{ratio:.2f}" for ratio in np.median(widths, axis=0)[1:]]
-    return [
-        name,
-        str(n),
-        shown[0],
-        *(c for pair in zip(shown[1:], ratios, strict=True) for c in pair),
-    ]
-
-
-def likelihood_row(name: str, n: int, studies: int) -> Row:
-    """Compare with empirical likelihood and with a level calibrated by a second bootstrap."""
-    draw, truth = ALL_DIFFERENCES[name]
-    g = generator("likelihood", name, n)
-    hits: list[list[bool]] = []
-    for study in range(studies):
-        x = draw(g, n)
-        hit = holds(bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES), truth)
-        if hit is None:
-            continue
-        rest = likelihood_holds(x, resampled(x, g, N_RESAMPLES), truth)
-        hits.append([hit, *rest, calibrated_holds(x, truth, g, N_CALIBRATING)])
-    return [name, str(n), *(flagged(percent(column)) for column in zip(*hits, strict=True))]
 
 
 def tail_row(name: str, n: int, studies: int) -> Row:

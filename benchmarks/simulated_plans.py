@@ -15,8 +15,8 @@ from simulated_studies import Row, percent
 
 from retrieval_eval.stats.equivalence import equivalence_of_pairs
 from retrieval_eval.stats.paired import compare_paired
+from retrieval_eval.stats.power import units_needed
 from retrieval_eval.stats.sequential import AlwaysValid, always_valid_bounded, always_valid_mean
-from retrieval_eval.study.plan import plan
 
 ALPHA: Final = 0.05
 
@@ -28,11 +28,12 @@ PLANS: Final[dict[str, dict[str, Any]]] = {
     "60 % without a difference": {"sd": 0.2, "difference": 0.1, "share_zero": 0.6},
     "clusters of 4, ICC 0.2": {"sd": 0.2, "difference": 0.1, "icc": 0.2, "cluster_size": 4},
     "clusters of 20, ICC 0.1": {"sd": 0.1, "difference": 0.1, "icc": 0.1, "cluster_size": 20},
-    "3 repeats, half within tasks": {
-        "between": 0.14,
-        "within": 0.1,
-        "repeats": 3,
-        "difference": 0.08,
+    "rewards 0 and 1, 59 % without a difference": {
+        "sd": 0.608,
+        "difference": 0.2,
+        "is_reward": True,
+        "up": 0.305,
+        "down": 0.105,
     },
 }
 """What is planned for, by its name on the page."""
@@ -58,7 +59,6 @@ MARGINS: Final[dict[str, Callable[..., Any]]] = {
     "normal": lambda g, n: g.normal(0.05, 0.1, n),
     "exponential": lambda g, n: g.exponential(0.05, n),
     "75 % zeros, else 0.2": lambda g, n: g.choice([0.0, 0.0, 0.0, 0.2], n),
-    "75 % zeros, else up to 0.4": lambda g, n: (g.random(n) < 0.25) * g.uniform(0, 0.4, n),
 }
 """Differences whose mean lies at the margin of equivalence, 0.05."""
 
@@ -66,23 +66,23 @@ MARGINS: Final[dict[str, Callable[..., Any]]] = {
 def plan_row(name: str, studies: int) -> Row:
     """Plan a study for 80 % power, then carry it out as often as stated."""
     given = PLANS[name]
-    made = plan(**given).record
     g = generator("plan", name)
-    n = made.n_tasks
-    assert n is not None
-    own = plan(**given, tasks=n).record.achieved or 0.0
-    clear = percent(_is_clear(*_drawn(g, n, made.repeats, given)) for _ in range(studies))
-    return [name, str(n), str(made.repeats), f"{100 * own:.1f}", clear]
+    size, icc = given.get("cluster_size", 1), given.get("icc", 0.0)
+    deviation = given["sd"] * math.sqrt((1 + (size - 1) * icc) / size)
+    units = units_needed(given["difference"] / deviation, is_clustered=size > 1)
+    assert units is not None
+    n = units * size
+    return [name, str(n), percent(_is_clear(*_drawn(g, n, given)) for _ in range(studies))]
 
 
 def _drawn(
-    g: np.random.Generator, n: int, repeats: int, given: dict[str, Any]
+    g: np.random.Generator, n: int, given: dict[str, Any]
 ) -> tuple[np.ndarray[Any, Any], list[int] | None]:
     """Return the differences of a study, and their clusters."""
     shift, zero = given["difference"], given.get("share_zero", 0.0)
-    if "between" in given:
-        noise = given["within"] * math.sqrt(2 / repeats)
-        return g.normal(shift, math.hypot(given["between"], noise), n), None
+    if given.get("is_reward"):
+        up, same = given["up"], 1 - given["up"] - given["down"]
+        return g.choice([1.0, 0.0, -1.0], n, p=[up, same, given["down"]]), None
     size, icc = given.get("cluster_size", 1), given.get("icc", 0.0)
     if size > 1:
         labels = np.arange(n) // size

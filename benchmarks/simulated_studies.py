@@ -16,7 +16,6 @@ from simulated_draws import ASSOCIATIONS, generator, two_rows_a_task
 
 from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import bootstrap_spearman, spearman
-from retrieval_eval.stats.kaplan_meier import time_to_event
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
 from retrieval_eval.stats.sign_flips import sign_flip_p
 from retrieval_eval.values import Interval
@@ -99,24 +98,3 @@ def association_row(name: str, n: int, studies: int) -> Row:
     missing = f"{100 * (1 - len(hits[0]) / studies):.1f}"
     shown = [percent(h) for h in hits]
     return [name, str(n), f"{abs(truth):.2f}", flagged(shown[0]), missing, *shown[1:]]
-
-
-def censored_row(n: int, end: float, studies: int) -> Row:
-    """Cover restricted mean and median of exponential times (mean 1), watching ends by ``end``."""
-    g = generator("censored", n, end)
-    until = 0.8 * end
-    hits: tuple[list[bool], list[bool]] = ([], [])
-    for study in range(studies):
-        times, ends = g.exponential(1, n), g.uniform(until, 1.2 * end, n)
-        found = time_to_event(
-            np.minimum(times, ends), times <= ends, seed=study, until=until, n_resamples=N_RESAMPLES
-        )
-        hit = holds(found.restricted_mean_interval, 1 - math.exp(-until))
-        if hit is not None:
-            hits[0].append(hit)
-        # An end of the median that was not reached lies beyond what was watched.
-        low, high = found.median_interval.low.value, found.median_interval.high.value
-        is_above = low is not None and low <= math.log(2)
-        hits[1].append(is_above and (high is None or math.log(2) <= high))
-    never = (math.exp(-until) - math.exp(-1.2 * end)) / (0.4 * end)
-    return [str(n), f"{100 * never:.0f}", *(flagged(percent(h)) for h in hits)]

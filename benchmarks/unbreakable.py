@@ -91,7 +91,6 @@ class Command:
 
 
 RUN = ("runs/demo", "--benchmarks-root", "benchmarks", "--output-dir", "out")
-URLS = ("file://{work}/runs/demo", "--output-dir", "file://{work}/out")
 TWO = ("--tables", "--executor", "processes:2")
 COMMANDS = {
     "evaluate": Command(
@@ -104,12 +103,9 @@ COMMANDS = {
         ("evaluate", *RUN, *TWO), ("out",), ("evaluate", *RUN, "--k", "1,2", "--tables"),
         victim="worker",
     ),
-    "evaluate, URLs": Command(
-        ("evaluate", *URLS, *TWO[1:]), ("out",), ("evaluate", *URLS, "--k", "1,2")
-    ),
     "evaluate, a Dask worker": Command(
-        ("evaluate", *URLS, "--executor", "dask://{dask}"), ("out",),
-        ("evaluate", *URLS, "--k", "1,2"), victim="dask",
+        ("evaluate", *RUN, "--executor", "dask://{dask}"), ("out",),
+        ("evaluate", *RUN, "--k", "1,2"), victim="dask",
     ),
     "report": Command(
         ("report", *RUN, "--jobs", "1", "--renderer", "embedded"),
@@ -132,16 +128,16 @@ COMMANDS = {
     ),
     "search guard": Command(
         ("search", "guard", SECOND, "--baseline", FIRST,
-         "--comment", "guard/comment.md", "--junit", "guard/junit.xml"),
+         "--comment", "guard/comment.md"),
         ("guard",),
         ("search", "guard", FIRST, "--baseline", FIRST,
-         "--comment", "guard/comment.md", "--junit", "guard/junit.xml"),
+         "--comment", "guard/comment.md"),
         code=1,
     ),
-    "search report": Command(
-        ("search", "report", SECOND, *SEARCH, "--renderer", "embedded"),
+    "report, of a search": Command(
+        ("report", SECOND, *SEARCH, "--renderer", "embedded"),
         ("reports",),
-        ("search", "report", FIRST, *SEARCH, "--renderer", "embedded"),
+        ("report", FIRST, *SEARCH, "--renderer", "embedded"),
     ),
     "gold bootstrap": Command(
         ("gold", "bootstrap", "--gold", f"{DATA}/gold-set.jsonl", *DATABASE),
@@ -155,8 +151,8 @@ COMMANDS = {
         ("gold", "pool", *SEARCH, "--run", SECOND, "--labellers", "ada,ben",
          "--depth", "3", "--out", "sheets"),
     ),
-    "gold pool-read": Command(
-        ("gold", "pool-read", "filled/sheet-ada.csv", "--key", "filled/key.json",
+    "gold settle": Command(
+        ("gold", "settle", "filled/sheet-ada.csv", "--key", "filled/key.json",
          "--gold", f"{DATA}/gold-set.jsonl"),
         (f"{DATA}/gold-set.jsonl",),
     ),
@@ -205,7 +201,7 @@ def preload() -> None:
     for name in (*names, "pyarrow.parquet", "scipy.stats", "sqlalchemy", "tree_sitter_bash"):
         importlib.import_module(name)
     for _, name, is_package in pkgutil.walk_packages(retrieval_eval.__path__, "retrieval_eval."):
-        if not is_package and not name.endswith(("__main__", "pytest_plugin")):
+        if not is_package and not name.endswith("__main__"):
             with suppress(ImportError):
                 importlib.import_module(name)
 

@@ -44,7 +44,7 @@ def main() -> None:
         into = ["--reports-dir", str(reports)]
         page_of = {
             "run-report": ["demo", *into],
-            "trial": ["trial", TRIAL, "--run", run, "--report", *into],
+            "trial": ["report", run, "--trial", TRIAL, *into],
             "search-report": ["search", "demo", *into],
         }
         IMAGES.mkdir(exist_ok=True)

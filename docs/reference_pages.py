@@ -19,6 +19,14 @@ from retrieval_eval.metrics.catalog import METRICS, Metric
 from retrieval_eval.metrics.ranking.measures import DEFINITIONS
 from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.model import DOCUMENTS, INPUTS, json_schema
+from retrieval_eval.report.columns import (
+    DIFF_FRAMES,
+    FRAMES,
+    HISTORY_FRAMES,
+    SEARCH_FRAMES,
+    STUDY_FRAMES,
+    TRIAL_FRAMES,
+)
 from retrieval_eval.report.registered import FIGURES, TABLES
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.values import REASONS
@@ -230,10 +238,29 @@ def _shown(name: str, shown: Callable[..., Any]) -> Iterator[str]:
     yield "\n".join(["```{eval-rst}", f".. py:function:: {name}{text}", "", *body, "```", ""])
 
 
+def columns() -> Iterator[str]:
+    """Yield the columns of every frame, with type, unit, meaning and source."""
+    owners = {
+        "run": FRAMES,
+        "study": STUDY_FRAMES,
+        "trial": TRIAL_FRAMES,
+        "search": SEARCH_FRAMES,
+        "diff": DIFF_FRAMES,
+        "history": HISTORY_FRAMES,
+    }
+    for owner, frames in owners.items():
+        for name, (row, declared) in frames.items():
+            yield f"\n## `{owner}.{name}`\n\n{row[0].upper()}{row[1:]}.\n"
+            yield "| column | type | unit | meaning | source |\n|---|---|---|---|---|"
+            for c in declared:
+                yield f"| `{c.name}` | {c.type} | {c.unit or ' '} | {c.meaning} | `{c.source}` |"
+
+
 PAGES: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "reference/metrics": metrics,
     "reference/documents": documents,
     "reference/commands": commands,
+    "reference/columns": columns,
     "reference/python": python,
 }
 """The pages with a generated part, by their name in the documentation."""

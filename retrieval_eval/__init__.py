@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
     from retrieval_eval.search.measure import run_search
-    from retrieval_eval.search.plan import plan_search
-    from retrieval_eval.study import associate, compare, plan, pool
+    from retrieval_eval.study import associate, compare, tasks_needed
     from retrieval_eval.traces import read_trace
 
 __version__ = "0.1.0"
@@ -59,13 +58,11 @@ __all__ = [
     "load_history",
     "load_run",
     "measure",
-    "plan",
-    "plan_search",
     "plot",
-    "pool",
     "read_trace",
     "run_search",
     "table",
+    "tasks_needed",
 ]
 
 distribution.refuse_conflict()
@@ -81,13 +78,11 @@ _LAZY = {
     "load_history": "retrieval_eval.report",
     "load_run": "retrieval_eval.report",
     "measure": "retrieval_eval.metrics.trial",
-    "plan": "retrieval_eval.study",
-    "plan_search": "retrieval_eval.search.plan",
     "plot": "retrieval_eval.report.registered",
-    "pool": "retrieval_eval.study",
     "read_trace": "retrieval_eval.traces",
     "run_search": "retrieval_eval.search.measure",
     "table": "retrieval_eval.report.registered",
+    "tasks_needed": "retrieval_eval.study",
 }
 
 

@@ -25,6 +25,9 @@ WORKSPACE_ROOTS = (
 )
 """Folders that agent harnesses mount a checkout under; what follows is repo-relative."""
 
+TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108
+"""Folders of temporary files."""
+
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -29,6 +29,7 @@ Doubt = Literal[
     "may_not_have_run",
     "cut_result",
     "cut_trace",
+    "may_be_own",
 ]
 """Why an access is only possible; an access without a doubt is certain.
 
@@ -40,7 +41,15 @@ not known to have been fetched. ``display_only``: the trace keeps what was displ
 not what the agent saw. ``may_have_failed``: the answer may be that of a call that was denied or
 failed, or content of these words. ``may_not_have_run``: the call was stopped, and the command may
 come behind the stop. ``cut_result``: what the agent was shown of the result was cut, or the trace
-cut it. ``cut_trace``: steps are missing.
+cut it. ``cut_trace``: steps are missing. ``may_be_own``: the agent may have made the file itself.
+"""
+
+FileState = Literal["existed", "created", "copied", "touched", "removed"]
+"""What a touch shows of a file itself.
+
+``existed``: it was there before the agent wrote it; ``created``: it was not. ``copied``: it is now
+what another file was, and may have been there before, as may one that was ``touched``.
+``removed``: it is there no more.
 """
 
 Placement = Literal["stated", "observed", "inferred"]
@@ -281,7 +290,8 @@ class RawTarget(Struct, frozen=True, gc=False):
     repository name a remote tool was given or answered with. ``lines`` are the ranges seen;
     an opened file without ranges was read whole when ``is_whole`` is true. With a ``doubt`` the
     access is only possible, and then the path may be a pattern (``is_pattern``), in which ``*`` is
-    any text, slashes included. ``is_new`` marks a write of a whole file, as files are created.
+    any text, slashes included. ``is_new`` marks a write of a whole file, as files are created, and
+    ``state`` says what the touch shows of the file itself.
     """
 
     path: str
@@ -292,6 +302,7 @@ class RawTarget(Struct, frozen=True, gc=False):
     doubt: Doubt | None = None
     is_pattern: bool = False
     is_new: bool = False
+    state: FileState | None = None
 
 
 class Target(Struct, frozen=True, gc=False):
@@ -301,7 +312,7 @@ class Target(Struct, frozen=True, gc=False):
     ground truth. ``lines`` are the ranges seen (None: unknown; an opened file without ranges
     was read whole when ``is_whole`` is true). With a ``doubt`` the access is only possible.
     ``placement`` says how it is known where the path lies, None where it is not recorded.
-    ``is_new`` marks a write of a whole file, as files are created.
+    ``is_new`` marks the write of a whole file with which the agent created it.
     """
 
     file: FileRef

@@ -19,15 +19,6 @@ from typing import get_args
 
 import tests.traps
 from retrieval_eval.model import PUBLISHED, json_schema
-from retrieval_eval.report.columns import (
-    DIFF_FRAMES,
-    FRAMES,
-    HISTORY_FRAMES,
-    SEARCH_FRAMES,
-    STUDY_FRAMES,
-    TRIAL_FRAMES,
-)
-from retrieval_eval.search.guard.workflow import filled
 from retrieval_eval.study.threats import THREATS
 from retrieval_eval.traces.dialects import DIALECTS, dialect_of
 from retrieval_eval.traces.formats import (
@@ -44,19 +35,6 @@ from retrieval_eval.traces.reading import Reading
 from tests.traps import Absent, Certainty, Situation, Trap
 
 PROJECT = Path(__file__).resolve().parents[1]
-
-COLUMNS_HEAD = """# Columns of the data frames
-
-Generated from `retrieval_eval/report/columns.py` by `make schemas`. A missing number is a missing
-value, never 0. `{k}` means each cut-off of the run, `{measure}` each measure of a search run. `run`
-comes from `load_run`, `study` from `compare`, `trial` from `run.trial(…)`, `search` from
-`load_search`, `diff` from `load_diff`, `history` from `load_history`. The frames of `run` are
-copies and cannot be assigned; `run.filter(…)` returns a run of the trials that pass a condition,
-with everything computed anew from these.
-
-A CSV made from simulated data begins with one more column, `simulated_data`, which holds `true` in
-every row; other CSVs and the frames do not have it.
-"""
 
 DEPENDENCIES_HEAD = """# Dependencies and their licences
 
@@ -132,7 +110,7 @@ what a file holds, never by its name:
 retrieval-eval trace FILE
 ```
 
-reads any of them, also packed with gzip or zstd (before Python 3.14 zstd needs the extra `zstd`).
+reads any of them, also packed with gzip or zstd.
 A database is read with the write-ahead log beside it. Calls and results are in all; *keeps* lists
 what else is there. The version is the harness's. Without times there is no time to first relevant
 in seconds. Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness
@@ -200,10 +178,8 @@ def generated() -> dict[Path, str]:
     docs = PROJECT / "docs"
     return {
         **schemas,
-        docs / "columns.md": "\n".join(_columns_page()),
         docs / "dependencies.md": "\n".join(_dependencies_page(docs / "dependencies.md")),
         docs / "formats.md": "\n".join(_formats_page()),
-        docs / "github-workflow" / "retrieval-guard.yml": filled("bm25:data/eval/corpus.jsonl"),
         docs / "threats.md": "\n".join(_threats_page()),
         docs / "traps.md": "\n".join(_traps_page()),
     }
@@ -252,25 +228,6 @@ def licence_of(name: str) -> str | None:
     ]
     stated = found.get("License-Expression") or "; ".join(classifiers) or found.get("License") or ""
     return stated.strip().split("\n")[0][:60] or "not stated"
-
-
-def _columns_page() -> Iterator[str]:
-    yield COLUMNS_HEAD
-    owners = {
-        "run": FRAMES,
-        "study": STUDY_FRAMES,
-        "trial": TRIAL_FRAMES,
-        "search": SEARCH_FRAMES,
-        "diff": DIFF_FRAMES,
-        "history": HISTORY_FRAMES,
-    }
-    for owner, frames in owners.items():
-        for name, (row, columns) in frames.items():
-            yield f"## `{owner}.{name}`\n\n{row[0].upper()}{row[1:]}.\n"
-            yield "| column | type | unit | meaning | source |\n|---|---|---|---|---|"
-            for c in columns:
-                yield f"| `{c.name}` | {c.type} | {c.unit or ' '} | {c.meaning} | `{c.source}` |"
-            yield ""
 
 
 def _formats_page() -> Iterator[str]:

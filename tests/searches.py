@@ -54,8 +54,9 @@ def run_of(gold: GoldSet, answers: Sequence[QueryResult], **fields: Any) -> dict
     settings = fields.pop("settings", Settings())
     options = fields.pop("options", {})
     facts = fields.pop("facts", {"name": "fake"})
+    n_documents = fields.pop("n_documents", None)
     corpora = [
-        CorpusFacts(corpus=name, n_documents=None, fingerprint=None)
+        CorpusFacts(corpus=name, n_documents=n_documents, fingerprint=None)
         for name in sorted({query.corpus for query in gold.queries})
     ]
     run = search_run(

@@ -18,13 +18,14 @@ import click
 
 from retrieval_eval import __version__
 from retrieval_eval.errors import (
+    BadInputError,
     NothingToEvaluateError,
     RenderError,
     RetrievalEvalError,
 )
 from retrieval_eval.escape import json_escape, made_visible
 from retrieval_eval.io.private import write_log
-from retrieval_eval.io.remote import is_url, local_path
+from retrieval_eval.io.remote import is_url
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.values import DEFAULT_SEED
 
@@ -32,11 +33,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _LocalPath(click.Path):
-    """A local path; a ``file://`` URL is the path in it, and any other URL is refused."""
+    """A local path; a URL, which would make folders of its name, is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if is_url(value):
-            value = local_path(value, param.get_error_hint(ctx) if param and ctx else "")
+            # It is not named, for it may hold a password.
+            name = f"{param.get_error_hint(ctx)}: " if param and ctx else ""
+            raise BadInputError(f"{name}a URL is not taken here, only a local path")
         return super().convert(value, param, ctx)
 
 
@@ -113,7 +116,7 @@ def root_options(function: F) -> F:
         ),
         click.option(
             "--runs-root",
-            type=FOLDER_OR_URL,
+            type=FOLDER,
             help="Folder of all runs. Default: $RETRIEVAL_EVAL_RUNS_ROOT, else ./runs.",
         ),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -26,7 +27,7 @@ from retrieval_eval.cli.common import (
     reports_dir_option,
     work_options,
 )
-from retrieval_eval.errors import BadInputError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import made_visible
 from retrieval_eval.io.files import is_there, probe, write_text
 from retrieval_eval.model import to_builtins
@@ -95,6 +96,18 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     "intervals and p-values that hold at every look, which are given beside the others.",
 )
 @click.option(
+    "--pilot",
+    "is_pilot",
+    is_flag=True,
+    help="Only say how many matched tasks the next comparison needs, from the spread of this one.",
+)
+@click.option(
+    "--difference",
+    type=float,
+    help="With --pilot: the smallest difference in the metric that would change a decision; of "
+    "cost, time and tokens a share, 0.2 for 1.2 times as much. Default: 0.05, and a share of 0.2.",
+)
+@click.option(
     "--write-design",
     type=FILE,
     is_flag=False,
@@ -131,6 +144,8 @@ def compare(
     margin: float | None,
     cluster: Clustering | None,
     sequential: bool,
+    is_pilot: bool,
+    difference: float | None,
     write_design: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
@@ -153,6 +168,9 @@ def compare(
     configurations pair by pair. With --report the same comparison is written as a page with its
     figures, the executed notebook compare_runs, and every table as CSV.
 
+    With --pilot nothing is compared: it prints how many tasks the next comparison needs, and the
+    exit code is 0, or 2 where the tasks are too few to show their spread.
+
     What the arms, metric and clusters are meant to be is printed with its source. It is inferred
     from the trials unless a study.toml or the options state it.
 
@@ -170,6 +188,7 @@ def compare(
         raise click.UsageError(
             "--renderer, --pdf, --trials and --force are for the page; add --report"
         )
+    _check_pilot(is_pilot=is_pilot, is_reported=is_reported, difference=difference)
     if design is None and not no_design and is_there(Path(DESIGN_FILE)):
         design = Path(DESIGN_FILE)
     if write_design is not None and probe(write_design.exists):
@@ -205,6 +224,8 @@ def compare(
     impact = found.impact
     if write_design is not None:
         _write_design(impact.comparisons, write_design, err=as_json)
+    if is_pilot:
+        context.exit(_print_needed(impact.comparisons, difference, as_json))
     if as_json:
         print_json(to_builtins(impact))
     else:
@@ -254,6 +275,32 @@ def _write_design(comparisons: Sequence[ComparisonDocument], path: Path, *, err:
         )
     write_text(path, toml_of_design(designs[0]))
     echo(f"design written to {path}", err=err)
+
+
+def _check_pilot(*, is_pilot: bool, is_reported: bool, difference: float | None) -> None:
+    if difference is not None and not is_pilot:
+        raise click.UsageError("--difference is what the next comparison is to see; add --pilot")
+    if is_pilot and is_reported:
+        raise click.UsageError("--pilot compares nothing, so there is no page; drop --report")
+
+
+def _print_needed(
+    comparisons: Sequence[ComparisonDocument], difference: float | None, as_json: bool
+) -> int:
+    """Print how many tasks each pair's next comparison needs, and return the exit code."""
+    from retrieval_eval.study.pilot import tasks_needed
+
+    if not comparisons:
+        raise NothingToEvaluateError("only one configuration: there is no spread between two")
+    needed = [tasks_needed(comparison, difference=difference) for comparison in comparisons]
+    if as_json:
+        print_json({"needed": [asdict(found) for found in needed]})
+        return 0
+    for found in needed:
+        echo(f"{found.comparison_config} against {found.baseline_config}")
+        for text in filter(None, (found.sentence(), found.note)):
+            _print_text(text, 2)
+    return 0
 
 
 def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:

@@ -20,16 +20,27 @@ from retrieval_eval.records import Renderer
 
 
 @click.command()
-@reports_dir_option("demo/index.html")
+@click.argument("what", type=click.Choice(["agents", "search"]), default="agents")
+@reports_dir_option("demo/index.html, of search search-demo/index.html")
 @page_options
 @json_option
-def demo(reports_dir: Path, renderer: Renderer, pdf: bool, as_json: bool) -> None:
+def demo(what: str, reports_dir: Path, renderer: Renderer, pdf: bool, as_json: bool) -> None:
     """Evaluate a simulated benchmark run with known behaviour and write its report.
 
     The recorded run is written to REPORTS_DIR/demo/data, in the layout of real ones: look at it,
     or point the other commands at it.
+
+    With `search`: measure search on an invented collection, change a parameter, and report the
+    difference. Documents, gold set, feedback and drafted answers go to
+    REPORTS_DIR/search-demo/data; the commands that do the same by hand are printed.
     """
     from retrieval_eval.report import build
+
+    if what == "search":
+        from retrieval_eval.cli.search_report import show_search_demo
+
+        show_search_demo(reports_dir=reports_dir, renderer=renderer, pdf=pdf, as_json=as_json)
+        return
 
     data = reports_dir / DEMO / "data"
     write_demo(data)

@@ -47,13 +47,13 @@ _COLUMNS = (
 @click.option(
     "--executor",
     metavar="KIND:N|URL",
-    help="Evaluate on processes:N, threads:N or dask://HOST:PORT (extra 'dask'), not by --jobs.",
+    help="Evaluate on processes:N or dask://HOST:PORT (extra 'dask'), not by --jobs.",
 )
 @click.option(
     "--tables",
     is_flag=True,
     help="Also write all trials as Parquet tables, by run and configuration, to tables/ in the "
-    "output (extra 'cloud').",
+    "output (extra 'dask').",
 )
 @json_option
 def evaluate(
@@ -74,8 +74,7 @@ def evaluate(
     RUN is a run id below the runs root, or the path of a run directory. Trials whose inputs have
     not changed since the last time are not computed again. No input is modified.
 
-    Runs, roots and the output may be URLs, such as s3://bucket/runs/a (extra 'cloud'). Trials are
-    then evaluated in batches and written as Parquet tables below the output.
+    Runs, the benchmarks root and the output may be URLs, such as s3://bucket/runs/a (extra 'dask').
 
     Exit code 2: there is no trial, or none could be measured.
     """
@@ -128,7 +127,7 @@ def _outline(run: RunEvaluation) -> dict[str, Any]:
 
 def _print_run(run: RunEvaluation) -> None:
     counts = run.summary.counts
-    fresh = run.n_fresh or sum(done.is_fresh for done in run.trials)
+    fresh = sum(done.is_fresh for done in run.trials)
     echo()
     echo(run.run_id)
     echo(
@@ -136,7 +135,7 @@ def _print_run(run: RunEvaluation) -> None:
         f"{counts.degraded} degraded, {counts.excluded} excluded; "
         f"{counts.computable} with metrics, "
         f"{counts.without_ground_truth} without ground truth; "
-        f"{fresh} computed now, {run.n_trials - fresh} unchanged"
+        f"{fresh} computed now, {len(run.trials) - fresh} unchanged"
     )
     head = ["  config", "trials", "tasks", *(label for label, _, _ in _COLUMNS), "never hit"]
     rows = [head]

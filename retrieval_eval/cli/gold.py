@@ -1,18 +1,18 @@
-"""``retrieval-eval gold``: check, describe, import and export gold sets."""
+"""``retrieval-eval gold``: import, export and share gold sets; the group of their commands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from retrieval_eval.cli.common import FILE, FOLDER, PATH, echo, json_option, print_json, print_table
+from retrieval_eval.cli.common import FILE, FOLDER, PATH, echo, json_option, print_json
 from retrieval_eval.cli.gold_options import corpus_file_option, folder_option, print_notes
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import data_option, gold_option, run_files
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import corpus_bytes, read_corpus
 from retrieval_eval.gold.exchange import (
     TREC_QRELS,
@@ -24,18 +24,27 @@ from retrieval_eval.gold.exchange import (
     import_trec,
     run_bytes,
 )
-from retrieval_eval.gold.faults import LineFault
-from retrieval_eval.gold.gold_set import gold_faults, gold_set_bytes, gold_stats, load_gold_set
+from retrieval_eval.gold.gold_set import gold_set_bytes, load_gold_set
 from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.model.gold import DEFAULT_CORPUS, SOURCE_WORDS
+from retrieval_eval.model.gold import DEFAULT_CORPUS
 from retrieval_eval.search.run_files import document_of, load_search_run
 from retrieval_eval.values import counted
 
-EXIT_INVALID: Final = 3
-
-
 # Removed commands, each with what does its work now.
-GONE: dict[str, str] = {}
+_VALIDATE: Final = "`retrieval-eval validate FILE --corpus-file CORPUS`"
+GONE: dict[str, str] = {
+    "blind-pack": "nothing measures agreement with oneself any more; `retrieval-eval gold "
+    "agreement` measures that of labellers with each other.",
+    "blind-read": "see `retrieval-eval gold agreement`.",
+    "digest": "`retrieval-eval gold settle`, and `retrieval-eval gold bootstrap --corpus-file "
+    "CORPUS`, record which texts the labels of the rows they write were given to.",
+    "drift": f"{_VALIDATE} names the labels whose text changed or went.",
+    "label-split": "`retrieval-eval search diff A B --old-gold OLD --gold NEW --mapping MAPPING "
+    "--accept gold_set` shows what labels and retrieval did.",
+    "pool-read": "`retrieval-eval gold settle` reads the sheets.",
+    "stats": f"{_VALIDATE} shows what a gold set is made of.",
+    "validate": f"{_VALIDATE} checks any file, gold sets included.",
+}
 
 
 @click.group(
@@ -43,77 +52,15 @@ GONE: dict[str, str] = {}
     lazy={
         "agreement": "retrieval_eval.cli.gold_labelling:agreement_command",
         "settle": "retrieval_eval.cli.gold_labelling:settle_command",
-        "blind-pack": "retrieval_eval.cli.gold_labelling:blind_pack_command",
-        "blind-read": "retrieval_eval.cli.gold_labelling:blind_read_command",
         "relabel": "retrieval_eval.cli.gold_relabel:relabel_command",
-        "label-split": "retrieval_eval.cli.gold_relabel:label_split_command",
-        "digest": "retrieval_eval.cli.gold_drift:digest_command",
-        "drift": "retrieval_eval.cli.gold_drift:drift_command",
         "bootstrap": "retrieval_eval.cli.gold_database:bootstrap",
         "backlog": "retrieval_eval.cli.gold_database:backlog",
         "pool": "retrieval_eval.cli.gold_labelling:pool",
-        "pool-read": "retrieval_eval.cli.gold_labelling:pool_read",
     },
     gone=GONE,
 )
 def gold() -> None:
     """Gold sets: queries with judged documents, one a line of --gold."""
-
-
-@gold.command()
-@gold_option
-@corpus_file_option("Corpus that judged documents must be in.")
-@json_option
-@click.pass_context
-def validate(
-    context: click.Context, gold_path: Path, corpus_file: Path | None, as_json: bool
-) -> None:
-    """Check a gold set; every fault is named by line.
-
-    Exit code 2: it holds no query. 3: it has a fault.
-    """
-    corpus = None if corpus_file is None else read_corpus(corpus_file)
-    faults = gold_faults(gold_path, corpus=corpus)
-    if faults:
-        _print_faults(gold_path, faults, as_json=as_json)
-        context.exit(EXIT_INVALID)
-    stats = gold_stats(load_gold_set(gold_path))
-    if not stats["n_queries"]:
-        raise NothingToEvaluateError(f"{gold_path} holds no query")
-    counts = {key: stats[key] for key in ("n_queries", "n_labelled_pairs", "fingerprint")}
-    if as_json:
-        print_json({"path": str(gold_path), "valid": True, **counts, "faults": []})
-        return
-    echo(
-        f"{gold_path}: valid, {counted(stats['n_queries'], 'query')},"
-        f" {counted(stats['n_labelled_pairs'], 'judged pair')}, {_reviewed(stats)}"
-    )
-
-
-@gold.command()
-@gold_option
-@json_option
-def stats(gold_path: Path, as_json: bool) -> None:
-    """Show what a gold set is made of, with the share of each part."""
-    found = gold_stats(load_gold_set(gold_path))
-    if as_json:
-        print_json(found)
-        return
-    echo(
-        f"{gold_path}: {counted(found['n_queries'], 'query')},"
-        f" {counted(found['n_labelled_pairs'], 'judged pair')}"
-        f" ({found['n_relevant_pairs']:,} relevant), {_reviewed(found)}"
-    )
-    echo(
-        f"{counted(found['n_unlabelled'], 'query')} still to label,"
-        f" {counted(found['n_labels'], 'label')}, {counted(found['n_anchors'], 'anchor')}"
-    )
-    for name, block in found["composition"].items():
-        if block["n"]:
-            echo("")
-            head = (name, block["unit"], "share")
-            names = SOURCE_WORDS if name == "source" else {}
-            print_table([head, *(_row(part, names) for part in block["parts"])])
 
 
 @gold.command("import")
@@ -305,33 +252,7 @@ def _run_rows(path: Path) -> tuple[bytes, list[str]]:
         raise BadInputError(f"{path}: {error}") from error
 
 
-def _print_faults(path: Path, faults: Sequence[LineFault], *, as_json: bool) -> None:
-    if as_json:
-        rows = [{"line": fault.line, "message": fault.message} for fault in faults]
-        print_json({"path": str(path), "valid": False, "faults": rows})
-        return
-    for fault in faults:
-        echo(f"{path}: {fault}" if fault.line else str(fault))
-
-
 def _print_sentences(heads: Sequence[str], sentences: Sequence[str], mark: str) -> None:
     for head in heads:
         echo(head)
     print_notes(sentences, mark)
-
-
-def _reviewed(found: dict[str, Any]) -> str:
-    sources = {part["value"]: part["n"] for part in found["composition"]["source"]["parts"]}
-    reviewed = f"{sources.get('chair', 0)} of {counted(found['n_queries'], 'query')} reviewed"
-    return f"{reviewed}: provisional" if found["is_provisional"] else reviewed
-
-
-def _row(part: dict[str, Any], names: Mapping[str, str]) -> tuple[str, str, str]:
-    words = {None: "(not stated)", True: "yes", False: "no"}
-    value = part["value"]
-    is_word = value is None or isinstance(value, bool)
-    return (
-        words[value] if is_word else names.get(str(value), str(value)),
-        str(part["n"]),
-        f"{part['percent']:.1f} %",
-    )

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import echo, json_option, number, print_json, progress_bar
+from retrieval_eval.cli.gold_options import corpus_file_option
 from retrieval_eval.cli.search_options import (
     DATABASE_VARIABLE,
     backlog_options,
@@ -16,6 +17,7 @@ from retrieval_eval.cli.search_options import (
 from retrieval_eval.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.gold.bootstrap import BootstrapResult, feedback_settings
 from retrieval_eval.gold.bootstrap import bootstrap as regenerate
+from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import STYLES
 from retrieval_eval.values import counted
@@ -66,6 +68,7 @@ from retrieval_eval.values import counted
     help="Retriever whose results the logged searches showed, as runs call it; recorded with each "
     "document, to see which labels came from the retriever under test.",
 )
+@corpus_file_option("Documents of the searches, to record which texts new labels were given to.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @json_option
 def bootstrap(
@@ -76,6 +79,7 @@ def bootstrap(
     scores: tuple[str, ...],
     names: str | None,
     found_by: str | None,
+    corpus_file: Path | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -98,6 +102,7 @@ def bootstrap(
             scores=_scores(scores) or settings.scores,
             names=names,
             found_by=found_by,
+            corpus=None if corpus_file is None else read_corpus(corpus_file),
             dry_run=dry_run,
             progress=progress,
         )

@@ -35,9 +35,7 @@ from retrieval_eval.gold.agreement import (
     Disagreement,
     adjudication_sheet,
     agreement,
-    blind_pack,
     disagreements,
-    read_blind,
     settle,
 )
 from retrieval_eval.gold.corpus import read_corpus
@@ -48,7 +46,6 @@ from retrieval_eval.gold.labelling import (
     build_pool,
     csv_sheet,
     jsonl_sheet,
-    read_pool,
     write_pool,
 )
 from retrieval_eval.io.atomic_write import write_atomically
@@ -56,10 +53,12 @@ from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search.judging_queue import DEEPEST, judging_queue
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.values import counted
 
 _MOST_SHOWN: Final = 10
+_READ: Final = ("n_items", "n_graded", "n_added", "n_changed", "n_comments", "n_absent")
 _NAMES: Final = {"none": "unweighted", "linear": "linear", "quadratic": "quadratic"}
 
 
@@ -84,6 +83,13 @@ _NAMES: Final = {"none": "unweighted", "linear": "linear", "quadratic": "quadrat
     show_default=True,
     help="How many documents of each run go into the pool.",
 )
+@click.option(
+    "--by-gain",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="In place of --depth: the N unjudged documents whose judgement could move P@5 and "
+    "Recall@20 most.",
+)
 @seed_option(0, "Seed of the order.")
 @folder_option("Folder for the sheets.")
 @click.option(
@@ -97,6 +103,7 @@ def pool(
     corpus_file: Path,
     labellers: list[str],
     depth: int,
+    by_gain: int | None,
     seed: int,
     out: Path,
     key: Path | None,
@@ -107,13 +114,20 @@ def pool(
     Every labeller gets each pair of query and document once, in an order of their own, as CSV
     and as JSONL. Nothing in a sheet shows which run found a document, or where; the key does.
     Labellers fill in the column `grade` (0 not relevant, 1 relevant, 2 highly relevant; empty:
-    undecided) and perhaps `comment`; `gold pool-read` takes the sheets back.
+    undecided) and perhaps `comment`; `gold settle` takes the sheets back.
     """
     files = run_files(runs, data)
     documents = [load_search_run(path) for path in files]
+    gold = load_gold_set(gold_path)
+    rankings: list[Ranking] = [_ranking(document) for document in documents]
+    notes = []
+    if by_gain is not None:
+        queue = judging_queue(gold, documents, n=by_gain)
+        rankings = [queue.part_of(ranking) for ranking in rankings]
+        depth, notes = DEEPEST, queue.notes()
     found = build_pool(
-        load_gold_set(gold_path),
-        [_ranking(document) for document in documents],
+        gold,
+        rankings,
         read_corpus(corpus_file),
         labellers,
         depth=depth,
@@ -121,7 +135,7 @@ def pool(
         names=[document.run.retriever.name for document in documents],
     )
     paths = write_pool(found, out, key)
-    notes = _run_notes(files, documents, depth)
+    notes += _run_notes(files, documents, depth)
     if found.n_without:
         notes.append(f"{counted(found.n_without, 'query')} of the gold set without a candidate")
     if as_json:
@@ -131,45 +145,6 @@ def pool(
     pairs, queries = counted(found.n_pairs, "pair"), counted(found.n_queries, "query")
     echo(f"{pairs} of {queries} for each labeller")
     print_paths(paths)
-    print_notes(notes)
-
-
-@click.command("pool-read", short_help="Read the grades of filled-in sheets.")
-@sheets_argument
-@key_option
-@gold_option
-@written_option
-@json_option
-def pool_read(
-    sheets: tuple[Path, ...], key: Path, gold_path: Path, out: Path | None, as_json: bool
-) -> None:
-    """Add the grades of filled-in sheets to the gold set, as labels.
-
-    The judgements (`relevant`) stay as they are until `gold settle`. A bootstrap row
-    that gets labels becomes a reviewed row, because the next bootstrap would drop them. Comments
-    go to the field `label_comments`. Faults are named by line, and then nothing is written.
-    """
-    target = out or gold_path
-    with changing(target):
-        found = read_pool(load_gold_set(gold_path), sheets, key)
-        write_gold_set(target, found.queries)
-    counts = {
-        name: getattr(found, name)
-        for name in ("n_items", "n_graded", "n_added", "n_changed", "n_comments", "n_absent")
-    }
-    if as_json:
-        print_json({"gold": str(target), **counts, "promoted": list(found.promoted)})
-        return
-    echo(
-        f"{target}: {found.n_graded} of {counted(found.n_items, 'item')} graded,"
-        f" {counted(found.n_added, 'label')} added, {found.n_changed} changed,"
-        f" {counted(found.n_comments, 'comment')}"
-    )
-    notes = []
-    if found.n_absent:
-        notes.append(f"{counted(found.n_absent, 'item')} of the key in none of these sheets")
-    if found.promoted:
-        notes.append(_promoted(found.promoted))
     print_notes(notes)
 
 
@@ -276,9 +251,10 @@ def settle_command(
 ) -> None:
     """Read sheets back and make final the grades on which all assigned labellers agree.
 
-    Works on the sheets of `gold agreement --adjudicate`, `gold relabel` and `gold pool`. Grades
-    become labels of the person named in the key. A grade that all of them gave goes to `relevant`,
-    and the field `decisions` records who decided what, why, and over which other grades. Such rows
+    Works on the sheets of `gold pool`, `gold agreement --adjudicate` and `gold relabel`. Grades
+    become labels of the person named in the key, with digests of the texts that were shown, and
+    comments go to the field `label_comments`. A grade that all of them gave goes to `relevant`, and
+    the field `decisions` records who decided what, why, and over which other grades. Such rows
     become reviewed rows. Faults are named by line, and then nothing is written.
     """
     target = out or gold_path
@@ -294,8 +270,7 @@ def settle_command(
                 "gold": str(target),
                 "purpose": found.purpose,
                 **counts,
-                "n_added": found.reading.n_added,
-                "n_changed": found.reading.n_changed,
+                **{name: getattr(found.reading, name) for name in _READ},
                 "promoted": list(found.reading.promoted),
             }
         )
@@ -304,12 +279,15 @@ def settle_command(
         f"{target}: {counted(found.n_settled, 'grade')} settled, {found.n_moved} of them new;"
         f" {found.n_apart} graded differently, {found.n_waiting} still without a grade"
     )
+    notes = []
+    if found.reading.n_absent:
+        notes.append(
+            f"{counted(found.reading.n_absent, 'item')} of the key in none of these sheets"
+        )
     if found.reading.promoted:
-        print_notes([_promoted(found.reading.promoted)])
-
-
-def _promoted(rows: Sequence[str]) -> str:
-    return f"{counted(len(rows), 'bootstrap row')} became reviewed rows"
+        rows = counted(len(found.reading.promoted), "bootstrap row")
+        notes.append(f"{rows} became reviewed rows")
+    print_notes(notes)
 
 
 def _two(pair: str) -> tuple[str, str]:
@@ -387,70 +365,3 @@ def _print_disagreements(apart: Sequence[Disagreement]) -> None:
         echo(f"  {one.query}  {one.doc}: {grades}; final {final}")
     if len(apart) > _MOST_SHOWN:
         echo(f"  and {len(apart) - _MOST_SHOWN} more (--json lists them all)")
-
-
-@click.command("blind-pack", short_help="Make sheets to grade own pairs again.")
-@gold_option
-@click.option(
-    "--share",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.1,
-    show_default=True,
-    help="Share of each labeller's pairs, rounded up.",
-)
-@click.option("--labeller", "labellers", multiple=True, help="Only this one; several times.")
-@corpus_file_option(is_required=True)
-@seed_option(0, "Seed of choice and order.")
-@folder_option("Folder for the sheets and the key.")
-@json_option
-def blind_pack_command(
-    gold_path: Path,
-    share: float,
-    labellers: tuple[str, ...],
-    corpus_file: Path,
-    seed: int,
-    out: Path,
-    as_json: bool,
-) -> None:
-    """Make sheets in which labellers grade a share of their own pairs again.
-
-    Ids and order are new, and neither sheets nor key hold a grade. `gold blind-read` measures how
-    far each labeller agrees with themselves; the labels of the gold set stay the first ones.
-    """
-    pack = blind_pack(
-        load_gold_set(gold_path),
-        read_corpus(corpus_file),
-        share=share,
-        labellers=labellers or None,
-        seed=seed,
-    )
-    paths = write_pool(pack, out, out / "blind-key.json")
-    if as_json:
-        print_json({"n_pairs": pack.n_pairs, "files": [str(path) for path in paths]})
-        return
-    for labeller, items in pack.sheets.items():
-        echo(f"{labeller}: {counted(len(items), 'pair')} to grade again")
-    print_paths(paths)
-
-
-@click.command("blind-read", short_help="Measure agreement with oneself.")
-@sheets_argument
-@key_option
-@gold_option
-@seed_option()
-@json_option
-def blind_read_command(
-    sheets: tuple[Path, ...], key: Path, gold_path: Path, seed: int, as_json: bool
-) -> None:
-    """Measure how far labellers agree with themselves; the gold set is not changed."""
-    found = read_blind(load_gold_set(gold_path), sheets, key, seed=seed)
-    if as_json:
-        print_json({"seed": seed, "labellers": [one.to_json() for one in found]})
-        return
-    _print_compared({one.labeller: one.compared for one in found})
-    for one in found:
-        echo(
-            f"{one.labeller}: {counted(len(one.changed), 'grade')} changed,"
-            f" {counted(one.n_undecided, 'item')} without a grade, {one.n_forgotten} without"
-            " an earlier one"
-        )

@@ -1,4 +1,4 @@
-"""``gold relabel`` and ``gold label-split``: gold sets after re-chunking."""
+"""``gold relabel``: gold sets after re-chunking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from retrieval_eval.cli.common import (
     FOLDER,
     echo,
     json_option,
-    number,
     print_json,
     print_table,
     seed_option,
@@ -22,17 +21,12 @@ from retrieval_eval.cli.gold_options import (
     print_notes,
     print_paths,
 )
-from retrieval_eval.cli.search_options import data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import gold_option
 from retrieval_eval.gold.chunks import REASONS
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.gold.relabel import STATUSES, Relabelling, read_mapping, relabel, relabel_files
+from retrieval_eval.gold.relabel import STATUSES, Relabelling, relabel, relabel_files
 from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.model import to_builtins
-from retrieval_eval.model.search_diff import SplitMetric
-from retrieval_eval.search.label_split import label_split
-from retrieval_eval.search.run_files import load_search_run
-from retrieval_eval.search.summary import points
 from retrieval_eval.values import counted
 
 
@@ -93,40 +87,6 @@ def relabel_command(
         print_notes(["name --labellers to get sheets for the queue"])
 
 
-@click.command("label-split", short_help="Split a change: labels or retrieval moved.")
-@click.option("--old-gold", type=FILE, required=True, help="Gold set of the earlier run.")
-@click.option("--new-gold", type=FILE, required=True, help="Gold set of the later run.")
-@click.option("--mapping", type=FILE, required=True, help="relabel.json, from `gold relabel`.")
-@click.argument("before")
-@click.argument("after")
-@data_option
-@json_option
-def label_split_command(
-    old_gold: Path,
-    new_gold: Path,
-    mapping: Path,
-    before: str,
-    after: str,
-    data: Path,
-    as_json: bool,
-) -> None:
-    """Split the change between two search runs into labels moved and retrieval moved.
-
-    BEFORE and AFTER are files, or labels of runs in the folder --data. BEFORE was measured with the
-    old gold set, AFTER with the re-labelled one. Between the two, the old rankings are translated
-    to the new documents and measured with the new labels.
-    """
-    old = load_gold_set(old_gold)
-    runs = map(load_search_run, run_files([before, after], data))
-    found = label_split(old, load_gold_set(new_gold), read_mapping(mapping, old), *runs)
-    if as_json:
-        print_json(to_builtins(found))
-        return
-    echo(f"{counted(found.n_queries, 'query')} in both runs; points are hundredths")
-    head = ("metric", "before", "after", "change", "labels", "retrieval", "n", "left out")
-    print_table([head, *(_row(name, block) for name, block in found.metrics.items())])
-
-
 def _print_counts(found: Relabelling) -> None:
     counts = found.counts()
     echo(
@@ -143,9 +103,3 @@ def _print_counts(found: Relabelling) -> None:
     for reason, n in found.reasons().items():
         echo(f"  {n} because {REASONS[reason]}")
     print_notes(found.notes)
-
-
-def _row(name: str, block: SplitMetric) -> tuple[str, ...]:
-    moved = (points(part) for part in (block.total, block.labels, block.retrieval))
-    means = (number(side, 3) for side in (block.before, block.after))
-    return name, *means, *moved, str(block.n), str(block.n_left_out)

@@ -32,19 +32,21 @@ COMMANDS = {
     "report": f"{_HERE}.report:report",
     "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
-    "plan": f"{_HERE}.plan:plan",
-    "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
     "trace": f"{_HERE}.trace:trace",
-    "trial": f"{_HERE}.trial:trial",
     "gold": f"{_HERE}.gold:gold",
     "search": f"{_HERE}.search:search",
     "serve": f"{_HERE}.serve:serve",
-    "mcp": f"{_HERE}.serve:mcp",
 }
 # Removed commands, each with what does its work now.
-GONE: dict[str, str] = {}
+GONE = {
+    "history": "`report FOLDER` lists the runs of agents in a folder with their verdicts; "
+    "`search history` shows search runs over time",
+    "mcp": "`serve --mcp` does it",
+    "plan": "`compare --pilot` says how many tasks the next comparison needs",
+    "trial": "`trace PATH` shows a trial, `report RUN --trial NAME` makes its page",
+}
 
 
 class _Program(LazyGroup):
@@ -81,7 +83,7 @@ def group() -> None:
     """Know whether retrieval works: in the traces of coding agents, and in search.
 
     Agents: start with `retrieval-eval demo`, or with a trace of yours: `retrieval-eval trace FILE`.
-    Search: start with `retrieval-eval search demo`.
+    Search: start with `retrieval-eval demo search`.
 
     Exit codes: 0 ok, 1 regressed or breached, 2 nothing to evaluate or no verdict, 3 bad input,
     4 rendering failed, 64 wrong usage, 70 a fault of this program.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -23,9 +25,11 @@ from retrieval_eval.cli.common import (
     unexpected,
     work_options,
 )
-from retrieval_eval.errors import RetrievalEvalError
+from retrieval_eval.cli.search_report import report_searches, searched_options, searched_runs
+from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
 from retrieval_eval.records import Renderer
 
+_OF_SEARCHES = ("runs", "reports_dir", "privacy", "renderer", "pdf", "force", "as_json")
 _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
 
 
@@ -48,6 +52,11 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     help="Also write the page of every trial, step by step, in trials/ beside the report, linked "
     "from it. Pages for which nothing has changed are kept.",
 )
+@click.option(
+    "--trial",
+    metavar="NAME",
+    help="Write the page of one trial, step by step: by its name, NAME@CONFIG or its task's name.",
+)
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
 @click.option(
     "--index",
@@ -55,6 +64,7 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     is_flag=True,
     help="Only list the reports below REPORTS_DIR anew, in its index.html, in place of RUN.",
 )
+@searched_options
 @page_options
 @force_option
 @click.option(
@@ -84,8 +94,10 @@ def report(
     k_values: str,
     seed: int,
     trials: bool,
+    trial: str | None,
     privacy: bool,
     only_index: bool,
+    searched: dict[str, Any],
     renderer: Renderer,
     pdf: bool,
     force: bool,
@@ -94,10 +106,14 @@ def report(
     """Evaluate runs where needed and write a self-contained report.
 
     RUN is a run id below the runs root, or the path of a run directory. Several runs make one
-    report. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
+    report; a folder that holds several runs makes one of each, and the index lists them with their
+    verdicts. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
-    on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
-    on a single trial `retrieval-eval trial --report`.
+    on two runs or configurations against each other, see `retrieval-eval compare --report`.
+
+    RUN may also be a search run: its file, or its label in the folder --data. Its page goes to
+    REPORTS_DIR/search/LABEL/index.html. Of two search runs it is the page of what changed. Options
+    from --baseline to --old-gold are for these only.
 
     A page that is there and whole is kept where runs, parameters, notebook, renderer and versions
     are those it was made with.
@@ -108,8 +124,10 @@ def report(
 
     Every report is listed in REPORTS_DIR/index.html.
     """
-    from retrieval_eval.report import build
+    from retrieval_eval.report import build, build_trial
 
+    if trial is not None and (trials or len(runs) != 1):
+        raise click.UsageError("--trial goes with one RUN, and without --trials.")
     if only_index:
         if runs or set_file is not None:
             raise click.UsageError("--index goes neither with RUN nor with --set.")
@@ -121,27 +139,88 @@ def report(
     if not runs:
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
-    keep = KeepUnchanged(force)
-    with progress_bar("cell") as progress:
-        page = build(
-            runs,
+    if (paths := searched_runs(runs, searched["data"])) is not None:
+        if len(paths) > 2:
+            raise click.UsageError("one search run, or two to compare")
+        _only(context, (*_OF_SEARCHES, *searched), "a search run")
+        report_searches(
+            paths,
+            searched,
             reports_dir=reports_dir,
-            jobs=jobs,
-            runs_root=runs_root,
-            benchmarks_root=benchmarks_root,
-            output_dir=output_dir,
-            baseline_config=baseline_config,
-            mcp_config=mcp_config,
-            k_values=parse_k(k_values),
-            seed=seed,
+            as_json=as_json,
+            force=force,
             privacy=privacy,
             renderer=renderer,
             pdf=pdf,
-            trials=trials,
-            progress=progress,
-            keep=keep,
         )
+        return
+
+    keep = KeepUnchanged(force)
+    options: dict[str, Any] = {
+        "reports_dir": reports_dir,
+        "jobs": jobs,
+        "runs_root": runs_root,
+        "benchmarks_root": benchmarks_root,
+        "output_dir": output_dir,
+        "privacy": privacy,
+        "renderer": renderer,
+        "pdf": pdf,
+        "keep": keep,
+    }
+    try:
+        with progress_bar("cell") as progress:
+            if trial is None:
+                options |= {
+                    "baseline_config": baseline_config,
+                    "mcp_config": mcp_config,
+                    "k_values": parse_k(k_values),
+                    "seed": seed,
+                    "trials": trials,
+                }
+                page = build(runs, progress=progress, **options)
+            else:
+                page = build_trial(runs, trial, progress=progress, **options)
+    except NothingToEvaluateError:
+        if trial is not None or not (inside := _runs_in(runs)):
+            raise
+        context.exit(_each_run(inside, options, as_json))
     keep.show(page, as_json=as_json)
+
+
+def _runs_in(names: Sequence[str]) -> tuple[Path, ...]:
+    """Return the runs in a folder that is none itself; nothing for other names."""
+    from retrieval_eval.io.layout import discover, runs_inside
+    from retrieval_eval.io.runs import is_folder
+
+    if len(names) != 1 or not is_folder(names[0]):
+        return ()
+    folder = Path(names[0])
+    found = discover(folder, folder.name)
+    return runs_inside((trial.path for trial in found.trials), folder)
+
+
+def _each_run(folders: Sequence[Path], options: dict[str, Any], as_json: bool) -> int:
+    """Write the report of every run and the index of all; return the exit code.
+
+    A run that has no report is named, and does not stop the others.
+    """
+    from retrieval_eval.report import build
+    from retrieval_eval.report.index import write_index
+
+    codes = [0]
+    for folder in folders:
+        try:
+            with progress_bar("cell") as progress:
+                build([str(folder)], progress=progress, **options)
+        except RetrievalEvalError as error:
+            codes.append(exit_code_of(error))
+            echo(f"{folder}: {error}", err=True)
+    index = write_index(options["reports_dir"])
+    if as_json:
+        print_json({"index": str(index.path), "n_reports": index.n_reports})
+    else:
+        echo(index.path)
+    return max(codes)
 
 
 def _sets(
@@ -156,11 +235,7 @@ def _sets(
     """Make the reports of a file, print what became of each, and return the exit code."""
     from retrieval_eval.report.sets import build_sets, read_sets
 
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is ParameterSource.COMMANDLINE and parameter.name not in _OF_SETS:
-            what = parameter.opts[-1] if isinstance(parameter, click.Option) else "RUN"
-            raise click.UsageError(f"{what} does not go with --set: write it into {path}")
+    _only(context, _OF_SETS, f"--set: write it into {path}")
     sets = read_sets(path)
     rows: list[dict[str, str | None]] = []
     codes = [0]
@@ -195,6 +270,15 @@ def _sets(
     else:
         echo(", ".join(f"{n} {status}" for status, n in counts.items()))
     return max(codes)
+
+
+def _only(context: click.Context, names: Sequence[str], what: str) -> None:
+    """Raise a usage error for an option that was given and is none of these."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is ParameterSource.COMMANDLINE and parameter.name not in names:
+            option = parameter.opts[-1] if isinstance(parameter, click.Option) else "RUN"
+            raise click.UsageError(f"{option} does not go with {what}")
 
 
 def _copy_extension(context: click.Context, folder: Path | None) -> None:

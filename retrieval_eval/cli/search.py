@@ -41,25 +41,32 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
 
 
 # Removed commands, each with what does its work now.
-GONE: dict[str, str] = {}
+GONE: dict[str, str] = {
+    "abstention": "`retrieval-eval search show RUN --target-frr RATE` says at which threshold to "
+    "refuse.",
+    "audit": "nothing compares published numbers with a run any more. `retrieval-eval search guard "
+    "RUN` refuses a run whose numbers do not follow from its own queries.",
+    "demo": "`retrieval-eval demo search`.",
+    "judge-next": "`retrieval-eval gold pool --by-gain N` makes sheets of the documents to judge "
+    "next.",
+    "pin": "`retrieval-eval search guard --init --retriever SPEC --pin N` pins N queries, and asks "
+    "these alone.",
+    "plan": "`retrieval-eval search noise` prints the smallest change that a number of queries "
+    "can show.",
+    "report": "`retrieval-eval report RUN` takes search runs too, two of them for what changed.",
+    "transfer": "`retrieval-eval search diff A B` says whether a change holds on every corpus.",
+}
 
 
 @click.group(
     cls=LazyGroup,
     lazy={
-        "abstention": "retrieval_eval.cli.search_abstention:abstention",
-        "audit": "retrieval_eval.cli.search_audit:audit",
         "claims": "retrieval_eval.cli.search_claims:claims",
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",
         "history": "retrieval_eval.cli.search_history:history",
-        "pin": "retrieval_eval.cli.search_guard:pin",
-        "judge-next": "retrieval_eval.cli.search_judge_next:judge_next",
         "noise": "retrieval_eval.cli.search_noise:noise",
-        "plan": "retrieval_eval.cli.search_plan:plan",
-        "transfer": "retrieval_eval.cli.search_transfer:transfer",
-        "report": "retrieval_eval.cli.search_report:report",
-        "demo": "retrieval_eval.cli.search_report:demo",
+        "show": "retrieval_eval.cli.search_show:show",
     },
     gone=GONE,
 )
@@ -86,7 +93,9 @@ def search() -> None:
     help="Count a query as refused when its top score lies below. Default: when nothing came back.",
 )
 @click.option(
-    "--queries", type=FILE, help="Ask only the queries of this list; `search pin` writes one."
+    "--queries",
+    type=FILE,
+    help="Ask only the queries of this list; `search guard --init --pin` writes one.",
 )
 @click.option(
     "--max-failed",
@@ -157,7 +166,7 @@ def run(
     if as_json:
         print_json(document_of(measured.run))
     else:
-        _print_run(measured.run)
+        print_run(measured.run)
         _print_delta(measured.run)
         echo("")
         for path in (measured.json_path, measured.markdown_path):
@@ -204,7 +213,7 @@ def baseline(
         if as_json:
             print_json(document_of(found))
         else:
-            _print_run(found)
+            print_run(found)
         return
     if show:
         raise click.UsageError("--show and --update exclude each other")
@@ -231,12 +240,11 @@ def _say_resumed(n_answered: int, n_queries: int) -> None:
     echo(f"{answered}; --fresh asks every query again", err=True)
 
 
-def _print_run(run: SearchRun) -> None:
+def print_run(run: SearchRun) -> None:
+    """Print a run: what was measured, its means, and what is remarkable."""
     from retrieval_eval.search.abstention import sentences
     from retrieval_eval.search.composite import sentence as composite_sentence
-    from retrieval_eval.search.funnel import funnel, funnel_rows
-    from retrieval_eval.search.latency import latency, latency_sentence
-    from retrieval_eval.search.null_systems import null_sentences
+    from retrieval_eval.search.random_documents import random_sentences
     from retrieval_eval.search.settings import HEADLINE
     from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
 
@@ -254,15 +262,9 @@ def _print_run(run: SearchRun) -> None:
         echo(sentence)
     if abstention and (composite := composite_sentence(run.composite)):
         echo(composite)
-    if stages := funnel_rows(funnel(run.queries)):
+    if at_random := random_sentences(run, HEADLINE):
         echo("")
-        print_table(stages)
-    if timed := latency(run):
-        echo("")
-        echo(f"latency: {latency_sentence(timed)}")
-    if nulls := null_sentences(run, HEADLINE):
-        echo("")
-    for sentence in nulls:
+    for sentence in at_random:
         echo(sentence)
     for notice in notices(run):
         echo("")

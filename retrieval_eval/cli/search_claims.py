@@ -132,8 +132,6 @@ def _print_claims(block: Claims) -> None:
     judge, agreement = block.judge, block.agreement
     settings = ", ".join(f"{name}={value}" for name, value in judge.settings.items())
     echo(f"judge  : {judge.name} {judge.version} ({settings})")
-    if judge.known_errors:
-        echo(f"         {judge.known_errors}")
     echo(f"         {agreement_words(agreement)}")
     echo(
         f"drafts : {block.n_drafts} ({block.n_refused} refused, {block.n_unlabelled} of"

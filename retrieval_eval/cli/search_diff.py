@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +106,8 @@ def diff(
 ) -> None:
     """Show what changed from run A to run B, queries first.
 
-    A and B are files, or labels of runs in the folder --data.
+    A and B are files, or labels of runs in the folder --data. Where they share several corpora it
+    also says of each whether the change on the others holds on it (--json: `transfer`).
 
     Exit code 0: compared. 2: a run has no verdict, or the runs did not measure the same thing and
     that was not accepted. 3: no such run or query, or no valid one.
@@ -118,6 +120,8 @@ def diff(
     from retrieval_eval.search.guard.pinned import read_pinned
     from retrieval_eval.search.label_split import read_relabelled
     from retrieval_eval.search.run_files import load_search_run
+    from retrieval_eval.search.settings import HEADLINE
+    from retrieval_eval.search.transfer import transfer
 
     if report:
         from retrieval_eval.report import build_diff, load_diff
@@ -169,7 +173,8 @@ def diff(
     if out is not None:
         write_text(out, diff_markdown(found))
     if as_json:
-        print_json(to_builtins(found))
+        held_out = transfer(first, second, accept=accept, seed=seed)
+        print_json({**to_builtins(found), "transfer": held_out})
     else:
         if found.banner is None:
             at_hand = dict(zip(paths, (first, second), strict=True))
@@ -180,6 +185,8 @@ def diff(
             )
             _print_guard(ruling)
         _print(found)
+        held_out = transfer(first, second, metrics=HEADLINE, accept=accept, seed=seed)
+        _print_transfer(held_out, second.run.settings.confidence)
         _print_latency(first, second)
         if out is not None:
             echo()
@@ -222,6 +229,36 @@ def _print_latency(first: SearchRun, second: SearchRun) -> None:
     if (change := latency_change(first, second)) is not None:
         echo()
         echo(change_sentence(change))
+
+
+def _print_transfer(found: Mapping[str, Any], confidence: float) -> None:
+    """Print whether what happened to the other corpora also happened to each one left out."""
+    from retrieval_eval.search.summary import points, signed_span
+
+    if not found["computable"]:
+        return
+    rows = [["Metric", "Corpus left out", "Others, points", "Pairs", "Here, points"]]
+    rows[0] += [f"{confidence:.0%} interval", "Pairs", "Verdict"]
+    for name, row in found["metrics"].items():
+        for corpus, cells in row["corpora"].items():
+            others, here = cells["others"], cells["held_out"]
+            ends = signed_span(here["ci_low_points"], here["ci_high_points"])
+            changes = [points(one["delta_points"]) for one in (others, here)]
+            pairs = [str(one["n_pairs"]) for one in (others, here)]
+            words = str(cells["verdict"]).replace("_", " ")
+            is_open = cells["verdict"] in ("holds", "reverses") and not cells["is_clear"]
+            verdict = f"{words}, unclear" if is_open else words
+            rows.append([name, corpus, changes[0], pairs[0], changes[1], ends, pairs[1], verdict])
+    echo()
+    echo("Does the change of the other corpora hold on each one left out?")
+    print_table(rows, numbers_from=2)
+    for name, row in found["metrics"].items():
+        answer = {True: "yes", False: "no", None: "no answer"}[row["holds_everywhere"]]
+        n_clear = sum(cells["is_clear"] is True for cells in row["corpora"].values())
+        echo(
+            f"{name} holds on every corpus left out: {answer} "
+            f"(the sign is clear on {n_clear} of {len(row['corpora'])})"
+        )
 
 
 def _print(found: SearchDiff) -> None:

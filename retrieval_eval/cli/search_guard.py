@@ -1,4 +1,4 @@
-"""``retrieval-eval search guard`` and ``search pin``: fail a build on retrieval quality."""
+"""``retrieval-eval search guard``: fail a build on retrieval quality."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from retrieval_eval.cli.common import (
     json_option,
     print_json,
     progress_bar,
-    seed_option,
 )
 from retrieval_eval.cli.search_options import (
     BASELINE,
@@ -25,11 +24,11 @@ from retrieval_eval.cli.search_options import (
     gold_option,
     run_files,
 )
-from retrieval_eval.values import counted
 
 _THRESHOLDS = DATA / "guard.toml"
 _JUSTIFICATION = DATA / "justification.toml"
 _NOISE = DATA / "noise.json"
+_PINNED = DATA / "pinned.txt"
 _DIMENSIONS = ("corpus", "area", "origin", "source")
 
 
@@ -55,11 +54,11 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     help="With --init, in place of RUN: ask this retriever first, as `search run` does.",
 )
 @click.option(
-    "--workflow",
-    type=click.Choice(["auto", "github", "none"]),
-    default="auto",
-    show_default=True,
-    help="With --init: write the workflow for GitHub Actions, too; auto: where .github is.",
+    "--pin",
+    "n_pinned",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"With --init --retriever: ask N queries alone, drawn at random; their list is {_PINNED}.",
 )
 @click.option(
     "--slices",
@@ -89,7 +88,7 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     type=FILE,
     help=f"What may change by how much. Default: {_THRESHOLDS}, if any, else the shipped ones.",
 )
-@click.option("--queries", type=FILE, help="Look at these pinned queries only; see `search pin`.")
+@click.option("--queries", type=FILE, help="Look at the queries of this pinned list only.")
 @gold_option
 @click.option(
     "--justification",
@@ -98,30 +97,11 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     f"{_JUSTIFICATION}, if there is one.",
 )
 @click.option(
-    "--approvals",
-    type=FILE,
-    multiple=True,
-    help="What the Git host records of a pull request; justifications must be approved in it.",
-)
-@click.option(
-    "--policy",
-    metavar="SHA256",
-    help="No verdict unless the digest of the policy begins with this.",
-)
-@click.option(
     "--noise",
     type=FILE,
     help=f"Run-to-run noise, of `search noise`. Default: {_NOISE}, if there is one.",
 )
-@click.option(
-    "--look",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Which guard against this baseline it is; counts beyond the `looks` of the thresholds.",
-)
 @click.option("--comment", type=FILE, metavar="OUT.md", help="Write a pull-request comment.")
-@click.option("--junit", type=FILE, metavar="OUT.xml", help="Write JUnit XML.")
 @click.option(
     "--today",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -142,7 +122,7 @@ def guard(
     runs: tuple[str, ...],
     init: bool,
     retriever: str | None,
-    workflow: str,
+    n_pinned: int | None,
     slices: tuple[str, ...],
     force: bool,
     accept_weak: bool,
@@ -152,12 +132,8 @@ def guard(
     queries: Path | None,
     gold_path: Path,
     justification: Path | None,
-    approvals: tuple[Path, ...],
-    policy: str | None,
-    look: int,
     noise: Path | None,
     comment: Path | None,
-    junit: Path | None,
     today: datetime | None,
     as_json: bool,
 ) -> None:
@@ -166,16 +142,18 @@ def guard(
     RUN is a file, or the label of a run in the folder --data. Of several runs of one system the
     mean is compared with the baseline, and how much they vary shows what is real.
 
-    With --init nothing is compared: RUN, or a run of --retriever, becomes the baseline, the
-    thresholds file is written, and in a repository with .github the workflow. Without either the
-    baseline that is there is taken. Nothing is overwritten without --force. A run whose metrics are
-    all 0, or no better than those of a system without skill, is refused.
+    With --init nothing is compared: RUN, or a run of --retriever, becomes the baseline, and the
+    thresholds file is written. Without either the baseline that is there is taken. Nothing is
+    overwritten without --force. A run whose metrics are all 0, or no better than those of random
+    documents, is refused.
 
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
     truncated, failed on queries, lacks a metric or a corpus, or measured something other than
     the baseline. 3: bad input.
     """
     if init:
+        if n_pinned is not None and (retriever is None or queries is not None):
+            raise click.UsageError("--pin goes with --retriever, and without --queries")
         if len(runs) + (retriever is not None) > 1 or len(baselines) > 1:
             raise click.UsageError("--init takes one run or retriever, and one baseline to write")
         (baseline,) = baselines
@@ -184,25 +162,29 @@ def guard(
             from retrieval_eval.search.guard.adoption import refuse_overwriting
 
             if not force:  # before every query is asked
-                refuse_overwriting([baseline, thresholds or _THRESHOLDS])
+                new = [] if n_pinned is None else [_PINNED]
+                refuse_overwriting([baseline, thresholds or _THRESHOLDS, *new])
+            if n_pinned is not None:
+                from retrieval_eval.search.guard.files import write_pinned
+
+                queries = write_pinned(_PINNED, gold_path, size=n_pinned)
             run_path = _measured(retriever, gold_path, queries, data)
         files = baseline, thresholds, gold_path, queries
         _init(
             run_path,
             *files,
-            workflow,
             slices,
             force=force,
             accept_weak=accept_weak,
             as_json=as_json,
         )
         return
-    if not runs or retriever is not None:
+    if not runs or retriever is not None or n_pinned is not None:
         raise click.UsageError(
-            "--retriever goes with --init" if runs else "Missing argument 'RUN...'."
+            "--retriever and --pin go with --init" if runs else "Missing argument 'RUN...'."
         )
     from retrieval_eval.model import to_builtins
-    from retrieval_eval.search.guard.files import Request, write_reports
+    from retrieval_eval.search.guard.files import Request, write_comment
     from retrieval_eval.search.guard.files import guard as guard_files
     from retrieval_eval.search.guard.rendering import to_text
 
@@ -215,12 +197,10 @@ def guard(
         gold_path,
         justification or (_JUSTIFICATION if _JUSTIFICATION.exists() else None),
         noise,
-        approvals,
-        policy,
-        look,
     )
     verdict = guard_files(request, today=(today or datetime.now(UTC)).date())
-    write_reports(verdict, comment=comment, junit=junit)
+    if comment is not None:
+        write_comment(verdict, comment)
     if as_json:
         print_json(to_builtins(verdict))
     else:
@@ -243,7 +223,6 @@ def _init(
     thresholds: Path | None,
     gold: Path,
     queries: Path | None,
-    workflow: str,
     slices: tuple[str, ...],
     *,
     force: bool,
@@ -253,7 +232,6 @@ def _init(
     from retrieval_eval.search.guard.adoption import next_steps, plan_adoption, write_adoption
     from retrieval_eval.search.guard.rendering import allowed, one_line
 
-    has_workflow = workflow == "github" or (workflow == "auto" and Path(".github").is_dir())
     adoption = plan_adoption(
         run,
         today=datetime.now(UTC).date(),
@@ -262,7 +240,6 @@ def _init(
         gold=gold,
         queries=queries,
         slices=slices,
-        with_workflow=has_workflow,
         accept_weak=accept_weak,
     )
     steps = next_steps(adoption, [gold, *([] if queries is None else [queries])])
@@ -292,28 +269,3 @@ def _init(
     echo(f"the baseline against itself: {adoption.verdict.headline}")
     for line in steps:
         echo(line)
-
-
-@click.command(short_help="Write a pinned list of queries.")
-@click.argument("out", type=FILE, metavar="OUT.txt")
-@gold_option
-@click.option("--ids", type=FILE, metavar="FILE", help="Pin these: one id a line.")
-@click.option("--sample", "size", type=click.IntRange(min=1), help="Pin this many, at random.")
-@seed_option(text="Seed of the sample.")
-@json_option
-def pin(
-    out: Path, gold_path: Path, ids: Path | None, size: int | None, seed: int, as_json: bool
-) -> None:
-    """Write a pinned list: query ids, and a fingerprint of exactly what they ask and accept.
-
-    Without --ids and --sample all queries are pinned.
-    """
-    if ids is not None and size is not None:
-        raise click.UsageError("--ids and --sample exclude each other")
-    from retrieval_eval.search.guard.files import write_pinned
-
-    n = write_pinned(out, gold_path, ids=ids, size=size, seed=seed)
-    if as_json:
-        print_json({"pinned": str(out), "n_queries": n})
-    else:
-        echo(f"{out}: {counted(n, 'query')} pinned")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--repeats", type=click.IntRange(min=2), default=10, show_default=True, help="How many runs."
 )
-@click.option("--queries", type=FILE, help="Look at these pinned queries only; see `search pin`.")
+@click.option("--queries", type=FILE, help="Look at the queries of this pinned list only.")
 @click.option(
     "--change",
     nargs=2,

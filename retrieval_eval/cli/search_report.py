@@ -1,23 +1,15 @@
-"""``search report`` and ``search demo``: a page about a search run."""
+"""Pages of search runs, which `report` and `demo` make: their options, and the making."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import click
 
-from retrieval_eval.cli.common import (
-    FILE,
-    FOLDER,
-    KeepUnchanged,
-    echo,
-    force_option,
-    json_option,
-    page_options,
-    print_json,
-    progress_bar,
-)
+from retrieval_eval.cli.common import FILE, KeepUnchanged, echo, print_json, progress_bar
 from retrieval_eval.cli.search_options import (
     DATA,
     GOLD,
@@ -26,162 +18,153 @@ from retrieval_eval.cli.search_options import (
     data_option,
     run_files,
 )
-from retrieval_eval.records import Renderer
 
-if TYPE_CHECKING:
-    from retrieval_eval.gold.backlog import BacklogSource
+F = TypeVar("F", bound=Callable[..., Any])
 
-_NOISE = DATA / "noise.json"
-_THRESHOLDS = DATA / "guard.toml"
-
-_reports_dir = click.option(
-    "--reports-dir",
-    type=FOLDER,
-    default=Path("reports"),
-    show_default=True,
-    help="Folder of the reports.",
+_NOISE: Final = DATA / "noise.json"
+_THRESHOLDS: Final = DATA / "guard.toml"
+_NAMES: Final = (
+    "data",
+    "baseline",
+    "backlog",
+    "gold",
+    "corpus_file",
+    "noise",
+    "thresholds",
+    "justification",
+    "mapping",
+    "old_gold",
 )
 
 
-@click.command()
-@click.argument("run", required=False)
-@data_option
-@click.option(
-    "--baseline",
-    type=FILE,
-    help="Search run to compare with. Default: what the run was compared with.",
-)
-@click.option(
-    "--gold",
-    type=FILE,
-    help="Gold set that was asked: with it, relevant documents that were not retrieved are named. "
-    f"Default: {GOLD}, if any.",
-)
-@backlog_options
-@click.option(
-    "--corpus-file",
-    type=FILE,
-    help="Documents that were searched, to find stale labels. Default: corpus.jsonl beside the "
-    "gold set, if any.",
-)
-@click.option(
-    "--noise",
-    type=FILE,
-    help=f"Noise file, to compare changes with. Default: {_NOISE}, if any.",
-)
-@click.option(
-    "--thresholds",
-    type=FILE,
-    help=f"Of the guard. Default: {_THRESHOLDS}, if any, else the shipped ones.",
-)
-@click.option("--justification", type=FILE, help="Breaches accepted in writing (TOML or JSON).")
-@click.option(
-    "--mapping",
-    type=FILE,
-    help="relabel.json of `gold relabel`, if labels moved since the baseline, to show "
-    "the effect on every measure.",
-)
-@click.option("--old-gold", type=FILE, help="With --mapping: the gold set of the baseline.")
-@_reports_dir
-@click.option(
-    "--privacy",
-    is_flag=True,
-    help="Leave out texts of queries and drafts, messages of the retriever, names of labellers.",
-)
-@page_options
-@force_option
-@json_option
-def report(
-    run: str | None,
-    data: Path,
-    baseline: Path | None,
-    gold: Path | None,
-    backlog: BacklogSource | None,
-    corpus_file: Path | None,
-    noise: Path | None,
-    thresholds: Path | None,
-    justification: Path | None,
-    mapping: Path | None,
-    old_gold: Path | None,
+def searched_options(function: F) -> F:
+    """Add what only pages of search runs take; the command gets it as ``searched``."""
+
+    @wraps(function)
+    def command(*args: Any, **given: Any) -> Any:
+        searched = {name: given.pop(name) for name in _NAMES}
+        return function(*args, searched=searched, **given)
+
+    for option in (
+        click.option("--old-gold", type=FILE, help="With --mapping: the gold set of the baseline."),
+        click.option(
+            "--mapping",
+            type=FILE,
+            help="relabel.json of `gold relabel`, if labels moved since the baseline.",
+        ),
+        click.option(
+            "--justification", type=FILE, help="Breaches accepted in writing (TOML or JSON)."
+        ),
+        click.option(
+            "--thresholds",
+            type=FILE,
+            help=f"Of the guard. Default: {_THRESHOLDS}, if any, else the shipped ones.",
+        ),
+        click.option(
+            "--noise",
+            type=FILE,
+            help=f"Noise file, to compare changes with. Default: {_NOISE}, if any.",
+        ),
+        click.option(
+            "--corpus-file",
+            type=FILE,
+            help="Documents that were searched, to find stale labels. Default: corpus.jsonl beside "
+            "the gold set, if any.",
+        ),
+        click.option(
+            "--gold",
+            type=FILE,
+            help="Gold set that was asked: with it, relevant documents that were not retrieved are "
+            f"named. Default: {GOLD}, if any.",
+        ),
+        click.option(
+            "--baseline",
+            type=FILE,
+            help="Search run to compare with. Default: what the run was compared with.",
+        ),
+        data_option,
+    ):
+        command = option(command)
+    return backlog_options(command)  # type: ignore[return-value]
+
+
+def searched_runs(runs: Sequence[str], data: Path) -> list[Path] | None:
+    """Return the files of search runs that are named by file or label; None where one is not."""
+    from retrieval_eval.errors import BadInputError
+    from retrieval_eval.io.files import probe
+
+    if not runs or any(probe(Path(run).is_dir) for run in runs):
+        return None
+    try:
+        return run_files(runs, data)
+    except BadInputError:
+        return None
+
+
+def report_searches(
+    paths: Sequence[Path],
+    searched: Mapping[str, Any],
+    *,
     reports_dir: Path,
-    privacy: bool,
-    renderer: Renderer,
-    pdf: bool,
-    force: bool,
     as_json: bool,
+    force: bool,
+    **page: Any,
 ) -> None:
-    """Write a self-contained page about a search run.
+    """Write the page of a search run, or of two the page of their difference, and print its path.
 
-    RUN is what `search run` wrote: a file, or the label of a run in the folder --data; by default
-    the newest there. The page goes to REPORTS_DIR/search/LABEL/index.html, named after the file
-    when the run has no label; beside it lie the executed notebook and every table as CSV. A page
-    that is there and whole is kept where files, parameters, notebook and versions are those it was
-    made with.
-
-    --backlog also takes the counts that `gold backlog --json` printed, as a .json file. Without
-    one, the report has what the run recorded.
+    A page that is there and whole is kept where files, parameters, notebook and versions are those
+    it was made with.
     """
-    from retrieval_eval.report import build_search
-    from retrieval_eval.search.run_names import latest_run
+    from retrieval_eval.report import build_diff, build_search
 
-    labels = gold or _if_there(GOLD)
-    path = latest_run(data) if run is None else run_files([run], data)[0]
+    labels = searched["gold"] or _if_there(GOLD)
+    noise = searched["noise"] or _if_there(_NOISE)
     keep = KeepUnchanged(force)
+    given = {"reports_dir": reports_dir, "noise": noise, "keep": keep, **page}
     with progress_bar("cell") as progress:
-        page = build_search(
-            path,
-            reports_dir=reports_dir,
-            baseline=baseline or "",
-            backlog=backlog_at_hand(backlog) or "",
-            gold=labels,
-            corpus=corpus_file or (_if_there(labels.with_name("corpus.jsonl")) if labels else ""),
-            noise=noise or _if_there(_NOISE),
-            thresholds=thresholds or _if_there(_THRESHOLDS),
-            justification=justification or "",
-            mapping=mapping or "",
-            old_gold=old_gold or "",
-            privacy=privacy,
-            renderer=renderer,
-            pdf=pdf,
-            progress=progress,
-            keep=keep,
-        )
-    keep.show(page, as_json=as_json)
+        if len(paths) == 2:
+            made = build_diff(
+                *paths,
+                data=searched["data"],
+                gold=searched["gold"] or "",
+                old_gold=searched["old_gold"] or "",
+                mapping=searched["mapping"] or "",
+                progress=progress,
+                **given,
+            )
+        else:
+            corpus = _if_there(labels.with_name("corpus.jsonl")) if labels else ""
+            made = build_search(
+                paths[0],
+                baseline=searched["baseline"] or "",
+                backlog=backlog_at_hand(searched["backlog"]) or "",
+                gold=labels,
+                corpus=searched["corpus_file"] or corpus,
+                thresholds=searched["thresholds"] or _if_there(_THRESHOLDS),
+                justification=searched["justification"] or "",
+                mapping=searched["mapping"] or "",
+                old_gold=searched["old_gold"] or "",
+                progress=progress,
+                **given,
+            )
+    keep.show(made, as_json=as_json)
 
 
 def _if_there(path: Path) -> Path | Literal[""]:
     return path if path.exists() else ""
 
 
-@click.command(short_help="Show every step on an invented collection.")
-@_reports_dir
-@page_options
-@json_option
-def demo(
-    reports_dir: Path,
-    renderer: Renderer,
-    pdf: bool,
-    as_json: bool,
-) -> None:
-    """Measure search on an invented collection, change a parameter, and report the difference.
-
-    Writes documents, a gold set, feedback and drafted answers to REPORTS_DIR/search-demo/data,
-    measures BM25 with its default parameters, makes that the baseline, measures it with other
-    parameters, repeats that for its noise, and writes REPORTS_DIR/search-demo/index.html. Prints
-    the page and the commands that do the same by hand.
-    """
+def show_search_demo(*, reports_dir: Path, as_json: bool, **page: Any) -> None:
+    """Measure search on an invented collection, and print its page and the same steps by hand."""
     from retrieval_eval.report.building import build_demo
 
     with progress_bar("step") as progress:
-        page, made = build_demo(
-            reports_dir=reports_dir, renderer=renderer, pdf=pdf, progress=progress
-        )
+        made, demo = build_demo(reports_dir=reports_dir, progress=progress, **page)
     if as_json:
-        print_json(
-            {"report": str(page), "run": made.sources["run"], "commands": list(made.commands)}
-        )
+        commands = list(demo.commands)
+        print_json({"report": str(made), "run": demo.sources["run"], "commands": commands})
         return
     echo("The same by hand:")
-    for command in made.commands:
+    for command in demo.commands:
         echo(f"  {command}")
-    echo(page)
+    echo(made)

@@ -1,42 +1,18 @@
-"""``retrieval-eval serve`` and ``mcp``: read-only servers for the measured results."""
+"""``retrieval-eval serve``: read-only servers for the measured results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from retrieval_eval.cli.common import FOLDER, echo
-from retrieval_eval.cli.search_options import DATA, backlog_options
+from retrieval_eval.cli.search_options import backlog_options, data_option
 
 if TYPE_CHECKING:
     from retrieval_eval.gold.backlog import BacklogSource
     from retrieval_eval.serve.dashboard import Sources
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def source_options(function: F) -> F:
-    """Add the options that name what is served."""
-    for option in (
-        click.option(
-            "--backlog-name",
-            metavar="NAME",
-            help="Name of the backlog block. Default: backlog, or the preset's.",
-        ),
-        backlog_options,
-        click.option(
-            "--data",
-            type=FOLDER,
-            default=DATA,
-            show_default=True,
-            help="Folder of the search runs, eval-report-*.json.",
-        ),
-    ):
-        function = option(function)
-    return function
 
 
 @click.command()
@@ -62,13 +38,26 @@ def source_options(function: F) -> F:
     show_default=True,
     help="Folder of the rendered reports.",
 )
-@source_options
+@data_option
+@backlog_options
+@click.option(
+    "--backlog-name",
+    metavar="NAME",
+    help="Name of the backlog block. Default: backlog, or the preset's.",
+)
+@click.option(
+    "--mcp",
+    "as_mcp",
+    is_flag=True,
+    help="Offer the MCP tool get_metrics on standard input and output instead.",
+)
 def serve(
     host: str,
     port: int,
     allowed_hosts: tuple[str, ...],
     reports: Path,
     data: Path,
+    as_mcp: bool,
     **backlog: Any,
 ) -> None:
     """Show runs, backlog and reports over HTTP, read-only, until Ctrl-C.
@@ -76,12 +65,19 @@ def serve(
     /api/metrics (?run=, ?corpus=) is the dashboard, /api/system/diagnostics the health snapshot,
     / an index of the rendered reports. There is no authentication: by default only this machine
     can connect.
+
+    For the configuration of an MCP client: command "retrieval-eval", arguments "serve" and "--mcp".
     """
+    sources = _sources(data, reports, **backlog)
+    if as_mcp:
+        from retrieval_eval.serve.mcp_server import run_stdio
+
+        run_stdio(sources)
+        return
     from retrieval_eval.serve.app import create_app
     from retrieval_eval.serve.guard import is_loopback
     from retrieval_eval.serve.server import create_server, listen, url_of
 
-    sources = _sources(data, reports, **backlog)
     server = create_server(create_app(sources, host=host, allowed_hosts=allowed_hosts))
     with listen(host, port) as listening:
         if not is_loopback(host):
@@ -95,19 +91,6 @@ def serve(
             server.run(sockets=[listening])
         except KeyboardInterrupt:
             echo("stopped", err=True)
-
-
-@click.command()
-@source_options
-def mcp(data: Path, **backlog: Any) -> None:
-    """Offer the MCP tool get_metrics on standard input and output, read-only.
-
-    For the configuration of an MCP client: command "retrieval-eval", arguments "mcp", "--data"
-    and the folder of the runs.
-    """
-    from retrieval_eval.serve.mcp_server import run_stdio
-
-    run_stdio(_sources(data, Path("reports"), **backlog))
 
 
 def _sources(

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 import click
 
 from retrieval_eval.cli.common import PATH, echo, json_option, print_json
-from retrieval_eval.cli.trial import in_json, print_events, print_facts, print_metrics
+from retrieval_eval.cli.trace_text import in_json, print_events, print_facts, print_metrics
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.events.evidence import (
     CAUSES,
@@ -27,8 +27,7 @@ from retrieval_eval.ground_truth import (
     stated_ground_truth,
 )
 from retrieval_eval.io.files import probe
-from retrieval_eval.io.remote import local_of
-from retrieval_eval.pipeline.trial import Inspected, inspect_trace
+from retrieval_eval.pipeline.trial import Inspected, inspect_trace, truth_near
 from retrieval_eval.records import Access, GroundTruth
 from retrieval_eval.traces import SeveralTracesError
 from retrieval_eval.values import counted
@@ -73,10 +72,11 @@ def trace(
       retrieval-eval trace log.eval --sample task-7
       retrieval-eval trace path/to/trial --truth path/to/task
 
-    Without --truth the metrics are not computable, and events and files are shown. Exit code 3: no
-    trace could be read; the message names what was found and which formats were tried.
+    A trial in a run tree is measured against its own task. Elsewhere no metric is computable
+    without --truth, and events and files are shown. Exit code 3: no trace could be read; the
+    message names what was found and which formats were tried.
     """  # noqa: D301  click reads the control character
-    truth = _truth(truths)
+    truth = _truth(truths) if truths else truth_near(path)
     try:
         found = inspect_trace(path, truth, sample=sample)
     except SeveralTracesError as error:
@@ -227,13 +227,12 @@ def _truth(values: tuple[str, ...]) -> GroundTruth:
     for value in values:
         if not value.strip():
             raise BadInputError("--truth: '' names no file")
-        # Some other URL is the link to a file of the repository.
-        place = local_of(value)
-        if place is not None and probe(place.is_dir):
+        place = Path(value)
+        if probe(place.is_dir):
             truth = load_ground_truth(place)
             if not truth.files and not truth.patterns:
                 raise BadInputError(f"{place}: the folder states no ground truth ({truth.reason})")
-        elif place is not None and probe(place.is_file) and place.suffix.lower() in _LISTS:
+        elif probe(place.is_file) and place.suffix.lower() in _LISTS:
             truth = listed_ground_truth(place)
             if not truth.files and not truth.patterns:
                 raise BadInputError(f"{place}: no path in it; write one a line")
@@ -243,8 +242,6 @@ def _truth(values: tuple[str, ...]) -> GroundTruth:
         if len(values) > 1:
             raise click.UsageError("--truth names a folder or a list once, and nothing beside it")
         return truth
-    if not values:
-        return GroundTruth()
     truth = stated_ground_truth(paths, "--truth")
     if not truth.files and not truth.patterns:
         raise BadInputError(f"--truth: {', '.join(paths)[:200]!r} names no file")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final
 
+from retrieval_eval.paths import TEMPORARY
 from retrieval_eval.records import ToolResult
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
@@ -21,10 +22,19 @@ from retrieval_eval.traces.shell.output import read_output
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 from retrieval_eval.traces.shell.syntax import parse
 
-_MAY_MATTER: Final = re.compile(r"\b(?:git|curl|wget|gh|hub|patch|cp|mv|tee|install|rsync)\b")
+_MAY_MATTER: Final = re.compile(r"\b(?:git|curl|wget|gh|hub|patch|cp|mv|tee|install|rsync|tar)\b")
 _LONGEST: Final = 50_000
 _MOST_KNOWN: Final = 10_000
 _FAILED: Final = re.compile(r"^(?:fatal|error): ", re.MULTILINE)
+_NOT_THERE: Final = re.compile(r"\b(git|curl|wget|gh|hub|patch): (?:command )?not found\b")
+_GH_FAILED: Final = re.compile(
+    r"gh auth login|HTTP [45]\d\d|GraphQL: |no pull requests found|error connecting to"
+)
+_CONFLICT: Final = re.compile(r"^CONFLICT |\.rej$|^Hunk #\d", re.MULTILINE)
+_FOLLOWED: Final = re.compile(r"set up to track|Switched to a new branch")
+_UP_TO_DATE: Final = re.compile(r"\bup[ -]to[ -]date\b")
+_TASK: Final = re.compile(r"/(?:task|tests|solution|oracle)/")
+"""Folders in which harnesses keep what belongs to a task and not to its repository."""
 _HASH: Final = re.compile(r"\b[0-9a-f]{7,40}\b")
 _FETCHED: Final = re.compile(
     r"FETCH_HEAD\b|(?:refs/)?(?:remotes/\S{1,100}/)?(?:pull|merge-requests)/"
@@ -63,7 +73,9 @@ class Applied:
         self._files = [path.lower() for path in files]
         self._own: set[str] = set(_MAIN)
         self._others: set[str] = set()
+        self._fetched: set[str] = set()
         self._taken: set[str] = set()
+        self._written: set[str] = set()
         self._has_stashed = False
 
     def take(self, command: str, result: ToolResult | None) -> bool:
@@ -75,52 +87,75 @@ class Applied:
         text = result.text
         interpreter = Interpreter(Environment(""), read_output(""))
         interpreter.run(parse(command), Context())
-        pipelines = [step.stages for step in interpreter.steps if step.stages]
+        absent = {match[1] for match in _NOT_THERE.finditer(text)}
+        pipelines = [
+            step.stages
+            for step in interpreter.steps
+            if step.stages and absent.isdisjoint(stage.program for stage in step.stages)
+        ]
         found = False
-        if _FAILED.search(text) is None:
+        has_failed = _FAILED.search(text) is not None or (
+            result.is_error and len(pipelines) == 1 and _CONFLICT.search(text) is None
+        )
+        if not has_failed:
             for stages in pipelines:
                 found = self._pipeline(stages, text) or found
         self._learn(pipelines, text)
         return found
 
     def _pipeline(self, stages: tuple[Invocation, ...], text: str) -> bool:
-        found, is_foreign = False, False
+        found, is_foreign, is_packed = False, False, False
         for stage in stages:
             if stage.program in ("curl", "wget", "gh", "hub"):
                 is_foreign = self._downloads(stage)
-                found |= stage.program in ("gh", "hub") and _begins(stage, "pr", "checkout")
+                is_checkout = stage.program in ("gh", "hub") and _begins(stage, "pr", "checkout")
+                found |= is_checkout and _GH_FAILED.search(text) is None
                 for path in _downloaded(stage) if is_foreign else ():
                     found |= self._put(path)
             elif stage.program == "git":
                 verb, args = _verb(stage)
-                is_given = is_foreign or self._is_taken(stage.stdin)
+                is_given = is_foreign or self._is_patch(stage.stdin)
                 found |= self._git(verb, args, text, is_given=is_given)
                 is_foreign = verb in _SHOWS and self._are_foreign(_revisions(args))
+                paths = _archived(args) if verb == "archive" else []
+                is_packed = verb == "archive" and (not paths or self._touches(paths))
+                for arg in scan(args, "o", "output").values.get("o", ()) if is_packed else ():
+                    found |= is_foreign and self._put(arg.text)
             elif stage.program == "patch":
                 named = scan(stage.args, "pdiorFV", "strip input directory output").values
                 given = [stage.stdin, *named.get("i", ()), *named.get("input", ())]
-                found |= is_foreign or any(map(self._is_taken, given))
+                found |= is_foreign or any(map(self._is_patch, given))
+            elif stage.program == "tar" and _extracts(stage):
+                found |= (is_foreign and is_packed) or any(map(self._is_taken, stage.args))
             elif stage.program in _COPIERS:
                 found |= self._copies(stage)
             elif stage.program == "tee" and is_foreign:
                 found |= self._put_all(arg.text for arg in stage.args)
             elif stage.program == "cat":
                 is_foreign = any(map(self._is_taken, stage.args))
-            for arg in stage.writes if is_foreign else ():
-                found |= self._put(arg.text)
+            for arg in stage.writes:
+                if is_foreign:
+                    found |= self._put(arg.text)
+                elif arg.text:
+                    self.wrote(arg.text)
         return found
 
     def _git(self, verb: str, args: tuple[Arg, ...], text: str, *, is_given: bool) -> bool:
         before, paths = split(args)
         if verb in ("apply", "am"):
-            return is_given or any(map(self._is_taken, (*before, *paths)))
+            if any(arg.raw in _ONLY_LOOKS for arg in before):
+                return False
+            named = [arg for arg in (*before, *paths) if not arg.raw.startswith("-")]
+            return is_given or any(map(self._is_patch, named))
         if verb in ("checkout", "restore", "switch", "reset"):
-            return self._restores(verb, before, paths)
+            return self._restores(verb, before, paths, text)
+        if verb == "read-tree":
+            is_updating = any(arg.raw in ("-u", "-um", "-mu") for arg in before)
+            return is_updating and any(map(self._is_other_commit, before))
         if verb == "cherry-pick":
             return self._are_foreign(scan(before, "msX", "mainline strategy").operands)
-        if verb in ("merge", "pull", "rebase"):
-            is_fetched = any(map(self._is_fetched, _revisions(before)))
-            return is_fetched or (verb != "rebase" and self._names_file(text))
+        if verb in ("merge", "pull", "rebase", "fetch"):
+            return self._joins(verb, before, text)
         if verb == "stash":
             return self._stash(before, text)
         if verb == "worktree" and _raw(before[:1]) == ["add"]:
@@ -134,12 +169,29 @@ class Applied:
                 self._note(operands[1].text if len(operands) > 1 else name)
         return False
 
-    def _restores(self, verb: str, before: tuple[Arg, ...], paths: list[Arg]) -> bool:
+    def _joins(self, verb: str, before: tuple[Arg, ...], text: str) -> bool:
+        """Judge commands that bring the commits of another branch."""
+        if verb in ("fetch", "pull"):
+            ends = (arg.raw.partition(":")[2] for arg in before if not arg.raw.startswith("-"))
+            self._fetched.update(e.removeprefix("refs/heads/") for e in ends if _NAME.match(e))
+        if verb == "fetch":
+            return False
+        revisions = _revisions(before)
+        if any(map(self._is_fetched, revisions)):
+            return True
+        is_rebased = verb == "rebase" or any(a.raw in ("--rebase", "-r") for a in before)
+        if is_rebased:
+            is_other = verb == "pull" or any(map(self._is_remote, revisions))
+            return is_other and _UP_TO_DATE.search(text) is None
+        is_own = verb == "merge" and bool(revisions) and not self._are_foreign(revisions)
+        return not is_own and self._names_file(text)
+
+    def _restores(self, verb: str, before: tuple[Arg, ...], paths: list[Arg], text: str) -> bool:
         """Judge ``checkout REVISION -- FILE`` and its relatives."""
         options = scan(before, "sbBcC", "source orphan create force-create")
-        for name in ("b", "B", "c", "C", "create", "force-create", "orphan"):
-            self._own.update(_raw(options.values.get(name, [])))
         operands = options.operands
+        made = [options.values.get(name, ()) for name in _MAKES_BRANCH]
+        self._branch((arg for args in made for arg in args), operands)
         if verb == "restore":
             sources = [*options.values.get("s", ()), *options.values.get("source", ())]
             return self._touches([*operands, *paths]) and any(map(self._is_foreign, sources))
@@ -147,8 +199,17 @@ class Applied:
             operands, paths = operands[:1], operands[1:]
         if paths:
             return verb == "checkout" and self._touches(paths) and self._are_foreign(operands)
-        # A whole commit: only one that was seen elsewhere, or fetched, is surely not the start.
-        return any(map(self._is_fetched, operands)) and (verb != "reset" or options.has("hard"))
+        if verb == "reset":
+            return options.has("hard", "merge", "keep") and any(
+                map(self._is_other_commit, operands)
+            )
+        is_followed = not any(made) and bool(operands) and _FOLLOWED.search(text) is not None
+        return is_followed or any(map(self._is_other_commit, operands))
+
+    def _branch(self, names: Iterable[Arg], start: Sequence[Arg]) -> None:
+        """Note branches that begin at a commit, else at the agent's own."""
+        known = self._fetched if any(map(self._is_other_commit, start)) else self._own
+        known.update(arg.raw for arg in names)
 
     def _stash(self, args: tuple[Arg, ...], text: str) -> bool:
         verb = next((a.raw for a in args if not a.raw.startswith("-")), "push")
@@ -159,7 +220,7 @@ class Applied:
     def _copies(self, stage: Invocation) -> bool:
         operands = scan(stage.args, "tS", "target-directory suffix").operands
         *sources, target = operands or [Arg(("",))]
-        if not any(map(self._is_taken, sources)):
+        if not any(self._is_taken(s) or _TASK.match(s.raw) for s in sources):
             return False
         inside = [posixpath.join(target.raw, posixpath.basename(s.raw)) for s in sources]
         return self._put_all((target.text, *inside))
@@ -187,6 +248,20 @@ class Applied:
         while path and path not in self._taken:
             path = path.rpartition("/")[0]
         return bool(path)
+
+    def wrote(self, path: str) -> None:
+        """Note a file that the agent wrote: a patch in it is its own."""
+        if len(self._written) < _MOST_KNOWN:
+            self._written.add(posixpath.basename(path))
+
+    def _is_patch(self, arg: Arg | None) -> bool:
+        """Return whether a patch is not the agent's own: it came from elsewhere, or was there."""
+        if arg is None or not arg.text or arg.text == "-":
+            return False
+        if self._is_taken(arg) or _TASK.match(arg.text):
+            return True
+        is_temporary = arg.text.startswith(TEMPORARY)
+        return not is_temporary and posixpath.basename(arg.text) not in self._written
 
     def _touches(self, paths: Iterable[Arg]) -> bool:
         return any(self._is_file(arg.raw) for arg in paths)
@@ -226,14 +301,28 @@ class Applied:
         if _OWN.fullmatch(name):
             return False
         base = re.split(r"[~^@:{]", name, maxsplit=1)[0]
-        if base in self._own:
+        if base in self._own and base not in self._fetched:
             return False
         is_hash = _HASH.fullmatch(base) is not None
         return not (is_hash and any(map(partial(_agree, base), self._own)))
 
+    def _is_remote(self, revision: Arg) -> bool:
+        base = re.split(r"[~^@:{]", revision.raw[:300], maxsplit=1)[0]
+        return base in self._fetched or _REMOTE.match(revision.raw[:300]) is not None
+
+    def _is_other_commit(self, revision: Arg) -> bool:
+        """Return whether a revision is a commit of a remote, or one that the agent did not make.
+
+        What else has a name may be a file, or a branch that was there from the start.
+        """
+        if self._is_fetched(revision) or self._is_remote(revision):
+            return True
+        base = re.split(r"[~^@:{]", revision.raw[:300], maxsplit=1)[0]
+        return _HASH.fullmatch(base) is not None and self._is_foreign(revision)
+
     def _is_fetched(self, revision: Arg) -> bool:
         base = re.split(r"[~^@:{]", revision.raw[:300], maxsplit=1)[0]
-        if _FETCHED.match(base):
+        if _FETCHED.match(base) or base in self._fetched:
             return True
         is_seen = _HASH.fullmatch(base) is not None and any(
             map(partial(_agree, base), self._others)
@@ -250,11 +339,12 @@ class Applied:
             return
         for verb, args in git:
             if verb == "branch":
-                self._own.update(_raw(scan(args, "u", "set-upstream-to").operands[:1]))
+                operands = scan(args, "u", "set-upstream-to").operands
+                self._branch(operands[:1], operands[1:])
             if verb in ("fetch", "pull"):
                 self._own -= _MAIN
         is_elsewhere = any(
-            _is_elsewhere(verb, args) or (verb in _SHOWS and self._are_foreign(_revisions(args)))
+            _is_elsewhere(verb, args) or (verb in _NAMES and self._are_foreign(_revisions(args)))
             for verb, args in git
         )
         seen = self._others if is_elsewhere else self._own
@@ -265,6 +355,22 @@ class Applied:
 
 
 _SHOWS: Final = words("show diff format-patch log cat-file archive")
+_NAMES: Final = _SHOWS | words("rev-parse rev-list name-rev")
+_ONLY_LOOKS: Final = words("--stat --numstat --summary --check")
+_MAKES_BRANCH: Final = ("b", "B", "c", "C", "create", "force-create", "orphan")
+_NAME: Final = re.compile(r"(?!//)[\w./-]{1,200}$")
+
+
+def _archived(args: tuple[Arg, ...]) -> list[Arg]:
+    """Return the files that ``git archive`` packs, none where it packs all."""
+    before, paths = split(args)
+    return [*scan(before, "o", "output format prefix").operands[1:], *paths]
+
+
+def _extracts(stage: Invocation) -> bool:
+    texts = stage.texts()
+    is_short = bool(texts) and re.fullmatch(r"-?[a-zA-Z]{0,9}x[a-zA-Z]{0,9}", texts[0]) is not None
+    return is_short or "--extract" in texts or "-x" in texts
 
 
 def _agree(one: str, other: str) -> bool:

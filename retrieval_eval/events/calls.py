@@ -17,7 +17,8 @@ from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import FileRef, RawTarget, Symbol, ToolCall, ToolResult, Trace
 from retrieval_eval.traces.dialects import dialect_of, marked_name
 from retrieval_eval.traces.received import received
-from retrieval_eval.traces.results.base import joined
+from retrieval_eval.traces.results.base import joined, text_argument
+from retrieval_eval.traces.results.local_files import CONTENTS, PATCH_ARGUMENTS, content_lines
 from retrieval_eval.traces.served import is_refusal, states_exit_status
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.shell.copies import Copies
@@ -137,7 +138,7 @@ class CallReducer:
         answered = call.result
         call = with_plain_output(replace(call, name=marked) if marked != call.name else call)
         if call.result is not None:
-            call = replace(call, result=self._as_known(received(call.result)))
+            call = replace(call, result=self._as_known(received(call.result, call.arguments)))
         use = interpret(call)
         if use.command is not None:
             self.exposure.run(index, use.command, call.result)
@@ -148,9 +149,11 @@ class CallReducer:
         if not self._keeps_shell:
             session.restart(joined(self._cwd, call.cwd or self._cwd or ""))
         before = session.cwd
-        use = self._of_copies(use)
+        use = self._of_copies(call, use, use.command_cwd or call.cwd or self._cwd)
+        use, log = _of_log(session, call, use)
         session.learn(use.targets)
-        shell = _shell(session, call, use)
+        shell = log or _shell(session, call, use)
+        self._saved.copy(shell)
         folder = use.command_cwd or call.cwd or self._cwd
         again = self._saved.reread(call, use, before)
         if again is not None:
@@ -160,7 +163,7 @@ class CallReducer:
                 targets=again.use.targets,
                 is_opaque=again.use.is_opaque,
             )
-            shell = again.shell or self._without_saved(shell)
+            shell = again.shell or _writes_of(shell)
             folder = again.use.command_cwd or folder
         else:
             targets = self._saved.others(use.targets, folder)
@@ -173,6 +176,10 @@ class CallReducer:
                 shown = ShellEvent("saved result", "code_search", (anything,))
                 opaque = (*shell.opaque, IN_ITS_OWN_WAY)
                 shell = replace(shell, opaque=opaque, events=(*shell.events, shown))
+        commands = shell.events if shell is not None else ()
+        for target in (*use.targets, *(t for c in commands for t in c.targets)):
+            if target.access == "written":
+                self.exposure.wrote(target.path)
         kept = replace(call, result=None) if call.result is not None else call
         self._saved.remember(index, kept, answered, before, again)
         return ReadCall(
@@ -225,11 +232,16 @@ class CallReducer:
             events += [replace(event, targets=targets)] if targets else []
         return replace(shell, events=tuple(events))
 
-    def _of_copies(self, use: ToolUse) -> ToolUse:
+    def _of_copies(self, call: ToolCall, use: ToolUse, folder: str | None) -> ToolUse:
         """Return what a tool did, with the files whose copies it showed."""
         for target in use.targets:
             if target.access == "written" and target.doubt is None:
                 self._copies.overwrite(target.path, is_edit=True)
+                text = text_argument(call.arguments, CONTENTS) or _added(call)
+                if text is not None:
+                    self._copies.keep_text(
+                        joined(folder, target.path), text, is_added=not target.is_new
+                    )
         targets = self._copies.with_origins(use.targets)
         return use if len(targets) == len(use.targets) else replace(use, targets=targets)
 
@@ -238,6 +250,14 @@ class CallReducer:
             return ()
         text = call.result.text
         return tuple(s for s, found in self._definitions.items() if found.is_in(text))
+
+
+def _added(call: ToolCall) -> str | None:
+    """Return the lines that a patch adds, or the text that an edit puts in."""
+    patch = text_argument(call.arguments, PATCH_ARGUMENTS)
+    if patch is None:
+        return text_argument(call.arguments, ("new_string", "new_str", "newString"))
+    return "\n".join(line[1:] for line in patch.split("\n") if line.startswith("+"))
 
 
 _MOST_LINES: Final = 200
@@ -272,6 +292,14 @@ def _is_refused(call: ToolCall, use: ToolUse) -> bool:
     return result.is_unfinished or is_refusal(result.text)
 
 
+def _writes_of(shell: ShellAnalysis | None) -> ShellAnalysis | None:
+    """Return what a command wrote that else printed lines of a saved result alone."""
+    if shell is None:
+        return None
+    events = tuple(e for e in shell.events if all(t.access == "written" for t in e.targets))
+    return replace(shell, events=events, opaque=())
+
+
 def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis | None:
     if use.command is None:
         return None
@@ -287,6 +315,17 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
         doubt=doubt_of(result),
         cwd=use.command_cwd,
     )
+
+
+def _of_log(
+    session: ShellSession, call: ToolCall, use: ToolUse
+) -> tuple[ToolUse, ShellAnalysis | None]:
+    """Return what a tool showed of a file that a command wrote, which is what that printed."""
+    if use.category != "file_read" or len(use.targets) != 1 or call.result is None:
+        return use, None
+    text = "\n".join(content_lines(call.result.text)[0])
+    log = session.read_log(use.targets[0].path, text)
+    return (use, None) if log is None else (replace(use, targets=()), log)
 
 
 _KEYWORDS: Final = (

@@ -166,6 +166,7 @@ CAUSES: Final[dict[Doubt, str]] = {
     "may_not_have_run": "the call was stopped, and the command may come behind the stop",
     "cut_result": "what was shown of the result was cut, and it may lie in the part left out",
     "cut_trace": "steps are missing from the trace",
+    "may_be_own": "the agent may have made the file itself",
 }
 """Why an access is only possible, in words."""
 

@@ -71,6 +71,11 @@ class Exposure:
             self.found_at = index
             self._is_over = True
 
+    def wrote(self, path: str) -> None:
+        """Note a file that the agent wrote itself."""
+        if self._applied is not None:
+            self._applied.wrote(path)
+
     def run(self, index: int, command: str, result: ToolResult | None) -> None:
         """Look at the command of the call that was taken last."""
         is_applied = self._applied is not None and self._applied.take(command, result)

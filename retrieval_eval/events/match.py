@@ -232,7 +232,7 @@ class Workspace:
                 if not self._layout.is_elsewhere(f"{above}/"):
                     own = named(above)
                     found.update((f, None) for f in files if self._may_be_of(f, own))
-            is_open = not (around or self._layout.is_placed)
+            is_open = not (around or self._layout.is_placed) or folder in self._layout.may_be
             if is_open or named(folder):
                 at_top = self._expected.at(name)
                 found.update((f, None) for f in at_top if self._may_be_of(f, named(folder)))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.events.calls import PER_TARGET, CallReducer, ReadCall, count
+from retrieval_eval.events.made import Made, made_by_agent
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.events.roots import find_layout
 from retrieval_eval.ground_truth import expanded
@@ -157,7 +158,8 @@ def extract_events(
         layout = find_layout(reads, trace.cwd, ground_truth, names, has_workdirs=workdirs)
         workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout, paths=names)
     start = agent_started_at if agent_started_at is not None else trace.started_at
-    builder = _Builder(workspace, _folders(reads, workspace), start)
+    made_files = made_by_agent(reads, workspace)
+    builder = _Builder(workspace, _folders(reads, workspace), start, made_files)
     for read in reads:
         if read.use.is_retrieval:
             builder.add(read)
@@ -348,6 +350,7 @@ class _Builder:
         workspace: Workspace,
         folders: frozenset[Identity],
         start: float | None,
+        made: Made,
     ) -> None:
         self.events: Spooled[Event] = Spooled(Event)
         self.is_skewed = False
@@ -355,6 +358,7 @@ class _Builder:
         self._workspace = workspace
         self._folders = folders
         self._start = start
+        self._made = made
 
     def add(self, read: ReadCall) -> None:
         """Append the event of a call, then one for each shell command that touched files.
@@ -420,16 +424,21 @@ class _Builder:
                 yield from (Target(expected, raw.access, doubt=raw.doubt) for expected in covered)
                 continue
             for placed in self._workspace.place(raw.path, cwd=cwd, repository=raw.repository):
-                if raw.access != "listed" or placed.file.key not in self._folders:
-                    yield Target(
-                        placed.file,
-                        raw.access,
-                        _real_lines(raw.lines),
-                        raw.is_whole,
-                        raw.doubt or placed.doubt,
-                        placed.placement,
-                        raw.is_new,
-                    )
+                key = placed.file.key
+                if raw.access == "listed" and key in self._folders:
+                    continue
+                is_write = raw.access == "written"
+                is_open = not is_write and key in self._made.open
+                is_whole_write = raw.is_new or raw.state in ("copied", "created")
+                yield Target(
+                    placed.file,
+                    raw.access,
+                    _real_lines(raw.lines),
+                    raw.is_whole,
+                    raw.doubt or placed.doubt or ("may_be_own" if is_open else None),
+                    placed.placement,
+                    is_write and is_whole_write and key in self._made.own,
+                )
 
     def _elapsed(self, call: ToolCall) -> float | None:
         """Return seconds since the agent's start; None for a time before it."""
@@ -484,14 +493,15 @@ def own_output(
 def created(events: Iterable[Event], beside: Beside) -> frozenset[Identity]:
     """Return the files that the agent created, ground-truth files among them.
 
-    The first touch of such a file is the write of a whole file, and nothing shows that it was there
-    before; or the patch that the agent handed in adds it. What the agent sees of it later, such as
-    its name in ``git status``, it has not retrieved.
+    Such a file was written whole before it was seen, and nothing shows that it was there before; or
+    the patch that the agent handed in adds it. What the agent sees of it later, such as its name in
+    ``git status``, it has not retrieved.
     """
     first: dict[Identity, bool] = {}
     for event in events:
         for target in event.targets:
-            first.setdefault(target.file.key, target.access == "written" and target.is_new)
+            if target.access != "written" or target.is_new:
+                first.setdefault(target.file.key, target.is_new)
     added = {t.file.key for t in beside.submitted or () if t.is_new and t.doubt is None}
     return frozenset({key for key, is_new in first.items() if is_new} | added)
 

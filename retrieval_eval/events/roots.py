@@ -18,10 +18,12 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final, TypeAlias
 
 from retrieval_eval.events.calls import ReadCall
 from retrieval_eval.paths import (
+    TEMPORARY,
     WORKSPACE_ROOTS,
     Names,
     checked_out,
@@ -108,8 +110,12 @@ _PARTS: Final = frozenset(
     | {"tests"}
 )
 """Folders inside a checkout: what lies below one is seldom a checkout of its own."""
-_CHECKOUTS: Final = frozenset({"/testbed", "/repo_full"})
+_CHECKOUTS: Final = frozenset({"/testbed"})
 """Folders that harnesses mount one checkout as, and never one beside another."""
+_INSTANCE: Final = re.compile(
+    r"[a-z0-9][\w.-]{0,100}?__[\w.-]{1,100}(?:__v?\d[\w.+-]{0,50}|-\d{1,9})"
+)
+"""A folder named by owner, repository and version or issue, as no folder in a checkout is."""
 _RUNNERS: Final = ("/home/runner/work/", "/__w/")
 """Folders in which the runner of a workflow keeps each checkout in a folder of the same name."""
 _MOST_CANDIDATES: Final = 50
@@ -149,11 +155,13 @@ class Layout:
     ``elsewhere`` are checkouts of other repositories. ``has_drives``: the trial ran where
     ``/c/work`` is ``C:\work``. ``home`` is the folder that ``~`` means. ``is_placed``: some
     folder is known in which a checkout may lie. ``has_workdirs``: a relative path begins in the
-    folder of the session, for the trace states which other folder a command ran in.
+    folder of the session, for the trace states which other folder a command ran in. ``may_be`` are
+    folders that may be the top of a checkout: files directly in them may be those at its top.
     """
 
     roots: tuple[Root, ...]
     elsewhere: frozenset[str] = frozenset()
+    may_be: frozenset[str] = frozenset()
     has_drives: bool = False
     home: str | None = None
     is_placed: bool = False
@@ -403,7 +411,7 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None, names: Names) -> _Seen
     homes = {m[0] for path in known if path and (m := _HOME.match(path))}
     has_drives = any(text is not None and _DRIVE.match(text) for text in texts)
     home = next(iter(homes)) if len(homes) == 1 else None
-    seen.layout, seen.places = Layout((), frozenset(), has_drives, home), places
+    seen.layout, seen.places = Layout((), has_drives=has_drives, home=home), places
     seen.remote = {
         (name.lower(), identity(target.path.strip("/"))): None
         for read in reads
@@ -505,12 +513,14 @@ class _Finder:
         self._commanded = {folder for folder in visited if folder}
         self._budget = iter(range(_MOST_TRIED))
         self._telling = dict.fromkeys(filter(self._expected.may_hold, seen.paths))
+        self._copies = self._found_copies()
         self._worktrees = self._found_worktrees()
         self._hosts = self._places_of_evidence()
 
     def layout(self) -> Layout:
         self._add_start()
         self._add_checkouts()
+        self._add_instance()
         self._mark_mounts()
         self._add_named()
         self._confirm()
@@ -521,6 +531,7 @@ class _Finder:
         return Layout(
             tuple(self._roots),
             frozenset(self._elsewhere),
+            self._may_be(),
             seen.has_drives,
             seen.home,
             self._is_placed(),
@@ -534,6 +545,29 @@ class _Finder:
             folder in around or is_inside(folder, around)
             for folder in (*self._seen.visited, *self._seen.paths)
         )
+
+    def _may_be(self) -> frozenset[str]:
+        """Return the folders that may be the top of a checkout.
+
+        They are clones, and in a workspace those directly below it and those worked in.
+        """
+        around = {
+            root.folder
+            for root in self._roots
+            if not root.is_checkout and (root.prefix in WORKSPACE_ROOTS or is_shared(root.folder))
+        }
+        folders = dict.fromkeys(
+            folder
+            for path in self._telling
+            if (folder := path.rpartition("/")[0]).rpartition("/")[0] in around
+            or (folder in self._seen.visited and is_inside(folder, around))
+        )
+        found = {
+            folder
+            for folder in islice(folders, _MOST_TRIED)
+            if self._is_open(folder) and not self._is_contradicted(folder) and not _is_part(folder)
+        }
+        return frozenset(found | self._copies)
 
     # What the trial shows
 
@@ -618,6 +652,7 @@ class _Finder:
             cloned[folder] = name.lower() if name else cloned.get(folder)
         for folder in self._with_git():
             cloned.setdefault(folder, None)
+        cloned = {folder: name for folder, name in cloned.items() if not self._is_copied(folder)}
         known = {f: n or self._repositories.named(f) for f, n in cloned.items()}
         for folder, name in known.items():
             if name in self._names:
@@ -629,6 +664,49 @@ class _Finder:
         if len(unknown) == 1 and not self._has_direct_hit(unknown[0]):
             self._add(Root(unknown[0], "observed", self._sole, True))
         self._tops = set(unknown)
+
+    def _add_instance(self) -> None:
+        """Add the one folder in a workspace with the name of an instance of a benchmark."""
+        around = {root.folder for root in self._roots if root.repository is None}
+        named = {
+            "/".join(path.split("/")[:3])
+            for path in (*self._seen.paths, *self._seen.visited)
+            if "__" in path and f"/{path.split('/')[1]}" in around
+        }
+        found = [f for f in named if _INSTANCE.fullmatch(f.rpartition("/")[2])]
+        name = self._repositories.named(found[0]) if len(found) == 1 else None
+        if len(found) == 1 and (name or not self._names) and self._is_open(found[0]):
+            self._add(Root(found[0], "observed", name, True))
+
+    def _found_copies(self) -> frozenset[str]:
+        """Return the clones of a repository that need not be the checkout of the task.
+
+        One is that checkout only where the agent did not work or read anywhere else.
+        """
+        cloned = {
+            folder
+            for place in self._seen.places
+            if place.kind == "clone" and (folder := self._seen.folder(place.folder))
+            if not self._names or (repository_name(place.source or "") or "").lower() in self._names
+        }
+        if not cloned:
+            return frozenset()
+        start = self._start if self._start and not is_shared(self._start) else None
+        is_beside = any(
+            is_retrieved and not (is_inside(path, cloned) or self._is_installed(path))
+            for path, is_retrieved in self._seen.paths.items()
+            if not path.startswith(TEMPORARY)
+        )
+        return frozenset(
+            folder
+            for folder in cloned
+            if is_beside
+            or folder.startswith(TEMPORARY)
+            or not (start is None or _holds(start, folder))
+        )
+
+    def _is_copied(self, folder: str) -> bool:
+        return folder in self._copies or is_inside(folder, self._copies)
 
     def _with_git(self) -> list[str]:
         """Return the folders that hold ``.git``, but for parts of others such as submodules."""
@@ -694,9 +772,17 @@ class _Finder:
         )
 
     def _is_open(self, folder: str) -> bool:
-        """Return whether a folder may be a checkout: no known one holds it, nor is it installed."""
+        """Return whether a folder may be a checkout: no known one holds it, nor is it installed.
+
+        One among temporary files is hardly that of a session which began in another folder.
+        """
         if self._is_installed(f"{folder}/") or is_inside(f"{folder}/", self._elsewhere):
             return False
+        if self._is_copied(folder):
+            return False
+        start = self._start
+        if folder.startswith(TEMPORARY) and start and not is_shared(start):
+            return is_below(f"{start}/", folder) or is_below(folder, start)
         known = {root.folder for root in self._roots if root.is_checkout}
         return not (is_inside(folder, known) or is_inside(folder, self._tops))
 
@@ -856,6 +942,8 @@ class _Finder:
         for folder, source in self._worktrees.items():
             if is_inside(f"{source}/", self._elsewhere):
                 self._elsewhere.add(folder)
+                continue
+            if self._is_copied(source.removesuffix("/.")):
                 continue
             around = [r for r in self._roots if _holds(r.folder, source)]
             if around:

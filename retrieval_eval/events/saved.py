@@ -81,6 +81,7 @@ class SavedResults:
         self.fetched: set[int] = set()
         self._by_path: dict[str, _SavedResult] = {}
         self._names: set[str] = set()
+        self._folders: set[str] = set()
         self._by_task: dict[str, _SavedResult] = {}
 
     def remember(
@@ -100,16 +101,34 @@ class SavedResults:
         saved = _SavedResult(index, call, cwd) if again is None else again.saved
         path = result.saved_to or saved_path(result.text)
         if path is not None:
-            self._by_path[posixpath.normpath(path)] = saved
-            self._names.add(posixpath.basename(path))
+            self._keep(path, saved)
         started = _TASK.search(result.text[:_HEAD])
         if started is not None:
             self._by_task[started[1]] = saved
 
+    def _keep(self, path: str, saved: _SavedResult) -> None:
+        path = posixpath.normpath(path)
+        self._by_path[path] = saved
+        self._names.add(posixpath.basename(path))
+        folder, _, name = posixpath.dirname(path).rpartition("/")
+        self._folders.update({name, posixpath.basename(folder)} - {"", "tmp", "home", "root"})
+
+    def copy(self, shell: ShellAnalysis | None) -> None:
+        """Note the copies that a command made of saved results."""
+        for event in shell.events if shell is not None and self._by_path else ():
+            sources = [posixpath.normpath(source) for source, _ in event.sources]
+            found = [self._by_path[source] for source in sources if source in self._by_path]
+            for target in event.targets if len(found) == 1 == len(sources) else ():
+                if target.access == "written" and target.doubt is None:
+                    self._keep(target.path, found[0])
+
     def is_read_by(self, use: ToolUse) -> bool:
         """Return whether a shell command names a saved result."""
         paths = _PATH.findall(use.command or "") if self._by_path else ()
-        return any(path in self._by_path for path in map(posixpath.normpath, paths))
+        named = {posixpath.normpath(path.rstrip("*")) for path in paths}
+        return any(
+            path in named or not named.isdisjoint(_folders_of(path)) for path in self._by_path
+        )
 
     def others(self, targets: Iterable[RawTarget], cwd: str | None) -> tuple[RawTarget, ...]:
         """Return targets without the files of saved results, which are no files of a repository."""
@@ -150,14 +169,23 @@ class SavedResults:
         if use.command is not None:
             return self._printed(use, result, cwd)
         path = _named_file(call.arguments)
-        saved = self._by_path.get(posixpath.normpath(joined(call.cwd, path))) if path else None
+        place = posixpath.normpath(joined(call.cwd, path)) if path else ""
+        saved = self._by_path.get(place)
+        if saved is None and path and use.category != "file_read":
+            place, saved = self._inside(place, result.text)
         if saved is None or path is None:
             return None
         if use.category == "file_read":
             lines, is_whole = content_lines(result.text)
             is_asked = requested_range(call.arguments) is None
             return _Part(saved, "\n".join(lines), is_whole and is_asked and _is_whole(result))
-        return _Part(saved, "\n".join(_hits(result.text, path)), is_whole=False)
+        return _Part(saved, "\n".join(_hits(result.text, place)), is_whole=False)
+
+    def _inside(self, folder: str, text: str) -> tuple[str, _SavedResult | None]:
+        """Return the one saved result below a folder that the answer to a search of it names."""
+        inside = [path for path in self._by_path if folder in _folders_of(path)]
+        found = [path for path in inside if posixpath.basename(path) in text]
+        return (found[0], self._by_path[found[0]]) if len(found) == 1 else (folder, None)
 
     def _of_a_task(self, call: ToolCall, result: ToolResult) -> _Part | None:
         saved = self._by_task.get(text_argument(call.arguments, _TASK_ARGUMENTS) or "")
@@ -170,7 +198,9 @@ class SavedResults:
 
     def _printed(self, use: ToolUse, result: ToolResult, cwd: str | None) -> _Part | None:
         words = _WORD.findall(use.command or "") if self._names else ()
-        if self._names.isdisjoint(map(posixpath.basename, words)):
+        named = {posixpath.basename(word.rstrip("/")) for word in words}
+        named |= {posixpath.basename(posixpath.dirname(word)) for word in words}
+        if named.isdisjoint(self._names | self._folders):
             return None
         folder = joined(cwd, use.command_cwd) if use.command_cwd is not None else cwd
         found = printed_lines(
@@ -180,6 +210,18 @@ class SavedResults:
             return None
         is_whole = found.is_beginning and found.is_end and _is_whole(result)
         return _Part(self._by_path[found.path], "\n".join(found.lines), is_whole)
+
+
+_DEEPEST: Final = 3
+
+
+def _folders_of(path: str) -> list[str]:
+    """Return the folders that lie next above a file."""
+    found = []
+    for _ in range(_DEEPEST):
+        path = posixpath.dirname(path)
+        found.append(path)
+    return found
 
 
 def _is_whole(result: ToolResult) -> bool:
@@ -235,7 +277,8 @@ def _hits(text: str, path: str) -> list[str]:
         line = full.rstrip("\r")
         if line in ("", "-", "--", "---", CUT_HERE) or _SUMMARY.fullmatch(line):
             continue
-        if line.removeprefix("File: ").rstrip(":") in (path, name):
+        headed = line.removeprefix("File: ").rstrip(":")
+        if headed in (path, name) or (headed and path.endswith(f"/{headed}")):
             continue
         for opening in (path, f"./{name}", name):
             if line.startswith((f"{opening}:", f"{opening}-")):

@@ -1,11 +1,9 @@
-"""Agreement of labellers with each other and with themselves, and the settling of grades."""
+"""Agreement of labellers with each other, and the settling of grades."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -16,20 +14,15 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.gold_set import max_grade_of
 from retrieval_eval.gold.labelling import (
-    DIGESTS,
-    KEY_VERSION,
     LABELLING,
     PURPOSE,
-    Item,
     Pool,
     PoolReading,
-    pair_digest,
     pair_sheets,
     read_key,
     read_pool,
-    read_sheets,
 )
-from retrieval_eval.model import Record, to_builtins
+from retrieval_eval.model import Record
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.stats.agreement import Kappa, Weights, cohen_kappa
 from retrieval_eval.values import DEFAULT_SEED, Value, ratio
@@ -295,174 +288,6 @@ def adjudicators(query: GoldQuery) -> dict[str, frozenset[str]]:
             names = frozenset(name for name in by if isinstance(name, str))
             found[doc] = found.get(doc, frozenset()) | names
     return found
-
-
-BLIND_KEY: Final = "blind_key"
-"""Marks the key of a blind pack, so that its grades are never read as labels."""
-
-
-class Changed(Record, frozen=True):
-    """A document that a labeller graded differently the second time."""
-
-    query: str
-    doc: str
-    earlier: int
-    now: int
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """How far one labeller agrees with themselves.
-
-    ``n_undecided`` items came back without a grade or not at all; for ``n_forgotten`` the gold
-    set has no earlier grade any more.
-    """
-
-    labeller: str
-    compared: Compared
-    changed: tuple[Changed, ...]
-    n_undecided: int
-    n_forgotten: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-able block."""
-        return {
-            "labeller": self.labeller,
-            **self.compared.to_json(),
-            "n_undecided": self.n_undecided,
-            "n_forgotten": self.n_forgotten,
-            "changed": [to_builtins(one) for one in self.changed],
-        }
-
-
-def blind_pack(
-    gold: GoldSet,
-    corpus: Corpus,
-    *,
-    share: float,
-    labellers: Sequence[str] | None = None,
-    seed: int = 0,
-) -> Pool:
-    """Return a share of every labeller's own pairs as a sheet, to be graded again.
-
-    Ids and order differ from those of the sheets that the labels came from; neither sheets nor
-    key hold a grade.
-
-    Parameters
-    ----------
-    corpus
-        The texts to show.
-    share
-        The share of each labeller's pairs, above 0 and at most 1; rounded up.
-    labellers
-        Who grades again; by default all who gave a label.
-    seed
-        Seed of the choice, the order and the ids.
-
-    Raises
-    ------
-    BadInputError
-        For a share out of range, a labeller without labels, or a document without text.
-    NothingToEvaluateError
-        When the gold set has no label.
-    """
-    if not 0 < share <= 1:
-        raise BadInputError(f"a share lies above 0 and is at most 1, not {share}")
-    own: dict[str, list[tuple[str, str]]] = {}
-    for query in gold.queries:
-        for doc, given in own_grades(query).items():
-            for labeller in given:
-                own.setdefault(labeller, []).append((query.id, doc))
-    if not own:
-        raise NothingToEvaluateError("the gold set has no label to give again")
-    sheets: dict[str, tuple[Item, ...]] = {}
-    key: dict[str, Any] = {}
-    items: dict[str, Any] = {}
-    n_pairs, queries = 0, set()
-    # Not the seed itself: with it a labeller could find the items in a sheet of the pool.
-    inner = int(pair_digest("blind", seed)[:12], 16)
-    for labeller in dict.fromkeys(labellers or sorted(own)):
-        if labeller not in own:
-            raise BadInputError(f"the labeller {labeller[:80]!r} has no label")
-        pairs = sorted(own[labeller], key=lambda pair: pair_digest(seed, labeller, *pair))
-        # By its decimal digits: 0.07 of 100 pairs are 7, and the product of floats is a little
-        # more.
-        chosen = pairs[: math.ceil(Fraction(str(share)) * len(pairs))]
-        docs: dict[str, list[str]] = {}
-        for query_id, doc in chosen:
-            docs.setdefault(query_id, []).append(doc)
-        pool = pair_sheets(gold, corpus, docs, [labeller], purpose="blind", seed=inner)
-        sheets |= pool.sheets
-        items |= pool.key["items"]
-        key = dict(pool.key)
-        n_pairs += len(chosen)
-        queries |= set(docs)
-    for name in ("pool_key", PURPOSE, "depth", "seed", "items", DIGESTS):
-        del key[name]
-    key = {BLIND_KEY: KEY_VERSION, **key, "share": share, "seed": seed}
-    key["items"] = dict(sorted(items.items()))
-    return Pool(sheets, key, len(queries), n_pairs, len(gold.queries) - len(queries))
-
-
-def read_blind(
-    gold: GoldSet, sheets: Sequence[Path], key: Path, *, seed: int = DEFAULT_SEED
-) -> list[Repeated]:
-    """Return how far each labeller agrees with themselves, by name; the gold set stays as it is.
-
-    Raises
-    ------
-    BadInputError
-        With every fault of the sheets by file and line.
-    NothingToEvaluateError
-        When no item has a grade now and one from before.
-    """
-    found = read_key(key, BLIND_KEY)
-    items = found["items"]
-    read, faults = read_sheets(sheets, items, found["max_grade"])
-    if faults:
-        raise BadInputError("\n".join(faults))
-    answers = {answer.item: answer.grade for answer in read}
-    before = {
-        (labeller, query.id, doc): grade
-        for query in gold.queries
-        for doc, given in own_grades(query).items()
-        for labeller, grade in given.items()
-    }
-    repeated = [
-        _repeated_by(
-            labeller,
-            [entry | {"now": answers.get(item)} for item, entry in items.items()
-             if entry["labeller"] == labeller],
-            before, max(max_grade_of(gold), found["max_grade"]), seed,
-        )
-        for labeller in sorted({entry["labeller"] for entry in items.values()})
-    ]  # fmt: skip
-    if not any(one.compared.n for one in repeated):
-        raise NothingToEvaluateError("no pair was graded a second time")
-    return repeated
-
-
-def _repeated_by(
-    labeller: str,
-    entries: Sequence[Mapping[str, Any]],
-    before: Mapping[tuple[str, str, str], int],
-    top: int,
-    seed: int,
-) -> Repeated:
-    graded = [entry for entry in entries if entry["now"] is not None]
-    rows = sorted(
-        (entry["query"], entry["doc"], before[labeller, entry["query"], entry["doc"]], entry["now"])
-        for entry in graded
-        if (labeller, entry["query"], entry["doc"]) in before
-    )
-    both = [(query, earlier, now) for query, _, earlier, now in rows]
-    return Repeated(
-        labeller,
-        compare_grades(both, top, seed=seed),
-        tuple(Changed(*row) for row in rows if row[2] != row[3]),
-        len(entries) - len(graded),
-        len(graded) - len(rows),
-    )
 
 
 Graders = Mapping[str, Sequence[str]]

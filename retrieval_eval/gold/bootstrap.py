@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.database import (
     ROWS_AT_A_TIME,
     parse_url,
@@ -27,6 +28,7 @@ from retrieval_eval.gold.database import (
     shown,
     table_of,
 )
+from retrieval_eval.gold.drift import digests_of
 from retrieval_eval.gold.gold_set import (
     SETTINGS_FILE,
     changing,
@@ -35,6 +37,7 @@ from retrieval_eval.gold.gold_set import (
     parse_gold,
     query_line,
     refuse,
+    says_same,
     style_of,
 )
 from retrieval_eval.gold.identity import normalize_query, query_id
@@ -437,6 +440,7 @@ def bootstrap(
     scores: Mapping[int, int] | None = None,
     names: str | None = None,
     found_by: str | None = None,
+    corpus: Corpus | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> BootstrapResult:
@@ -464,6 +468,9 @@ def bootstrap(
         The name of the retriever whose results the searches of the database showed; it is recorded
         with every document. Default: ``found_by`` of ``[bootstrap]`` in ``gold.toml``, else
         nothing is recorded.
+    corpus : Corpus, optional
+        The documents of the searches. A row that is written gets the digests of the texts that its
+        labels were given to; rows that stay as they are keep theirs, or have none.
     dry_run : bool
         Write nothing.
     progress : callable, optional
@@ -490,13 +497,13 @@ def bootstrap(
             existing = _read_existing(path, target)
         found_by = settings.found_by if found_by is None else found_by
         made = tuple(
-            _completed(query, existing, found_by)
+            _completed(query, existing, found_by, corpus)
             for query in _without_covered(feedback.queries, existing.chair)
         )
         style = existing.fields.style if names is None else STYLES[names]
         fields = replace(existing.fields, style=style)
         fields = replace(fields, style=style_of(existing.queries(), fields))
-        lines = {_key(query): query_line(query, fields=fields) for query in made}
+        lines = {_key(query): _line(query, existing, fields) for query in made}
         if not made and not existing.chair:
             raise NothingToEvaluateError(_nothing(feedback, worth, path))
         data = _joined(existing.head, lines.values())
@@ -525,13 +532,27 @@ def bootstrap(
     )
 
 
-def _completed(query: GoldQuery, existing: _Existing, found_by: str) -> GoldQuery:
-    """Return a generated row with the digests that its documents have, and where they came from."""
+def _completed(
+    query: GoldQuery, existing: _Existing, found_by: str, corpus: Corpus | None
+) -> GoldQuery:
+    """Return a generated row with the digests of its documents, and where they came from."""
     before, _ = existing.machine.get(_key(query), (None, ""))
-    digests = {} if before is None else before.digests
+    keys = {(query.corpus, doc) for doc in query.relevant}
+    digests = {} if corpus is None else {doc: d for (_, doc), d in digests_of(corpus, keys).items()}
+    # An earlier digest is of the text that the label was given to.
+    digests |= {} if before is None else before.digests
     kept = {doc: digests[doc] for doc in query.relevant if doc in digests}
     names = dict.fromkeys(query.relevant, (found_by,)) if found_by else {}
     return replace(query, digests=kept, found_by=names)
+
+
+def _line(query: GoldQuery, existing: _Existing, fields: FieldMap) -> str:
+    """Return the line of a generated row; that of the file where only digests are new."""
+    before, text = existing.machine.get(_key(query), (None, ""))
+    is_known = before is not None and says_same(
+        replace(before, digests={}), replace(query, digests={})
+    )
+    return text if is_known else query_line(query, fields=fields)
 
 
 def _check_scale(scores: Mapping[int, int], fields: FieldMap, path: Path) -> None:

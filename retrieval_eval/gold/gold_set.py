@@ -22,14 +22,12 @@ from retrieval_eval.gold.faults import LineFault, kind, pointer, unusable_part
 from retrieval_eval.gold.identity import fingerprint, normalize_query, query_id
 from retrieval_eval.io.files import decode, decode_toml, read_text, write_bytes
 from retrieval_eval.io.locks import alone
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
     DEFAULT_MAX_GRADE,
     FIELDS,
     ORIGINS,
-    SKETCH_SIZE,
     SOURCES,
     STYLES,
     Anchor,
@@ -39,7 +37,6 @@ from retrieval_eval.model.gold import (
     Label,
     RowStyle,
     Source,
-    TextDigest,
     Written,
 )
 from retrieval_eval.values import MAX_GRADE
@@ -49,7 +46,6 @@ HEADER_KEY: Final = "gold_set"
 
 _HEADER_HAS: Final = ("fields", "max_grade", "names")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_SKETCH: Final = re.compile(rf"([0-9a-f]{{8}}){{0,{SKETCH_SIZE}}}")
 _PATIENCE: Final = 30.0
 SEVERAL: Final = "(several)"
 """What found a document, where that was more than one retriever."""
@@ -101,7 +97,7 @@ def load_gold_set(path: str | Path, *, fields: FieldMap | None = None) -> GoldSe
     number as grade, found the text 'high'
     ...
     """
-    path = local_path(path)
+    path = Path(path)
     queries, faults = parse_gold(read_user_bytes(path), fields or field_map(path))
     refuse(path.name, faults)
     return GoldSet(tuple(queries), fingerprint(queries), path)
@@ -596,16 +592,16 @@ class _Row:
             self.fault(f"ends at {item['end']}, before its start {item['start']}", *parts)
         return Anchor(**item) if len(self.faults) == n_faults else None
 
-    def digests(self) -> dict[str, TextDigest]:
+    def digests(self) -> dict[str, str]:
         digests = {}
-        for doc, item in self.by_document("digests", "documents with their digests").items():
-            if not self.has_members(item, TextDigest, "digests", doc):
-                continue
-            problem = digest_fault(item)
-            if problem is None:
-                digests[doc] = TextDigest(**item)
+        for doc, value in self.by_document("digests", "documents with their digests").items():
+            digest = text_digest_of(value)
+            if digest is None:
+                self.fault(
+                    "expected 64 hexadecimal digits in lower case", self.names["digests"], doc
+                )
             else:
-                self.fault(problem[1], self.names["digests"], doc, problem[0])
+                digests[doc] = digest
         return digests
 
     def found_by(self) -> dict[str, tuple[str, ...]]:
@@ -627,9 +623,7 @@ class _Row:
         self.fault(f"expected {expected}, found {kind(value)}", name)
         return {}
 
-    def has_members(
-        self, item: Any, struct: type[Label | Anchor | TextDigest], *parts: object
-    ) -> bool:
+    def has_members(self, item: Any, struct: type[Label | Anchor], *parts: object) -> bool:
         if not isinstance(item, dict):
             self.fault(f"expected an object, found {kind(item)}", *parts)
             return False
@@ -643,19 +637,13 @@ class _Row:
         return set(item) == set(expected)
 
 
-def digest_fault(item: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the member of an untrusted digest that cannot be one, and what is wrong with it."""
-    n_words = item["n_words"]
-    if not isinstance(item["sha256"], str) or not _DIGEST.fullmatch(item["sha256"]):
-        return "sha256", "expected 64 hexadecimal digits in lower case"
-    if not isinstance(n_words, int) or isinstance(n_words, bool) or n_words < 0:
-        return "n_words", f"expected a whole number from 0, found {kind(n_words)}"
-    if not isinstance(item["head"], str) or not _SKETCH.fullmatch(item["head"][:9]):
-        return "head", "expected 8 hexadecimal digits in lower case, or nothing"
-    for name in ("sketch", "shared"):
-        if not isinstance(item[name], str) or not _SKETCH.fullmatch(item[name]):
-            return name, f"expected up to {SKETCH_SIZE} times 8 hexadecimal digits in lower case"
-    return None
+def text_digest_of(value: Any) -> str | None:
+    """Return the digest that an untrusted value states, or None where it is none.
+
+    Earlier versions wrote an object, with further facts about the text.
+    """
+    stated = value.get("sha256") if isinstance(value, dict) else value
+    return stated if isinstance(stated, str) and _DIGEST.fullmatch(stated) else None
 
 
 def query_line(query: GoldQuery, *, fields: FieldMap | None = None) -> str:
@@ -747,7 +735,7 @@ def gold_set_bytes(
     back, faults = parse_gold(data, fields)
     refuse(f"{path.name} (not written)", faults)
     for query, read in zip(queries, back, strict=True):
-        if _values(query) != _values(read) or query.extra != read.extra:
+        if not says_same(query, read):
             raise BadInputError(
                 f"{path.name} (not written): the query {query.id[:80]!r} could not be read back as"
                 " it is; one of its pass-through fields has the name of a gold field"
@@ -802,6 +790,11 @@ def _stated(query: GoldQuery) -> set[str]:
     )
     default, values = _values(plain), _values(query)
     return {name for name in FIELDS if values[name] != default[name]}
+
+
+def says_same(query: GoldQuery, other: GoldQuery) -> bool:
+    """Return whether two rows have the same meaning, fields that are passed through included."""
+    return _values(query) == _values(other) and query.extra == other.extra
 
 
 def _values(query: GoldQuery) -> dict[str, Any]:

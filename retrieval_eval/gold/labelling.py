@@ -19,13 +19,12 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.gold.drift import digests_of
 from retrieval_eval.gold.faults import kind, pointer, user_lines
-from retrieval_eval.gold.gold_set import digest_fault, max_grade_of
+from retrieval_eval.gold.gold_set import max_grade_of, text_digest_of
 from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.csv_cells import cell_text, csv_text
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.user_files import read_user_json, read_user_text
-from retrieval_eval.model import to_builtins
-from retrieval_eval.model.gold import GoldQuery, GoldSet, Label, TextDigest
+from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
 from retrieval_eval.model.meta import Record
 from retrieval_eval.values import MAX_GRADE, counted
 
@@ -325,11 +324,11 @@ def build_pool(
 
 def _digests_of(
     pairs: Iterable[tuple[GoldQuery, str]], corpus: Corpus
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, str]]:
     digests = digests_of(corpus, {(query.corpus, doc) for query, doc in pairs})
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, str]] = {}
     for (name, doc), digest in sorted(digests.items(), key=lambda item: item[0]):
-        found.setdefault(name, {})[doc] = to_builtins(digest)
+        found.setdefault(name, {})[doc] = digest
     return found
 
 
@@ -529,8 +528,7 @@ def _object(value: Any, path: Path, *parts: str) -> dict[str, Any]:
 
 
 def _is_digest(value: Any) -> bool:
-    fields = set(TextDigest.__struct_fields__)
-    return isinstance(value, dict) and set(value) == fields and digest_fault(value) is None
+    return text_digest_of(value) is not None
 
 
 def _are_names(value: Any) -> bool:
@@ -671,7 +669,11 @@ def _with(
             source="chair",
             # An earlier digest is of the text that earlier labels were given to.
             digests={
-                **{doc: TextDigest(**one) for doc, one in digests.items() if doc in docs},
+                **{
+                    doc: known
+                    for doc, one in digests.items()
+                    if doc in docs and (known := text_digest_of(one)) is not None
+                },
                 **query.digests,
             },
             found_by={

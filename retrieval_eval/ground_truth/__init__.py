@@ -28,7 +28,6 @@ from retrieval_eval.ground_truth.shapes import file_entries
 from retrieval_eval.ground_truth.source import Entry, RawChunk, RawSymbol, Source
 from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
 from retrieval_eval.io.files import decode, read_text, reading_once
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
 from retrieval_eval.values import counted
 
@@ -94,7 +93,7 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
     """
     if task_dir is None:
         return GroundTruth()
-    task_dir = local_path(task_dir)
+    task_dir = Path(task_dir)
     with reading_once(task_dir):
         return _loaded(task_dir)
 

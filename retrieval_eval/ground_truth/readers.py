@@ -168,8 +168,15 @@ def touched_by(patches: Iterable[str]) -> Touched:
     added: dict[str, None] = {}
     for text in patches:
         pairs = [(diff_path(old), diff_path(new)) for old, new in _headers(text)]
-        # All old names are of the state before the diff, also where two files swap their names.
-        existing = {old for old, _ in pairs if old}
+        # Old names are of the state before the diff, also where two files swap their names; but a
+        # series of commits in one text may change what one of them created.
+        created: set[str | None] = set()
+        existing = set()
+        for old, new in pairs:
+            if old and old not in created:
+                existing.add(old)
+            elif not old and new not in existing:
+                created.add(new)
         known = existing | files.keys()
         added.update((new, None) for _, new in pairs if new and new not in known)
         files.update((name, None) for pair in pairs for name in pair if name)

@@ -1,20 +1,20 @@
 """Unpacking of untrusted files: archives, gzip and zstd, never more than a stated size.
 
-zstd is read by Python itself from 3.14 on, before that with the extra ``zstd``.
+zstd is read by Python itself from 3.14 on, before that by the package ``zstandard``.
 """
 
 from __future__ import annotations
 
 import gzip
 import struct
+import sys
 import zipfile
 import zlib
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
-from retrieval_eval.distribution import install_hint
 from retrieval_eval.io.files import is_inside, opened
 
 LARGEST: Final = 512 << 20
@@ -95,20 +95,12 @@ def _bounded(stream: _Reader) -> bytes:
 
 def _zstd(stream: BinaryIO) -> _Reader:
     reader: _Reader
-    try:
+    if sys.version_info >= (3, 14):
         reader = import_module("compression.zstd").ZstdFile(stream)
-    except ImportError:
-        reader = _zstd_of_extra(stream)
+    else:
+        decompressor = import_module("zstandard").ZstdDecompressor()
+        reader = decompressor.stream_reader(stream, read_across_frames=True)
     return reader
-
-
-def _zstd_of_extra(stream: BinaryIO) -> Any:
-    try:
-        library: Any = import_module("zstandard")
-    except ImportError:
-        hint = f"use Python 3.14 or newer, or {install_hint('zstd')}"
-        raise PackedError(f"compressed with zstd, which this Python cannot read; {hint}") from None
-    return library.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
 
 
 def _zstd_member(path: Path, info: zipfile.ZipInfo) -> bytes:

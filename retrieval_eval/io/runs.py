@@ -10,7 +10,7 @@ from pathlib import Path
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.io.layout import OWN_FOLDER
-from retrieval_eval.io.remote import is_url, local_of
+from retrieval_eval.io.remote import is_url
 
 GROUPS = ("official", "staging")
 """Folders of a runs root that group runs and are no runs themselves."""
@@ -75,9 +75,8 @@ def split_run(name: str) -> list[str]:
 
 
 def is_folder(name: str) -> bool:
-    """Return whether a text is the path of a folder, or the ``file://`` URL of one."""
-    local = local_of(name)
-    return local is not None and probe(local.is_dir)
+    """Return whether a text is the path of a folder."""
+    return not is_url(name) and probe(Path(name).is_dir)
 
 
 def _resolve(name: str, runs_root: Path | None) -> Path:

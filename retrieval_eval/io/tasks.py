@@ -17,9 +17,8 @@ from retrieval_eval.records import TrialRef
 
 UNKNOWN_SUITE = "unknown"
 
-TASK_CONTENT = ("task.toml", "instruction.md", "tests", "solution")
-_TASK_NAMES = frozenset(TASK_CONTENT)
-DEEPEST = 3
+_TASK_NAMES = frozenset({"task.toml", "instruction.md", "tests", "solution"})
+_DEEPEST = 3
 _NAME = re.compile(r"[\w.-]{1,200}")
 
 CUT_LENGTH = 32
@@ -33,15 +32,11 @@ _MOST_PREFIXES = 4
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task: the name of its folder, its suite, its folder (None where only named).
-
-    ``stated`` are the id and name in its ``task.toml``, where that has been read already.
-    """
+    """One task: the name of its folder, its suite, its folder (None where only named)."""
 
     name: str
     suite: str
     path: Path | None
-    stated: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +84,6 @@ class TaskIndex:
         """
         index = cls(None)
         index._fill((Task(name, UNKNOWN_SUITE, None) for name in set(names)), is_named=True)
-        return index
-
-    @classmethod
-    def of(cls, tasks: Iterable[Task]) -> TaskIndex:
-        """Return an index of tasks that were found elsewhere, with the names that they state."""
-        index = cls(None)
-        index._fill(tasks, is_named=False)
         return index
 
     def resolve(self, raw_task_name: str, *, suite_hint: str | None = None) -> Resolution:
@@ -217,7 +205,7 @@ def _find_tasks(root: Path) -> Iterator[Task]:
         for folder in _folders(path, root):
             if any(is_there(folder / name) for name in _listed(folder) & _TASK_NAMES):
                 yield Task(folder.name, path.name, folder)
-            elif depth < DEEPEST:
+            elif depth < _DEEPEST:
                 stack.append((folder, depth + 1))
 
 
@@ -243,16 +231,9 @@ def _listed(folder: Path) -> frozenset[str]:
 
 def names_stated_by(task: Task) -> set[str]:
     """Return the id and name that the task.toml of a task gives; titles with spaces are none."""
-    if task.stated is not None:
-        return set(task.stated)
     if task.path is None or not is_there(task.path / "task.toml"):
         return set()
-    return stated_names(read_text(task.path / "task.toml", task.path).value or "")
-
-
-def stated_names(text: str) -> set[str]:
-    """Return the id and name in the text of a task.toml; titles with spaces are none."""
-    document, _ = decode_toml(text)
+    document, _ = decode_toml(read_text(task.path / "task.toml", task.path).value or "")
     tables = (document, document.get("task"), document.get("metadata"))
     stated = (t.get(key) for t in tables if isinstance(t, dict) for key in ("id", "name"))
     return {value for value in stated if isinstance(value, str) and _NAME.fullmatch(value)}

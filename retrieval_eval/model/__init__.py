@@ -116,7 +116,7 @@ def from_builtins(
     retrieval_eval.errors.SchemaError: pairs.json: /comparison: Expected `float | null`, got `str`
     """
     try:
-        return msgspec.convert(document, struct, strict=strict)
+        return msgspec.convert(struct.upgraded(document), struct, strict=strict)
     except msgspec.ValidationError as error:
         raise SchemaError(f"{name}: {_with_pointer(str(error))}") from None
     except UnicodeEncodeError:  # a lone surrogate where one of a few names is expected

@@ -106,7 +106,8 @@ class TargetRow(Record, frozen=True, kw_only=True):
         Placement | None, about("How it is known where the path lies: stated, observed, inferred")
     ] = None
     is_new: Annotated[
-        bool | None, about("The whole file was written, as files are created; absent otherwise")
+        bool | None,
+        about("The whole file was written, and the agent created it so; absent otherwise"),
     ] = None
 
 

@@ -63,39 +63,10 @@ class Anchor(Record, frozen=True, forbid_unknown_fields=True):
     sha256: Annotated[Sha256, about("SHA-256 of the span as UTF-8")]
 
 
-SKETCH_SIZE: Final = 32
-"""The most hashes that each sketch of a text holds."""
-
-_Sketch = Annotated[str, Meta(pattern=rf"^([0-9a-f]{{8}}){{0,{SKETCH_SIZE}}}$")]
-
-
-class TextDigest(Record, frozen=True, forbid_unknown_fields=True):
-    """Digest of the text that was labelled: Unicode NFC, white space collapsed.
-
-    The text cannot be read from it, though a guess at the text can be checked.
-    """
-
-    sha256: Annotated[Sha256, about("SHA-256 of the text as UTF-8")]
-    n_words: Annotated[Count, about("Words of the text")]
-    head: Annotated[
-        str,
-        about("The hash of its first five words, 8 hexadecimal digits; empty without words"),
-        Meta(pattern=r"^([0-9a-f]{8})?$"),
-    ]
-    sketch: Annotated[
-        _Sketch,
-        about(
-            "The smallest hashes of its runs of five words that no other document of the corpus"
-            " had, 8 hexadecimal digits each"
-        ),
-    ]
-    shared: Annotated[_Sketch, about("The same of the runs that others had too")]
-
-
 class GoldRow(Record, frozen=True):
     """One row of a gold set: a query with its judged documents.
 
-    What a schema cannot express is checked by ``retrieval-eval gold validate``: ids and queries
+    What a schema cannot express is checked by ``retrieval-eval validate``: ids and queries
     occur once, grades are on the declared scale, and a query that cannot be answered has no
     relevant document. Other keys are kept.
     """
@@ -138,7 +109,11 @@ class GoldRow(Record, frozen=True):
         Mapping[str, Anchor], about("Judged document to the span of source text it was cut from")
     ] = field(default_factory=dict)
     digests: Annotated[
-        Mapping[str, TextDigest], about("Labelled document to the digest of the text labelled")
+        Mapping[str, Sha256],
+        about(
+            "Labelled document to the SHA-256 of the text labelled (Unicode NFC, white space"
+            " collapsed, UTF-8); rows of earlier versions have an object with it as 'sha256'"
+        ),
     ] = field(default_factory=dict)
     found_by: Annotated[
         Mapping[str, tuple[NonBlank, ...]],
@@ -159,6 +134,9 @@ class GoldRow(Record, frozen=True):
             if "type" in one and name not in schema["required"]:
                 one["type"] = [one["type"], "null"]
         fields["relevant"]["type"].append("array")
+        digest = fields["digests"]["additionalProperties"]
+        former = {"type": "object", "properties": {"sha256": digest}, "required": ["sha256"]}
+        fields["digests"]["additionalProperties"] = {"anyOf": [digest, former]}
         for other, name in ALSO_UNDERSTOOD.items():
             fields[other] = {**fields[name], "description": f"Another name of '{name}'"}
         fields["simulated"] = {

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from retrieval_eval.model.meta import (
-    NULL,
     Count,
     Day,
     NonNegative,
     Positive,
     Record,
-    SchemaVersion,
-    Sha256,
+    SecondSchemaVersion,
     about,
+    as_second,
 )
 
 
@@ -36,32 +35,6 @@ class DecisionRule(Record, frozen=True, kw_only=True):
         about("Chance of an alarm without cause, over all rows"),
     ]
     seed: Annotated[int, about("Seed of intervals and tests")]
-    looks: Annotated[
-        Positive | None,
-        about(
-            "Guards against one baseline over which alpha is shared, half of it equally over the "
-            "first so many; absent: each guard has its own alpha"
-        ),
-    ] = None
-    look: Annotated[Positive | None, about("Which of these guards it is; with looks")] = None
-    level: Annotated[
-        float | None, about("What of alpha this guard has, over all rows; with looks")
-    ] = None
-
-
-class GuardPolicy(Record, frozen=True, kw_only=True):
-    """What a verdict depends on beside the runs, as digests: the same digest, the same policy."""
-
-    digest: Annotated[
-        Sha256,
-        about(
-            "SHA-256 over the rule, alpha, looks, seed, required resolution, thresholds in "
-            "order, and pinned queries"
-        ),
-    ]
-    justifications: Annotated[
-        Sha256 | None, about("SHA-256 over the justifications that were read; null: none")
-    ] = NULL
 
 
 class GuardedRun(Record, frozen=True, kw_only=True):
@@ -112,13 +85,6 @@ class Justification(Record, frozen=True, kw_only=True):
     excused_points: Annotated[
         NonNegative | None,
         about("The harm it excused: lost points, or points out of bounds, whichever is more"),
-    ] = None
-    approval: Annotated[
-        Literal["verified", "unverified"] | None,
-        about("verified: a record of the Git host shows both people, and the approval"),
-    ] = None
-    approved_commit: Annotated[
-        str | None, about("The commit that was approved; null without a record")
     ] = None
 
 
@@ -255,7 +221,7 @@ class GuardRuling(Record, frozen=True, kw_only=True):
     A search run compared with a baseline, threshold by threshold.
     """
 
-    schema_version: SchemaVersion
+    schema_version: SecondSchemaVersion
     verdict: Annotated[Literal["pass", "breach", "no_verdict"], about("The verdict on the run")]
     exit_code: Annotated[Literal[0, 1, 2], about("0 pass, 1 breach, 2 no verdict")]
     headline: Annotated[str, about("The verdict in one line")]
@@ -276,6 +242,8 @@ class GuardRuling(Record, frozen=True, kw_only=True):
             unit="queries",
         ),
     ] = None
-    policy: Annotated[
-        GuardPolicy | None, about("Digests of what the verdict depends on beside the runs")
-    ] = None
+
+    @classmethod
+    def upgraded(cls, document: Any) -> Any:
+        """Return a document of 1.x as one of 2.0; what that lost is left out when it is read."""
+        return as_second(document)

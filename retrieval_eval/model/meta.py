@@ -23,6 +23,11 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def complete_schema(cls, schema: dict[str, Any]) -> None:
         """Add to the generated JSON Schema what the types do not state; nothing by default."""
 
+    @classmethod
+    def upgraded(cls, document: Any) -> Any:
+        """Return a document of an earlier major version as one of this; others as they are."""
+        return document
+
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
         """Return the plain objects as written; a part may override this to omit some."""
         return plain
@@ -87,6 +92,8 @@ Json = Mapping[str, Any]
 """An object with arbitrary members, such as the arguments of a tool call."""
 
 Version = Annotated[str, Meta(pattern=r"^1\.\d+(\.\d+)?$")]
+SecondVersion = Annotated[str, Meta(pattern=r"^2\.\d+(\.\d+)?$")]
+"""Of documents that are no seed's and lost fields."""
 Moment = Annotated[
     str,
     Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?$"),
@@ -104,6 +111,19 @@ SchemaVersion = Annotated[
         "Semver-style version. Minor versions add optional fields; another major version is "
         "another contract"
     ),
+]
+
+
+def as_second(document: Any) -> Any:
+    """Return a document of 1.x as one of 2.0, which reads all of it that it did not lose."""
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    is_first = isinstance(version, str) and version.startswith("1.")
+    return {**document, "schema_version": "2.0"} if is_first else document
+
+
+SecondSchemaVersion = Annotated[
+    SecondVersion,
+    about("Semver-style version. Minor versions add optional fields; 1.x is read too"),
 ]
 GeneratedAt = Annotated[Moment, about("When the document was written (ISO 8601, UTC)")]
 InputFingerprint = Annotated[

@@ -15,9 +15,10 @@ from retrieval_eval.model.meta import (
     NonNegative,
     Positive,
     Record,
-    SchemaVersion,
+    SecondSchemaVersion,
     Share,
     about,
+    as_second,
 )
 
 
@@ -241,15 +242,13 @@ class MetricMean(Record, frozen=True, kw_only=True):
     ] = None
 
 
-class NullMean(Record, frozen=True, kw_only=True):
-    """What a system without skill gets of one metric, and by how much the run is better."""
+class AtRandom(Record, frozen=True, kw_only=True):
+    """What random documents would get of one metric, and by how much the run is better."""
 
-    value: Annotated[float | None, about("Its mean; null when not computable", unit="0–1")]
+    value: Annotated[float | None, about("Expected mean; null when not computable", unit="0–1")]
     n: Annotated[Count, about("Queries it rests on", unit="queries")]
     computable: Annotated[bool, about("Whether there is a value")]
     reason: Annotated[str | None, about("Reason code when there is none")]
-    ci_low: Annotated[float | None, about("Lower end of its interval (Student's t)", unit="0–1")]
-    ci_high: Annotated[float | None, about("Upper end", unit="0–1")]
     difference: Annotated[
         float | None, about("Mean of the run over the same queries, minus it", unit="0–1")
     ]
@@ -262,40 +261,11 @@ class NullMean(Record, frozen=True, kw_only=True):
     ]
 
 
-class NullSystem(Record, frozen=True, kw_only=True):
-    """One system without skill."""
+class RandomDocuments(Record, frozen=True, kw_only=True):
+    """What documents of the corpus in random order would get on the same queries and labels."""
 
-    metrics: Annotated[dict[str, NullMean], about("By metric, those of judged shares apart")]
-
-
-class PopularDocument(Record, frozen=True, kw_only=True):
-    """The document of a corpus that is relevant to most queries."""
-
-    corpus: Annotated[str, about("Corpus")]
-    doc: Annotated[str, about("Document id")]
-    n_relevant: Annotated[Count, about("Queries it is relevant to", unit="queries")]
-    n_queries: Annotated[Positive, about("Queries of the corpus that were compared")]
-
-
-class NullSystems(Record, frozen=True, kw_only=True):
-    """What systems without skill would get on the same queries and labels."""
-
-    seed: Annotated[Count, about("Seed of the permutations")]
-    n_permutations: Annotated[
-        Positive, about("Other queries whose labels each query is scored with, at most")
-    ]
     n_queries: Annotated[Count, about("Queries answered that have a relevant document")]
-    systems: Annotated[
-        dict[str, NullSystem],
-        about(
-            "random: documents of the corpus in random order, expected values. permuted: the "
-            "run, scored with the labels of other queries of the corpus. popular: always the "
-            "documents that are relevant to most other queries of the corpus"
-        ),
-    ]
-    popular: Annotated[
-        tuple[PopularDocument, ...], about("By corpus, the document relevant to most queries")
-    ]
+    metrics: Annotated[dict[str, AtRandom], about("By metric, those of judged shares apart")]
 
 
 class RunSlice(Record, frozen=True, kw_only=True):
@@ -322,16 +292,6 @@ class RankedDocument(Record, frozen=True, kw_only=True, gc=False):
     doc: Annotated[str, about("Document id")]
     score: Annotated[float, about("Its score", unit="of the retriever")]
     grade: Annotated[int | None, about("Its grade; null when it was not judged", unit="grade")]
-
-
-class QueryStage(Record, frozen=True, kw_only=True):
-    """What a retriever had after one of its stages."""
-
-    stage: Annotated[
-        str, about("Name of the stage; with a slash a part of the stage before the slash")
-    ]
-    n_documents: Annotated[Count, about("Documents after it", unit="documents")]
-    relevant: Annotated[tuple[str, ...], about("Those of grade 1 or more among them, by id")]
 
 
 class QueryResult(Record, frozen=True, kw_only=True):
@@ -380,13 +340,6 @@ class QueryResult(Record, frozen=True, kw_only=True):
     ranking: Annotated[
         tuple[RankedDocument, ...], about("By score, ties by document id, both descending")
     ]
-    stages: Annotated[
-        tuple[QueryStage, ...] | None,
-        about(
-            "What is labelled, what the retriever had after each of its stages, and what was"
-            " returned; absent where it shows no stages"
-        ),
-    ] = None
     metrics: Annotated[
         dict[str, float | None],
         about("Value of each measure; null when not computable", unit="0–1"),
@@ -501,9 +454,6 @@ class JudgeFacts(Record, frozen=True, kw_only=True):
     settings: Annotated[
         dict[str, Any], about("All settings that decide a judgement; never a secret")
     ]
-    known_errors: Annotated[str | None, about("How the judge is known to err; null: not known")] = (
-        NULL
-    )
 
 
 class ShareWithInterval(Record, frozen=True, kw_only=True):
@@ -580,7 +530,7 @@ class Claim(Record, frozen=True, kw_only=True):
     reason: Annotated[
         str,
         about(
-            "The reason of the judge: a code of the rule-based judge, a sentence of a model; "
+            "The reason of the judge: a code, or a sentence of a model; "
             "no_gold_block where no document is labelled relevant",
             unit="code",
         ),
@@ -844,7 +794,7 @@ class SearchRun(Record, frozen=True, kw_only=True):
     A retriever measured against a gold set. A baseline is a search run that was committed.
     """
 
-    schema_version: SchemaVersion
+    schema_version: SecondSchemaVersion
     generated_at: GeneratedAt
     label: Annotated[str, about("Label given by the person who ran it; may be empty")]
     run: Annotated[RunHeader, about("The measured system, gold set and settings")]
@@ -882,11 +832,11 @@ class SearchRun(Record, frozen=True, kw_only=True):
             "How far the worst metric stands above its floor (or below its ceiling); never a mean"
         ),
     ] = NULL
-    null_systems: Annotated[
-        NullSystems | None,
+    random: Annotated[
+        RandomDocuments | None,
         about(
-            "What systems without skill would get on the same queries and labels; absent in runs of"
-            " earlier versions and without a query to compare"
+            "What random documents would get; absent in runs of earlier versions and without a"
+            " query to compare"
         ),
     ] = None
     delta: Annotated[Delta | None, about("The change against the baseline")]
@@ -896,3 +846,8 @@ class SearchRun(Record, frozen=True, kw_only=True):
     backlog: Annotated[
         dict[str, Any] | None, about("Labels waiting for review, when a source was named")
     ]
+
+    @classmethod
+    def upgraded(cls, document: Any) -> Any:
+        """Return a document of 1.x as one of 2.0; what that lost is left out when it is read."""
+        return as_second(document)

@@ -18,12 +18,11 @@ What is on the disk, whatever happens:
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -43,9 +42,9 @@ from retrieval_eval.io.files import (
     write_bytes,
 )
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
-from retrieval_eval.io.locks import alone, remove_leftovers
-from retrieval_eval.io.remote import Place, is_url, local_path
-from retrieval_eval.io.runs import GROUPS, resolve_runs
+from retrieval_eval.io.locks import alone, private_folder, remove_leftovers
+from retrieval_eval.io.remote import Place, is_url, located
+from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import fixed_cutoffs
 from retrieval_eval.metrics.document import TrialMetrics
@@ -54,48 +53,38 @@ from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.batches import evaluate_batches, evaluated_before
-from retrieval_eval.pipeline.executors import WAITS, Engine, engine_for, halves, run_on
-from retrieval_eval.pipeline.fingerprint import combined
+from retrieval_eval.pipeline.away import Away, Item, evaluate_part, parts_of
+from retrieval_eval.pipeline.executors import engine_for, run_on
+from retrieval_eval.pipeline.fingerprint import code_fingerprint, combined
 from retrieval_eval.pipeline.naming import (
     EVENTS_SUFFIX,
     IMPACT_FILE,
     METRICS_SUFFIX,
     SUMMARY_FILE,
     artefact_stems,
+    documents_of,
     safe_name,
 )
 from retrieval_eval.pipeline.roots import (
-    BENCHMARKS_VARIABLE,
     DEMO,
     DEMO_OUTPUT,
-    LEVELS_ABOVE_A_RUN,
     default_benchmarks_root,
     default_runs_root,
     is_demo,
 )
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.tables import (
-    TABLES,
-    Shard,
-    StoredRun,
-    metrics_in,
-    trials_in,
-    write_tables,
-)
+from retrieval_eval.pipeline.tables import TABLES, write_tables
 from retrieval_eval.pipeline.trial import (
     Job,
     Tasks,
     TrialResult,
     collecting_rarely,
     evaluate_trial,
-    give_up,
     measure_saved,
 )
 from retrieval_eval.pipeline.workers import worth_starting
 from retrieval_eval.records import Exclusion, Progress, TrialRef
 from retrieval_eval.study import impact_analysis
-from retrieval_eval.study.trials import Trial
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import FORMATS
 from retrieval_eval.values import DEFAULT_SEED, counted
@@ -112,12 +101,15 @@ _PATIENCE: Final = 60.0
 class _Output:
     """Writes the files of an evaluation: each is whole at once, all are synced at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, away: Away) -> None:
+        self.away = away
         self._written: list[Path] = []
 
     def write(self, path: Path, data: bytes) -> None:
         write_bytes(path, data, is_synced=False)
         self._written.append(path)
+        if (listing := self.away.outputs.get(path.parent)) is not None:
+            listing.place.write([(path.name, data)])
 
     def __enter__(self) -> Self:
         return self
@@ -145,8 +137,7 @@ class RunEvaluation:
     """What evaluating one run gave: artefact folder, summary and impact documents, trials.
 
     ``notes`` name what was damaged and made again, and trials that could not be measured.
-    ``is_written`` is false where only the numbers were computed. Of a run behind a URL, or with
-    an output there, the trials are in ``shards`` alone, and ``n_fresh`` of them were computed now.
+    ``is_written`` is false where only the numbers were computed.
     """
 
     run_id: str
@@ -156,27 +147,10 @@ class RunEvaluation:
     trials: tuple[Done, ...]
     notes: tuple[str, ...] = ()
     is_written: bool = True
-    shards: tuple[Shard, ...] = ()
-    n_fresh: int = 0
-
-    @property
-    def source(self) -> Path | StoredRun:
-        """What frames are read from."""
-        if isinstance(self.folder, Path):
-            return self.folder
-        return StoredRun(self.folder, self.shards)
-
-    @property
-    def n_trials(self) -> int:
-        """How many trials it has."""
-        counts = self.summary.counts
-        return counts.evaluated + counts.degraded
 
     @property
     def metrics(self) -> list[TrialMetrics]:
-        """The metrics of every trial; from shards they are read each time."""
-        if self.shards:
-            return [metrics for shard in self.shards for metrics in metrics_in(shard)]
+        """The metrics of every trial."""
         return [done.metrics for done in self.trials]
 
 
@@ -206,9 +180,7 @@ class Evaluation:
         """The impact document over all runs together; of one run, the one on disk."""
         if len(self.runs) == 1:
             return self.runs[0].impact
-        trials: list[Trial | TrialMetrics] = []
-        for run in self.runs:
-            trials += trials_in(run.shards) if run.shards else run.metrics
+        trials = [metrics for run in self.runs for metrics in run.metrics]
         return impact_analysis(trials, seed=self.seed)
 
 
@@ -220,7 +192,7 @@ def evaluate(
     output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
-    executor: Executor | str | None = None,
+    executor: str | None = None,
     tables: bool = False,
     seed: int = DEFAULT_SEED,
     progress: Progress | None = None,
@@ -230,15 +202,14 @@ def evaluate(
     Parameters
     ----------
     runs
-        Run ids (looked up below ``runs_root``) or paths of run directories; also the URL of a
-        folder with the documents of a run, which is read and not evaluated. ``demo`` is the
-        built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
+        Run ids (looked up below ``runs_root``), or paths or URLs of run directories. ``demo`` is
+        the built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
         unless a runs root is given, or the environment names one that has a run ``demo``. Where
         that could be a run or folder here too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.pipeline.roots` for the defaults. Without a benchmarks root there is
-        no ground truth.
+        no ground truth; that of a run behind a URL has to be named.
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
         ``<run>/retrieval_events``.
@@ -248,20 +219,17 @@ def evaluate(
     jobs
         Processes to use.
     executor
-        What evaluates trials in place of these processes: any executor whose workers have this
-        package and see the same files, or ``processes:N``, ``threads:N`` or ``dask://HOST:PORT``.
+        What evaluates trials in place of these processes: ``processes:N`` or ``dask://HOST:PORT``
+        (extra ``dask``), whose workers have this package and see the same files.
     tables
-        Also write the trials as Parquet tables to ``tables/`` in the output (extra ``cloud``), as
-        is done for an output behind a URL.
+        Also write the trials as Parquet tables to ``tables/`` in the output (extra ``dask``).
     seed
         Seed of every bootstrap and permutation.
 
     Notes
     -----
-    Runs, roots and the output may be URLs such as ``s3://bucket/runs/a`` (extra ``cloud``). Then
-    the trials are evaluated in batches and written as tables below the output, with the summary
-    and the impact document of each run. Documents of single trials are written only where the
-    output is local.
+    Runs, the benchmarks root and the output may be URLs such as ``s3://bucket/runs/a`` (extra
+    ``dask``); workers then read and write there. The documents are those of a local evaluation.
 
     Raises
     ------
@@ -276,55 +244,69 @@ def evaluate(
     cutoffs = _check_k_values(k_values)
     if seed < 0:
         raise BadInputError(f"the seed is {seed}; it must be 0 or more")
-    if any(map(is_url, (*runs, runs_root, benchmarks_root, output_dir))):
-        with engine_for(executor or (f"processes:{jobs}" if jobs > 1 else "threads:1")) as engine:
-            return _evaluate_places(
-                _places(runs, runs_root),
-                benchmarks_root,
-                output_dir,
-                cutoffs,
-                seed,
-                engine,
-                progress,
-            )
-    runs_root, benchmarks_root, output_dir = (
-        None if folder is None else Path(folder)
-        for folder in (runs_root, benchmarks_root, output_dir)
+    if is_url(runs_root):
+        raise BadInputError("the runs root is no URL: name each run behind a URL by its own")
+    local_root = None if runs_root is None else Path(runs_root)
+    benchmarks, output = (
+        None if folder is None else located(folder) for folder in (benchmarks_root, output_dir)
     )
-    if is_demo(runs, runs_root):
+    if is_demo(runs, local_root):
         _refuse_own_demo()
-        output_dir = output_dir or DEMO_OUTPUT
-        write_demo(output_dir)
-        runs_root, benchmarks_root = output_dir / "runs", output_dir / "benchmarks"
-    folders = resolve_runs([str(run) for run in runs], runs_root or default_runs_root())
-    benchmarks_root = benchmarks_root or default_benchmarks_root(folders)
-    found, problems = _discover(folders, benchmarks_root)
-    targets = _targets(folders, output_dir)
-    work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
-    _refuse_links(targets, work)
-    each = [(job, target) for target, batch in zip(targets, work, strict=True) for job in batch]
+        if isinstance(output, Place):
+            raise BadInputError("the demonstration is written to a local folder")
+        output = output or DEMO_OUTPUT
+        write_demo(output)
+        local_root, benchmarks = output / "runs", output / "benchmarks"
+    places = [located(run) if is_url(run) else run for run in runs]
     with ExitStack() as stack:
         stack.enter_context(collecting_rarely())
+        is_away = any(isinstance(each, Place) for each in (*places, benchmarks, output))
+        away = Away(stack.enter_context(private_folder()) if is_away else Path())
+        folders = _folders(places, local_root or default_runs_root(), away)
+        if isinstance(benchmarks, Place):
+            tasks: Path | None = away.add_input(benchmarks, ("task.toml",))
+        else:
+            tasks = benchmarks or default_benchmarks_root(folders)
+        found, problems = _discover(folders, tasks, away)
+        targets = _targets(folders, output, away)
+        work = [
+            _Work(folder, target, left.excluded, _jobs(left, target, cutoffs, problems))
+            for folder, target, left in zip(folders, targets, found, strict=True)
+        ]
+        _refuse_links(targets, [one.jobs for one in work])
         # In one order, so that two evaluations of several runs cannot wait for each other.
         for target in sorted(targets)[:_MOST_LOCKED]:
             stack.enter_context(_alone_in(target))
-        output = stack.enter_context(_Output())
-        each_done = iter(_run_jobs(each, jobs, output, progress, executor))
-        done = [list(islice(each_done, len(batch))) for batch in work]
+        files = stack.enter_context(_Output(away))
+        done = _run_jobs(work, tasks, jobs, files, progress, executor)
         results = tuple(
-            _finish(run.name, place, left_out.excluded, own, output, cutoffs, seed)
-            for run, place, left_out, own in zip(folders, targets, found, done, strict=True)
+            _finish(one, own, files, cutoffs, seed) for one, own in zip(work, done, strict=True)
         )
         if tables:
-            for run, target in zip(results, targets, strict=True):
-                place = Place(output_dir or target) / TABLES
-                _refuse_planted_links(target, place.local)
-                trials = [
-                    (d.metrics.provenance.config_name, d.job.stem, d.fingerprint)
-                    for d in run.trials
-                ]
-                write_tables(place, run.run_id, target, trials)
-    return Evaluation(results, seed, benchmarks_root)
+            for run in results:
+                write_tables((output or run.folder) / TABLES, run.folder, run.summary, run.metrics)
+    return Evaluation(results, seed, None if tasks is None else away.shown(tasks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A run to evaluate: its folder, where its documents go, what is left out, and its trials."""
+
+    folder: Path
+    target: Path
+    excluded: tuple[Exclusion, ...]
+    jobs: list[Job]
+
+
+def _folders(runs: Sequence[Path | Place | str], runs_root: Path | None, away: Away) -> list[Path]:
+    """Return the folder of every run, each once; those behind URLs are listed."""
+    found = [
+        away.add_input(run, ("result.json", "task_metrics.json"))
+        if isinstance(run, Place)
+        else resolve_runs([str(run)], runs_root)[0]
+        for run in dict.fromkeys(runs)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def evaluate_saved(
@@ -356,8 +338,9 @@ def evaluate_saved(
     NothingToEvaluateError
         When the folder holds no event document.
     """
-    folder, cutoffs = local_path(folder), _check_k_values(k_values)
-    output_dir = None if output_dir is None else local_path(output_dir)
+    folder, cutoffs = Path(folder), _check_k_values(k_values)
+    if is_url(output_dir):
+        raise BadInputError("what is made from event documents is written to a local folder only")
     if not probe(folder.is_dir):
         raise BadInputError(f"{folder}: no such folder of event documents")
     files = [path for path in files_below(folder) if path.name.endswith(EVENTS_SUFFIX)]
@@ -423,7 +406,7 @@ def _saved_run(
     summary = run_summary(run_id, [(d.job.stem, d.metrics) for d in done], (), cutoffs)
     impact = impact_analysis([d.metrics for d in done], seed=seed)
     if target is not None:
-        with _alone_in(target), _Output() as output:
+        with _alone_in(target), _Output(Away()) as output:
             for one in done:
                 events, metrics = _files_of(one.job, target)
                 output.write(events, encoded(trials[one.job.trial]))
@@ -460,23 +443,24 @@ def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
 
 
 def _discover(
-    folders: Sequence[Path], benchmarks_root: Path | None
+    folders: Sequence[Path], benchmarks_root: Path | None, away: Away
 ) -> tuple[list[Discovery], dict[Path, str]]:
     """Return the trials of every run with their tasks, and why a trial has no task."""
-    if benchmarks_root is not None and not probe(benchmarks_root.is_dir):
+    if benchmarks_root is not None and not away.is_folder(benchmarks_root):
         raise BadInputError(
-            f"benchmarks root {benchmarks_root} is not a folder; name one with --benchmarks-root"
+            f"benchmarks root {away.shown(benchmarks_root)} is not a folder; name one with "
+            "--benchmarks-root"
         )
     found = [discover(folder, folder.name) for folder in folders]
     trials = [trial for discovery in found for trial in discovery.trials]
     if not trials:
-        where = ", ".join(str(folder) for folder in folders)
+        where = ", ".join(str(away.shown(folder)) for folder in folders)
         raise NothingToEvaluateError(f"no trial found in {where}{_left_out(found)}")
     for folder, discovery in zip(folders, found, strict=True):
         if inside := runs_inside((trial.path for trial in discovery.trials), folder):
             raise NothingToEvaluateError(
-                f"{folder} is no run: it holds {counted(len(inside), 'run')}, such as {inside[0]}; "
-                f"name a run; {_where_tasks_are(benchmarks_root)}"
+                f"{away.shown(folder)} is no run: it holds {counted(len(inside), 'run')}, such as "
+                f"{inside[0].relative_to(folder)}; name a run"
             )
     index = (
         TaskIndex(benchmarks_root)
@@ -513,118 +497,25 @@ def _left_out(found: Sequence[Discovery]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _places(runs: Sequence[str | Path], runs_root: Path | str | None) -> list[Place]:
-    """Return where the runs are; a name is looked up below its root, behind a URL too."""
-    found = []
-    for run in runs:
-        if is_url(run):
-            place = Place(run)
-            if place.local is not None:
-                place = Place(resolve_runs([str(place.local)], None)[0])
-        elif is_url(runs_root):
-            root = Place(runs_root or "")
-            places = [root / str(run), *(root / f"{group}/{run}" for group in GROUPS)]
-            there = [place for place in places if place.exists()]
-            if not there:
-                raise BadInputError(f"no run {str(run)!r} in {root}")
-            place = there[0]
-        else:
-            local = None if runs_root is None else Path(runs_root)
-            place = Place(resolve_runs([str(run)], local or default_runs_root())[0])
-        found.append(place)
-    return list(dict.fromkeys(found))
-
-
-def _benchmarks(runs: Sequence[Place], given: Path | str | None) -> Place | None:
-    """Return the folder of all tasks, by the rules of `default_benchmarks_root`."""
-    named = given or os.environ.get(BENCHMARKS_VARIABLE)
-    if named:
-        place = Place(named)
-        if not place.exists():
-            raise BadInputError(
-                f"benchmarks root {place} is not a folder; name one with --benchmarks-root"
-            )
-        return place
-    above: list[Place] = []
-    for run in runs:
-        place = run
-        for _ in range(LEVELS_ABOVE_A_RUN):
-            place = place.parent
-            above.append(place / "benchmarks")
-    return next((place for place in dict.fromkeys(above) if place.exists()), None)
-
-
-def _evaluate_places(
-    runs: Sequence[Place],
-    benchmarks_root: Path | str | None,
-    output_dir: Path | str | None,
-    cutoffs: tuple[int, ...],
-    seed: int,
-    engine: Engine,
-    progress: Progress | None,
-) -> Evaluation:
-    """Evaluate runs of which something is behind a URL, in batches."""
-    names = Counter(run.name for run in runs)
-    if output_dir is not None and (twice := [name for name, n in names.items() if n > 1]):
-        raise BadInputError(f"several runs are named {twice[0]!r}; evaluate one at a time")
-    benchmarks = _benchmarks(runs, benchmarks_root)
-    results = []
-    for run in runs:
-        output = run if output_dir is None else Place(output_dir) / run.name
-        folder = output / ARTEFACTS
-        tables = (folder if output_dir is None else Place(output_dir)) / TABLES
-        _refuse_planted_links(folder.local, tables.local)
-        if (done := evaluated_before(run)) is None:
-            with _alone_in(folder):
-                done = evaluate_batches(
-                    run,
-                    folder,
-                    tables,
-                    benchmarks=benchmarks,
-                    k_values=cutoffs,
-                    seed=seed,
-                    engine=engine,
-                    progress=progress,
-                )
-                if done is None:
-                    raise NothingToEvaluateError(f"no trial found in {run}")
-                if folder.local is not None:
-                    listed = done.summary.trials
-                    files = [name for t in listed for name in (t.events_file, t.metrics_file)]
-                    _remove_stale(folder.local, {folder.local / name for name in files if name})
-        results.append(
-            RunEvaluation(
-                done.run_id,
-                done.folder,
-                done.summary,
-                done.impact,
-                (),
-                done.notes,
-                shards=done.shards,
-                n_fresh=done.n_fresh,
-            )
-        )
-    return Evaluation(tuple(results), seed, benchmarks)
-
-
-def _alone_in(folder: Path | Place) -> AbstractContextManager[None]:
+def _alone_in(folder: Path) -> AbstractContextManager[None]:
     """Keep other evaluations from writing the documents of a run; a storage has no locks."""
-    local = folder if isinstance(folder, Path) else folder.local
-    if local is None:
-        return nullcontext()
-    return alone(local / SUMMARY_FILE, "evaluates this run", patience=_PATIENCE)
+    return alone(folder / SUMMARY_FILE, "evaluates this run", patience=_PATIENCE)
 
 
-def _targets(folders: Sequence[Path], output_dir: Path | None) -> list[Path]:
+def _targets(folders: Sequence[Path], output: Path | Place | None, away: Away) -> list[Path]:
     """Return the folder of every run's artefacts; raises when two runs would share one."""
     names = Counter(folder.name for folder in folders)
+    targets = []
     for folder in folders:
-        if output_dir is not None and names[folder.name] > 1:
+        if output is not None and names[folder.name] > 1:
             raise BadInputError(
                 f"{names[folder.name]} runs are named {folder.name!r} and would overwrite each "
-                f"other in {output_dir}; leave the output folder out, or evaluate one at a time"
+                f"other in {output}; leave the output folder out, or evaluate one at a time"
             )
-    return [(output_dir / f.name if output_dir else f) / ARTEFACTS for f in folders]
+        place = away.shown(folder) if output is None else output / folder.name
+        target = place / ARTEFACTS
+        targets.append(away.add_output(target) if isinstance(target, Place) else target)
+    return targets
 
 
 def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> None:
@@ -639,16 +530,6 @@ def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> Non
                 )
 
 
-def _refuse_planted_links(folder: Path | None, tables: Path | None) -> None:
-    """Raise where the documents or tables of a run would be written through a link."""
-    if folder is not None:
-        _refuse_links([folder], [[]])
-    places = [] if tables is None else [tables, *tables.glob("*"), *tables.glob("*/*")]
-    for place in places:
-        if place.is_symlink():
-            raise BadInputError(f"{place}: nothing is written through a link; remove it")
-
-
 def _jobs(
     discovery: Discovery, target: Path, cutoffs: tuple[int, ...], problems: dict[Path, str]
 ) -> list[Job]:
@@ -661,95 +542,84 @@ def _jobs(
 
 def _files_of(job: Job, target: Path) -> tuple[Path, Path]:
     """Return where the event and the metric document of a trial go."""
-    return target / f"{job.stem}{EVENTS_SUFFIX}", target / f"{job.stem}{METRICS_SUFFIX}"
+    events, metrics = documents_of(job.stem)
+    return target / events, target / metrics
 
 
 def _run_jobs(
-    work: list[tuple[Job, Path]],
+    work: Sequence[_Work],
+    tasks: Path | None,
     n_processes: int,
     output: _Output,
     progress: Progress | None,
-    executor: Executor | str | None = None,
-) -> list[Done]:
-    """Write the documents of every trial as it is done; return the trials in the order given."""
+    executor: str | None,
+) -> list[list[Done]]:
+    """Write the documents of every trial as it is done; return the trials of each run."""
+    each = [(one, job) for one in work for job in one.jobs]
     # The trials of a task come together, so that its files are read once.
-    ordered = sorted(range(len(work)), key=lambda at: str(work[at][0].trial.task_dir or ""))
-    jobs = [work[at][0] for at in ordered]
-    n_workers = worth_starting(len(jobs), n_processes)
+    ordered = sorted(range(len(each)), key=lambda at: str(each[at][1].trial.task_dir or ""))
+    items = [
+        (at, output.away.item(job, one.folder, tasks)) for at in ordered for one, job in [each[at]]
+    ]
+    n_workers = worth_starting(len(items), n_processes)
     if executor is None and n_workers > 1:
         executor = f"processes:{n_workers}"
-    found: Iterable[tuple[int, TrialResult]]
     done: dict[int, Done] = {}
-
-    def waits() -> None:
-        if progress is not None:
-            progress(len(done), len(jobs), WAITS)
-
-    if executor is not None:
-        found = _on_executor(jobs, executor, waits)
-    else:
-        found = enumerate(map(partial(evaluate_trial, tasks=Tasks()), jobs))
-    for place, result in found:
-        at = ordered[place]
-        job, target = work[at]
+    for at, result in _evaluated(items, executor):
+        one, job = each[at]
         for name, data in result.files().items():
-            output.write(target / name, data)
+            output.write(one.target / name, data)
         metrics = decoded(result.metrics, TrialMetrics, job.stem)
         done[at] = Done(job, metrics, result.fingerprint, result.is_fresh, result.notes)
         if progress is not None:
-            progress(len(done), len(jobs), job.trial.trial_name)
-    return [done[at] for at in range(len(jobs))]
+            progress(len(done), len(items), job.trial.trial_name)
+    following = (done[at] for at in range(len(each)))
+    return [list(islice(following, len(one.jobs))) for one in work]
 
 
-_Part = tuple[tuple[int, Job], ...]
-"""Some jobs with their positions."""
-
-_PART: Final = 32
-
-
-def _on_executor(
-    jobs: Sequence[Job], executor: Executor | str, waits: Callable[[], None]
+def _evaluated(
+    items: Sequence[tuple[int, Item]], executor: str | None
 ) -> Iterator[tuple[int, TrialResult]]:
-    numbered = tuple(enumerate(jobs))
-    parts = (numbered[start : start + _PART] for start in range(0, len(numbered), _PART))
-    with engine_for(executor) as engine:
-        for found in run_on(
-            engine, evaluate_part, parts, split=halves, lost=_lost_part, waits=waits
-        ):
-            yield from found
+    """Yield the result of every trial with its position, as it is done."""
+    measure = partial(evaluate_part, code_fingerprint())
+    if executor is None and not any(item.inputs or item.output for _, item in items):
+        # One by one, so that each is written, and shown as done, at once.
+        tasks = Tasks()
+        yield from ((at, evaluate_trial(item.job, tasks)) for at, item in items)
+    elif executor is None:
+        for part in parts_of(items):
+            yield from measure(part)
+    else:
+        with engine_for(executor) as engine:
+            for found in run_on(engine, measure, parts_of(items), _lost):
+                yield from found
 
 
-def evaluate_part(part: _Part) -> list[tuple[int, TrialResult]]:
-    """Evaluate some trials; nothing is written."""
-    tasks = Tasks()
-    with collecting_rarely():
-        return [(position, evaluate_trial(job, tasks)) for position, job in part]
-
-
-def _lost_part(part: _Part, end: str) -> list[tuple[int, TrialResult]]:
-    return [(position, give_up(job, end)) for position, job in part]
+def _lost(numbered: tuple[int, Item], end: str) -> list[tuple[int, TrialResult]]:
+    at, item = numbered
+    return evaluate_part(code_fingerprint(), ((at, dataclass_replace(item, reason=end)),))
 
 
 def _finish(
-    run_id: str,
-    folder: Path,
-    excluded: Sequence[Exclusion],
+    work: _Work,
     done: list[Done],
     output: _Output,
     cutoffs: tuple[int, ...],
     seed: int,
 ) -> RunEvaluation:
-    _remove_stale(folder, {path for d in done for path in _files_of(d.job, folder)})
+    folder, excluded = work.target, work.excluded
+    wanted = [documents_of(one.job.stem) for one in done]
+    _remove_stale(folder, {name for names in wanted for name in names}, output.away)
     digest = combined(d.fingerprint for d in done)
 
     def summarise() -> RunSummary:
         rows = [(d.job.stem, d.metrics) for d in done]
-        return run_summary(run_id, rows, excluded, cutoffs)
+        return run_summary(work.folder.name, rows, excluded, cutoffs)
 
     def analyse() -> ImpactAnalysis:
         return impact_analysis([d.metrics for d in done], seed=seed)
 
-    of_summary = combined([digest, *map(str, excluded)])
+    of_summary = combined([digest, *(str(replace(e, path=Path(e.path.name))) for e in excluded)])
     of_impact = combined([digest, str(seed)])
     summary, damaged_summary = _made(
         folder / SUMMARY_FILE, of_summary, RunSummary, summarise, output
@@ -757,23 +627,33 @@ def _finish(
     impact, damaged_impact = _made(folder / IMPACT_FILE, of_impact, ImpactAnalysis, analyse, output)
     left_out = impact.pairs_left_out.sentence if impact.pairs_left_out else None
     notes = [
+        *output.away.notes.get(work.folder, ()),
         *(note for one in done for note in one.notes),
         damaged_summary,
         damaged_impact,
         left_out,
     ]
     return RunEvaluation(
-        run_id, folder, summary, impact, tuple(done), tuple(note for note in notes if note)
+        work.folder.name,
+        output.away.shown(folder),
+        summary,
+        impact,
+        tuple(done),
+        tuple(note for note in notes if note),
     )
 
 
-def _remove_stale(folder: Path, wanted: set[Path]) -> None:
+def _remove_stale(folder: Path, wanted: set[str], away: Away) -> None:
     """Delete artefacts of trials that are gone and of writers that were killed, nothing else."""
-    for place in (folder, *{path.parent for path in wanted}):
+    for place in (folder, *{(folder / name).parent for name in wanted}):
         remove_leftovers(place)
+    suffixes = (EVENTS_SUFFIX, METRICS_SUFFIX)
     for path in folder.glob("*/*.json"):
-        if path.name.endswith((EVENTS_SUFFIX, METRICS_SUFFIX)) and path not in wanted:
+        if path.name.endswith(suffixes) and path.relative_to(folder).as_posix() not in wanted:
             remove(path, folder)
+    if (listing := away.outputs.get(folder)) is not None:
+        there = {file.path for file in listing.files if file.path.endswith(suffixes)}
+        listing.place.remove(sorted(there - wanted))
 
 
 Artefact = TypeVar("Artefact", RunSummary, ImpactAnalysis)

@@ -1,135 +1,58 @@
-"""Work on any ``concurrent.futures.Executor``: few futures at a time, and workers that die."""
+"""Parts of trials on processes of this machine or on a Dask cluster; workers may die."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice
-from time import monotonic
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.pipeline.workers import Processes, WorkerEndedError
+from retrieval_eval.pipeline.workers import Processes
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _PER_WORKER: Final = 2
-"""Futures in flight for each worker: one that is run, and one that waits for it."""
+"""Parts in flight for each worker: one that is run, and one that waits for it."""
 
-_UNKNOWN_WIDTH: Final = 64
-"""Futures in flight on an executor that does not tell how many workers it has."""
-
-_SECONDS_BETWEEN_LOOKS: Final = 2.0
-_MOST_SECONDS_WITHOUT: Final = 300.0
+_SECONDS_BETWEEN_LOOKS: Final = 5.0
+_SECONDS_WITHOUT: Final = 300
 """How long work waits for a first or a new worker: a cluster may have to start a machine."""
 
-WAITS: Final = "no worker; waits for one"
-"""What a progress line shows meanwhile."""
 
+class Engine(NamedTuple):
+    """What does the work, how many workers it has now, and what waits where there is none."""
 
-class Engine:
-    """An executor, and how many futures it shall hold.
-
-    Parameters
-    ----------
-    executor
-        What runs the work.
-    n_workers
-        Returns how many workers there are now; they may come and go.
-    """
-
-    def __init__(
-        self, executor: Executor, n_workers: Callable[[], int | None] = lambda: None
-    ) -> None:
-        self.executor = executor
-        self._n_workers = n_workers
-
-    @property
-    def width(self) -> int:
-        """How many futures may be in flight."""
-        known = self._n_workers()
-        return _UNKNOWN_WIDTH if known is None else max(known, 1) * _PER_WORKER
-
-    def done(self, futures: Collection[Future[R]], waits: Callable[[], None]) -> set[Future[R]]:
-        """Return the futures that are done, of which there is at least one.
-
-        ``waits`` is called again and again while there is no worker; after five minutes of that
-        ``BadInputError`` is raised.
-        """
-        since: float | None = None
-        while True:
-            done, _ = wait(futures, _SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
-            if done:
-                return done
-            if self._n_workers() != 0:
-                since = None
-                continue
-            since = monotonic() if since is None else since
-            if monotonic() - since >= _MOST_SECONDS_WITHOUT:
-                raise BadInputError(
-                    f"there was no worker for {_MOST_SECONDS_WITHOUT:.0f} seconds; what was "
-                    "written is kept, so evaluate again when there are workers"
-                )
-            waits()
-
-    def submit(self, function: Callable[[T], R], item: T) -> Future[R]:
-        """Start work; raises ``BadInputError`` where the executor takes no more."""
-        try:
-            return self.executor.submit(function, item)
-        except BrokenExecutor:
-            raise BadInputError(
-                "a worker died and the executor takes no more work; what was written is kept, so "
-                "evaluate again with a new executor, or name one, such as processes:4, that goes "
-                "on with new workers"
-            ) from None
+    submit: Callable[..., Future[Any]]
+    n_workers: Callable[[], int]
+    wait_for_worker: Callable[[], None] = lambda: None
 
 
 @contextmanager
-def engine_for(executor: Executor | str) -> Iterator[Engine]:
-    """Give the engine for an executor, or for the text that names one.
-
-    Parameters
-    ----------
-    executor
-        Any executor, which stays open; or ``processes:N``, ``threads:N`` or ``dask://HOST:PORT``
-        (extra ``dask``), whose connection is closed at the end.
+def engine_for(name: str) -> Iterator[Engine]:
+    """Give the engine that ``processes:N`` or ``dask://HOST:PORT`` (extra ``dask``) names.
 
     Raises
     ------
     BadInputError
         When the text names none, or the scheduler does not answer.
     """
-    if not isinstance(executor, str):
-        yield Engine(executor)
-        return
-    kind, _, rest = executor.partition(":")
+    kind, _, rest = name.partition(":")
     if kind == "dask" and rest.startswith("//") and len(rest) > 2:
         with _dask(rest.removeprefix("//")) as engine:
             yield engine
         return
-    if kind not in ("processes", "threads") or not rest.isdecimal() or int(rest) < 1:
-        raise BadInputError(
-            f"{executor!r} names no executor; name processes:N, threads:N or dask://HOST:PORT"
-        )
-    n = int(rest)
-    own = Processes(n) if kind == "processes" else ThreadPoolExecutor(n)
+    if kind != "processes" or not rest.isdecimal() or int(rest) < 1:
+        raise BadInputError(f"{name!r} names no executor; name processes:N or dask://HOST:PORT")
+    processes = Processes(int(rest))
     try:
-        yield Engine(own, lambda: n)
+        yield Engine(processes.submit, lambda: int(rest))
     finally:
-        own.shutdown(cancel_futures=True)
+        processes.shutdown(cancel_futures=True)
 
 
 @contextmanager
@@ -144,132 +67,107 @@ def _dask(address: str) -> Iterator[Engine]:
         raise BadInputError(
             f"no Dask scheduler answers at {address} ({type(error).__name__})"
         ) from None
+
+    def wait_for_worker() -> None:
+        try:
+            client.wait_for_workers(1, timeout=_SECONDS_WITHOUT)
+        except TimeoutError:
+            raise BadInputError(
+                f"there was no worker for {_SECONDS_WITHOUT} seconds; what was written is kept, "
+                "so evaluate again when there are workers"
+            ) from None
+
     try:
-        # The same batch may be sent again; Dask would take equal arguments for the same task.
-        yield Engine(client.get_executor(pure=False), lambda: _n_threads(client))
+        # The same part may be sent again; Dask would take equal arguments for the same task.
+        submit = client.get_executor(pure=False).submit
+        yield Engine(submit, lambda: len(client.nthreads()), wait_for_worker)
     finally:
         client.close()
 
 
-def _n_threads(client: Any) -> int:
-    """Return how many threads the workers of a cluster have; none where it does not answer."""
-    try:
-        return sum(client.nthreads().values())
-    except (OSError, TimeoutError):
-        return 0
-
-
 def run_on(
     engine: Engine,
-    function: Callable[[T], R],
-    items: Iterable[T],
-    *,
-    split: Callable[[T], list[T]],
+    function: Callable[[tuple[T, ...]], R],
+    parts: Iterable[tuple[T, ...]],
     lost: Callable[[T, str], R],
-    waits: Callable[[], None] = lambda: None,
 ) -> Iterator[R]:
-    """Yield the result of every item, in the order in which they are done.
+    """Yield the result of every part, in the order in which they are done.
 
-    An item whose worker died is tried again alone at the end, for another one may have been the
-    cause; when its worker dies again it is split, down to single ones, which are given up.
+    Dask itself begins the work of a lost worker again elsewhere. The items of a part whose workers
+    died each time are tried one by one at the end, with nothing else under way, for another part
+    may have been the cause; one that dies again is given up.
 
     Parameters
     ----------
     engine
         Where the work is run.
     function
-        What is done with an item; workers import it. An item may be begun twice.
-    items
+        What is done with a part; workers import it. A part may be begun twice.
+    parts
         What it is called with; taken as there is room.
-    split
-        Returns the parts of an item; nothing where there is no smaller one.
     lost
         Returns the result of an item that is given up, from the item and a sentence.
-    waits
-        Called again and again while there is no worker.
 
     Raises
     ------
     BadInputError
         When workers die before they begin anything, none is there for five minutes, or the
-        executor gives up the work.
+        scheduler is gone.
     Exception
         Whatever ``function`` raises.
     """
-    waiting, suspects = iter(items), deque[T]()
-    flight: dict[Future[R], T] = {}
+    waiting, suspects = iter(parts), list[T]()
+    flight: dict[Future[R], tuple[T, ...]] = {}
     has_answered = False
     try:
         while True:
-            for item in islice(waiting, max(engine.width - len(flight), 0)):
-                flight[engine.submit(function, item)] = item
+            room = max(engine.n_workers(), 1) * _PER_WORKER - len(flight)
+            for part in islice(waiting, max(room, 0)):
+                flight[engine.submit(function, part)] = part
             if not flight:
                 break
-            for future in engine.done(flight, waits):
-                item = flight.pop(future)
-                end = _death(future)
+            for future in _finished(engine, flight):
+                part, end = flight.pop(future), _death(future)
                 if end is None:
                     has_answered = True
                     yield future.result()
                     continue
-                suspects.append(item)
+                suspects.extend(part)
                 if not has_answered:
-                    _refuse_dead(engine, end, waits)
-        while suspects:
-            yield from _alone(engine, function, suspects, split, lost, waits)
+                    _refuse_dead(engine, end)
+        for item in suspects:
+            alone = engine.submit(function, (item,))
+            end = _death(*_finished(engine, [alone]))
+            said = f"the process that measured it {end}, each time"
+            yield alone.result() if end is None else lost(item, said)
     finally:
         for future in flight:
             future.cancel()
 
 
-def halves(items: tuple[T, ...]) -> list[tuple[T, ...]]:
-    """Return both halves of several items; nothing of a single one."""
-    middle = len(items) // 2
-    return [items[:middle], items[middle:]] if middle else []
+def _finished(engine: Engine, futures: Iterable[Future[R]]) -> set[Future[R]]:
+    """Return the futures that are done, of which there is at least one."""
+    waiting = list(futures)
+    while True:
+        done, _ = wait(waiting, _SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+        if done:
+            return done
+        engine.wait_for_worker()
 
 
-def _alone(
-    engine: Engine,
-    function: Callable[[T], R],
-    suspects: deque[T],
-    split: Callable[[T], list[T]],
-    lost: Callable[[T, str], R],
-    waits: Callable[[], None],
-) -> Iterator[R]:
-    """Try the first suspect with nothing else under way; put its parts back where that fails."""
-    item = suspects.popleft()
-    future = engine.submit(function, item)
-    engine.done([future], waits)
-    end = _death(future)
-    if end is None:
-        yield future.result()
-        return
-    _refuse_dead(engine, end, waits)
-    parts = split(item)
-    suspects.extendleft(reversed(parts))
-    if not parts:
-        yield lost(item, f"the process that measured it {end}, each time")
-
-
-def _refuse_dead(engine: Engine, end: str, waits: Callable[[], None]) -> None:
+def _refuse_dead(engine: Engine, end: str) -> None:
     """Raise where workers cannot run at all, so that no item is the cause of their death."""
-    alive = engine.submit(_answer, None)
-    engine.done([alive], waits)
-    if _death(alive) is not None:
+    if _death(*_finished(engine, [engine.submit(str)])) is not None:
         raise BadInputError(
             f"a worker {end} before it began any work; in a program of your own call this package "
             "below `if __name__ == '__main__':`"
         )
 
 
-def _answer(_: object) -> bool:
-    return True
-
-
 def _death(future: Future[Any]) -> str | None:
     """Return how the worker of a future died; None for one that has a result.
 
-    Raises what the function raised, and ``BadInputError`` where the executor gave up the work.
+    Raises what the function raised, and ``BadInputError`` where the scheduler is gone.
     """
     try:
         error = future.exception()
@@ -280,9 +178,8 @@ def _death(future: Future[Any]) -> str | None:
         ) from None
     if error is None:
         return None
-    if isinstance(error, WorkerEndedError):
-        return str(error)
     # Dask is optional, so its class cannot be named here.
-    if isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker":
-        return "was killed"
-    raise error
+    is_killed = type(error).__name__ == "KilledWorker"
+    if not is_killed and not isinstance(error, BrokenExecutor):
+        raise error
+    return "was killed" if is_killed else str(error)

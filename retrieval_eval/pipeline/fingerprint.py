@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,15 +37,6 @@ def fingerprint(trial_digest: str, task_digest: str, settings: Iterable[str]) ->
 def digest_of_trial(folder: Path) -> str:
     """Return the SHA-256 over a trial's own files and traces."""
     return _digest(folder, _trial_files(folder))
-
-
-def size_of_trial(folder: Path) -> int:
-    """Return the bytes of the files of :func:`digest_of_trial`."""
-    size = 0
-    for path in _trial_files(folder):
-        with suppress(OSError):
-            size += path.stat().st_size
-    return size
 
 
 def digest_of_task(folder: Path | None) -> str:

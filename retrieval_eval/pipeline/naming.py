@@ -17,6 +17,11 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._@+=-]")
 _LONGEST = 150
 
 
+def documents_of(stem: str) -> tuple[str, str]:
+    """Return the names of the event and the metric document of a trial, by their stem."""
+    return f"{stem}{EVENTS_SUFFIX}", f"{stem}{METRICS_SUFFIX}"
+
+
 def safe_name(name: str) -> str:
     """Return ``name`` as one harmless path component.
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from retrieval_eval.io.files import probe
-from retrieval_eval.io.remote import local_of, local_path
 
 DEMO = "demo"
 """The run id of the built-in demonstration; see :func:`is_demo`."""
@@ -26,15 +25,14 @@ def is_demo(runs: Sequence[str | Path], runs_root: str | Path | None) -> bool:
     They are not where a runs root was given, or the environment names one with a run of this name.
     """
     named = os.environ.get(RUNS_VARIABLE)
-    root = local_of(named) if named else None
-    is_own = root is not None and probe((root / DEMO).is_dir)
+    is_own = bool(named) and probe((Path(named or "") / DEMO).is_dir)
     return [str(run) for run in runs] == [DEMO] and not runs_root and not is_own
 
 
 def default_runs_root() -> Path | None:
     """Return the folder of all runs: the environment's, else ``runs`` here, else None."""
     if named := os.environ.get(RUNS_VARIABLE):
-        return local_path(named, RUNS_VARIABLE)
+        return Path(named)
     here = Path("runs")
     return here if here.is_dir() else None
 
@@ -45,7 +43,7 @@ def default_benchmarks_root(runs: Iterable[Path]) -> Path | None:
     The nearest is a folder of that name beside one of the three folders above a run, or here.
     """
     if named := os.environ.get(BENCHMARKS_VARIABLE):
-        return local_path(named, BENCHMARKS_VARIABLE)
+        return Path(named)
     places = [above for run in runs for above in list(run.parents)[:LEVELS_ABOVE_A_RUN]]
     for place in (*places, Path()):
         if (place / "benchmarks").is_dir():

@@ -1,8 +1,7 @@
 """The run summary: counts that add up, and aggregates per configuration.
 
-Counts of disjoint trials merge (`Totals`), and stay small however many trials there are. A mean or
-median over tasks needs the numbers themselves: those of one configuration, in columns that can be
-summarised apart from each other (`TaskNumbers`). No document is kept.
+Counts add up (`Totals`), and stay small however many trials there are. A mean or median over tasks
+needs the numbers themselves, nine bytes each (`TaskNumbers`). No document is kept.
 """
 
 from __future__ import annotations
@@ -12,16 +11,14 @@ import statistics
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Self
+from dataclasses import dataclass, field
+from typing import Final
 
-from msgspec import field
 from msgspec.structs import asdict
 
 from retrieval_eval.metrics.catalog import BY_NAME, Metric, read_metric, summarised
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.metrics.taxonomy import LABELS
-from retrieval_eval.model import Record
 from retrieval_eval.model.summary import (
     ConfigSummary,
     ExcludedFolder,
@@ -32,7 +29,7 @@ from retrieval_eval.model.summary import (
     TrialCounts,
     TrialEntry,
 )
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
+from retrieval_eval.pipeline.naming import documents_of
 from retrieval_eval.records import Exclusion
 from retrieval_eval.schema import SCHEMA_VERSION, now
 from retrieval_eval.study.trials import SCALES_DIFFER, off_scale
@@ -82,6 +79,7 @@ def run_summary(
 def trial_entry(stem: str, trial: TrialMetrics) -> TrialEntry:
     """Return the line of a trial in the summary; ``stem`` is that of its artefacts."""
     own, reason = trial.provenance, trial.coverage.degraded_reason
+    events_file, metrics_file = documents_of(stem)
     return TrialEntry(
         config_name=own.config_name,
         benchmark=own.benchmark,
@@ -92,15 +90,16 @@ def trial_entry(stem: str, trial: TrialMetrics) -> TrialEntry:
         reason=reason,
         computable=trial.file_level_metrics.computable,
         not_computable_reason=trial.file_level_metrics.reason,
-        events_file=f"{stem}{EVENTS_SUFFIX}",
-        metrics_file=f"{stem}{METRICS_SUFFIX}",
+        events_file=events_file,
+        metrics_file=metrics_file,
     )
 
 
 _NAMES: Final = ("harness", "harness_version", "model")
 
 
-class ConfigTotals(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ConfigTotals:
     """What adds up over the trials of one configuration."""
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -134,15 +133,6 @@ class ConfigTotals(Record, frozen=True):
         for name in _NAMES:
             self.names.setdefault(name, set()).update(filter(None, [getattr(own, name)]))
 
-    def merge(self, other: Self) -> None:
-        """Add the trials of another part."""
-        for name in ("counts", "events", "ledger", "found_by"):
-            _count(getattr(self, name), getattr(other, name))
-        for label, numbers in other.taxonomy.items():
-            _add(self.taxonomy, label, numbers)
-        for name, found in other.names.items():
-            self.names.setdefault(name, set()).update(found)
-
     def summary(self, over_tasks: OverTasks) -> ConfigSummary:
         """Return the summary of the configuration of which this holds all trials."""
         count = Counter(self.counts)
@@ -174,28 +164,14 @@ class ConfigTotals(Record, frozen=True):
         )
 
 
-class Totals(Record, frozen=True):
-    """What adds up over some trials of a run; those of disjoint trials merge in any order.
-
-    Examples
-    --------
-    A worker makes those of its trials; whoever has two makes them one:
-
-    >>> totals, other = Totals(), Totals()
-    >>> totals.merge(other)
-    >>> totals.n_trials, totals.summary("run", {}, [], [], [10]).counts.trials_found
-    (0, 0)
-    """
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What adds up over the trials of a run."""
 
     counts: dict[str, int] = field(default_factory=dict)
     configs: dict[str, ConfigTotals] = field(default_factory=dict)
     rewards: dict[str, list[int]] = field(default_factory=dict)
     """How many rewards each suite has, and how many of them lie from 0 to 1."""
-
-    @property
-    def n_trials(self) -> int:
-        """How many trials were added."""
-        return self.counts.get("trials", 0)
 
     @property
     def unscaled(self) -> set[str]:
@@ -218,14 +194,6 @@ class Totals(Record, frozen=True):
         reward = read_metric(trial, BY_NAME["reward"]).value
         if reward is not None:
             _add(self.rewards, own.benchmark, (1, 0 <= reward <= 1))
-
-    def merge(self, other: Self) -> None:
-        """Add the trials of another part, none of which is in this one."""
-        _count(self.counts, other.counts)
-        for config, own in other.configs.items():
-            self.configs.setdefault(config, ConfigTotals()).merge(own)
-        for suite, numbers in other.rewards.items():
-            _add(self.rewards, suite, numbers)
 
     def summary(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gc
 import re
 from collections.abc import Iterator
@@ -20,9 +19,7 @@ from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import encoded, kept_record
 from retrieval_eval.io.files import entries, probe, reading_once
-from retrieval_eval.io.layout import discover, trial_at
-from retrieval_eval.io.remote import is_url, local_path
-from retrieval_eval.io.runs import resolve_runs
+from retrieval_eval.io.layout import trial_at
 from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.metrics.trial import DEFAULT_K, measure
@@ -37,8 +34,8 @@ from retrieval_eval.pipeline.fingerprint import (
     digest_of_trial,
     fingerprint,
 )
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
-from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
+from retrieval_eval.pipeline.naming import documents_of
+from retrieval_eval.pipeline.roots import default_benchmarks_root
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
 from retrieval_eval.schema import SCHEMA_VERSION, now
 from retrieval_eval.traces import NoTraceError, SeveralTracesError, read_trace
@@ -78,14 +75,12 @@ class TrialResult:
     fingerprint
         Digest of everything that the documents depend on.
     events
-        The event document, sealed and encoded; None where the one of an earlier evaluation is kept.
+        The event document, sealed and encoded; None where the one of an earlier evaluation is kept,
+        and empty where a worker has written both.
     metrics
         The same for the metric document; of an earlier evaluation, its bytes.
     notes
         Sentences for whoever started the evaluation.
-    measured
-        The digests of the trial's own files and of its task's, as they were read; None where it
-        could not be measured.
     """
 
     stem: str
@@ -93,7 +88,6 @@ class TrialResult:
     events: bytes | None
     metrics: bytes
     notes: tuple[str, ...] = ()
-    measured: tuple[str, str] | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -102,12 +96,9 @@ class TrialResult:
 
     def files(self) -> dict[str, bytes]:
         """Return what has to be written, by names relative to the folder of the run's documents."""
-        if self.events is None:
+        if not self.events:
             return {}
-        return {
-            f"{self.stem}{EVENTS_SUFFIX}": self.events,
-            f"{self.stem}{METRICS_SUFFIX}": self.metrics,
-        }
+        return dict(zip(documents_of(self.stem), (self.events, self.metrics), strict=True))
 
 
 class Tasks:
@@ -178,20 +169,16 @@ def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
     digest = _input_digest(job, own, of_task)
     notes: tuple[str, ...] = ()
     if job.folder is not None:
-        place = job.folder / job.stem
-        events = kept_record(
-            place.with_name(f"{place.name}{EVENTS_SUFFIX}"), job.folder, digest, EventDocument
-        )
-        metrics = kept_record(
-            place.with_name(f"{place.name}{METRICS_SUFFIX}"), job.folder, digest, TrialMetrics
-        )
+        paths = [job.folder / name for name in documents_of(job.stem)]
+        events = kept_record(paths[0], job.folder, digest, EventDocument)
+        metrics = kept_record(paths[1], job.folder, digest, TrialMetrics)
         if events.record is not None and metrics.record is not None:
-            return TrialResult(job.stem, digest, None, metrics.data, measured=(own, of_task))
+            return TrialResult(job.stem, digest, None, metrics.data)
         notes = tuple(note for note in (events.note, metrics.note) if note)
     try:
         truth, of_task = tasks.truth(folder)
         digest = _input_digest(job, own, of_task)
-        return _result(job, documents(job, truth), digest, notes, (own, of_task))
+        return _result(job, documents(job, truth), digest, notes)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
         cause = f"{type(error).__name__}: {str(error)[:200]}"
         return give_up(job, f"the trial could not be evaluated ({cause})")
@@ -229,10 +216,9 @@ def _result(
     made: tuple[EventDocument, TrialMetrics],
     digest: str,
     notes: tuple[str, ...],
-    measured: tuple[str, str] | None = None,
 ) -> TrialResult:
     events, metrics = (encoded(with_fields(one, input_fingerprint=digest)) for one in made)
-    return TrialResult(job.stem, digest, events, metrics, notes, measured)
+    return TrialResult(job.stem, digest, events, metrics, notes)
 
 
 def documents(job: Job, truth: GroundTruth | None = None) -> tuple[EventDocument, TrialMetrics]:
@@ -373,7 +359,10 @@ def inspect_trace(
     events = extract_events(trace, truth, agent_started_at=outcome.agent_started_at)
     covered = coverage(events, trace, None, ground_truth=truth.unreadable)
     name = path.resolve().name
-    ref = TrialRef("", "", None, name, path, sample or name, raw_task_name=sample or name)
+    own = sample or name
+    ref = TrialRef("", "", None, name, path, own, raw_task_name=own)
+    if is_trial:
+        ref, _ = trial_by_path(path)
     document, metrics = _documents(Job(ref, None, "", DEFAULT_K), events, outcome, covered, trace)
     return Inspected(document, metrics, events, trace)
 
@@ -428,65 +417,25 @@ def _stated_by(trace: Trace) -> Outcome:
     )
 
 
-# One trial by path or name, in memory: nothing is written.
+# One trial by path, in memory: nothing is written.
 
 _NO_CONFIG = re.compile(r"\d{4}-\d{2}-\d{2}__\d{2}-\d{2}-\d{2}$|ccb_|csb_")
 """Levels between a config and its trials: batch time stamps and job names."""
 
 
-def evaluate_one(
-    trial: str,
-    *,
-    run: str | None = None,
-    runs_root: Path | str | None = None,
-    benchmarks_root: Path | str | None = None,
-) -> tuple[EventDocument, TrialMetrics]:
-    """Return the event document and the metrics of one trial.
+def truth_near(path: Path) -> GroundTruth:
+    """Return what the task of a trial in a run tree expects; nothing where there is no such task.
 
-    Parameters
-    ----------
-    trial
-        The path of a trial directory, or a trial name inside ``run``.
-    run
-        Run id or path.
-
-    Raises
-    ------
-    BadInputError
-        When there is no such trial; the message lists the closest names. Also for a URL but
-        ``file://``.
+    Raises `BadInputError` for an unusable root of the tasks in the environment.
     """
-    root = local_path(runs_root) if runs_root else default_runs_root()
-    if run is None:
-        found, folder = trial_by_path(local_path(trial))
-    else:
-        found, folder = _by_name(trial, str(local_path(run)) if is_url(run) else run, root)
-    tasks = local_path(benchmarks_root) if benchmarks_root else default_benchmarks_root([folder])
-    index = (
-        TaskIndex(tasks)
-        if tasks is not None
-        else TaskIndex.with_names([found.raw_task_name or found.task_name])
-    )
-    (resolved,), problems = resolve_trials([found], index)
-    job = Job(resolved, None, "", DEFAULT_K, problems.get(resolved.path))
-    return documents(job)
-
-
-def _by_name(name: str, run: str, runs_root: Path | None) -> tuple[TrialRef, Path]:
-    (folder,) = resolve_runs([run], runs_root)
-    trials: dict[str, list[TrialRef]] = {}
-    for trial in discover(folder, folder.name).trials:
-        trials.setdefault(trial.trial_name, []).append(trial)
-    if name not in trials:
-        near = difflib.get_close_matches(name, trials, n=5, cutoff=0.3) or sorted(trials)[:5]
-        raise BadInputError(f"no trial {name!r} in run {folder.name}; closest: {', '.join(near)}")
-    if len(trials[name]) > 1:
-        paths = ", ".join(str(trial.path) for trial in trials[name])
-        raise BadInputError(
-            f"{len(trials[name])} trials of run {folder.name} are named {name!r}; "
-            f"name the path of one: {paths}"
-        )
-    return trials[name][0], folder
+    if not probe(path.is_dir) or trial_at(path.resolve(), path.resolve().parent) is None:
+        return GroundTruth()
+    found, folder = trial_by_path(path)
+    tasks = default_benchmarks_root([folder])
+    if tasks is None:
+        return GroundTruth()
+    (resolved,), _ = resolve_trials([found], TaskIndex(tasks))
+    return GroundTruth() if resolved.task_dir is None else load_ground_truth(resolved.task_dir)
 
 
 def trial_by_path(path: Path) -> tuple[TrialRef, Path]:
@@ -502,9 +451,7 @@ def trial_by_path(path: Path) -> tuple[TrialRef, Path]:
             f"{path}: a file, and no trial directory; `retrieval-eval trace` shows a single trace"
         )
     if not probe(path.is_dir):
-        raise BadInputError(
-            f"{path}: no such trial directory; name its path, or its run with --run"
-        )
+        raise BadInputError(f"{path}: no such trial directory")
     path = path.resolve()
     config = path.parent
     while _NO_CONFIG.match(config.name) and config != config.parent:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from retrieval_eval.report.loading import load_diff, load_run, load_search
     from retrieval_eval.report.own_notebook import render_notebook
     from retrieval_eval.report.parameters import check_parameters
-    from retrieval_eval.report.planning import build_plan, load_plan, plan_header
     from retrieval_eval.report.run import Run
     from retrieval_eval.report.search_diff import SearchDiff
     from retrieval_eval.report.search_run import SearchRun
@@ -30,17 +29,14 @@ __all__ = [
     "build",
     "build_diff",
     "build_history",
-    "build_plan",
     "build_search",
     "build_trial",
     "check_parameters",
     "load_diff",
     "load_history",
-    "load_plan",
     "load_run",
     "load_search",
     "note",
-    "plan_header",
     "render_notebook",
 ]
 
@@ -58,9 +54,6 @@ _LAZY = {
     "build_history": "retrieval_eval.report.history",
     "History": "retrieval_eval.report.history",
     "load_history": "retrieval_eval.report.history",
-    "build_plan": "retrieval_eval.report.planning",
-    "load_plan": "retrieval_eval.report.planning",
-    "plan_header": "retrieval_eval.report.planning",
     "load_run": "retrieval_eval.report.loading",
     "load_search": "retrieval_eval.report.loading",
     "note": "retrieval_eval.report.exhibits",

@@ -1,8 +1,8 @@
 """The columns of every frame: where each comes from, and what type, unit and meaning it has.
 
 A column that is a field of a document has the type, unit and meaning that the field's struct
-declares; those that are computed on the way say their own. ``docs/columns.md`` is generated from
-here (``make schemas``): to add a column, add it below.
+declares; those that are computed on the way say their own. To add a column, add it below: the
+page of the documentation is generated from here.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from retrieval_eval.model.search_diff import (
     QueryOutcome,
 )
 from retrieval_eval.model.search_run import (
+    AtRandom,
     Claim,
     Component,
     MetricChange,
     MetricMean,
-    NullMean,
     QueryContribution,
     QueryResult,
     RankedDocument,
@@ -661,14 +661,13 @@ SEARCH_FRAMES: Final[Frames] = {
         "one row a component of the composite",
         _fields(Component, "name value floor ceiling margin n passes", at="composite/components[]"),
     ),
-    "null_systems": _frame(
-        "one row a metric and system without skill: what it would get",
-        "measure | text | | Metric | null_systems/systems/*/metrics key",
-        "system | text | code | random, permuted or popular | null_systems/systems key",
+    "random_documents": _frame(
+        "one row a metric: what random documents of the corpus would get",
+        "measure | text | | Metric | random/metrics key",
         _fields(
-            NullMean,
-            "value ci_low ci_high n difference difference_low difference_high is_beaten reason",
-            at="null_systems/systems/*/metrics/*",
+            AtRandom,
+            "value n difference difference_low difference_high is_beaten reason",
+            at="random/metrics/*",
         ),
     ),
     "roc": _frame(
@@ -811,9 +810,8 @@ DIFF_FRAMES: Final[Frames] = {
 
 
 _MEASURED: Final = """
-kind | text | | agents or search | folder
-run | text | | Run id; of search, its label, else the name of its file | document
-moment | text | UTC | When it ran, as moment_of says | document
+run | text | | Label of the run, else the name of its file | document
+moment | text | UTC | When it ran | document
 """
 
 HISTORY_FRAMES: Final[Frames] = {
@@ -821,48 +819,29 @@ HISTORY_FRAMES: Final[Frames] = {
         "one row a run, also those that could not be read",
         _MEASURED,
         """
-moment_of | text | | first batch, evaluation or measurement | document
-subject | text | | Suites or corpora | document
-system | text | | Configurations, or the retriever | document
-n | integer | trials or queries | Trials found, or queries asked | document
-n_computable | integer | trials or queries | Of them with metrics, or answered | document
-verdict | text | | Of the leading comparison; of search: measured or no verdict | document
+subject | text | | Corpora | document
+system | text | | The retriever | document
+n | integer | queries | Queries asked | document
+n_computable | integer | queries | Of them answered | document
+verdict | text | | measured or no verdict | document
 reason | text | | Why this verdict, or why it was not read | document
-status | text | code | read, not_evaluated or unreadable | folder
-source | text | | Folder of the run, or its file | folder
+status | text | code | read or unreadable | folder
+source | text | | Its file | folder
 is_simulated | boolean | | It holds invented data | document
 """,
     ),
     "metrics": _frame(
-        "one row a run, suite or corpus, configuration and metric",
+        "one row a run and metric",
         _MEASURED,
         """
-subject | text | | Suite or corpora | document
-series | text | | Configuration; of search, `search` | document
+subject | text | | Corpora | document
 metric | text | | Metric | document
-mean | number | of the metric | Mean over tasks (repeats averaged first) or queries | computed
+mean | number | of the metric | Mean over queries | computed
 ci_low | number | of the metric | Lower end of its 95 % interval | computed
 ci_high | number | of the metric | Its upper end | computed
-n | integer | tasks or queries | Tasks or queries it rests on | computed
-basis | text | digest | Tasks, truth, cut-offs; or gold set, documents, settings | computed
+n | integer | queries | Queries it rests on | computed
+basis | text | digest | Gold set, documents, settings | computed
 line | integer | | Means of one line rest on the same and follow each other | computed
-""",
-    ),
-    "comparisons": _frame(
-        "one row a run of agents and metric: what its leading comparison found, for `rev.pool`",
-        _MEASURED,
-        """
-subject | text | | Suites | document
-baseline_config | text | | Reference | document
-comparison_config | text | | Compared with it | document
-metric | text | | Metric | document
-scale | text | code | difference (of means), or ratio (of geometric means) | computed
-estimate | number | of the scale | Mean difference, or ratio | computed
-low | number | of the scale | Lower end of its 95 % interval (Student's t) | computed
-high | number | of the scale | Its upper end | computed
-error | number | | Standard error; of a ratio that of its logarithm | computed
-n | integer | units | Tasks, or clusters of them, that it rests on | computed
-reason | text | code | Why there is no estimate | computed
 """,
     ),
     "guard": _frame(

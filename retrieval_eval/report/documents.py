@@ -17,15 +17,13 @@ from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.escape import encodable
 from retrieval_eval.events.document import trial_events
 from retrieval_eval.events.evidence import evidence
-from retrieval_eval.io.artefacts import read_artefact
+from retrieval_eval.io.artefacts import read_artefact, record_in
 from retrieval_eval.io.files import probe
+from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
 from retrieval_eval.model.summary import RunSummary, TrialEntry
-from retrieval_eval.pipeline.batches import read_document
-from retrieval_eval.pipeline.summary import trial_entry
-from retrieval_eval.pipeline.tables import Shard, StoredRun, events_in, metrics_in
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.frames import Row, read_row
 
@@ -37,11 +35,9 @@ class TrialFiles:
     """A trial as the run summary lists it, with its metrics document when there is one."""
 
     run_id: str
-    folder: Path | Shard
+    folder: Path | Place
     entry: TrialEntry
     metrics: TrialMetrics | None
-    row: int = 0
-    """Which trial of a shard it is, where the folder is one."""
 
     @cached_property
     def identity(self) -> Row:
@@ -58,12 +54,10 @@ class TrialFiles:
 
     def events(self) -> EventDocument | None:
         """Return the event document, or None when there is no such file."""
-        if isinstance(self.folder, Shard):
-            return events_in(self.folder)[self.row]
         return _read_member(self.folder, self.entry.events_file, EventDocument)
 
 
-def read_run_document(folder: Path | StoredRun, name: str, struct: type[AnyRecord]) -> AnyRecord:
+def read_run_document(folder: Path | Place, name: str, struct: type[AnyRecord]) -> AnyRecord:
     """Return a document of a run.
 
     Raises
@@ -73,48 +67,40 @@ def read_run_document(folder: Path | StoredRun, name: str, struct: type[AnyRecor
     SchemaError
         When it is of another major version, or no such document; file and pointer are named.
     """
-    if isinstance(folder, StoredRun):
-        return read_document(folder.folder, name, struct)
     return _read(folder, name, struct, "evaluate the run first")
 
 
-def read_trials(folder: Path | StoredRun, summary: RunSummary) -> list[TrialFiles]:
-    """Return the trials that a run summary lists, in its order, or those of the shards.
-
-    Raises ``BadInputError`` where the shards are not those that the summary was made from.
-    """
-    if isinstance(folder, StoredRun):
-        found = [
-            TrialFiles(summary.run_id, shard, trial_entry("", metrics), metrics, row)
-            for shard in folder.shards
-            for row, metrics in enumerate(metrics_in(shard))
-        ]
-        counts = summary.counts
-        if len(found) != counts.evaluated + counts.degraded:
-            raise BadInputError(
-                f"{folder}: the tables hold {len(found)} trials, the summary "
-                f"{counts.evaluated + counts.degraded}; evaluate the run again"
-            )
-        return sorted(found, key=lambda t: _order(t.entry))
+def read_trials(folder: Path | Place, summary: RunSummary) -> list[TrialFiles]:
+    """Return the trials that a run summary lists, in its order."""
+    names = [entry.metrics_file for entry in summary.trials]
+    # Together, as a storage takes long to answer.
+    contents = folder.read(names) if isinstance(folder, Place) else [None] * len(names)
     return [
         TrialFiles(
-            summary.run_id, folder, entry, _read_member(folder, entry.metrics_file, TrialMetrics)
+            summary.run_id,
+            folder,
+            entry,
+            _read_member(folder, entry.metrics_file, TrialMetrics, data),
         )
-        for entry in summary.trials
+        for entry, data in zip(summary.trials, contents, strict=True)
     ]
 
 
-def _order(entry: TrialEntry) -> tuple[str, str, str]:
-    return entry.config_name, entry.batch_timestamp or "", entry.trial_name or ""
-
-
-def _read_member(folder: Path, name: str, struct: type[AnyRecord]) -> AnyRecord | None:
+def _read_member(
+    folder: Path | Place, name: str, struct: type[AnyRecord], data: bytes | None = None
+) -> AnyRecord | None:
+    """Return a document, of a storage by its content where that is read; None without one."""
+    if isinstance(folder, Place):
+        data = folder.read([name])[0] if data is None else data
+        return record_in(data, struct, f"{folder}/{name}") if data else None
     if not name or not probe((folder / name).is_file):
         return None
     return _read(folder, name, struct, "evaluate the run again")
 
 
-def _read(folder: Path, name: str, struct: type[AnyRecord], remedy: str) -> AnyRecord:
+def _read(folder: Path | Place, name: str, struct: type[AnyRecord], remedy: str) -> AnyRecord:
+    if isinstance(folder, Place):
+        return record_in(folder.read([name])[0], struct, f"{folder}/{name}")
     found = read_artefact(folder / name, folder)
     if found.problem is not None:
         raise BadInputError(f"{folder}: {found.problem}; {remedy}")

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, Union
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
+from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.comparison import relabelled
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.tables import StoredRun
 from retrieval_eval.report.conditions import NoColumnError, evaluated
 from retrieval_eval.report.documents import TrialFiles
 from retrieval_eval.study import impact_analysis
@@ -44,7 +44,7 @@ class Part:
     condition can hold for one. ``page_folders`` are the folders of their pages among those of all.
     """
 
-    folders: tuple[Path | StoredRun, ...]
+    folders: tuple[Path | Place, ...]
     summaries: tuple[RunSummary, ...]
     trials: tuple[tuple[TrialFiles, ...], ...]
     impact: ImpactAnalysis

@@ -1,32 +1,22 @@
-"""Runs over time: those of agents below a runs root, and search runs of a folder, as frames.
+"""Search runs of a folder over time, as frames.
 
 Everything is read from documents that earlier commands wrote; nothing is measured again. The order
 is that of time, never that of a score. Two measurements are only joined by a line when they rest on
-the same: of agents the same tasks with the same ground truth and cut-offs, of search the same gold
-set, documents and settings.
+the same gold set, documents and settings.
 """
 
 from __future__ import annotations
 
 import difflib
-import hashlib
-import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
-from retrieval_eval.io.files import label, probe
-from retrieval_eval.io.layout import OWN_FOLDER
-from retrieval_eval.io.remote import local_path
-from retrieval_eval.io.runs import find_runs
-from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.search_history import (
     GoldState,
     PastChange,
@@ -34,10 +24,7 @@ from retrieval_eval.model.search_history import (
     PastRun,
     SearchHistory,
 )
-from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.naming import SUMMARY_FILE
 from retrieval_eval.pipeline.roots import DEMO
-from retrieval_eval.pipeline.roots import DEMO_OUTPUT as AGENTS_DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import HISTORY_FRAMES
@@ -45,9 +32,7 @@ from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import Row, make_frame
 from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Keep, digest_of, publish, write_frames
-from retrieval_eval.report.run import Run
 from retrieval_eval.report.simulated import notice
-from retrieval_eval.report.words import VERDICTS
 from retrieval_eval.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_history
 from retrieval_eval.search.history import (
     REVIEWED,
@@ -55,28 +40,21 @@ from retrieval_eval.search.history import (
     outcome_words,
     search_history,
 )
-from retrieval_eval.stats.intervals import bootstrap_mean
-from retrieval_eval.study.pool import study_estimate
-from retrieval_eval.values import DEFAULT_SEED, counted
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOTEBOOK: Final = "history"
-AGENTS: Final = "agents"
-SEARCH: Final = "search"
-METRICS: Final = ("file_recall", "mrr", "ndcg@10", "context_efficiency", "reward", "cost_usd")
-"""The metrics of agents whose means are followed."""
 
 _COLUMNS: Final = {name: columns for name, (_, columns) in HISTORY_FRAMES.items()}
-_BATCH: Final = "%Y-%m-%d__%H-%M-%S"
 
 
 class History(frames.Measured):
     """What was measured over time; each frame is in the order of time and handed out as a copy.
 
     Its frames are those of :data:`retrieval_eval.report.columns.HISTORY_FRAMES`: ``runs``,
-    ``metrics``, ``comparisons``, ``guard``, ``labels``, ``gold``, ``noise`` and ``quarters``.
+    ``metrics``, ``guard``, ``labels``, ``gold``, ``noise`` and ``quarters``.
     Shown in a notebook it says what there is.
     """
 
@@ -94,28 +72,8 @@ class History(frames.Measured):
 
     @frames.handed_out
     def metrics(self) -> pd.DataFrame:
-        """One row a run, suite or corpus, configuration and metric: mean, interval, n and line."""
+        """One row a run and metric: mean, interval, n and line."""
         return self._made("metrics")
-
-    @frames.handed_out
-    def comparisons(self) -> pd.DataFrame:
-        """One row a run of agents and metric: the estimate of its leading comparison."""
-        return self._made("comparisons")
-
-    def of_pair(self, metric: str) -> pd.DataFrame:
-        """Return the rows of ``comparisons`` of a metric and of the pair that most runs compare.
-
-        They are of one question, which :func:`retrieval_eval.pool` answers over all runs. Of
-        several such pairs it is the first by name.
-        """
-        own = self.comparisons[self.comparisons["metric"] == metric]
-        pairs = Counter(zip(own["baseline_config"], own["comparison_config"], strict=True))
-        if not pairs:
-            return own.assign(study=own["run"])
-        baseline, comparison = min(pairs, key=lambda pair: (-pairs[pair], pair))
-        is_its = (own["baseline_config"] == baseline) & (own["comparison_config"] == comparison)
-        chosen: pd.DataFrame = own[is_its].assign(study=own["run"])
-        return chosen
 
     @frames.handed_out
     def guard(self) -> pd.DataFrame:
@@ -149,23 +107,22 @@ class History(frames.Measured):
     def _made(self, name: str) -> pd.DataFrame:
         return make_frame(self._tables[name], _COLUMNS[name])
 
-    def of_metric(self, name: str, kind: str) -> pd.DataFrame:
-        """Return the rows of ``metrics`` of one metric of agents or search; none without runs.
+    def of_metric(self, name: str) -> pd.DataFrame:
+        """Return the rows of ``metrics`` of one metric.
 
         Raises
         ------
         BadInputError
-            When no run of the kind has the metric; it names the closest.
+            When no run has the metric; it names the closest.
         """
-        own = self.metrics[self.metrics["kind"] == kind]
-        known = list(own["metric"].unique())
+        known = list(self.metrics["metric"].unique())
         if known and name not in known:
             by_lower = {known_name.lower(): known_name for known_name in known}
             close = difflib.get_close_matches(name.lower(), by_lower, n=2, cutoff=0.4)
             close = [by_lower[lower] for lower in close] or known
             said = visible(name, 60)
-            raise BadInputError(f"no run of {kind} has the metric '{said}'; try {', '.join(close)}")
-        return own[own["metric"] == name]
+            raise BadInputError(f"no run has the metric '{said}'; try {', '.join(close)}")
+        return self.metrics[self.metrics["metric"] == name]
 
     @property
     def n_simulated(self) -> int:
@@ -177,11 +134,9 @@ class History(frames.Measured):
         rows = self._tables["runs"]
         read = [row for row in rows if row["status"] == "read"]
         moments = sorted(row["moment"] for row in read)
-        kinds = [sum(row["kind"] == kind for row in read) for kind in (AGENTS, SEARCH)]
         rulings = self._tables["guard"]
         badges = [
-            ("Runs of agents", f"{kinds[0]}"),
-            ("Search runs", f"{kinds[1]}"),
+            ("Search runs", f"{len(read)}"),
             ("From", moments[0][:10] if moments else "—"),
             ("To", moments[-1][:10] if moments else "—"),
             ("Left out", f"{len(rows) - len(read)}"),
@@ -213,8 +168,8 @@ def _caught(verdicts: Sequence[str]) -> str:
 def _broken(metrics: Sequence[Row]) -> str:
     # A line of its own begins for every metric of a run at once.
     broken = {
-        (later["kind"], later["run"], later["moment"])
-        for series in _by_series(metrics, lambda row: row)
+        (later["run"], later["moment"])
+        for series in _by_series(metrics)
         for row, later in pairwise(series)
         if row["line"] != later["line"]
     }
@@ -223,92 +178,67 @@ def _broken(metrics: Sequence[Row]) -> str:
         return "Every mean rests on the same as the one before it."
     return (
         f"In {counted(n, 'run')} a mean rests on something other than the one before it (other "
-        "tasks, ground truth, labels, documents or cut-offs): no line joins the two."
+        "labels, documents or settings): no line joins the two."
     )
 
 
-def _by_series(rows: Sequence[Row], value: Callable[[Row], Any]) -> Iterator[list[Any]]:
-    series: dict[tuple[Any, ...], list[Any]] = {}
-    for row in rows:
-        key = tuple(row[name] for name in ("kind", "subject", "series", "metric"))
-        series.setdefault(key, []).append(value(row))
+def _by_series(metrics: Sequence[Row]) -> Iterator[list[Row]]:
+    series: dict[tuple[str, str], list[Row]] = {}
+    for row in metrics:
+        series.setdefault((row["subject"], row["metric"]), []).append(row)
     yield from series.values()
 
 
 def load_history(
     data: str | Path = "",
     *,
-    runs_root: str | Path = "",
-    output_dir: str | Path = "",
     subject: str = "",
     thresholds: str | Path = "",
     justification: str | Path = "",
     as_of: str = "",
-    seed: int = DEFAULT_SEED,
 ) -> History:
-    """Return what was measured over time, read from documents that are there.
+    """Return what search runs measured over time, read from documents that are there.
 
     Parameters
     ----------
     data
         Folder of search runs (``eval-report-<utc>.json``, ``baseline.json`` and other files of
-        runs), or ``demo``: the built-in demonstrations of search and of agents, simulated.
-    runs_root
-        Folder of the runs of agents that `retrieval-eval evaluate` has measured.
-    output_dir
-        Folder of their artefacts, where those are not inside the runs.
+        runs), or ``demo``: the built-in demonstration, simulated.
     subject
-        One suite or corpus; empty for all.
+        One corpus; empty for all.
     thresholds
         Of the guard; by default ``guard.toml`` of the folder, else as for `search guard`.
     justification
         Breaches that were accepted in writing.
     as_of
         The day on which a quarter is due, such as ``2026-03-31``; by default today.
-    seed
-        Seed of the intervals of agents.
 
     Raises
     ------
     BadInputError
-        When nothing was named, a folder does not exist or holds no run, or there is no such
+        When nothing was named, the folder does not exist or holds no run, or there is no such
         subject (with the closest names).
     """
-    places = (data, runs_root, output_dir, subject, thresholds, justification)
-    if any(not isinstance(place, str | Path) for place in places):
+    if any(not isinstance(place, str | Path) for place in (data, subject, thresholds)):
         raise BadInputError("folders and names are given as text")
-    if str(data) == DEMO:
-        _measure_demo(AGENTS_DEMO)
-        data = measured_history(DEMO_OUTPUT)
-        runs_root, output_dir = AGENTS_DEMO / "runs", AGENTS_DEMO
-    if not (data or runs_root):
+    if not data:
         raise BadInputError(
-            "no folder was given: name that of search runs (data) or of agents' runs (runs_root), "
-            "or say demo for the built-in demonstration, which is simulated"
+            "no folder was given: name that of search runs (data), or say demo for the built-in "
+            "demonstration, which is simulated"
         )
-    points: list[_Point] = []
-    search = None
-    if data:
-        search = search_history(
-            local_path(data),
-            thresholds=local_path(thresholds) if thresholds else None,
-            justification=local_path(justification) if justification else None,
-            as_of=_as_day(as_of),
-        )
-        points += _search_points(search)
-    if runs_root:
-        points += _agent_points(
-            local_path(runs_root), local_path(output_dir) if output_dir else None, seed
-        )
+    search = search_history(
+        measured_history(DEMO_OUTPUT) if str(data) == DEMO else Path(data),
+        thresholds=Path(thresholds) if thresholds else None,
+        justification=Path(justification) if justification else None,
+        as_of=_as_day(as_of),
+    )
+    points = list(_search_points(search))
     if not any(point.row["status"] == "read" for point in points):
-        where = " and ".join(visible(place) for place in (data, runs_root) if place)
         raise BadInputError(
-            f"{where}: no measured run; `retrieval-eval search run` and `retrieval-eval evaluate` "
-            "write them"
+            f"{visible(data)}: no measured run; `retrieval-eval search run` writes one"
         )
-    points.sort(key=lambda point: (point.row["moment"] or "~", point.row["kind"], point.row["run"]))
-    of_search = {} if search is None else _search_tables(search)
-    return History(_tables(_of_subject(points, subject)) | of_search, search)
+    points.sort(key=lambda point: (point.row["moment"] or "~", point.row["run"]))
+    return History(_tables(_of_subject(points, subject)) | _search_tables(search), search)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,20 +249,18 @@ class _Point:
     metrics: tuple[Row, ...] = ()
     guard: tuple[Row, ...] = ()
     labels: tuple[Row, ...] = ()
-    comparisons: tuple[Row, ...] = ()
 
 
 def _tables(points: Sequence[_Point]) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {"runs": [point.row for point in points]}
     tables |= {name: [] for name in ("gold", "noise", "quarters")}
-    for name in ("metrics", "comparisons", "guard", "labels"):
+    for name in ("metrics", "guard", "labels"):
         tables[name] = [
-            {"kind": point.row["kind"], "run": point.row["run"], "moment": point.row["moment"]}
-            | row
+            {"run": point.row["run"], "moment": point.row["moment"]} | row
             for point in points
             for row in getattr(point, name)
         ]
-    for series in _by_series(tables["metrics"], lambda row: row):
+    for series in _by_series(tables["metrics"]):
         line, before = 0, None
         for row in series:
             line += row["basis"] != before
@@ -341,7 +269,7 @@ def _tables(points: Sequence[_Point]) -> dict[str, list[Row]]:
 
 
 def _of_subject(points: Sequence[_Point], subject: str) -> Sequence[_Point]:
-    """Return the runs of one suite or corpus, with the means of that alone."""
+    """Return the runs of one corpus, with the means of that alone."""
     if not subject:
         return points
     known = sorted({row["subject"] for point in points for row in point.metrics})
@@ -353,130 +281,8 @@ def _of_subject(points: Sequence[_Point], subject: str) -> Sequence[_Point]:
     for point in points:
         own = tuple(row for row in point.metrics if row["subject"] == subject)
         if own:
-            # A comparison over several suites is about none of them alone.
-            compared = tuple(row for row in point.comparisons if row["subject"] == subject)
-            found.append(_Point(point.row, own, point.guard, point.labels, compared))
+            found.append(replace(point, metrics=own))
     return found
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256(repr(parts).encode(errors="replace")).hexdigest()[:12]
-
-
-def _unread(kind: str, run: str, source: str, status: str, reason: str) -> _Point:
-    return _Point(
-        {
-            "kind": kind,
-            "run": run,
-            "moment": None,
-            "status": status,
-            "reason": reason,
-            "source": source,
-            "is_simulated": False,
-        }
-    )
-
-
-def _agent_points(runs_root: Path, output_dir: Path | None, seed: int) -> Iterator[_Point]:
-    for run_dir in find_runs(runs_root):
-        folder = (run_dir if output_dir is None else output_dir / run_dir.name) / OWN_FOLDER
-        source = label(run_dir, runs_root)
-        if not probe((folder / SUMMARY_FILE).is_file):
-            yield _unread(AGENTS, run_dir.name, source, "not_evaluated", "it was not evaluated")
-            continue
-        try:
-            yield _agent_point(Run([folder]), source, seed)
-        except BadInputError as error:
-            yield _unread(AGENTS, run_dir.name, source, "unreadable", str(error))
-
-
-def _agent_point(run: Run, source: str, seed: int) -> _Point:
-    (summary,) = run.summaries
-    trials = run.trials
-    batches = sorted(filter(None, (_batch(text) for text in trials["batch_timestamp"])))
-    led = run.study.record
-    verdict = reason = None
-    if led.baseline_config and led.comparison_config:
-        sides = f"{led.comparison_config} against {led.baseline_config}"
-        verdict = f"{sides}: {VERDICTS.get(led.verdict, led.verdict)}"
-        reason = led.verdict_reason
-    row = {
-        "kind": AGENTS,
-        "run": summary.run_id,
-        "moment": batches[0] if batches else summary.generated_at,
-        "moment_of": "first batch" if batches else "evaluation",
-        "subject": ", ".join(sorted(trials["benchmark"].dropna().unique())),
-        "system": ", ".join(run.configs),
-        "n": summary.counts.trials_found,
-        "n_computable": summary.counts.computable,
-        "verdict": verdict,
-        "reason": reason,
-        "status": "read",
-        "source": source,
-        "is_simulated": run.n_simulated > 0,
-    }
-    means = tuple(_agent_means(trials, run.k_values, seed))
-    return _Point(row, means, comparisons=tuple(_agent_comparisons(run)))
-
-
-def _agent_comparisons(run: Run) -> Iterator[Row]:
-    """Yield what the leading comparison of a run found about each metric."""
-    study = run.study
-    if not (study.baseline and study.comparison):
-        return
-    for name in METRICS:
-        found = study_estimate(study, BY_NAME[name])
-        numbers: list[float | None] = [None] * 3
-        if found.estimate is not None and found.ends is not None:
-            shifts = (found.estimate, *found.ends)
-            numbers = [math.exp(end) if found.scale == "ratio" else end for end in shifts]
-        estimate, low, high = numbers
-        yield {
-            "subject": ", ".join(sorted({trial.benchmark for trial in study.trials})),
-            "baseline_config": study.baseline,
-            "comparison_config": study.comparison,
-            "metric": name,
-            "scale": found.scale,
-            "estimate": estimate,
-            "low": low,
-            "high": high,
-            "error": found.error,
-            "n": found.n,
-            "reason": found.reason,
-        }
-
-
-def _batch(text: Any) -> str | None:
-    try:
-        return f"{datetime.strptime(str(text), _BATCH).isoformat()}Z"  # noqa: DTZ007 - is UTC
-    except ValueError:
-        return None
-
-
-def _agent_means(trials: pd.DataFrame, k_values: Sequence[int], seed: int) -> Iterator[Row]:
-    """Yield the mean over tasks of every suite, config and metric, repeats averaged first."""
-    for (suite, config), own in trials.groupby(["benchmark", "config_name"], sort=True):
-        for metric in METRICS:
-            if metric not in own:
-                continue
-            numbers = own.assign(value=own[metric].astype("float64")).dropna(subset=["value"])
-            by_task = numbers.groupby("task_name", sort=True)["value"].mean()
-            asked = numbers[["task_name", "ground_truth_digest", "task_checksum"]]
-            tasks = sorted({tuple(map(str, t)) for t in asked.itertuples(index=False, name=None)})
-            ends = bootstrap_mean(by_task.to_list(), seed=seed) if len(by_task) else None
-            low, high = (ends.low.value, ends.high.value) if ends else (None, None)
-            if low is not None and high is not None and BY_NAME[metric].unit == "share":
-                low, high = max(low, 0.0), min(high, 1.0)
-            yield {
-                "subject": suite,
-                "series": config,
-                "metric": metric,
-                "mean": float(by_task.mean()) if len(by_task) else None,
-                "ci_low": low,
-                "ci_high": high,
-                "n": len(by_task),
-                "basis": _digest(tasks, k_values if "@" in metric else ()),
-            }
 
 
 def _as_day(text: str) -> date | None:
@@ -488,7 +294,16 @@ def _as_day(text: str) -> date | None:
 
 def _search_points(history: SearchHistory) -> Iterator[_Point]:
     for file in history.unread:
-        yield _unread(SEARCH, Path(file.source).stem, file.source, "unreadable", file.reason)
+        yield _Point(
+            {
+                "run": Path(file.source).stem,
+                "moment": None,
+                "status": "unreadable",
+                "reason": file.reason,
+                "source": file.source,
+                "is_simulated": False,
+            }
+        )
     changes = {(change.source, change.generated_at): change for change in history.changes}
     for run in history.runs:
         change = changes.get((run.source, run.generated_at))
@@ -515,10 +330,8 @@ def _ruling(change: PastChange) -> Row:
 def _search_point(run: PastRun, change: PastChange | None) -> _Point:
     gold = run.gold
     row = {
-        "kind": SEARCH,
         "run": run.name,
         "moment": run.generated_at,
-        "moment_of": "measurement",
         "subject": run.corpora,
         "system": run.retriever,
         "n": run.n_queries,
@@ -532,7 +345,6 @@ def _search_point(run: PastRun, change: PastChange | None) -> _Point:
     means = (
         {
             "subject": run.corpora,
-            "series": SEARCH,
             "metric": name,
             "mean": mean.value,
             "ci_low": mean.ci_low,
@@ -581,7 +393,6 @@ def _gold_rows(state: GoldState) -> Iterator[Row]:
     for dimension, counts in parts.items():
         for part, n in (counts or {}).items():
             yield {
-                "kind": SEARCH,
                 "run": state.run,
                 "moment": state.generated_at,
                 "gold_set": state.gold.name,
@@ -618,44 +429,28 @@ def _noise_row(noise: PastNoise) -> Row:
     }
 
 
-def _measure_demo(folder: Path, progress: Progress | None = None) -> None:
-    """Write the built-in demonstration of agents and measure it, whatever else has its name."""
-    write_demo(folder)
-    evaluate(
-        [DEMO],
-        runs_root=folder / "runs",
-        benchmarks_root=folder / "benchmarks",
-        output_dir=folder,
-        progress=progress,
-    )
-
-
 def build_history(
     data: str | Path = "",
     *,
     reports_dir: Path,
-    runs_root: str | Path = "",
-    output_dir: str | Path = "",
     subject: str = "",
     measure: str = "nDCG@10",
-    metric: str = "file_recall",
     thresholds: str | Path = "",
     justification: str | Path = "",
     as_of: str = "",
-    seed: int = DEFAULT_SEED,
     renderer: Renderer = "auto",
     pdf: bool = False,
     progress: Progress | None = None,
     keep: Keep | None = None,
 ) -> Path:
-    """Write the page about what was measured over time, and return its path.
+    """Write the page about what search runs measured over time, and return its path.
 
     Parameters
     ----------
-    data, runs_root, output_dir, subject, thresholds, justification, as_of, seed
+    data, subject, thresholds, justification, as_of
         As for :func:`load_history`.
-    measure, metric
-        Of search and of agents: what is drawn over time.
+    measure
+        What is drawn over time.
     reports_dir
         The page goes to ``<reports_dir>/history/index.html``, of one subject to
         ``<reports_dir>/history/<subject>/index.html``.
@@ -665,36 +460,27 @@ def build_history(
     Raises
     ------
     BadInputError
-        As :func:`load_history` does, or when no run has the measure or metric.
+        As :func:`load_history` does, or when no run has the measure.
     RenderError
         When a cell fails or the page cannot be rendered.
     """
     if str(data) == DEMO:
-        agents = reports_dir / DEMO / "data"
-        _measure_demo(agents, progress)
         data = measured_history(reports_dir / DEMO_FOLDER / "data", progress=progress)
-        runs_root, output_dir = agents / "runs", agents
     values: dict[str, Any] = {
         "data": str(data),
-        "runs_root": str(runs_root),
-        "output_dir": str(output_dir),
         "subject": subject,
         "thresholds": str(thresholds),
         "justification": str(justification),
         # Named in the parameters, so that they make the same page on any later day.
         "as_of": as_of or datetime.now(UTC).date().isoformat(),
-        "seed": seed,
     }
     history = load_history(**values)
-    history.of_metric(measure, SEARCH)
-    history.of_metric(metric, AGENTS)
-    values |= {"measure": measure, "metric": metric}
-    kinds = history.runs.groupby("kind")["n"].sum()
+    history.of_metric(measure)
+    values["measure"] = measure
     listed = Listed(
         reports_dir,
         newest(history.runs["moment"].dropna()),
-        n_trials=int(kinds.get(AGENTS, 0)) or None,
-        n_queries=int(kinds.get(SEARCH, 0)) or None,
+        n_queries=int(history.runs["n"].sum()),
     )
     tables = [repr(history.frame(name).to_dict("list")) for name in HISTORY_FRAMES]
     return publish(

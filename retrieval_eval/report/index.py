@@ -46,7 +46,6 @@ KINDS: Final = {
     "search_report": "search",
     "search_diff": "search difference",
     "history": "history",
-    "plan": "plan",
 }
 """Notebooks and what the index calls a report made with them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
@@ -14,7 +13,7 @@ from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import probe, read_json
-from retrieval_eval.io.remote import is_url, local_path
+from retrieval_eval.io.remote import is_url
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -87,7 +86,7 @@ def load_run(
     mcp_configs: str | Sequence[str] = (),
     design: Given = None,
     jobs: int = 1,
-    executor: Executor | str | None = None,
+    executor: str | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     where: Where | None = None,
     privacy: bool = False,
@@ -170,7 +169,7 @@ def load_run(
         parameters["design"] = str(design) if isinstance(design, str | Path) else toml_of(meant)
     new_names = _names_by_run(evaluation) if separate_runs else None
     run = Run(
-        [run.source for run in evaluation.runs],
+        [run.folder for run in evaluation.runs],
         baseline_config=baseline_config,
         mcp_config=mcp_config,
         parameters=parameters,
@@ -312,8 +311,8 @@ def load_search(
         Leave out texts of queries and drafts, messages of the retriever, how it was opened, and
         the names of labellers.
     pages
-        Let names of queries and documents lead to the pages that ``retrieval-eval search report``
-        writes beside the report.
+        Let names of queries and documents lead to the pages that ``retrieval-eval report`` writes
+        beside the report.
 
     Returns
     -------
@@ -427,7 +426,7 @@ def load_diff(
             f"name two search runs, a and b; {'only one was' if names else 'none was'} given (a = "
             "demo alone is the built-in demonstration, which is simulated)"
         )
-    first, second = (named_run(name, local_path(data)) for name in names)
+    first, second = (named_run(name, Path(data)) for name in names)
     accepted = accept.split(",") if isinstance(accept, str) else accept
     floor, listed = _file(chosen["noise"]), _file(queries)
     pinned = read_pinned(listed).ids if listed else None
@@ -481,7 +480,7 @@ def as_text(value: Any) -> str:
 
 
 def _file(value: Any) -> Path | None:
-    return local_path(text) if (text := as_text(value)) else None
+    return Path(text) if (text := as_text(value)) else None
 
 
 def _read(read: Callable[[Path], T], value: Any) -> T | None:

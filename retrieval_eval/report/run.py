@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from retrieval_eval.escape import encodable
+from retrieval_eval.io.remote import Place
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.naming import IMPACT_FILE, SUMMARY_FILE
-from retrieval_eval.pipeline.tables import StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import FRAMES, expand
 from retrieval_eval.report.documents import (
@@ -60,8 +60,7 @@ class Run(frames.Measured):
     Parameters
     ----------
     folders
-        The ``retrieval_events`` folders of the runs, already evaluated; of a run behind a URL
-        what its frames are read from.
+        The ``retrieval_events`` folders of the runs, already evaluated.
     baseline_config, mcp_config
         The two configs to compare; by default the pair that shares most tasks.
     parameters
@@ -88,7 +87,7 @@ class Run(frames.Measured):
 
     def __init__(
         self,
-        folders: Sequence[Path | StoredRun],
+        folders: Sequence[Path | Place],
         *,
         baseline_config: str | None = None,
         mcp_config: str | None = None,

@@ -459,11 +459,8 @@ def lead(ruling: GuardRuling) -> tuple[str, str]:
         return head, visible(ruling.reasons[0], _REASON_LIMIT)
     if code != "pass":
         return head, _worst(ruling, code)
-    excused = [row.justification for row in ruling.rows if row.verdict == "overridden"]
-    if excused:
-        is_open = any(one is None or one.approval != "verified" for one in excused)
-        how = "an unverified justification" if is_open else "justification"
-        return f"{head} by {how}", _worst(ruling, "overridden")
+    if any(row.verdict == "overridden" for row in ruling.rows):
+        return f"{head} by justification", _worst(ruling, "overridden")
     return head, _held(ruling)
 
 

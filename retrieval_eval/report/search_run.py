@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import visible
 from retrieval_eval.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
-from retrieval_eval.gold.chunks import digest
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.drift import text_digest
+from retrieval_eval.gold.drift import drift
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
@@ -49,6 +48,7 @@ Relabelled = tuple[GoldSet, Mapping[tuple[str, str], Sequence[str]]]
 
 DOCUMENT_GONE: Final = "document_gone"
 TEXT_CHANGED: Final = "text_changed"
+_STALE: Final = {"gone": DOCUMENT_GONE, "changed": TEXT_CHANGED}
 
 
 class SearchRun(Searched):
@@ -379,13 +379,12 @@ class SearchRun(Searched):
         return self._records("components", found)
 
     @frames.handed_out
-    def null_systems(self) -> pd.DataFrame:
-        """One row a metric and system without skill: what it would get."""
-        block, columns = self.stored.null_systems, _COLUMNS["null_systems"]
+    def random_documents(self) -> pd.DataFrame:
+        """One row a metric: what random documents of the corpus would get."""
+        block, columns = self.stored.random, _COLUMNS["random_documents"]
         found = [
-            read_row(mean, columns, {"measure": name, "system": system})
-            for system, of in (block.systems if block else {}).items()
-            for name, mean in of.metrics.items()
+            read_row(mean, columns, {"measure": name})
+            for name, mean in (block.metrics if block else {}).items()
         ]
         return make_frame(found, columns)
 
@@ -472,19 +471,10 @@ class SearchRun(Searched):
         rows = []
         gold, corpus = self.gold, self.corpus
         if gold is not None and corpus is not None:
-            digests = {(d.corpus, d.id): digest(d.text) for d in corpus.documents}
-            normal = {(d.corpus, d.id): text_digest(d.text).sha256 for d in corpus.documents}
-            for query in sorted(gold.queries, key=lambda q: q.id):
-                for doc, grade in sorted(query.relevant.items()):
-                    anchor, found = query.anchors.get(doc), digests.get((query.corpus, doc))
-                    row = {"id": query.id, "corpus": query.corpus, "doc": doc, "grade": grade}
-                    if found is None:
-                        rows.append(row | {"reason": DOCUMENT_GONE})
-                        continue
-                    labelled = query.digests.get(doc)
-                    is_other = labelled is not None and labelled.sha256 != normal[query.corpus, doc]
-                    if is_other or (anchor is not None and anchor.sha256 != found):
-                        rows.append(row | {"reason": TEXT_CHANGED})
+            for one in sorted(drift(gold, corpus), key=lambda one: (one.query, one.doc)):
+                if one.grade is not None and one.drift in _STALE:
+                    row = {"id": one.query, "corpus": one.corpus, "doc": one.doc}
+                    rows.append(row | {"grade": one.grade, "reason": _STALE[one.drift]})
         return make_frame(rows, _COLUMNS["stale_labels"])
 
     @frames.handed_out

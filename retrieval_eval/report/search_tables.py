@@ -19,7 +19,7 @@ from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.model.search_diff import MovedDocument, MovedDocuments
 from retrieval_eval.model.search_run import (
     Abstention,
-    NullSystems,
+    AtRandom,
     QueryResult,
     RefusalRate,
     ShareWithInterval,
@@ -74,20 +74,10 @@ from retrieval_eval.search.claims.summary import (
     why_advisory_of,
 )
 from retrieval_eval.search.diff_text import OUTCOMES
-from retrieval_eval.search.funnel import funnel, funnel_rows
 from retrieval_eval.search.guard.rendering import HEAD, cells, method, remarks
-from retrieval_eval.search.latency import (
-    change_sentence,
-    latency,
-    latency_change,
-    latency_remark,
-    latency_rows,
-    latency_sentence,
-)
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
-from retrieval_eval.search.null_systems import WORDS as NULL_SYSTEMS
-from retrieval_eval.search.null_systems import not_beaten, null_sentences
+from retrieval_eval.search.random_documents import not_beaten
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
@@ -589,57 +579,48 @@ def means(run: SearchRun) -> pd.DataFrame:
     )
 
 
-def null_systems(run: SearchRun) -> pd.DataFrame:
-    """Return what systems without skill would get beside the means of the run."""
-    block = run.stored.null_systems
+def random_documents(run: SearchRun) -> pd.DataFrame:
+    """Return what random documents would get beside the means of the run."""
+    block = run.stored.random
     if block is None:
         why = "The run was measured before they were, or no query has a relevant document."
         if run.part is not None:
             why = "They are compared with whole runs, so a part has none."
-        return nothing("null-systems", "What a system without skill would get is not known", why)
-    means = [mean for system in block.systems.values() for mean in system.metrics.values()]
-    n_known = sum(mean.is_beaten is not None for mean in means)
-    n_failed = len(not_beaten(block))
-    finding = f"The run is better than systems without skill in all {n_known} comparisons"
+        return nothing("random-documents", "What random documents would get is not known", why)
+    means = block.metrics.values()
+    n_known, n_failed = sum(m.is_beaten is not None for m in means), len(not_beaten(run.stored))
+    finding = f"The run is better than random documents in all {n_known} metrics"
     if n_failed:
-        finding = f"The run is no better than a system without skill in {of(n_failed, n_known)}"
-        finding += " comparisons"
+        finding = f"The run is no better than random documents in {of(n_failed, n_known)} metrics"
     elif not n_known:
-        finding = "Too few queries to compare the run with systems without skill"
-    names = [name for name in run.measures if name in block.systems["random"].metrics]
+        finding = "The run could not be compared with random documents"
     rows = (
-        (name, run.stored.metrics[name].value, *(_null(block, s, name) for s in NULL_SYSTEMS))
-        for name in names
+        (name, run.stored.metrics[name].value, mean.value, _better_by(mean))
+        for name in run.measures
+        if (mean := block.metrics.get(name)) is not None
     )
-    heads = {name: f"{words[:1].upper()}{words[1:]}" for name, words in NULL_SYSTEMS.items()}
-    gone = any(m.reason == "no_corpus_size" for m in block.systems["random"].metrics.values())
+    gone = any(mean.reason == "no_corpus_size" for mean in means)
     return says(
-        table(("measure", "value", *NULL_SYSTEMS), rows),
-        "null-systems",
+        table(("measure", "value", "At random", "Better by"), rows),
+        "random-documents",
         finding,
-        "What a system without skill would get on the same queries and labels "
-        f"(n = {block.n_queries}), with intervals",
-        "Random documents: expected values. Labels of other queries: this run, scored with the "
-        f"labels of up to {block.n_permutations} other queries of the corpus. The most popular "
-        "documents: always those that are relevant to most other queries of the corpus.",
-        "Not beaten: the interval of the mean difference (Student's t, queries as units) reaches 0."
-        if n_failed
-        else "",
+        "What documents of the corpus in random order would get on the same queries and labels "
+        f"(n = {block.n_queries}): expected values, and the interval of the mean difference "
+        "(Student's t, queries as units)",
         "How many documents a corpus holds is not known, and so what random ones would get; "
         "`search run --corpus-file` records it."
         if gone
         else "",
-        *null_sentences(run.stored, ()),
-        columns={"measure": "", "value": "This run", **heads},
+        columns={"measure": "", "value": "This run", "At random": "", "Better by": ""},
     )
 
 
-def _null(block: NullSystems, system: str, name: str) -> str | None:
-    mean = block.systems[system].metrics.get(name)
-    if mean is None or mean.value is None:
+def _better_by(mean: AtRandom) -> str | None:
+    if mean.difference is None:
         return None
-    more = "" if mean.ci_low is None else f" {brackets(mean.ci_low, mean.ci_high)}"
-    return f"{rate(mean.value)}{more}{', not beaten' if mean.is_beaten is False else ''}"
+    low, high = mean.difference_low, mean.difference_high
+    ends = "" if low is None else f" {brackets(low, high)}"
+    return f"{rate(mean.difference)}{ends}{', not better' if mean.is_beaten is False else ''}"
 
 
 def _ties(low: float | None, high: float | None) -> str | None:
@@ -671,7 +652,7 @@ def to_judge(run: SearchRun) -> pd.DataFrame:
         "Unjudged documents, by how many points judging them can narrow the bounds of "
         f"{' and '.join(HEADLINE)}",
         f"The {min(ROWS, len(found))} listed make up {rate(gained)} of {rate(total)} points; "
-        "`retrieval-eval search judge-next` makes a sheet of them.",
+        "`retrieval-eval gold pool --by-gain N` makes sheets of them.",
         columns=("query", "doc", "rank", "gain_points"),
         formats={"gain_points": "rate"},
         file="to_judge.csv",
@@ -706,49 +687,6 @@ def remarked(run: SearchRun, frame: pd.DataFrame) -> pd.DataFrame:
         empty="Every query was answered without a fault.",
         columns=("query", "corpus", "Remark", "error"),
         file="queries.csv",
-    )
-
-
-def stages(run: SearchRun) -> pd.DataFrame:
-    """Return at which stage of the retriever relevant documents were lost."""
-    found = funnel(run.stored.queries)
-    if not found:
-        why = "The retriever shows no stages; docs/retrievers.md says how it can."
-        return nothing("stages", "It is not known at which stage documents were lost", why)
-    head, *rows = funnel_rows(found)
-    first, last = found[0], found[-1]
-    worst = max(found, key=lambda each: len(each.lost_queries))
-    finding = f"{of(last.n_queries, first.n_queries)} queries have a relevant document at the end"
-    if worst.lost_queries:
-        lost = counted(len(worst.lost_queries), "query")
-        finding += f"; most lost theirs at {visible(worst.stage, 40)}: {lost}"
-    return says(
-        table([_capital(name) for name in head], [(visible(row[0], 40), *row[1:]) for row in rows]),
-        "stages",
-        finding,
-        "From the relevant documents that are labelled to those that were returned",
-        "A stage with a slash is a part of the one before the slash."
-        if any(each.is_part for each in found)
-        else "",
-    )
-
-
-def latency_of(run: SearchRun) -> pd.DataFrame:
-    """Return how long queries took: quantiles with intervals, where there are enough queries."""
-    found = latency(run.stored)
-    if found is None:
-        why = "The run holds no times: it is of an earlier version, a file, or asked in batches."
-        return nothing("latency", "It is not known how long queries took", why)
-    head, *rows = latency_rows(found)
-    notes = [latency_remark(found)]
-    if run.baseline is not None and (change := latency_change(run.baseline, run.stored)):
-        notes.append(change_sentence(change))
-    return says(
-        table([_capital(name) for name in head], rows),
-        "latency",
-        f"Latency: {latency_sentence(found)}",
-        "Seconds of a query; intervals of order statistics, which assume no distribution",
-        *notes,
     )
 
 
@@ -1661,7 +1599,6 @@ def claims(run: SearchRun) -> pd.DataFrame:
     )
     parts = [f"{n:,} {words}" for n, words in counts if n]
     judge = block.judge
-    errors = f"; {visible(judge.known_errors, 200)}" if judge.known_errors else ""
     advisory, unproved = why_advisory_of(block.agreement), unproved_words(block)
     names = ("Metric", "Share", "Interval", "Claims", "Unproved: none or all hold")
     rows = [(n, s.value, brackets(s.ci_low, s.ci_high), s.n, bounds_words(s)) for n, s in found]
@@ -1674,7 +1611,7 @@ def claims(run: SearchRun) -> pd.DataFrame:
         "Share of the substantive claims of drafted answers that is supported, with "
         f"{run.coverage} interval",
         f"Drafts: {'; '.join(parts)}." if parts else "",
-        f"Judge: {visible(judge.name, 60)} {visible(judge.version, 40)}{errors}.",
+        f"Judge: {visible(judge.name, 60)} {visible(judge.version, 40)}.",
         "Coverage: share of substantive claims that a document labelled relevant supports. "
         "Faithfulness: share that the draft's own context supports, relevant or not. Intervals "
         "resample whole drafts.",

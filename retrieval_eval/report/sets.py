@@ -28,23 +28,18 @@ from typing import Any, Final, Literal, get_args
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.io.yaml_text import read_yaml
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.building import build, build_diff, build_search, build_trial
 from retrieval_eval.report.history import build_history
-from retrieval_eval.report.planning import build_plan
 
 _PAGE: Final[Mapping[str, Any]] = {
     **dict(zip(parameters.OF_PAGE, ("run_report", "auto", False), strict=True)),
     "reports_dir": "",
 }
 """What a set says about its page, with defaults; the rest are parameters of the notebook."""
-
-_EITHER: Final = {"data": "runs_root"}
-"""What may say what a report is about in place of its first parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +114,7 @@ def _checked(given: Mapping[str, Any], place: str) -> ParameterSet:
     if page.get("renderer", "auto") not in get_args(Renderer):
         raise BadInputError(f"{place}: 'renderer' is one of {', '.join(get_args(Renderer))}")
     first = next(iter(known))
-    if not any(values.get(name) for name in (first, _EITHER.get(first, first))):
+    if not values.get(first):
         raise BadInputError(f"{place}: '{first}' is missing, which says what the report is about")
     ordered = {name: values[name] for name in known if name in values}
     return ParameterSet(str(given.get("notebook", _PAGE["notebook"])), ordered, page)
@@ -201,7 +196,7 @@ def build_sets(
             page = NOTEBOOKS[each.notebook](
                 each.notebook,
                 dict(each.values),
-                reports_dir=local_path(each.page.get("reports_dir") or reports_dir),
+                reports_dir=Path(each.page.get("reports_dir") or reports_dir),
                 renderer=each.page.get("renderer", renderer),
                 pdf=each.page.get("pdf", False) or pdf,
                 jobs=jobs,
@@ -236,10 +231,6 @@ def _history(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:
     return build_history(**more, **values)
 
 
-def _plan(_: str, values: dict[str, Any], **more: Any) -> Path:
-    return build_plan(values.pop("pilot", ""), **more, **values)
-
-
 NOTEBOOKS: Final[Mapping[str, Callable[..., Path]]] = {
     "run_report": _runs,
     "compare_runs": _runs,
@@ -247,5 +238,4 @@ NOTEBOOKS: Final[Mapping[str, Callable[..., Path]]] = {
     "search_report": _search,
     "search_diff": _diff,
     "history": _history,
-    "plan": _plan,
 }

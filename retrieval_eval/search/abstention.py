@@ -19,6 +19,7 @@ from retrieval_eval.model.search_run import (
     RefusalLimits,
     RefusalRate,
     RocPoint,
+    SearchRun,
 )
 from retrieval_eval.search.named_metrics import is_refused
 from retrieval_eval.search.protocol import ScoredDoc
@@ -363,6 +364,42 @@ def operating_points(
             threshold = point.threshold
             found.append(operating_point(kinds, threshold, confidence=confidence, cap=cap))
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """At which threshold a run had better refuse.
+
+    ``now`` is what it did, ``points`` what the best thresholds for several false refusal rates
+    do, and ``recommended`` that for the ``target``, tried on other queries by ``split_half``.
+    """
+
+    target: float
+    now: OperatingPoint
+    points: tuple[OperatingPoint, ...]
+    recommended: OperatingPoint | None
+    split_half: HalvedChoice | None
+
+
+def choice_of(run: SearchRun, target: float) -> Choice:
+    """Return the thresholds that a run can be refused at, for a false refusal rate to aim at.
+
+    Raises
+    ------
+    NothingToEvaluateError
+        When there is nothing to choose by: no query of one kind, failed queries, or no scores.
+    """
+    settings, kinds = run.run.settings, Kinds.of(run.queries)
+    confidence = settings.confidence
+    points = operating_points(kinds, (*CAPS, target), confidence=confidence)
+    now = None if run.abstention is None else run.abstention.threshold
+    return Choice(
+        target,
+        operating_point(kinds, now, confidence=confidence),
+        points,
+        next((point for point in points if point.cap == target), None),
+        halved(kinds, target, seed=settings.seed),
+    )
 
 
 def halved(kinds: Kinds, cap: float, *, seed: int) -> HalvedChoice | None:

@@ -19,7 +19,6 @@ from retrieval_eval.model.search_run import (
     RunHeader,
     SearchRun,
 )
-from retrieval_eval.search.claims.judge import is_same_judge
 from retrieval_eval.search.claims.summary import agreement_words
 from retrieval_eval.search.document import without_untrusted
 from retrieval_eval.search.label_facts import drift_sentence
@@ -398,7 +397,7 @@ def judge_of(run: SearchRun) -> JudgeFacts | None:
 
 def judge_faults(old: JudgeFacts | None, new: JudgeFacts | None) -> list[str]:
     """Return why claim metrics of two runs cannot be compared: another judge decided."""
-    if old is None or new is None or is_same_judge(old, new):
+    if old is None or new is None or old == new:
         return []
     return [f"another judge decided ({_judge(old)}, now {_judge(new)})"]
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -19,8 +20,10 @@ from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.baseline import plan_update, write_update
-from retrieval_eval.search.claims.judge import RULES
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
+from retrieval_eval.search.claims.splitting import sentences
+from retrieval_eval.search.claims.veto import contradiction
+from retrieval_eval.search.claims.words import STOP_WORDS, stem, tokens
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measure_request, measured_run
@@ -38,9 +41,14 @@ CHANGED: Final[Mapping[str, str]] = {"k1": "2.0", "b": "0.2"}
 """BM25 parameters of the second run; the first has the defaults."""
 
 ABSTAIN_AT: Final = 1.7
-"""Top score below which both runs refuse: about the threshold that `search abstention` finds."""
+"""Top score below which both runs refuse: about the threshold that `search show` finds."""
 
 REPEATS: Final = 3
+
+JUDGE: Final = "retrieval_eval.search.demo:shared_words"
+"""Who judges the drafts of the demo, without a model."""
+
+_ENOUGH: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +88,44 @@ class _Place:
         return self.out / "noise.json"
 
 
+def shared_words(claim: str, block: str) -> dict[str, Any]:
+    """Judge a claim by its words: whether two neighbouring sentences of a block share most of them.
+
+    They do not hold it where `contradiction` finds other numbers or negation. For the demo, where
+    drafts reuse the words of documents. It takes no paraphrase and some wrong claims, so judge
+    drafts of your own with a model.
+
+    Examples
+    --------
+    >>> shared_words("Copies are kept for 30 days", "They are safe. Copies are kept for 30 days.")
+    {'supported': True, 'span': (15, 43)}
+    """
+    wanted = _content(claim)
+    places = sentences(block)
+    pairs = ((first[0], last[1]) for first, last in pairwise(places))
+    found = [
+        (len(wanted & _content(block[start:end])), start - end, (start, end))
+        for start, end in (*places, *pairs)
+    ]
+    # The most words in the least text.
+    for n_shared, _, span in sorted(found, reverse=True):
+        if not n_shared or n_shared < _ENOUGH * len(wanted):
+            break
+        if contradiction(claim, block, span) is None:
+            return {"supported": True, "span": span}
+    return {"supported": False}
+
+
+def _content(text: str) -> set[str]:
+    return {stem(token.word) for token in tokens(text) if token.word not in STOP_WORDS}
+
+
 def is_demo(run: str) -> bool:
     """Whether a name means the built-in demonstration; raises where a file has that name too."""
     if run == DEMO and probe(Path(DEMO).is_file):
         raise BadInputError(
             f"{DEMO!r} is the name of the built-in demonstration, which is simulated, and of a "
-            f"file here: name the file as ./{DEMO}; `retrieval-eval search demo` is the "
+            f"file here: name the file as ./{DEMO}; `retrieval-eval demo search` is the "
             "demonstration"
         )
     return run == DEMO
@@ -192,7 +232,7 @@ def _measured(
         corpus=place.demo.corpus,
         gold=place.demo.gold,
         out=_claims_file(written),
-        judge=RULES,
+        judge=JUDGE,
     )
     measure_claims(claims, progress=progress)
     return written
@@ -238,7 +278,7 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
     )
     judge = (
         *("--drafts", str(place.demo.drafts), "--gold", str(place.demo.gold)),
-        *("--corpus-file", str(place.demo.corpus), "--judge", RULES),
+        *("--corpus-file", str(place.demo.corpus), "--judge", JUDGE),
     )
     options = [word for name, value in CHANGED.items() for word in ("--option", f"{name}={value}")]
     kept = ("--baseline", str(place.baseline))
@@ -257,6 +297,6 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
         ),
         ("search", "guard", run, *kept, *known),
         ("search", "diff", str(place.baseline), run, "--report", *known),
-        ("search", "report", run, *kept, *labels, "--corpus-file", str(place.demo.corpus), *known),
+        ("report", run, *kept, *labels, "--corpus-file", str(place.demo.corpus), *known),
     )
     return tuple(shlex.join(("retrieval-eval", *words)) for words in lines)

@@ -21,7 +21,6 @@ from retrieval_eval.model.search_run import (
     MetricMean,
     PinnedQueries,
     QueryResult,
-    QueryStage,
     RankedDocument,
     RetrieverFacts,
     RunHeader,
@@ -31,11 +30,10 @@ from retrieval_eval.model.search_run import (
     Trust,
     TrustSample,
 )
-from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.schema import version_of
 from retrieval_eval.search.abstention import Gate, abstention_of
 from retrieval_eval.search.composite import composite_of
-from retrieval_eval.search.funnel import LABELLED, RETURNED
-from retrieval_eval.search.null_systems import null_systems
+from retrieval_eval.search.random_documents import random_documents
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
@@ -108,7 +106,7 @@ def search_run(
         confidence=scores.settings.confidence,
     )
     run = SearchRun(
-        schema_version=SCHEMA_VERSION,
+        schema_version=version_of("search_run"),
         generated_at=generated_at,
         label=label,
         run=RunHeader(
@@ -130,7 +128,7 @@ def search_run(
         abstention=abstention_of(
             queries, threshold=abstain_at, confidence=scores.settings.confidence
         ),
-        null_systems=None if scores.is_repeat else null_systems(scores, corpora, outside),
+        random=None if scores.is_repeat else random_documents(scores, corpora, outside),
         delta=None,
         backlog=None if backlog is None else dict(backlog),
     )
@@ -274,24 +272,6 @@ def _query(scored: QueryScore, abstain_at: float | None) -> QueryResult:
             RankedDocument(doc=found.doc, score=found.score, grade=query.relevant.get(found.doc))
             for found in result.ranking
         ),
-        stages=_stages(scored) or None,
         metrics={name: value.value for name, value in values.items()},
         reasons={n: value.reason for n, value in values.items() if value.reason is not None},
-    )
-
-
-def _stages(scored: QueryScore) -> tuple[QueryStage, ...]:
-    """Return what is labelled, the stages of the retriever, and what was returned."""
-    result, relevant = scored.result, {d for d, g in scored.query.relevant.items() if g >= 1}
-    if not result.stages:
-        return ()
-    returned = tuple(found.doc for found in result.ranking)
-    stages = ((LABELLED, tuple(sorted(relevant))), *result.stages, (RETURNED, returned))
-    return tuple(
-        QueryStage(
-            stage=name,
-            n_documents=len(docs),
-            relevant=tuple(doc for doc in docs if doc in relevant),
-        )
-        for name, docs in stages
     )

@@ -16,7 +16,8 @@ from retrieval_eval.values import counted
 
 POINTS: Final = 100.0
 
-_DEEPEST: Final = deepest_cutoff(HEADLINE)
+DEEPEST: Final = deepest_cutoff(HEADLINE)
+"""Below this rank no document is a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,23 @@ class JudgingQueue:
     n_unlabelled: int
     n_awaiting: int
     n_failed: int
+
+    def part_of(self, ranking: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Return of the documents found for each query those that are candidates."""
+        chosen = {(candidate.query, candidate.doc) for candidate in self.candidates}
+        return {query: [d for d in docs if (query, d) in chosen] for query, docs in ranking.items()}
+
+    def notes(self) -> list[str]:
+        """Return how many documents are left, and what was left out, in sentences."""
+        notes = [f"{len(self.candidates)} of {counted(self.n_candidates, 'document')} to judge"]
+        for n, noun, words in (
+            (self.n_unlabelled, "query", "without a relevant document yet, and so without bounds"),
+            (self.n_awaiting, "document", "left out: their labels are not settled"),
+            (self.n_failed, "answer", "missing because the retriever failed"),
+        ):
+            if n:
+                notes.append(f"{counted(n, noun)} {words}")
+        return notes
 
 
 def judging_queue(
@@ -130,7 +148,7 @@ def _unjudged(
     for run in runs:
         _check_known(run, queries)
         for row in run.queries:
-            docs = set(_docs(row)[:_DEEPEST]).difference(queries[row.id].relevant)
+            docs = set(_docs(row)[:DEEPEST]).difference(queries[row.id].relevant)
             found.setdefault(row.id, set()).update(docs)
     return {query: frozenset(docs) for query, docs in found.items()}
 
@@ -140,7 +158,7 @@ def _gains(
 ) -> list[tuple[str, int, float]]:
     """Return the unjudged documents that could move a headline measure, with rank and gain."""
     # One that another run found, judged relevant, would open the gap of a recall that is 1 now.
-    may_open = bool(unjudged.difference(ranking[:_DEEPEST]))
+    may_open = bool(unjudged.difference(ranking[:DEEPEST]))
     gains: dict[str, list[float]] = {}
     for name in HEADLINE:
         measure = parse_measure(name)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.drift import DRIFTED, drift
+from retrieval_eval.gold.drift import DRIFTS, drift
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import (
     Circularity,
@@ -19,6 +20,7 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.values import counted
 
 _MOST_NAMED: Final = 5
+_NO_DRIFT: Final = frozenset({"same", "not_recorded", "total"})
 
 
 def label_facts(
@@ -64,11 +66,14 @@ def label_facts(
     if corpus is None or not any(query.digests for query in rows):
         return LabelFacts(circularity=circularity(part, retriever), outside=outside)
     report = drift(part, corpus)
+    counts = Counter(one.drift for one in report)
     return LabelFacts(
         circularity=circularity(part, retriever),
         outside=outside,
-        drift=report.counts(),
-        drifted_queries=tuple(dict.fromkeys(one.query for one in report.drifted)),
+        drift={**{name: counts[name] for name in DRIFTS}, "total": len(report)},
+        drifted_queries=tuple(
+            dict.fromkeys(one.query for one in report if one.drift in ("changed", "gone"))
+        ),
     )
 
 
@@ -153,11 +158,13 @@ def drift_sentence(document: SearchRun) -> str | None:
     facts = document.labels
     if facts is None or not facts.drifted_queries or facts.drift is None:
         return None
-    parts = ", ".join(f"{facts.drift[name]} {name}" for name in DRIFTED if facts.drift[name])
+    # Runs of earlier versions tell apart what became of a text.
+    drifted = {n: count for n, count in facts.drift.items() if count and n not in _NO_DRIFT}
+    parts = ", ".join(f"{count} {name}" for name, count in drifted.items())
     queries = facts.drifted_queries
     rest = len(queries) - _MOST_NAMED
     named = ", ".join(queries[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
-    n = sum(facts.drift[name] for name in DRIFTED)
+    n = sum(drifted.values())
     return (
         f"given to other texts than the documents have now: {counted(n, 'label')} of"
         f" {counted(len(queries), 'query')} ({parts}); a change of {named} may come from the"

@@ -12,9 +12,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.model.search_run import Delta, QueryContribution, SearchRun
 from retrieval_eval.search.abstention import sentences
 from retrieval_eval.search.composite import sentence as composite_sentence
-from retrieval_eval.search.funnel import funnel, funnel_rows
-from retrieval_eval.search.latency import latency, latency_remark, latency_rows
-from retrieval_eval.search.null_systems import null_sentences
+from retrieval_eval.search.random_documents import random_sentences
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import (
     delta_rows,
@@ -66,10 +64,8 @@ def to_markdown(document: SearchRun) -> str:
         "## Measures",
         _by_measure(metric_rows(document.metrics, list(document.metrics), confidence=confidence)),
         _LEGEND,
-        *map(escaped, null_sentences(document, HEADLINE)),
+        *map(escaped, random_sentences(document, HEADLINE)),
     ]
-    parts += _stages(document)
-    parts += _latency(document)
     parts += _abstention(document)
     parts += _delta(document, confidence)
     parts += _slices(document)
@@ -89,18 +85,6 @@ def _delta(document: SearchRun, confidence: float) -> list[str]:
         names = shown_measures(document)
         parts.append(_by_measure(delta_rows(delta.metrics, names, confidence=confidence)))
     return parts
-
-
-def _stages(document: SearchRun) -> list[str]:
-    rows = funnel_rows(funnel(document.queries))
-    return ["## Stages", table([list(map(escaped, row)) for row in rows])] if rows else []
-
-
-def _latency(document: SearchRun) -> list[str]:
-    found = latency(document)
-    if found is None:
-        return []
-    return ["## Latency", table(latency_rows(found), n_left=1), latency_remark(found)]
 
 
 def _abstention(document: SearchRun) -> list[str]:

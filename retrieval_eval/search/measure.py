@@ -311,7 +311,9 @@ def _pinned(path: Path, gold: GoldSet) -> Pinned:
     """Return a pinned list whose queries the gold set has as they were when they were pinned."""
     pinned = read_pinned(path)
     if faults := pinning_faults(pinned, gold, {query.id for query in gold.queries}):
-        raise NothingToEvaluateError(f"{'; '.join(faults)}; `retrieval-eval search pin` pins anew")
+        raise NothingToEvaluateError(
+            f"{'; '.join(faults)}; `search guard --init --pin N` pins anew"
+        )
     return pinned
 
 

@@ -63,7 +63,7 @@ def part_of(run: SearchRun, ids: Collection[str], gold: GoldSet | None = None) -
         abstention=refusals,
         claims=None if run.claims is None else claims_within(run.claims, kept, own),
         composite=None,
-        null_systems=None,
+        random=None,
         delta=None,
         delta_withheld=(),
     )

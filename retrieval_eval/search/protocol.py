@@ -26,11 +26,7 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class Staged(Protocol):
-    """A retriever that shows its stages: ``search`` is ``rerank`` of ``first_stage``.
-
-    With an attribute ``n_candidates``, how many documents ``search`` reranks, both stages of a run
-    are recorded.
-    """
+    """A retriever that shows its stages: ``search`` is ``rerank`` of ``first_stage``."""
 
     def first_stage(self, query: str, *, corpus: str, k: int) -> Sequence[ScoredDoc]:
         """Return the candidates before reranking, best first."""
@@ -38,20 +34,6 @@ class Staged(Protocol):
 
     def rerank(self, query: str, docs: Sequence[ScoredDoc], *, k: int) -> Sequence[ScoredDoc]:
         """Return the candidates in their final order, with their final scores."""
-        ...
-
-
-@runtime_checkable
-class ShowsStages(Protocol):
-    """A retriever that gives all its stages in one call, so that losses can be located."""
-
-    def search_stages(
-        self, query: str, *, corpus: str, k: int
-    ) -> Mapping[str, Sequence[ScoredDoc]]:
-        """Return the documents after each stage, in order; the last are what ``search`` returns.
-
-        A name with a slash, such as ``candidates/words``, is a part of the stage before the slash.
-        """
         ...
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.identity import normalize_query, query_id, sha256_file
 from retrieval_eval.io.files import iter_jsonl
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.search.cache import EmbeddingCache
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.user_code import is_callable_spec, load_callable
@@ -96,7 +95,7 @@ def open_query_vectors(kind: str, given: Mapping[str, str]) -> QueryVectors | No
     if not spec and (model or folder):
         raise BadInputError(f"{kind}: options model and cache belong to the option embedder")
     if path:
-        return _from_file(local_path(path).expanduser())
+        return _from_file(Path(path).expanduser())
     if not spec:
         return None
     if folder and not model:
@@ -113,19 +112,8 @@ def open_query_vectors(kind: str, given: Mapping[str, str]) -> QueryVectors | No
     embed = embed() if isinstance(embed, type) else embed
     if not callable(embed):
         raise BadInputError(f"{spec}: is not callable; expected a function from text to numbers")
-    cache = EmbeddingCache(model or spec, local_path(folder).expanduser() if folder else None)
+    cache = EmbeddingCache(model or spec, Path(folder).expanduser() if folder else None)
     return QueryVectors({"embedder": spec, "model": model or None}, {}, embed, cache)
-
-
-def require_query_vectors(kind: str, given: Mapping[str, str]) -> QueryVectors:
-    """Do what `open_query_vectors` does, and raise `BadInputError` where neither is given."""
-    queries = open_query_vectors(kind, given)
-    if queries is None:
-        raise BadInputError(
-            f"{kind}: needs the vectors of the queries: give the option query_vectors=FILE, or"
-            " embedder=package.module:callable"
-        )
-    return queries
 
 
 def checked_vector(value: Any, source: str, dimension: int | None) -> NDArray[Any]:

@@ -63,7 +63,7 @@ class QueryResult:
     ``is_refused`` says that documents were found and all lay below the floor. ``problems`` are
     codes of :data:`PROBLEMS`. ``seconds`` is the wall time of the call with all its retries.
     ``again`` is what the same question gave when it was asked a second time; None where it was
-    asked once. ``stages`` are the ids that a retriever had after each stage it shows, by name.
+    asked once.
     """
 
     id: str
@@ -75,4 +75,3 @@ class QueryResult:
     seconds: float | None = None
     failure: str | None = None
     again: QueryResult | None = None
-    stages: tuple[tuple[str, tuple[str, ...]], ...] = ()

@@ -24,7 +24,7 @@ _ROUNDING: Final = 1e-9
 def load_search_run(path: Path) -> SearchRun:
     """Return the search run in a file, `without_untrusted` answers.
 
-    Any version 1.x is read, whatever wrote it.
+    Any version 1.x or 2.x is read, whatever wrote it.
 
     Raises
     ------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,12 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
-from retrieval_eval.io.remote import local_of
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.run_files import load_search_run
 
 REPORTS: Final = "eval-report-*.json"
 WITH_CLAIMS: Final = ".claims.json"
 """What ends the name of a run that also holds the claims of drafts, after the name without."""
-_NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +42,12 @@ def named_run(name: str, folder: Path) -> Named:
 
 def run_file(name: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Do what `named_run` does without reading the run; return its file and the notices."""
-    # A label may read like a URL, of an endpoint that was asked.
-    path = local_of(name)
-    if path is not None and probe(path.is_file):
+    path = Path(name)
+    if probe(path.is_file):
         return path, ()
     found = _labelled(folder)
     chosen = _without_claims([report for report in found if name and report.label == name])
     if not chosen:
-        if path is None:
-            raise BadInputError(f"a URL is no file of a run, and no run in {folder} is so labelled")
         labels = sorted({report.label for report in found if report.label})
         listed = ", ".join(map(repr, labels)) or "none"
         raise BadInputError(
@@ -99,21 +93,3 @@ def _labelled(folder: Path) -> Sequence[_Report]:
         if isinstance(label, str) and isinstance(moment, str):
             found.append(_Report(path, label, moment))
     return found
-
-
-def latest_run(folder: Path) -> Path:
-    """Return the newest ``eval-report-<utc>.json`` in a folder, by the time in its name.
-
-    Raises
-    ------
-    BadInputError
-        When the folder holds none.
-    """
-    found = {path: _NUMBERED.match(path.name) for path in folder.glob("eval-report-*.json")}
-    ordered = sorted((m[1], int(m[2] or 1), path) for path, m in found.items() if m)
-    if not ordered:
-        raise BadInputError(
-            f"{folder} holds no eval-report-<utc>.json; `retrieval-eval search run` writes one, "
-            "or name the file of a search run"
-        )
-    return ordered[-1][2]

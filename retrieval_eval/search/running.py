@@ -31,7 +31,6 @@ from retrieval_eval.search.protocol import (
     KnowsDocuments,
     Retriever,
     ScoredDoc,
-    ShowsStages,
     Staged,
 )
 from retrieval_eval.search.results import (
@@ -42,12 +41,10 @@ from retrieval_eval.search.results import (
     RetrieverError,
     Status,
 )
-from retrieval_eval.search.returned import clean_text, rank, read_answer, read_documents
+from retrieval_eval.search.returned import clean_text, rank, read_answer
 from retrieval_eval.values import DEFAULT_SEED
 
 _LONGEST_ERROR: Final = 500
-_LONGEST_NAME: Final = 40
-_MOST_STAGES: Final = 10
 _FORMAT: Final = "retrieval-eval search run, version 1"
 _START_ANEW: Final = "start anew with --fresh"
 
@@ -308,26 +305,16 @@ class _Asker:
             if isinstance(answer, BaseException):
                 raise answer
             known = self._known(query)
-            stages: dict[str, list[ScoredDoc]] = {}
-            if isinstance(answer, _ByStage):
-                read = {n: read_answer(docs, known) for n, docs in answer.stages.items()}
-                stages = {name: docs for name, (docs, _) in read.items()}
-                docs, n_nothing = list(read.values())[-1]
-            else:
-                docs, n_nothing = read_answer(answer, known)
+            docs, n_nothing = read_answer(answer, known)
             n_known = None if known is None else len(known)
-            is_low = self.lower_is_better
             ranked = rank(
                 docs,
                 depth=self.depth,
                 floor=self.floor,
                 n_known=n_known,
                 n_nothing=n_nothing,
-                lower_is_better=is_low,
+                lower_is_better=self.lower_is_better,
             )
-            if stages and self.floor is not None:
-                whole = rank(docs, depth=self.depth, lower_is_better=is_low)
-                stages[f"first {self.depth}"] = list(whole.ranking)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001
@@ -338,7 +325,6 @@ class _Asker:
             ranking=ranked.ranking,
             is_refused=ranked.is_refused,
             problems=ranked.problems,
-            stages=tuple((name, tuple(d.doc for d in docs)) for name, docs in stages.items()),
         )
 
     def anew(self, reopen: Callable[[], Retriever]) -> _Asker:
@@ -360,15 +346,7 @@ class _Asker:
             return retriever.first_stage(text, corpus=corpus, k=self.depth)
         if isinstance(retriever, AnswersById):
             return retriever.search_by_id(query.id, corpus=corpus, k=self.depth)
-        if isinstance(retriever, ShowsStages):
-            return _ByStage.of(retriever.search_stages(text, corpus=corpus, k=self.depth))
-        n_candidates = getattr(retriever, "n_candidates", None)
-        if not isinstance(retriever, Staged) or type(n_candidates) is not int:
-            return retriever.search(text, corpus=corpus, k=self.depth)
-        found = retriever.first_stage(text, corpus=corpus, k=n_candidates)
-        candidates = read_documents(found, self._known(query))
-        reranked = retriever.rerank(text, candidates, k=self.depth)
-        return _ByStage({"candidates": candidates, "reranked": reranked})
+        return retriever.search(text, corpus=corpus, k=self.depth)
 
     def check(self, queries: Sequence[GoldQuery]) -> None:
         """Refuse what would make every query fail, or score 0, for one and the same reason."""
@@ -386,28 +364,6 @@ class _Asker:
                 f"the ranked file knows none of the {len(queries)} gold queries (it has {example});"
                 " it was made from another gold set"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _ByStage:
-    """What a retriever has after each of its stages, by name; the last is its answer."""
-
-    stages: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, stages: Any) -> _ByStage:
-        is_fine = isinstance(stages, Mapping) and 0 < len(stages) <= _MOST_STAGES
-        if not is_fine or not all(map(_is_name, stages)):
-            raise RetrieverError(
-                "search_stages() returned no mapping from 1 to"
-                f" {_MOST_STAGES} short names of stages to documents",
-                "not_a_ranking",
-            )
-        return cls({clean_text(name): docs for name, docs in stages.items()})
-
-
-def _is_name(name: Any) -> bool:
-    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME
 
 
 def _failed(query: GoldQuery, error: BaseException) -> QueryResult:
@@ -704,7 +660,6 @@ def _line(result: QueryResult, *, is_second: bool = False) -> bytes:
             "is_refused": result.is_refused,
             "problems": list(result.problems),
             "seconds": result.seconds,
-            **({"stages": result.stages} if result.stages else {}),
         }
     )
 
@@ -722,7 +677,6 @@ def _result(path: Path, number: int, line: bytes) -> tuple[QueryResult, bool]:
         problems=tuple(row["problems"]),
         seconds=row["seconds"],
         failure=row.get("failure"),
-        stages=tuple((name, tuple(docs)) for name, docs in row.get("stages", ())),
     )
     return result, row.get("is_second") is True
 
@@ -740,14 +694,7 @@ def _is_result(row: dict[str, Any]) -> bool:
         and isinstance(ranking, list)
         and all(map(_is_document, ranking))
         and (row.get("seconds", "") is None or _is_number(row.get("seconds")))
-        and isinstance(row.get("stages", []), list)
-        and all(map(_is_stage, row.get("stages", [])))
     )
-
-
-def _is_stage(pair: Any) -> bool:
-    is_pair = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
-    return is_pair and isinstance(pair[1], list) and all(isinstance(d, str) for d in pair[1])
 
 
 def _is_document(pair: Any) -> bool:

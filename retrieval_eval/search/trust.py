@@ -187,8 +187,7 @@ def contradictions(run: SearchRun) -> list[str]:
 
     Precision and reciprocal rank follow from the grades beside the documents, every mean from the
     values of its queries, and the counts of ``trust`` from what each query records. A file edited
-    by hand, or cut by a tool, seldom agrees with itself. `~retrieval_eval.search.audit` compares
-    the rest, for which the gold set is needed.
+    by hand, or cut by a tool, seldom agrees with itself.
     """
     ids = {query.id for query in run.queries}
     if len(ids) < len(run.queries) or len(ids) != run.status.n_queries:

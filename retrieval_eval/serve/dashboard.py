@@ -33,7 +33,7 @@ from retrieval_eval.model.dashboard import (
     SkippedFile,
 )
 from retrieval_eval.model.search_run import Delta, MetricMean, RunSlice, SearchRun
-from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
+from retrieval_eval.schema import SCHEMAS, version_of
 from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.settings import HEADLINE
@@ -281,7 +281,7 @@ def diagnostics(sources: Sources) -> Diagnostics:
         status="degraded" if reasons else "ok",
         degraded_reasons=tuple(reasons),
         package=PackageVersion(name=NAME, version=__version__),
-        schema_versions=dict.fromkeys(sorted(SCHEMAS), SCHEMA_VERSION),
+        schema_versions={kind: version_of(kind) for kind in sorted(SCHEMAS)},
         n_runs=shown.n_runs,
         latest_run=_short(shown.latest_run),
         latest_run_reason=shown.latest_run_reason,

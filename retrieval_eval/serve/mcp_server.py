@@ -39,7 +39,9 @@ def create_server(sources: Sources) -> Server[Any]:
         from mcp import types
         from mcp.server import Server
     except ImportError as error:
-        raise BadInputError(f"MCP needs the SDK 'mcp': {install_hint('mcp')} ({error})") from error
+        raise BadInputError(
+            f"MCP needs the SDK 'mcp': {install_hint('serve')} ({error})"
+        ) from error
 
     tool = types.Tool(
         name=TOOL,

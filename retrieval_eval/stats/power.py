@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
+from retrieval_eval.stats.clusters import MIN_CLUSTERS
 from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, attainable_level
 from retrieval_eval.values import Interval, Value
@@ -72,104 +73,6 @@ def _beyond(shift: float, freedom: float, alpha: float) -> float:
     opposite = 1 - float(nctdtr(freedom, -shift, critical))
     below = float(nctdtr(freedom, shift, critical))
     return (1.0 if math.isnan(below) else 1 - below) + (0.0 if math.isnan(opposite) else opposite)
-
-
-def power_of_t(
-    difference: float, standard_deviation: float, n: int, *, alpha: float = 0.05
-) -> float:
-    """Return the power of the two-sided one-sample t test to find a true mean difference.
-
-    The inverse of :func:`smallest_detectable_difference`; 0 below two pairs.
-
-    Examples
-    --------
-    >>> round(power_of_t(0.5, 1.0, 34), 3)
-    0.808
-    """
-    if n < 2:
-        return 0.0
-    if standard_deviation <= 0:
-        return 1.0 if difference else alpha
-    # Beyond 50 standard errors the series does not converge, and nothing is left to find.
-    shift = abs(difference) / standard_deviation * math.sqrt(n)
-    return _beyond(shift, n - 1, alpha) if shift < 50 else 1.0
-
-
-def power_by_test_and_interval(
-    difference: float,
-    standard_deviation: float,
-    n: int,
-    *,
-    alpha: float = 0.05,
-    share_zero: float = 0.0,
-) -> float:
-    """Return the power of test and interval together to find a true mean difference.
-
-    The inverse of :func:`detectable_by_test_and_interval` for normal differences. With
-    ``share_zero`` of the differences exactly 0, as of tasks on which both arms find all or nothing,
-    the sign-flip test rests on the others only: its power is averaged over how many these are.
-
-    0 below six pairs, and where no p-value of so few falls below ``alpha``.
-
-    Parameters
-    ----------
-    difference
-        The true mean difference over all units, those without a difference included.
-    standard_deviation
-        Standard deviation of the differences over all units.
-    n
-        Number of independent units.
-    alpha
-        Two-sided level.
-    share_zero
-        Share of units without a difference, from 0 to below 1.
-
-    Examples
-    --------
-    >>> round(power_by_test_and_interval(0.511, 1.0, 34), 2)
-    0.8
-    >>> round(power_by_test_and_interval(0.6, 1.0, 15, share_zero=0.7), 2)
-    0.28
-    """
-    if n < MIN_PAIRS_FOR_P:
-        return 0.0
-    by_interval = power_of_t(
-        difference / (1 + INTERVAL_EXCESS / n), standard_deviation, n, alpha=alpha
-    )
-    if share_zero <= 0:
-        return min(by_interval, _power_of_flips(difference, standard_deviation, n, alpha))
-    from scipy.special import gammaln
-
-    moved = 1 - share_zero
-    centre = difference / moved
-    # The spread over all units is that of the others and of their distance from the zeros.
-    inner = standard_deviation**2 / moved - share_zero * centre**2
-    spread = math.sqrt(max(inner, 0.01 * centre**2))
-    by_test = 0.0
-    for k in range(MIN_PAIRS_FOR_P, n + 1):
-        log_chance = (
-            gammaln(n + 1)
-            - gammaln(k + 1)
-            - gammaln(n - k + 1)
-            + k * math.log(moved)
-            + (n - k) * math.log(share_zero)
-        )
-        if log_chance > -20:
-            by_test += math.exp(log_chance) * _power_of_flips(centre, spread, k, alpha)
-    return min(by_interval, by_test)
-
-
-def _power_of_flips(difference: float, standard_deviation: float, n: int, alpha: float) -> float:
-    """Return the power of the sign-flip test of normal differences, none of them 0."""
-    level = attainable_level(n, alpha)
-    if level == 0:
-        return 0.0
-    found = power_of_t(difference, standard_deviation, n, alpha=level)
-    if level <= 2.0 ** (1 - n):
-        from scipy.special import ndtr
-
-        found = min(found, float(ndtr(abs(difference) / standard_deviation)) ** n)
-    return found
 
 
 def detectable_interval(
@@ -263,3 +166,69 @@ def detectable_by_test_and_interval(
     if level <= 2.0 ** (1 - n):
         needed = max(needed, normal_quantile(power ** (1 / n)) * standard_deviation)
     return Value.of(needed, n)
+
+
+def detectable_of_units(
+    n: int,
+    *,
+    alpha: float = 0.05,
+    excess: float = INTERVAL_EXCESS,
+    share_effective: float = 1.0,
+    is_clustered: bool = False,
+) -> float:
+    """Return the difference, in standard deviations, that ``n`` units detect in 80 % of studies.
+
+    Infinite where so few detect nothing.
+
+    Parameters
+    ----------
+    n
+        Independent units: pairs, or clusters of them.
+    alpha, excess
+        As for :func:`detectable_by_test_and_interval`.
+    share_effective
+        Share of the units that count as equally large ones.
+    is_clustered
+        Whether they are clusters: below six of them the test is Student's, of their means.
+
+    Examples
+    --------
+    >>> round(detectable_of_units(36), 3), detectable_of_units(5)
+    (0.495, inf)
+    """
+    if is_clustered and n < MIN_CLUSTERS:
+        found = smallest_detectable_difference(1.0, n, alpha=alpha)
+    else:
+        freedom = max(share_effective * n - 1, 0.5)
+        found = detectable_by_test_and_interval(
+            1.0, n, alpha=alpha, excess=excess, degrees_of_freedom=freedom
+        )
+    return math.inf if found.value is None else found.value
+
+
+def units_needed(shift: float, *, most: int = 100_000, **given: Any) -> int | None:
+    """Return the fewest units that detect a difference in 80 % of studies; None beyond ``most``.
+
+    The inverse of :func:`detectable_of_units`, which has the further arguments.
+
+    Parameters
+    ----------
+    shift
+        The difference in standard deviations of a unit.
+
+    Examples
+    --------
+    >>> units_needed(0.5), units_needed(1e-6)
+    (36, None)
+    """
+    top = 8
+    while detectable_of_units(min(top, most), **given) > shift:
+        if top >= most:
+            return None
+        top *= 2
+    low, high = top // 2 if top > 8 else 2, min(top, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_enough = detectable_of_units(middle, **given) <= shift
+        low, high = (low, middle) if is_enough else (middle, high)
+    return high

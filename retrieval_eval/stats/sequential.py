@@ -25,45 +25,6 @@ Its intervals are shortest, relative to those of a fixed number, near 30 values.
 """
 
 
-def level_at_look(alpha: float, planned: int, look: int = 1) -> float:
-    """Return the level of one of many tests, so that all of them together keep ``alpha``.
-
-    For tests of different hypotheses, such as one version of a system after the other compared with
-    the same former one, whose evidence cannot be added up as that of one growing sample is. The
-    levels add up to ``alpha`` however many tests follow, so by Bonferroni's inequality the chance
-    of any false alarm is at most ``alpha``, however the tests depend on each other and whenever one
-    stops. Each of the ``planned`` first tests has the same share of one half; of the other half the
-    later ones have less and less: planned / (2 look (look - 1)), which adds up to one half.
-
-    Parameters
-    ----------
-    alpha
-        Level of all tests together.
-    planned
-        Number of tests that have equal levels.
-    look
-        Which test it is, from 1.
-
-    Raises
-    ------
-    ValueError
-        When ``planned`` or ``look`` is below 1.
-
-    Examples
-    --------
-    >>> round(level_at_look(0.05, 100), 6), round(level_at_look(0.05, 100, 101), 6)
-    (0.00025, 0.000248)
-    >>> round(sum(level_at_look(0.05, 10, look) for look in range(1, 100_000)), 4)
-    0.05
-    """
-    if planned < 1 or look < 1:
-        raise ValueError("tests are counted from 1")
-    if look <= planned:
-        return alpha / (2 * planned)
-    # Whole numbers are divided exactly, however large they are.
-    return alpha * (planned / (2 * look * (look - 1)))
-
-
 @dataclass(frozen=True, slots=True)
 class AlwaysValid:
     """An interval and a two-sided p-value of a mean, valid at every look.

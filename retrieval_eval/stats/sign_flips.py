@@ -62,46 +62,6 @@ def sign_flip_p(
     return Value.of(reached / (n_resamples + 1), n), "monte_carlo"
 
 
-def sign_flip_bound(differences: Sequence[float] | Floats) -> float:
-    """Return an upper bound of the one-sided sign-flip p-value that the mean is above 0.
-
-    Of small p-values, which random flips reach only in large numbers. With a stake s the product of
-    exp(s d) / cosh(s d) over the differences has the mean 1 under the null hypothesis, so its
-    reciprocal is a valid p-value (Markov); the bound takes the best stake of the differences'
-    sizes and sum (Chernoff 1952), which under flips is a valid bound of the tail at that sum. It is
-    1 where the sum is not above 0.
-
-    Examples
-    --------
-    >>> sign_flip_bound([1.0] * 10) == 2.0**-10
-    True
-    >>> round(sign_flip_bound([1.0] * 40 + [-1.0] * 20), 3)
-    0.033
-    """
-    sizes = np.abs(as_floats(differences))
-    sizes = sizes[sizes > 0]
-    total = math.fsum(as_floats(differences))
-    if total <= 0:
-        return 1.0
-    largest = math.fsum(sizes)
-    if total >= largest * (1 - 1e-12):
-        return float(2.0 ** -len(sizes))
-    scaled, goal = sizes / sizes.max(), total / float(sizes.max())
-    low, high = 0.0, 1.0
-    while float(scaled @ np.tanh(high * scaled)) < goal:
-        high *= 2
-    for _ in range(60):
-        stake = (low + high) / 2
-        if float(scaled @ np.tanh(stake * scaled)) < goal:
-            low = stake
-        else:
-            high = stake
-    # log cosh, which does not overflow.
-    bent = high * scaled
-    log_cosh = float(np.sum(bent + np.log1p(np.exp(-2 * bent)) - math.log(2)))
-    return min(1.0, math.exp(log_cosh - high * goal))
-
-
 def attainable_level(n: int, alpha: float = 0.05) -> float:
     """Return the largest level below ``alpha`` that the exact test of ``n`` units can reach.
 

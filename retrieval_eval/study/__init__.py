@@ -5,17 +5,14 @@ from __future__ import annotations
 from retrieval_eval.study.analysis import impact_analysis
 from retrieval_eval.study.associations import Associations, associate
 from retrieval_eval.study.compare import Comparison, compare
-from retrieval_eval.study.plan import Plan, plan
-from retrieval_eval.study.pool import Pooled, pool
+from retrieval_eval.study.pilot import TasksNeeded, tasks_needed
 
 __all__ = [
     "Associations",
     "Comparison",
-    "Plan",
-    "Pooled",
+    "TasksNeeded",
     "associate",
     "compare",
     "impact_analysis",
-    "plan",
-    "pool",
+    "tasks_needed",
 ]

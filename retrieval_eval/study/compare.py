@@ -155,7 +155,7 @@ class Comparison:
     ``baseline`` and ``comparison`` are the configurations, and ``record`` is the entry of the
     impact document. ``trials`` are all that were given, also of other configurations. Where no
     two configurations were run ``comparison`` is empty, and so is every frame of pairs. Every
-    frame has the columns that ``docs/columns.md`` describes. See :func:`compare`.
+    frame has the columns that the reference describes. See :func:`compare`.
     """
 
     baseline: str

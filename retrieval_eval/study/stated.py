@@ -12,7 +12,6 @@ from typing import Any, Final, get_args
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable, made_visible, visible
 from retrieval_eval.io.files import decode_toml
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.design import (
@@ -208,7 +207,7 @@ def stated_from(given: Given) -> Stated:
         case str() if "\n" in given:
             return _read(_decoded(given, "design"), ARGUMENT)
         case str() | Path():
-            path = local_path(given)
+            path = Path(given)
             text = read_user_text(path)
             return _read(_decoded(text, visible(path)), visible(path.name), visible(path))
     raise BadInputError(

@@ -327,18 +327,11 @@ COLUMN_KINDS: Final[dict[str, Literal["text", "list", "integer", "boolean", "num
 
 
 def to_row(document: Document) -> dict[str, Any]:
-    """Return the columns of one trial, from its metrics; :func:`from_columns` reads them back."""
+    """Return the columns of one trial, from its metrics."""
     found = {name: value_at(document, path) for name, path in _PATHS.items()}
     numbers = {name: _finite(value_at(document, path)) for name, path in NUMBERS.items()}
     uses = {name: value_at(document, path.split("/")) for name, path in _USES.items()}
     return {**found, "has_exception": found["has_exception"] is not None, **numbers, **uses}
-
-
-def from_columns(tables: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[Trial]:
-    """Yield the trials of tables with the columns of :data:`COLUMN_KINDS`."""
-    shared: Shared = {}
-    for values in tables:
-        yield from _of_columns(values, NUMBERS, _USES, shared)
 
 
 def trials_of(

@@ -17,7 +17,6 @@ from retrieval_eval.io.files import (
     label,
     probe,
 )
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.records import Trace
 from retrieval_eval.traces.formats import (
     FORMATS,
@@ -122,7 +121,7 @@ def read_trace(path: Path | str, *, sample: str | None = None) -> Trace:
     >>> trace.format, [(c.name, c.result.text) for c in trace.calls], trace.flags
     ('claude-code-stream-json', [('Read', '1\timport os')], ('no_result_event',))
     """
-    path = local_path(path)
+    path = Path(path)
     if probe(path.is_file):
         return _read_file(path, sample)
     session = path.parent / f"{path.name}.jsonl"

@@ -30,7 +30,29 @@ def is_refusal(text: str) -> bool:
     >>> is_refusal("Permission to use, copy, modify, and distribute this software")
     False
     """
-    return wording("refusals").match(text[:_LONGEST_OPENING].lstrip()) is not None
+    opening = text[:_LONGEST_OPENING].lstrip()
+    if wording("refusals").match(opening) is not None:
+        return True
+    is_short = len(text) <= _LONGEST_MESSAGE and text.strip().count("\n") <= _LINES_OF_REFUSAL
+    return is_short and _NOT_RUN.match(opening) is not None
+
+
+_LINES_OF_REFUSAL: Final = 2
+_RUN: Final = r"(?:command|tool|call|action|request|operation|execution|script)s?"
+_NOT_RUN: Final = re.compile(
+    rf"""(?ix)(?:[\[(<]\s?)?(?:(?:\w{{1,20}}\s)?(?:error|warning|note|sandbox|policy|security
+        |permissions?|approvals?)[\])>]{{0,2}}[:,-]?\s{{1,2}}){{0,2}}(?:
+        (?:approval|confirmation|permission)\s(?:is\s)?(?:required|needed|pending)\b
+      | (?:(?:the|this|your|that)\s)?(?:{_RUN}\b[^\n=]{{0,80}}?\s)?
+            (?:(?:is\s)?(?:await(?:ing|s)|waiting\sfor)|needs?|requires?)\s
+            (?:\w{{1,12}}\s){{0,2}}(?:approval|confirmation)\b
+      | (?:[^\n=]{{0,120}}[\s,])?{_RUN}\s(?:(?:(?:was|were|is|has|have|did)\s?)?(?:not|n't)
+            |(?:was|has)\snever)\s(?:been\s)?(?:run|executed|performed|carried\sout|started)\b
+      | (?:{_RUN}\s)(?:is\s|was\s)?not\s(?:permitted|allowed)\sby\s
+            (?:the\s)?(?:\w{{1,20}}\s)?(?:policy|sandbox|rules?|settings|administrator)\b
+    )"""
+)
+"""A short answer that says that nothing was run, or that someone has to agree first."""
 
 
 def states_end(record: Mapping[str, Any]) -> bool:
@@ -57,6 +79,36 @@ def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
     return exit_statuses().search(ends) is not None
 
 
+_LONGEST_STUB: Final = 1000
+_TAG: Final = re.compile(r"</?[\w-]{1,40}>")
+_NOT_SAID: Final = re.compile(r"\A\s*(?:\d+\s?[:\t\u2192|]|#|//|/\*|--|\*)|[={}]|;\s*$")
+"""What a numbered row or a line of code has and a sentence has not."""
+_UNCHANGED: Final = re.compile(
+    r"(?i)\b(?:unchanged|unmodified|identical|(?:no|not|never|hasn't|without)\s(?:been\s)?(?:any\s)?"
+    r"(?:change[sd]?|modified|modifications?|differences?|different|updated))\b"
+)
+_SINCE: Final = re.compile(r"(?i)\b(?:since|last|previous(?:ly)?|prior|earlier|already|before)\b")
+_READ: Final = re.compile(
+    r"(?i)\b(?:re-?)?(?:read(?:ing)?|view(?:ed)?|seen|saw|shown|showed|opened|sent|loaded|fetched)\b"
+)
+
+
+def is_stub(text: str) -> bool:
+    r"""Whether an answer to a read only says that the agent was shown the same before.
+
+    Examples
+    --------
+    >>> is_stub("[File a.py unchanged since last read]"), is_stub("1\tunchanged since last read")
+    (True, False)
+    """
+    if len(text) > _LONGEST_STUB:
+        return False
+    said = _TAG.sub("", text).strip()
+    if said.count("\n") > 1 or _NOT_SAID.search(said) is not None:
+        return False
+    return all(words.search(said) is not None for words in (_UNCHANGED, _SINCE, _READ))
+
+
 # --------------------------------------------------------------------------------------------------
 # Whether a command ran to its end, and what it printed before.
 
@@ -77,6 +129,45 @@ _STOPPED: Final = re.compile(
     )"""
 )
 """A line of a harness that says that a command was ended, or left to run on."""
+
+_END_WORD: Final = (
+    r"(?:timed[ -]?out|time-?out|time[ _-]limit|took\ too\ long|killed|terminated|interrupted"
+    r"|aborted|cancell?ed|SIG(?:KILL|TERM|INT))"
+)
+_NAMED: Final = (
+    r"(?:command|process|execution|script|session|shell|operation|program|tool(?:\ call)?|job|run)"
+)
+_SAID: Final = r"[\w ,.:;'%+/()\[\]-]"
+_WORD_ALONE: Final = re.compile(
+    r"(?:\^C)?(?:(?:Terminated|Killed|Interrupted|Aborted|Cancell?ed|Time(?:d |-)?[Oo]ut|TERMINATED"
+    r"|KILLED|INTERRUPTED|ABORTED|CANCELL?ED|TIME(?:D |-)?OUT|KeyboardInterrupt)"
+    r"(?::? \d{1,2})?(?: \(core dumped\))?[.!]?)?"
+)
+_CLOSING: Final = re.compile(
+    rf"""(?ix)
+        \^C[^\n]{{0,40}}
+      | (?:[\w.]{{1,60}}\.)?Timeout(?:Expired|Error|Exception)\b[^\n]{{0,250}}
+      | (?:[\[(]\ ?|[*\#=~-]{{2,8}}\ ?){_SAID}{{0,120}}?\b{_END_WORD}\b{_SAID}{{0,120}}
+            [*\#=~-]{{0,8}}
+      | {_END_WORD}(?:[:,]\ |\ (?:by|after|due|because|waiting|while|on|\())\ ?{_SAID}{{0,200}}
+      | (?:(?:error|warning|note|info|fatal):?\ )?
+            (?:(?:the|this|your|shell|bash|tool|last)\ ){{0,3}}
+            {_NAMED}\b{_SAID}{{0,120}}?\b{_END_WORD}\b{_SAID}{{0,120}}
+    """
+)
+"""A last line that closes an output as that of a command which did not run to its end."""
+
+_RULE_WORD: Final = re.compile(
+    r"(?i)\b(?:if|when|whenever|unless|until|will|would|can|may|must|should|are|is|be|how|any|each)\b"
+)
+"""What a sentence holds that states a rule, and not what happened."""
+
+
+def _is_closing(line: str) -> bool:
+    if _WORD_ALONE.fullmatch(line) is not None:
+        return True
+    return _CLOSING.fullmatch(line) is not None and _RULE_WORD.search(line) is None
+
 
 _STOP_HINTS: Final = (
     *("timed out", "imeout", "imed out", "TIMED OUT", "background", "still running"),
@@ -119,11 +210,17 @@ def until_stopped(result: ToolResult, command: str, status: int | None = None) -
     edges = text[:_LONGEST_EDGE] + text[-_LONGEST_EDGE:]
     if any(hint in edges for hint in _STOP_HINTS):
         text = _without_stop(text)
+    is_told = text is not result.text
+    if not is_told and status != 0:
+        text = _without_closing(text)
     if text is result.text and not is_late:
         return result
     is_nothing = not _without_status(text).strip()
     if is_nothing and _GOES_ON.search(result.text[-_LONGEST_OPENING:]) is not None:
         return result
+    if is_nothing and not (is_told or is_late or result.is_error):
+        # The line may be all that a file holds.
+        return replace(result, doubt=result.doubt or "may_have_failed")
     return replace(result, text=text, is_stopped=not is_nothing, is_unfinished=is_nothing)
 
 
@@ -145,8 +242,6 @@ def _is_limit_of_all(command: str, status: int | None) -> bool:
 def _stated_status(text: str) -> int | None:
     """Return the exit status that a text states at one of its ends."""
     ends = text[:_LONGEST_OPENING] + "\n" + text[-_LONGEST_OPENING:]
-    if not any(status in ends for status in ("124", "130", "137", "143", "-1", "-9")):
-        return None
     found = exit_statuses().search(ends)
     number = re.search(r"-?\d{1,9}", found[0]) if found is not None else None
     return int(number[0]) if number is not None else None
@@ -172,6 +267,35 @@ def _without_stop(text: str) -> str:
         while end < len(lines) and _FRAME.fullmatch(lines[end][:100]):
             end += 1
         return "\n".join([*lines[:start], *lines[end:]])
+    return text
+
+
+_BESIDE_CLOSING: Final = re.compile(
+    r"(?i)</?[a-z_]{1,40}>|[\[(][\w ,.:;'/-]{1,200}[\])]"
+    r"|(?:\w{1,20} ){0,4}(?:exit|return)(?:ed)?[ _-]?(?:with )?(?:code|status)?[ :=]{1,3}-?\d{1,9}"
+)
+"""A tag, a note in brackets or an exit status, as they stand below such a line."""
+
+_MOST_CLOSING: Final = 5
+_LONGEST_CLOSING: Final = 300
+
+
+def _without_closing(text: str) -> str:
+    """Return a text without the lines at its end that close it as that of a stopped command."""
+    end, found = len(text), []
+    for _ in range(_MOST_CLOSING):
+        end = len(text[max(0, end - _LONGEST_EDGE) : end].rstrip()) + max(0, end - _LONGEST_EDGE)
+        start = text.rfind("\n", 0, end) + 1
+        line = text[start:end].strip()
+        if len(line) > _LONGEST_CLOSING:
+            break
+        if line and _is_closing(line):
+            found.append((start, end))
+        elif not (_BESIDE_CLOSING.fullmatch(line) or exit_statuses().fullmatch(line)):
+            break
+        end = start
+    for start, end in found:
+        text = text[:start] + text[end:]
     return text
 
 
@@ -347,7 +471,7 @@ _ENDED: Final = (
     r"|killed|skipped|timed\ out|(?:not|n't)\ (?:approved|permitted|allowed|authori[sz]ed|granted)"
 )
 _MAY_BE_REFUSED: Final = re.compile(
-    rf"""\s*(?:[\[(<]\s?)?(?:
+    rf"""\s*(?:[\w\ -]{{1,40}}:\ |[\[(][\w\ -]{{1,40}}[\])]:?\ )?(?:[\[(<]\s?)?(?:
         (?:\w{{0,30}}Error|Failure|Failed|Warning):?\ | E[A-Z]{{3,12}}\b[:,]
       | (?:the\ |this\ |your\ )?(?:{_ACTORS})\b[^\n]{{0,80}}?\b(?:{_ENDED})\b
       | (?:{_ENDED})\b(?=\s*(?:$|[.:!;(\])>]|by\b|due\b|because\b))

@@ -22,14 +22,19 @@ from retrieval_eval.traces.dialects import (
     read_nothing,
     tool_name,
     tool_row,
-    wording,
 )
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
 from retrieval_eval.traces.results.payload import is_envelope, parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
-from retrieval_eval.traces.served import is_refusal, may_be_refused, states_error, until_stopped
+from retrieval_eval.traces.served import (
+    is_refusal,
+    is_stub,
+    may_be_refused,
+    states_error,
+    until_stopped,
+)
 from retrieval_eval.traces.untrusted import dict_of, status_of
 
 LONGEST_ARGUMENT: Final = 500
@@ -37,7 +42,6 @@ LONGEST_ARGUMENT: Final = 500
 
 _MOST_ARGUMENTS: Final = 40
 _LONGEST_RECORD: Final = 10_000
-_LONGEST_STUB: Final = 400
 _NOT_SALIENT: Final = frozenset({"parsingResult", "toolCallId", "security_risk", "simpleCommands"})
 _COMMANDS: Final = ("command", "cmd", "CommandLine", "script")
 _FOLDERS: Final = (
@@ -205,8 +209,6 @@ def _found(
     seen = Seen(arguments, text, value, category, call.cwd, result.is_truncated)
     if category == "file_read" and dict_of(result.structured).get("type") == "file_unchanged":
         return Found()
-    if category == "file_read" and wording("unchanged").match(text[:_LONGEST_STUB].lstrip()):
-        return Found(possible(seen, "may_have_failed", is_remote=name.is_mcp))
     if name.is_mcp or tool.parser is read_page:
         unserved = unserved_remotely(seen, result)
         if unserved is not None:
@@ -216,7 +218,10 @@ def _found(
     elif not is_stated and states_error(_record(result, text)):
         is_json = str(text_argument(arguments, PATH_ARGUMENTS)).endswith(".json")
         return with_possible(seen, Found(is_error=not is_json, is_opaque=is_json), is_remote=False)
-    return with_possible(seen, tool.parser(seen), is_remote=name.is_mcp)
+    read = tool.parser(seen)
+    if category == "file_read" and read.targets and is_stub(text):
+        return Found(possible(seen, "may_have_failed", is_remote=name.is_mcp))
+    return with_possible(seen, read, is_remote=name.is_mcp)
 
 
 def _is_without_content(category: ToolCategory, record: Any) -> bool:

@@ -134,10 +134,9 @@ def test_validate_as_json(tree, capsys):
 def test_a_trial_is_shown_step_by_step_and_nothing_is_written(tree, capsys):
     before = sorted(tree.rglob("*"))
     path = "runs/run-1/mcp/2026-01-05__10-00-00/task-one__aaaaaaa"
-    assert run(["trial", path]) == 0
+    assert run(["trace", path]) == 0
     text = capsys.readouterr().out
     assert "mcp · task-one" in text
-    assert "in run run-1" in text
     assert "file recall 0.50 (1 of 2)" in text
     assert "src/a.py" in text
     assert sorted(tree.rglob("*")) == before
@@ -149,21 +148,10 @@ def test_the_recall_of_a_cut_trace_is_printed_as_a_lower_bound(tree, capsys):
     )
     with (folder / "agent/claude-code.txt").open("a") as transcript:
         transcript.write('{"type": "assis')
-    assert run(["trial", str(folder)]) == 0
+    assert run(["trace", str(folder)]) == 0
     text = capsys.readouterr().out
     assert "file recall at least 0.50 (1 of 2)" in text
     assert "degraded" in text
-
-
-def test_a_trial_by_name_in_a_run(tree, capsys):
-    write_trial(tree / "runs/run-1", "mcp", "task-one", ["src/a.py"], suffix="bbbbbbb")
-    assert run(["trial", "task-one__bbbbbbb", "--run", "run-1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["metrics"]["provenance"]["task_name"] == "task-one"
-    assert run(["trial", "task-on", "--run", "run-1"]) == 3
-    assert "task-one__aaaaaaa" in capsys.readouterr().err
-    # Both configurations have a trial of this name.
-    assert run(["trial", "task-one__aaaaaaa", "--run", "run-1"]) == 3
-    assert "name the path of one" in capsys.readouterr().err
 
 
 def test_terminal_control_characters_of_a_trace_are_not_obeyed(tree, capsys):
@@ -173,7 +161,7 @@ def test_terminal_control_characters_of_a_trace_are_not_obeyed(tree, capsys):
     result = json.loads((folder / "result.json").read_text())
     result["agent_info"]["version"] = "1\x1b[2J"
     (folder / "result.json").write_text(json.dumps(result))
-    assert run(["trial", str(folder)]) == 0
+    assert run(["trace", str(folder)]) == 0
     assert "\x1b" not in capsys.readouterr().out
 
 
@@ -184,16 +172,6 @@ def test_a_config_whose_name_a_terminal_would_obey_is_printed_without_that(tree,
     text = capsys.readouterr().out
     assert "loud\\u0007" in text
     assert "\x07" not in text
-
-
-def test_a_trial_without_a_trace_has_none(tree, capsys):
-    folder = write_trial(tree / "runs/run-1", "baseline", "task-one", None, suffix="ccccccc")
-    (folder / "result.json").write_text("{}")
-    assert run(["trial", str(folder)]) == 0
-    text = capsys.readouterr().out
-    assert "  agent    unknown\n  trace    none\n" in text
-    assert "not computable: no readable trace was found for the trial (no_trace)" in text
-    assert "None" not in text
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "report"])

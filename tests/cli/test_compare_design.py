@@ -172,3 +172,16 @@ def test_the_page_of_a_comparison_has_the_design_that_is_stated(tree, monkeypatc
     assert (design.alpha, design.headline, design.sources["alpha"]) == (0.1, "mrr", "argument")
     assert loaded.filter("task_name != 'task-000'").study.record.design.alpha == 0.1
     assert loaded.impact.comparisons[0].design.alpha == 0.1
+
+
+def test_a_pilot_says_how_many_tasks_the_next_comparison_needs(tree, capsys):
+    assert run([*PAIR, "--pilot", "--difference", "0.1"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "To see a difference of 0.1 in file recall with 80 % power," in text
+    assert "verdict" not in text
+    assert run([*PAIR, "--pilot", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["needed"]
+    assert found["n_tasks_low"] < found["n_tasks"] < found["n_tasks_high"]
+    assert run([*PAIR, "--pilot", "--difference", "2"]) == 3
+    assert run([*PAIR, "--pilot", "--report"]) == 64
+    assert run([*PAIR, "--difference", "0.1"]) == 64

@@ -6,10 +6,13 @@ import pytest
 from click.testing import CliRunner
 
 from retrieval_eval.cli.gold import gold as group
+from retrieval_eval.cli.validate import validate as validate_command
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.drift import text_digest
 from retrieval_eval.search.run_files import run_bytes as search_run_bytes
 from tests.searches import answer, gold_query, gold_set, run_of
 
+GOLD = "data/eval/gold-set.jsonl"
 SEED = (
     '{"id":"g001","query":"Betterment levy","practice_area":"levy","corpus":"lib",'
     '"relevant_case_law_ids":["u-1","u-2"],"source":"bootstrap","note":""}\n'
@@ -33,76 +36,91 @@ def call(*arguments):
     return CliRunner().invoke(group, arguments)
 
 
-def test_validate_says_ok_in_one_line(folder):
-    found = call("validate")
+def validate(*arguments):
+    return CliRunner().invoke(validate_command, arguments)
+
+
+def test_validate_shows_what_a_gold_set_is_made_of(folder):
+    found = validate(GOLD)
     assert found.exit_code == 0
-    assert found.output == (
-        "data/eval/gold-set.jsonl: valid, 2 queries, 3 judged pairs, 1 of 2 queries reviewed\n"
-    )
-    document = json.loads(call("validate", "--json").output)
-    assert document.pop("fingerprint")
-    assert document == {
-        "path": "data/eval/gold-set.jsonl",
-        "valid": True,
-        "n_queries": 2,
-        "n_labelled_pairs": 3,
-        "faults": [],
-    }
-
-
-def test_an_unreviewed_set_is_provisional(folder):
-    (folder / "seed.jsonl").write_text(SEED)
-    assert call("validate", "--gold", "seed.jsonl").output == (
-        "seed.jsonl: valid, 1 query, 2 judged pairs, 0 of 1 query reviewed: provisional\n"
-    )
-
-
-def test_validate_names_every_fault_and_exits_with_3(folder):
-    (folder / "bad.jsonl").write_text(SEED + SEED + "{\x1b\n")
-    found = call("validate", "--gold", "bad.jsonl")
-    assert found.exit_code == 3
-    first, second = found.output.splitlines()
-    assert first.startswith("bad.jsonl: line 2: the same query for the corpus 'lib' is on line 1")
-    assert second.startswith("bad.jsonl: line 3: not valid JSON")
-    document = json.loads(call("validate", "--gold", "bad.jsonl", "--json").output)
-    assert document["valid"] is False
-    assert [fault["line"] for fault in document["faults"]] == [2, 3]
-
-
-def test_a_set_without_a_query_is_not_passed_as_valid(folder):
-    (folder / "wiped.jsonl").write_text("")
-    found = call("validate", "--gold", "wiped.jsonl")
-    assert (found.output, str(found.exception)) == ("", "wiped.jsonl holds no query")
-    assert isinstance(found.exception, NothingToEvaluateError)
-
-
-def test_validate_against_a_corpus(folder):
-    rows = [{"id": "u-1", "corpus": name, "text": "x"} for name in ("lib", "law")]
-    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = call("validate", "--corpus-file", "corpus.jsonl")
-    assert found.exit_code == 3
-    assert found.output == (
-        "data/eval/gold-set.jsonl: line 1: the document 'u-2' is unknown in corpus.jsonl\n"
-    )
-
-
-def test_a_missing_file_is_a_fault_without_a_line(folder):
-    found = call("validate", "--gold", "none.jsonl")
-    assert found.exit_code == 3
-    assert found.output == "none.jsonl: cannot be read (No such file or directory)\n"
-
-
-def test_stats_show_counts_and_shares(folder):
-    lines = call("stats").output.splitlines()
-    assert lines[0] == (
-        "data/eval/gold-set.jsonl: 2 queries, 3 judged pairs (3 relevant), 1 of 2 queries reviewed"
-    )
+    lines = found.output.splitlines()
+    counts = "2 queries, 3 judged pairs (3 relevant), 1 of 2 queries reviewed"
+    assert lines[:2] == [
+        f"{GOLD}: valid, {counts}",
+        "0 queries still to label, 0 labels, 0 anchors",
+    ]
     assert "levy                1  50.0 %" in lines
     assert "(not stated)        1  50.0 %" in lines
     grades = lines[lines.index("grade  judged pairs   share") :]
     assert grades[1:3] == ["1                 2  66.7 %", "2                 1  33.3 %"]
-    assert grades[-1].split() == ["(not", "stated)", "3", "100.0", "%"]
-    assert json.loads(call("stats", "--json").output)["n_labelled_pairs"] == 3
+    document = json.loads(validate(GOLD, "--json").output)[GOLD]
+    assert (document["valid"], document["faults"]) == (True, [])
+    assert document["gold"]["n_labelled_pairs"] == 3
+
+
+def test_an_unreviewed_set_is_provisional(folder):
+    (folder / "seed.jsonl").write_text(SEED)
+    assert "0 of 1 query reviewed: provisional\n" in validate("seed.jsonl").output
+
+
+def test_validate_names_every_fault_and_exits_with_3(folder):
+    (folder / "bad.jsonl").write_text(SEED + SEED + "{\x1b\n")
+    found = validate("bad.jsonl")
+    assert found.exit_code == 3
+    first, second = found.output.splitlines()
+    assert first.startswith("bad.jsonl: line 2: the same query for the corpus 'lib' is on line 1")
+    assert second.startswith("bad.jsonl: line 3: not valid JSON")
+    document = json.loads(validate("bad.jsonl", "--json").output)["bad.jsonl"]
+    assert document["valid"] is False
+    assert len(document["faults"]) == 2
+
+
+def test_a_set_without_a_query_is_not_passed_as_valid(folder):
+    (folder / "wiped.jsonl").write_text("")
+    found = validate("wiped.jsonl")
+    assert str(found.exception) == "wiped.jsonl holds no query"
+    assert isinstance(found.exception, NothingToEvaluateError)
+
+
+def test_a_document_that_the_corpus_lacks_is_a_fault(folder):
+    rows = [{"id": "u-1", "corpus": name, "text": "x"} for name in ("lib", "law")]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = validate(GOLD, "--corpus-file", "corpus.jsonl")
+    assert found.exit_code == 3
+    assert found.output == f"{GOLD}: line 1: the document 'u-2' is unknown in corpus.jsonl\n"
+
+
+def test_a_label_whose_text_changed_is_shown(folder):
+    labelled = {"u-1": text_digest("late fees")}
+    # Earlier versions wrote more about the text than its digest.
+    former = {"u-2": {"sha256": text_digest("levy"), "n_words": 1, "head": "", "sketch": ""}}
+    row = {"id": "q1", "query": "fees", "relevant": ["u-1", "u-2", "u-3"], "source": "chair"}
+    (folder / "now.jsonl").write_text(json.dumps(row | {"digests": labelled | former}) + "\n")
+    texts = {"u-1": "late fees were waived", "u-2": " levy ", "u-3": "anything"}
+    rows = [json.dumps({"id": name, "text": text}) for name, text in texts.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(rows))
+    found = validate("now.jsonl", "--corpus-file", "corpus.jsonl")
+    assert found.exit_code == 1
+    assert "texts of labels: 1 same, 1 changed, 0 gone, 1 not recorded" in found.output
+    assert ["q1", "u-1", "changed"] in [line.split() for line in found.output.splitlines()]
+
+
+def test_items_under_review_are_counted(folder):
+    rows = [{"review_status": name} for name in ("approved", "pending_review", "lost", "approved")]
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert validate("items.jsonl").output == (
+        "items.jsonl: 4 items under review: 1 pending_review, 2 approved, 0 rejected, 0 published,"
+        " 1 other\n"
+    )
+    assert (
+        json.loads(validate("items.jsonl", "--json").output)["items.jsonl"]["backlog"]["total"] == 4
+    )
+
+
+def test_a_missing_file_is_a_fault_without_a_line(folder):
+    found = validate("none.jsonl")
+    assert found.exit_code == 3
+    assert found.output.endswith("none.jsonl: cannot be read (No such file or directory)\n")
 
 
 @pytest.mark.parametrize("form", ["trec", "beir"])
@@ -130,7 +148,7 @@ def test_the_corpus_goes_through_beir_and_back(folder):
     found = call("import", "--from", "beir", "out", *target)
     assert found.output == "g.jsonl: 1 query\nc.jsonl: 2 documents\n"
     assert [json.loads(line) for line in (folder / "c.jsonl").read_text().splitlines()] == rows
-    assert call("validate", "--gold", "g.jsonl", "--corpus-file", "c.jsonl").exit_code == 0
+    assert validate("g.jsonl", "--corpus-file", "c.jsonl").exit_code == 0
 
 
 def test_gold_set_and_corpus_are_not_imported_into_one_file(folder):
@@ -178,7 +196,7 @@ def test_grades_above_the_usual_scale_declare_theirs(folder):
     (folder / "t").write_text("q1\tlate fees\n")
     assert call("import", "--from", "trec", "q", "t", "--gold", "g.jsonl").exit_code == 0
     assert (folder / "g.jsonl").read_text().splitlines()[0] == '{"gold_set":{"max_grade":4}}'
-    assert call("validate", "--gold", "g.jsonl").exit_code == 0
+    assert validate("g.jsonl").exit_code == 0
 
 
 def test_import_and_export_for_programs(folder):

@@ -10,17 +10,16 @@ from click.testing import CliRunner
 
 from retrieval_eval.cli.gold_labelling import (
     agreement_command,
-    blind_pack_command,
-    blind_read_command,
     settle_command,
 )
-from retrieval_eval.cli.gold_relabel import label_split_command, relabel_command
+from retrieval_eval.cli.gold_relabel import relabel_command
+from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.gold.relabel import read_mapping
-from tests.rechunking import recut, rows_of, same, split, write_rows
+from tests.rechunking import recut, rows_of, same, split
 from tests.searches import measure
 
 
@@ -118,33 +117,6 @@ def test_wrong_use_is_explained_and_writes_nothing(demo, tmp_path, monkeypatch, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo"]
 
 
-def test_blind_packs_go_out_and_come_back(demo, tmp_path):
-    out = tmp_path / "blind"
-    arguments = ["--gold", demo.gold, "--corpus-file", demo.corpus, "--out", out, "--share", 0.05]
-    text = _run(blind_pack_command, *arguments)
-    assert "a: 37 pairs to grade again" in text  # 5 % of 735, rounded up
-    before = demo.gold.read_bytes()
-    sheet = out / "sheet-a.jsonl"
-    key = json.loads((out / "blind-key.json").read_text("utf-8"))
-    grades = {
-        (query.id, label.doc): label.grade
-        for query in load_gold_set(demo.gold).queries
-        for label in query.labels
-        if label.labeller == "a"
-    }
-    entries = [key["items"][row["item"]] for row in rows_of(sheet)]
-    write_rows(sheet, (
-        {**row, "grade": grades[entry["query"], entry["doc"]]}
-        for row, entry in zip(rows_of(sheet), entries, strict=True)
-    ))  # fmt: skip
-    options = ["--key", out / "blind-key.json", "--gold", demo.gold]
-    a, b = _json(blind_read_command, sheet, *options)["labellers"]
-    assert (a["n"], a["agreement"]["value"], a["changed"]) == (37, 1.0, [])
-    assert (b["n"], b["n_undecided"]) == (0, 37)
-    assert "a: 0 grades changed" in _run(blind_read_command, sheet, *options)
-    assert demo.gold.read_bytes() == before
-
-
 def test_relabelling_and_the_split_of_the_change(demo, tmp_path):
     before = measure(demo.gold, f"bm25:{demo.corpus}", out=tmp_path / "before")
     new = recut(demo, tmp_path / "new", same, head="New first line.\n\n")
@@ -160,14 +132,12 @@ def test_relabelling_and_the_split_of_the_change(demo, tmp_path):
 
     measure(out / "gold-set.jsonl", f"bm25:{new.corpus}", out=tmp_path / "after")
     runs = [next((tmp_path / name).glob("eval-report-*.json")) for name in ("before", "after")]
-    golds = ["--old-gold", demo.gold, "--new-gold", out / "gold-set.jsonl"]
+    golds = ["--old-gold", demo.gold, "--gold", out / "gold-set.jsonl"]
     mapping = ["--mapping", out / "relabel.json"]
-    found = _json(label_split_command, *golds, *mapping, *runs)
+    accepted = ["--accept", "gold_set", "--accept", "corpus"]
+    found = _json(diff, *runs, *golds, *mapping, *accepted)["label_split"]
     assert {block["retrieval"] for block in found["metrics"].values()} == {0.0}
     assert list(found["metrics"]) == before["run"]["settings"]["measures"]
-    table = _run(label_split_command, *golds, *mapping, *runs)
-    (row,) = [line.split() for line in table.splitlines() if line.startswith("P@5 ")]
-    assert row[3:6] == ["0.00", "0.00", "0.00"]
 
     # A mapping of other labels would tell the old rankings in the wrong documents.
     other = json.loads((out / "relabel.json").read_text())

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from retrieval_eval.cli.gold import pseudonymize
-from retrieval_eval.cli.gold_labelling import pool, pool_read
+from retrieval_eval.cli.gold_labelling import pool, settle_command
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
@@ -53,7 +53,7 @@ def test_sheets_go_out_and_come_back(demo, run, tmp_path):
 
     before = load_gold_set(demo.gold)
     found = json.loads(
-        _run(pool_read, out / "sheet-c.csv", "--key", out / "key.json", "--gold", demo.gold,
+        _run(settle_command, out / "sheet-c.csv", "--key", out / "key.json", "--gold", demo.gold,
              "--json")
     )  # fmt: skip
     after = load_gold_set(demo.gold)
@@ -72,7 +72,7 @@ def test_a_bad_sheet_writes_nothing(demo, run, tmp_path):
     sheet.write_text(sheet.read_text("utf-8").replace('"grade": null', '"grade": 9', 1), "utf-8")
     before = demo.gold.read_bytes()
     with pytest.raises(BadInputError, match=r"sheet-a\.jsonl: line 1: the grade 9"):
-        _run(pool_read, sheet, "--key", out / "key.json", "--gold", demo.gold)
+        _run(settle_command, sheet, "--key", out / "key.json", "--gold", demo.gold)
     assert demo.gold.read_bytes() == before
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
 from retrieval_eval.cli.main import EXIT_BAD_INPUT, EXIT_USAGE, group, run
+from retrieval_eval.errors import NothingToEvaluateError
+from tests.runs import write_trial
 
 
 def _commands(parent: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -34,7 +37,7 @@ PAGES = {
 
 
 def test_the_commands_that_make_a_page_are_known():
-    expected = {"compare", "demo", "report", "search demo", "search diff", "search report"}
+    expected = {"compare", "demo", "report", "search diff"}
     assert expected <= set(PAGES)
 
 
@@ -53,9 +56,10 @@ def test_every_command_that_makes_a_page_lets_its_renderer_be_chosen(name):
     ("command", "builder"),
     [
         (["report", "demo"], "retrieval_eval.report.build"),
+        (["report", "demo", "--trial", "task"], "retrieval_eval.report.build_trial"),
         (["demo"], "retrieval_eval.report.build"),
         (["compare", "demo", "--report"], "retrieval_eval.report.build"),
-        (["search", "report", "run.json"], "retrieval_eval.report.build_search"),
+        (["report", "run.json"], "retrieval_eval.report.build_search"),
     ],
 )
 def test_the_renderer_chosen_is_the_one_that_renders(tmp_path, monkeypatch, command, builder):
@@ -76,6 +80,12 @@ def test_options_of_a_page_without_one_are_wrong_usage(command, option, capsys):
     assert "add --report" in capsys.readouterr().err
 
 
+def test_the_page_of_one_trial_is_that_of_one_run(capsys):
+    for words in (["a", "b", "--trial", "t"], ["a", "--trials", "--trial", "t"], ["--trial", "t"]):
+        assert run(["report", *words]) == EXIT_USAGE
+        assert "--trial goes with one RUN" in capsys.readouterr().err
+
+
 def test_the_index_of_all_reports_is_written_anew(tmp_path, capsys):
     root = ("--reports-dir", str(tmp_path))
     assert run(["report", "--index", *root]) == 0
@@ -91,3 +101,32 @@ def test_the_index_of_all_reports_is_written_anew(tmp_path, capsys):
     (tmp_path / "index.html").write_text("<h1>My site</h1>")
     assert run(["report", "--index", *root]) == EXIT_BAD_INPUT
     assert "is another page" in capsys.readouterr().err
+
+
+def test_a_folder_of_runs_is_a_report_of_each_and_an_index(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        for batch in ("2026-01-01__10-00-00", "2026-01-02__10-00-00"):
+            write_trial(tmp_path / "all" / name, "plain", "task", ["src/a.py"], batch=batch)
+    made = []
+
+    def build(runs, *, reports_dir, **_):
+        if runs == ("all",):
+            raise NothingToEvaluateError("all is no run")
+        (folder,) = map(Path, runs)
+        made.append(folder.name)
+        if folder.name == "one":
+            raise NothingToEvaluateError("nothing could be measured")
+        page = reports_dir / folder.name / "index.html"
+        page.parent.mkdir(parents=True)
+        page.write_text("<h1>two</h1>")
+        return page
+
+    monkeypatch.setattr("retrieval_eval.report.build", build)
+    assert run(["report", "all"]) == 2
+    said = capsys.readouterr()
+    assert made == ["one", "two"]
+    assert said.out.strip() == "reports/index.html"
+    assert "nothing could be measured" in said.err
+    assert run(["report", "all/one"]) == 2, "a run is a run"
+    assert made == ["one", "two", "one"]

@@ -95,9 +95,10 @@ def test_a_line_may_say_which_code_it_exits_with(tmp_path):
     "page",
     [
         "README.md",
-        "docs/tutorials/agent-traces.md",
-        "docs/tutorials/regression-harness.md",
-        "docs/tutorials/evaluation-practice.md",
+        *(
+            pytest.param(f"docs/tutorials/{name}.md", marks=pytest.mark.extra)
+            for name in ("agent-traces", "regression-harness", "evaluation-practice")
+        ),
     ],
 )
 def test_every_command_runs_in_order(page, clone, tmp_path):

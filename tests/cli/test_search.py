@@ -5,8 +5,10 @@ import json
 import pytest
 
 from retrieval_eval.cli.main import run
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.metrics.ranking import evaluate_rankings
 from retrieval_eval.schema import faults
+from retrieval_eval.search.guard.pinned import pinned_text
 
 RETRIEVER = '''
 """A retriever of this test: documents by shared words, and one query that fails on demand."""
@@ -430,10 +432,10 @@ def test_a_stated_share_of_failures_leaves_a_verdict_with_bounds(tree, capsys, m
 
 
 def test_a_pinned_list_is_asked_alone(tree, capsys):
-    (tree / "ids.txt").write_text("q2\n")
-    assert run(["search", "pin", "pinned.txt", "--ids", "ids.txt"]) == 0
+    gold = load_gold_set(tree / "data/eval/gold-set.jsonl")
+    (tree / "pinned.txt").write_text(pinned_text(gold, ["q2"]))
     assert run([*COMMAND, "--queries", "pinned.txt", "--ask-twice", "0", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out.split("pinned\n", 1)[1])
+    document = json.loads(capsys.readouterr().out)
     assert [query["id"] for query in document["queries"]] == ["q2"]
     assert document["run"]["pinned"]["n_queries"] == 1
     assert document["trust"]["determinism"] == "not_measured"

@@ -1,4 +1,4 @@
-"""``search abstention``, ``search transfer`` and ``search judge-next``, run on files."""
+"""``search show``, what ``search diff`` says of corpora left out, and ``gold pool --by-gain``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from retrieval_eval.cli.gold_labelling import pool
 from retrieval_eval.cli.main import run
-from retrieval_eval.cli.search_abstention import abstention
-from retrieval_eval.cli.search_judge_next import judge_next
-from retrieval_eval.cli.search_transfer import transfer
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.cli.search_diff import diff
+from retrieval_eval.cli.search_show import show
 from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.gold.labelling import read_pool
 from retrieval_eval.io.files import write_bytes
-from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.run_files import run_bytes
 from retrieval_eval.search.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
@@ -65,10 +63,9 @@ def call(command, *arguments):
     return result
 
 
-def test_abstention_shows_rates_table_controls_and_a_threshold(place):
-    text = call(abstention, saved(place)).output
+def test_a_stored_run_is_shown_with_controls_and_a_threshold(place):
+    text = call(show, saved(place)).output
     assert "ungrounded TP rate: 0.000 [0.000, 0.278], 0 of 10 (refused: nothing returned)" in text
-    assert "gate: ungrounded TP rate at least 0.80 and answerable FR rate at most 0.08" in text
     rows = [line.split() for line in text.splitlines()]
     # Unanswerable queries score 2 to 11, answerable ones 10 to 29: below 10 are eight of ten.
     (strict,) = [row for row in rows if row[1:5] == ["FR", "rate", "≤", "0"]]
@@ -82,91 +79,53 @@ def test_abstention_shows_rates_table_controls_and_a_threshold(place):
     assert "Chosen on one half and tested on the other (500 halvings)" in text
 
 
-def test_abstention_at_a_threshold_and_as_json(place):
+def test_a_shown_run_as_json_is_its_document_with_thresholds(place):
     path = saved(place)
-    text = call(abstention, path, "--at", "12.0").output
-    assert "10 of 10 (refused: nothing returned, or top score below 12)" in text
-    document = json.loads(call(abstention, path, "--target-frr", "0.1", "--json").output)
-    assert document.keys() == {"abstention", "operating_points", "recommended", "split_half"}
-    assert document["recommended"]["cap"] == 0.1
+    document = json.loads(call(show, path, "--target-frr", "0.1", "--json").output)
+    choice = document.pop("thresholds")
+    assert document == json.loads((place / "run.json").read_text())
+    assert choice["recommended"]["cap"] == 0.1
     # Below 12 all ten are caught, and two of twenty answerable queries (10 and 11) refused.
-    assert document["recommended"]["threshold"] == 12.0
-    assert document["split_half"]["n_halvings"] == 500
+    assert choice["recommended"]["threshold"] == 12.0
+    assert choice["split_half"]["n_halvings"] == 500
     # A run that was measured at a threshold is looked at there.
-    assert "top score below 5" in call(abstention, saved(place, abstain_at=5.0)).output
+    assert "top score below 5" in call(show, saved(place, abstain_at=5.0)).output
 
 
-def test_abstention_without_anything_to_decide_has_no_verdict(place):
-    with pytest.raises(NothingToEvaluateError, match="no unanswerable query was asked"):
-        call(abstention, saved(place, ANSWERS[:20]))
-    with pytest.raises(NothingToEvaluateError, match=r"1 of .* failed"):
-        call(abstention, saved(place, [failure("a00"), *ANSWERS[1:]]))
-    assert call(abstention, saved(place), "--target-frr", "1").exit_code == 2
+def test_a_run_without_anything_to_decide_is_shown_without_thresholds(place):
+    assert "refuse below" not in call(show, saved(place, ANSWERS[:20])).output
+    failed = call(show, saved(place, [failure("a00"), *ANSWERS[1:]])).output
+    assert "no threshold to choose: " in failed
+    assert call(show, saved(place), "--target-frr", "1").exit_code == 2
 
 
-def test_transfer_prints_the_matrix(place):
+def test_a_difference_says_whether_it_holds_on_each_corpus(place):
     better = [
         answer(a.id, ["x", "m", "y"] if a.id[0] == "a" and int(a.id[1:]) % 2 else ["x", "y"])
         for a in ANSWERS
     ]
     paths = saved(place), saved(place, better, "b.json")
-    result = call(transfer, *paths, "--metric", "P@5")
-    assert result.exit_code == 0
-    lines = result.output.splitlines()
+    rows = [line.split() for line in call(diff, *paths).output.splitlines()]
     # On fin P@5 rises from 1/5 to 2/5 for every query, on gov nothing moves.
-    assert lines[1].split() == ["P@5", "fin", "0.00", "10", "+20.00", "—", "10", "no", "change"]
-    assert lines[2].split() == ["P@5", "gov", "+20.00", "10", "0.00", "—", "10", "vanishes"]
-    assert "P@5: holds on every corpus held out: no (the sign is clear on 0 of 2)" in lines
-    document = json.loads(call(transfer, *paths, "--json").output)
-    assert document["schema_version"] == SCHEMA_VERSION
-    assert document["metrics"]["P@5"]["corpora"]["gov"]["verdict"] == "vanishes"
-    # It was not measured, so nothing can pass.
-    assert call(transfer, *paths, "--metric", "P@7").exit_code == 2
+    assert ["P@5", "fin", "0.00", "10", "+20.00", "—", "10", "no", "change"] in rows
+    assert ["P@5", "gov", "+20.00", "10", "0.00", "—", "10", "vanishes"] in rows
+    document = json.loads(call(diff, *paths, "--json").output)
+    assert document["transfer"]["metrics"]["P@5"]["corpora"]["gov"]["verdict"] == "vanishes"
 
 
-def test_transfer_with_one_corpus_has_no_verdict(place):
+def test_of_one_corpus_nothing_is_left_out(place):
     gold = gold_set(gold_query("q", {"x": 1}))
     path = saved(place, [answer("q", ["x"])], gold=gold)
-    result = call(transfer, path, path)
-    assert result.exit_code == 2
-    assert "No verdict: the runs share 1 corpus" in result.output
+    assert "left out" not in call(diff, path, path).output
 
 
-def test_transfer_of_a_doubled_or_truncated_run_has_no_verdict(place):
-    twice = run_of(GOLD, ANSWERS)
-    twice["queries"].append(twice["queries"][0])
-    (place / "twice.json").write_bytes(run_bytes(twice))
-    result = call(transfer, saved(place), str(place / "twice.json"))
-    assert result.exit_code == 2
-    assert "No verdict: B has no verdict: it holds 1 query more than once" in result.output
-    with pytest.raises(NothingToEvaluateError, match=r"run B did not ask .* --accept queries$"):
-        call(transfer, saved(place), saved(place, ANSWERS[:15], "cut.json"))
-
-
-def test_judge_next_lists_by_gain(place):
-    path = saved(place)
-    arguments = [path, "--gold", str(place / "gold-set.jsonl")]
-    text = call(judge_next, *arguments, "--n", "3").output
-    assert [line.split()[:2] for line in text.splitlines()[1:4]] == [
-        ["a00", "y"],
-        ["a01", "y"],
-        ["a02", "y"],
-    ]
-    assert text.endswith("3 of 20 documents\n")
-    document = json.loads(call(judge_next, *arguments, "--json").output)
-    assert len(document["candidates"]) == document["n_candidates"] == 20
-    # P@5 by 1/5, Recall@20 between 1/2 and 2/3: each over 20 queries, in points.
-    gain = 100 * (1 / 5 + 2 / 3 - 1 / 2) / 20
-    assert document["candidates"][0]["gain_points"] == pytest.approx(gain)
-
-
-def test_the_sheets_are_blind_and_read_back(place):
+def test_the_sheets_of_what_to_judge_next_are_blind_and_read_back(place):
     path = saved(place)
     gold_path = place / "gold-set.jsonl"
     call(
-        judge_next,
-        *[path, "--gold", str(gold_path), "--corpus-file", str(place / "corpus.jsonl")],
-        *["--labellers", "one,two", "--n", "7", "--out", str(place / "sheets")],
+        pool,
+        *["--run", path, "--gold", str(gold_path), "--corpus-file", str(place / "corpus.jsonl")],
+        *["--labellers", "one,two", "--by-gain", "7", "--out", str(place / "sheets")],
     )
     sheet = place / "sheets/sheet-one.csv"
     rows = list(csv.DictReader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"))))
@@ -184,17 +143,6 @@ def test_the_sheets_are_blind_and_read_back(place):
     assert found.n_added == 7
     labelled = {q.id for q in found.queries if q.labels}
     assert labelled == {f"a{i:02}" for i in range(7)}
-
-
-def test_judge_next_says_when_nothing_is_left_and_what_belongs_together(place):
-    gold_path = str(place / "gold-set.jsonl")
-    done = saved(place, [answer(query.id, ["x"]) for query in GOLD.queries])
-    with pytest.raises(NothingToEvaluateError, match="no unjudged document can move"):
-        call(judge_next, done, "--gold", gold_path)
-    assert call(judge_next, saved(place), "--gold", gold_path, "--out", str(place)).exit_code == 2
-    assert call(judge_next, saved(place), "--gold", gold_path, "--labellers", "a").exit_code == 2
-    with pytest.raises(BadInputError):
-        call(judge_next, str(place / "none.json"), "--gold", gold_path)
 
 
 RETRIEVER = '''

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.cli.main import run
+from retrieval_eval.search.demo import JUDGE
 from tests.local_server import body, local_server, says
 
 GOLD = [
@@ -56,7 +57,7 @@ def files(tree):
 
 
 NO_JUDGE = ["search", "claims", "run.json", "--drafts", "drafts.jsonl"]
-COMMAND = [*NO_JUDGE, "--judge", "rules"]
+COMMAND = [*NO_JUDGE, "--judge", JUDGE]
 HTTP = ["--judge", "http", "--judge-option", "model=m", "--judge-option", "backoff=0"]
 HTTP += ["--judge-option", "api_key_env=JUDGE_KEY"]
 
@@ -65,8 +66,7 @@ def test_claims_go_to_a_new_file_beside_the_run(tree, capsys):
     before = (tree / "run.json").read_bytes()
     assert run(COMMAND) == 0
     text = capsys.readouterr().out
-    assert "judge  : rules 2 (threshold=0.6, window=2)\n" in text
-    assert "accepted 10 of 16 wrong claims, and no paraphrase\n" in text
+    assert f"judge  : {JUDGE} " in text
     assert "drafts : 2 (0 refused, 0 of unlabelled queries, 0 queries without a draft)" in text
     assert "claims : 3, 3 of them substantive" in text
     # One of three claims is covered; the port of q1 stands in the context only.
@@ -85,31 +85,9 @@ def test_without_a_named_judge_there_is_no_coverage(tree, capsys):
     before = files(tree)
     assert run(NO_JUDGE) == 3
     printed_text = capsys.readouterr().err
-    assert (
-        "name who judges the claims: --judge rules compares words, numbers and negation"
-        in printed_text
-    )
-    assert "10 of 16 wrong claims" in printed_text
-    assert "--judge http asks a model" in printed_text
+    assert "name who judges the claims: --judge http asks a model" in printed_text
     assert "--judge MODULE:CALLABLE calls your own code" in printed_text
     assert files(tree) == before
-
-
-def test_help_says_what_the_rule_based_judge_is_known_for(capsys):
-    assert run(["search", "claims", "--help"]) == 0
-    printed_text = " ".join(capsys.readouterr().out.split())
-    assert "--judge rules|http|MODULE:CALLABLE" in printed_text
-    assert "an earlier version accepted 10 of 16 wrong claims, and no paraphrase" in printed_text
-
-
-def test_the_older_name_of_the_judge_still_names_it(tree):
-    assert run([*NO_JUDGE, "--judge", "offline", "--out", "old.json"]) == 0
-    assert run([*NO_JUDGE, "--judge", "rules", "--out", "new.json"]) == 0
-    old, new = (json.loads((tree / name).read_text()) for name in ("old.json", "new.json"))
-    assert old == new
-    judge = new["claims"]["judge"]
-    assert (judge["name"], judge["version"]) == ("rules", "2")
-    assert judge["known_errors"].startswith("in an outside check an earlier version accepted")
 
 
 def test_json_and_out(tree, capsys):
@@ -124,12 +102,12 @@ def test_human_labels_are_compared_with_the_judge(tree, capsys):
     labels = [
         {"claim": "Copies are kept for 30 days", "block": "d1", "supported": True},
         {"claim": "Copies are kept for 31 days", "block": "d1", "supported": False},
-        {"claim": "The agent listens on 443", "block": "d2", "supported": True},
+        {"claim": "It listens on 443", "block": "d2", "supported": True},
     ]
     lines(tree / "labels.jsonl", labels)
     assert run([*COMMAND, "--human-labels", "labels.jsonl"]) == 0
     text = capsys.readouterr().out
-    # The judge knows no synonym of "port": seen 2/3, by chance 4/9, so kappa is 0.4.
+    # The judge does not know that "It" is the port: seen 2/3, by chance 4/9, so kappa is 0.4.
     (row,) = [line.split() for line in text.splitlines() if "kappa" in line]
     assert row == ["judge-human", "kappa", "0.400", "—", "3"]
     assert "supported, say both 1, the judge only 0, people only 1, neither 1" in text
@@ -204,9 +182,9 @@ def test_a_judge_that_fails_three_times_fails_the_run(tree, capsys):
         (["--gold", "other.jsonl", "--corpus-file", CORPUS_FILE], 3, "fingerprints differ"),
         (["--human-labels", "drafts.jsonl"], 3, "drafts.jsonl: line 1: /claim"),
         (["--judge", "http"], 3, "option base_url is missing"),
-        (["--judge-option", "model=x"], 3, "has no option 'model'"),
+        (["--judge-option", "model=x"], 3, "calling it with the options model fails"),
         (["--judge-option", "threshold"], 64, "expected NAME=VALUE"),
-        (["--judge", "other"], 3, "'other' is no judge; there are rules, http, and package.module"),
+        (["--judge", "other"], 3, "'other' is no judge; there are http, and package.module"),
         (["--judge", "absent_module:judge"], 3, "there is no module 'absent_module'"),
         (["--out", "run.json"], 64, "is RUN itself"),
     ],

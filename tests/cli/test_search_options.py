@@ -12,11 +12,12 @@ from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.baseline import ACCEPTABLE as OF_A_BASELINE
 from retrieval_eval.search.comparability import ACCEPTABLE
+from retrieval_eval.search.demo import JUDGE
 from retrieval_eval.search.run_files import run_bytes
 from tests.searches import answer, run_of
 
 # These name a gold set to write, one of two, and ones that may be absent.
-OTHER_GOLD = {"gold import", "search diff", "search report", "search audit"}
+OTHER_GOLD = {"gold import", "search diff", "report"}
 
 
 def commands() -> dict[str, click.Command]:
@@ -29,7 +30,7 @@ def commands() -> dict[str, click.Command]:
             command = part.get_command(context, below)
             assert command is not None
             found[f"{name} {below}"] = command
-    for name in ("serve", "mcp"):
+    for name in ("report", "serve"):
         command = group.get_command(context, name)
         assert command is not None
         found[name] = command
@@ -75,14 +76,14 @@ def test_no_gold_set_is_an_argument():
 
 def test_every_command_that_reads_a_backlog_takes_the_same_option():
     assert with_option("--backlog").keys() == {
-        "gold backlog", "mcp", "search report", "search run", "serve",
+        "gold backlog", "report", "search run", "serve",
     }  # fmt: skip
     for gone in ("--backlog-file", "--backlog-database", "--file"):
         assert with_option(gone) == {}
 
 
 def test_accept_offers_what_can_be_accepted():
-    wanted = dict.fromkeys(("search diff", "search transfer"), ACCEPTABLE)
+    wanted = dict.fromkeys(("search diff",), ACCEPTABLE)
     wanted["search baseline"] = OF_A_BASELINE
     found = {command: tuple(o.type.choices) for command, o in with_option("--accept").items()}
     assert found == wanted
@@ -117,13 +118,11 @@ def tree(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "command",
     [
-        ["search", "abstention", "after"],
+        ["search", "show", "after"],
         ["search", "baseline", "--update", "after"],
         ["search", "diff", "before", "after"],
         ["search", "guard", "after"],
-        ["search", "judge-next", "before", "after"],
         ["search", "noise", "before", "after"],
-        ["search", "transfer", "before", "after"],
         ["gold", "export", "--to", "trec", "out", "--run", "after"],
         ["gold", "pool", "--run", "before", "--run", "after", "--corpus-file", "corpus.jsonl",
          "--labellers", "a,b", "--out", "sheets"],
@@ -146,7 +145,7 @@ def test_claims_of_a_label_are_judged_anew_and_not_of_the_claims(tree, capsys):
     drafts = [{"id": "q1", "draft": "The fee is 5 EUR."}]
     (tree / "drafts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in drafts))
     command = ["search", "claims", "after", "--drafts", "drafts.jsonl"]
-    command += ["--corpus-file", "corpus.jsonl", "--judge", "rules"]
+    command += ["--corpus-file", "corpus.jsonl", "--judge", JUDGE]
     for _ in range(2):
         assert run(command) == 0
         assert capsys.readouterr().out.endswith("data/eval/eval-report-2.claims.json\n")

@@ -21,15 +21,24 @@ def place(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("without_kernel")
-def test_the_newest_run_is_reported_when_none_is_named(place, capsys):
-    older = artefact(label="older")
-    write(place / "data" / "eval", older, "eval-report-20260105T100000Z.json")
+def test_a_search_run_is_reported_by_its_label(place, capsys):
     newest = artefact(label="newest", delta=delta(), backlog=BACKLOG)
     write(place / "data" / "eval", newest, "eval-report-20260106T100000Z.json")
-    assert run(["search", "report", "--renderer", "embedded"]) == 0
+    assert run(["report", "newest", "--renderer", "embedded"]) == 0
     assert capsys.readouterr().out == "reports/search/newest/index.html\n"
     html = (place / "reports/search/newest/index.html").read_text(encoding="utf-8")
     assert "3 of 11 pending" in html
+
+
+@pytest.mark.usefixtures("without_kernel")
+def test_two_search_runs_make_the_page_of_their_difference(place, capsys):
+    path = write(place, shortened(artefact(label="now")))
+    before = write(place, shortened(artefact(label="before")), "before.json")
+    assert run(["report", str(before), str(path), "--renderer", "embedded"]) == 0
+    assert capsys.readouterr().out == "reports/search/diff/before-now/index.html\n"
+    assert run(["report", str(before), str(path), str(path)]) == 64
+    assert run(["report", str(path), "--trials"]) == 64
+    assert "--trials does not go with a search run" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("without_kernel")
@@ -38,7 +47,7 @@ def test_files_can_be_named_and_the_answer_is_json(place, capsys):
     before = write(place, shortened(artefact(label="before")), "before.json")
     queue = write(place, BACKLOG, "queue.json")
     words = ["--baseline", str(before), "--backlog", str(queue), "--reports-dir", "out"]
-    assert run(["search", "report", str(path), *words, "--privacy", "--json"]) == 0
+    assert run(["report", str(path), *words, "--privacy", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "report": "out/search/changed/index.html",
         "status": "made",
@@ -50,7 +59,7 @@ def test_files_can_be_named_and_the_answer_is_json(place, capsys):
 @pytest.mark.usefixtures("without_kernel")
 def test_a_report_of_an_unchanged_run_is_not_made_again(place, capsys):
     path = write(place, artefact(label="same"))
-    asked = ["search", "report", str(path), "--renderer", "embedded"]
+    asked = ["report", str(path), "--renderer", "embedded"]
     assert run(asked) == 0
     page = place / "reports/search/same/index.html"
     first = page.stat().st_mtime_ns
@@ -81,18 +90,15 @@ def test_a_report_of_an_unchanged_run_is_not_made_again(place, capsys):
     assert page.is_file()
 
 
-def test_exit_codes(place, capsys):
-    assert run(["search", "report"]) == 3
-    assert "holds no eval-report" in capsys.readouterr().err
-    assert run(["search", "report", "absent.json"]) == 3
-    assert "'absent.json' is neither a file nor the label of a run" in capsys.readouterr().err
+def test_exit_codes(place):
+    assert run(["report", "absent.json"]) == 3
     path = str(write(place, artefact()))
-    assert run(["search", "report", path, "--backlog", "sqlite:///absent.db"]) == 3
+    assert run(["report", path, "--backlog", "sqlite:///absent.db"]) == 3
     assert not (place / "reports").exists()
 
 
 def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
-    assert run(["search", "demo", "--renderer", "embedded", "--json"]) == 0
+    assert run(["demo", "search", "--renderer", "embedded", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert listed["report"] == "reports/search-demo/index.html"
     made = json.loads((place / listed["run"]).read_text(encoding="utf-8"))
@@ -134,7 +140,7 @@ def test_what_lies_beside_the_gold_set_is_found_without_being_named(place, capsy
     assert run(["search", "run", *retriever, "--corpus-file", str(made.corpus)]) == 0
     assert run(["search", "noise", *retriever[:2], "--repeats", "2"]) == 0
     capsys.readouterr()
-    assert run(["search", "report", "--renderer", "embedded"]) == 0
+    assert run(["report", "a", "--renderer", "embedded"]) == 0
     html = (place / "reports/search/a/index.html").read_text(encoding="utf-8")
     assert "No label is stale" in html
     assert "2 runs of the same system gave the same documents" in html

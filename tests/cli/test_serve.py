@@ -135,7 +135,7 @@ def test_a_port_in_use_is_one_sentence(place, capsys):
 
 
 def test_wrong_usage(place, capsys):
-    assert run(["mcp", "--backlog", f"me:{PASSWORD}@db"]) == 64
+    assert run(["serve", "--mcp", "--backlog", f"me:{PASSWORD}@db"]) == 64
     assert PASSWORD not in capsys.readouterr().err
     assert run(["serve", "--port", "70000"]) == 64
     assert run(["serve", "--backlog-name", "runs"]) == 3
@@ -143,17 +143,16 @@ def test_wrong_usage(place, capsys):
 
 
 @pytest.mark.parametrize(
-    ("command", "module", "extra"),
+    ("chosen", "module", "extra"),
     [
-        ("serve", "starlette.applications", "serve"),
-        ("serve", "uvicorn", "serve"),
-        ("mcp", "mcp.server", "mcp"),
+        (["--port", "0"], "starlette.applications", "serve"),
+        (["--port", "0"], "uvicorn", "serve"),
+        (["--mcp"], "mcp.server", "mcp"),
     ],
 )
-def test_a_missing_extra_is_one_sentence(place, monkeypatch, capsys, command, module, extra):
+def test_a_missing_extra_is_one_sentence(place, monkeypatch, capsys, chosen, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
-    port = ["--port", "0"] if command == "serve" else []
-    assert run([command, *port, *options(place)]) == 3
+    assert run(["serve", *chosen, *options(place)]) == 3
     assert f"pip install '.[{extra}]'" in capsys.readouterr().err
 
 
@@ -161,7 +160,7 @@ def test_a_real_client_calls_get_metrics(place):
     from mcp import Client, StdioServerParameters
 
     program, *arguments = COMMAND
-    arguments += ["mcp", *options(place), *database(place)]
+    arguments += ["serve", "--mcp", *options(place), *database(place)]
     server = StdioServerParameters(command=program, args=arguments, cwd=PROJECT)
 
     async def talk():
@@ -201,7 +200,7 @@ def test_nothing_but_the_protocol_on_standard_output(place):
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
     ]
-    with started("mcp", *options(place), stdin=subprocess.PIPE) as process:
+    with started("serve", "--mcp", *options(place), stdin=subprocess.PIPE) as process:
         process.stdin.write(initialize() + "".join(json.dumps(m) + "\n" for m in messages))
         process.stdin.write("no JSON\n")
         process.stdin.flush()
@@ -217,7 +216,7 @@ def test_nothing_but_the_protocol_on_standard_output(place):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_mcp_stops_on_ctrl_c(place):
-    with started("mcp", *options(place), stdin=subprocess.PIPE) as process:
+    with started("serve", "--mcp", *options(place), stdin=subprocess.PIPE) as process:
         process.stdin.write(initialize())
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["id"] == 1

@@ -145,13 +145,6 @@ def test_files_that_are_no_trace_for_other_reasons(tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
-def test_the_command_for_trials_names_the_one_for_a_single_file(transcript, capsys):
-    assert run(["trial", str(transcript)]) == 3
-    assert "mine.log: a file, and no trial directory; `retrieval-eval trace` shows" in (
-        capsys.readouterr().err
-    )
-
-
 def test_a_folder_with_one_trace_under_any_name_is_read(transcript, tmp_path, capsys):
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -144,7 +144,7 @@ POOL = [
     "3",
     "--out",
 ]
-READ = ["gold", "pool-read", "--key", "filled/key.json", "--gold", GOLD]
+READ = ["gold", "settle", "--key", "filled/key.json", "--gold", GOLD]
 FIRST, SECOND = "runs/first.json", "runs/second.json"
 COMMANDS = {
     "evaluate": ["evaluate", "runs/r", "--output-dir", "out", "--jobs", "1"],
@@ -152,9 +152,8 @@ COMMANDS = {
     "baseline": ["search", "baseline", "--update", SECOND, "--baseline", "out/b.json"],
     "guard": [
         *("search", "guard", SECOND, "--baseline", FIRST),
-        *("--comment", "out/comment.md", "--junit", "out/junit.xml"),
+        *("--comment", "out/comment.md"),
     ],
-    "pin": ["search", "pin", "--gold", GOLD, "out/pinned.txt"],
     "bootstrap": ["gold", "bootstrap", "--gold", GOLD, "--database",
                   "sqlite:///search/feedback.sqlite"],
     "pool": [*POOL, "out"],

@@ -4,7 +4,6 @@ import math
 import tempfile
 from datetime import date
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.search.guard.check import N_MOVERS, no_verdict
 from retrieval_eval.search.guard.justification import Justification
-from retrieval_eval.search.guard.rendering import MARKER, to_comment, to_junit, to_text
+from retrieval_eval.search.guard.rendering import MARKER, to_comment, to_text
 from retrieval_eval.search.guard.rule import BREACH, HOLDS, RULES, decide, harm_test
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import check, noise
@@ -101,11 +100,9 @@ def test_the_queries_listed_add_up_to_the_change(pairs):
 
 
 @given(st.text(), st.text(min_size=1))
-def test_any_text_is_legal_xml_one_comment_and_no_control_character(reason, metric):
+def test_any_text_is_one_comment_and_no_control_character(reason, metric):
     thresholds = of("P@5", 1)
     verdict = no_verdict(thresholds, [reason, metric], TODAY)
-    (suite,) = ET.fromstring(to_junit(verdict))
-    assert suite.get("errors") == "1"
     comment = to_comment(verdict)
     assert comment.startswith(MARKER + "\n## ")
     assert comment.count("\n## ") == 0 or comment.index("\n## ") == len(MARKER)

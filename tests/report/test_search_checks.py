@@ -20,8 +20,6 @@ from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.searched import Noise
 from retrieval_eval.schema import faults
-from retrieval_eval.search.claims.judge import RULES_ERRORS
-from retrieval_eval.search.claims.rules import RulesJudge
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import pinned_text
 from retrieval_eval.search.guard.thresholds import read_thresholds
@@ -408,11 +406,9 @@ def test_unproved_claims_make_the_coverage_a_range_on_the_page():
     assert "without proof: 1 unproved for the coverage (1 vetoed: 1 number differs)" in told
 
 
-def test_the_judge_stands_beside_the_coverage_with_what_it_is_known_for():
+def test_the_judge_stands_beside_the_coverage():
     document = with_drafts(run(), CLAIMS)
     assert "Judge: offline 1." in notes(tables.claims(searched(document)))
-    document["claims"]["judge"] = written(RulesJudge().facts)
-    assert f"Judge: rules 2; {RULES_ERRORS}." in notes(tables.claims(searched(document)))
 
 
 def test_private_claims_hold_no_text():

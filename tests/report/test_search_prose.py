@@ -207,10 +207,7 @@ def test_a_breach_that_was_accepted_is_said_in_the_lead(tmp_path):
     passed = tuple(replace(row, verdict="within_noise") for row in found.rows[1:])
     made.__dict__["ruling"] = replace(found, verdict="pass", rows=(*accepted, *passed))
     found = opening.answer(made)
-    assert (
-        found.finding
-        == "Guard passed by an unverified justification: P@5 fell by 1.67 points (limit 0.5)"
-    )
+    assert found.finding == "Guard passed by justification: P@5 fell by 1.67 points (limit 0.5)"
 
 
 def test_no_verdict_of_the_guard_leads_with_why(tmp_path):

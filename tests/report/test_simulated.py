@@ -181,5 +181,5 @@ def test_the_command_says_it(demo_tree, tmp_path, capsys):
     assert command(["evaluate", "study", *given]) == 0
     assert "SIMULATED DATA" in capsys.readouterr().out
     trial = next((tmp_path / "runs").rglob("result.json")).parent
-    assert command(["trial", str(trial)]) == 0
+    assert command(["trace", str(trial)]) == 0
     assert "SIMULATED" in capsys.readouterr().out

@@ -270,6 +270,30 @@ TRAPS = (
         files=_trial(
             (
                 "Bash",
+                {"command": "cat src/a.py; sleep 200; cat src/b.py"},
+                {"content": "x = 1\nCommand timed out after 2m 0.0s", "is_error": True},
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="What the command printed before the time-out stands before the message.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            (
+                "Bash",
+                {"command": "cat src/a.py; sleep 200; cat src/b.py"},
+                {"content": "Exit code -9\nx = 1", "is_error": True},
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="The command was killed, and what it printed before was shown.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            (
+                "Bash",
                 {"command": "cat src/a.py"},
                 {
                     "content": (

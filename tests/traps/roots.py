@@ -117,7 +117,7 @@ _PACKAGES = (
     *_package("conftest.py", "astropy", (_bash("cd /testbed && cat astropy/conftest.py"),)),
     *_package("setup_helpers.py", "astropy", (_read("/testbed/astropy/setup_helpers.py"),)),
     *_package("io/ascii.py", "astropy", (_bash("cd /testbed && cat astropy/io/ascii.py"),)),
-    *_package("forms/models.py", "django", (_read("/repo_full/django/forms/models.py"),)),
+    *_package("forms/models.py", "django", (_read("/testbed/django/forms/models.py"),)),
 )
 
 TRAPS = (
@@ -140,6 +140,30 @@ TRAPS = (
         expected={"README.md": "certain"},
         reason="The folder holds the files of git, so that it is a checkout.",
         task=_WIDGETS,
+    ),
+    Trap(
+        situation="layout",
+        files=_session(None, _read("/repo_full/widgets/README.md")),
+        expected={"README.md": "possible", "setup.py": "none"},
+        reason="The harness mounts a checkout there, or the folder that holds it.",
+        task=_WIDGETS,
+    ),
+    Trap(
+        situation="layout",
+        files=_session(None, _read("/workspace/acme__widgets__1.2/README.md")),
+        expected={"README.md": "certain"},
+        reason="A folder of owner, repository and version is a checkout, whatever the task names.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_session(
+            "/testbed",
+            _bash("git clone https://host.example/acme/widgets /tmp/up", ""),
+            _read("/tmp/up/src/a.py"),
+        ),
+        task=_WIDGETS,
+        expected={"src/a.py": "possible"},
+        reason="A clone beside the folder of the session is a copy of what the task expects.",
     ),
     Trap(
         situation="layout",

@@ -170,7 +170,7 @@ def test_a_document_without_a_version_is_refused(document):
         schema.check_version(document, "x")
 
 
-def test_faults_are_ordered_pointers_and_the_fast_validator_changes_none(artefacts, monkeypatch):
+def test_faults_are_ordered_pointers(artefacts):
     document = json.loads(json.dumps(artefacts["retrieval_events"][0]))
     document["events"][0]["step_index"] = -1
     document["events"][0]["tool_category"] = "x" * 1000
@@ -182,8 +182,6 @@ def test_faults_are_ordered_pointers_and_the_fast_validator_changes_none(artefac
         "/events/0/tool_category",
     ]
     assert all(len(f.message) < 400 for f in found)
-    monkeypatch.setattr(schema, "_is_valid_fast", lambda document, kind: False)
-    assert schema.faults(document, "retrieval_events") == found
 
 
 def test_pointers_are_escaped():

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 import numpy as np
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.metrics.ranking.hits import (
     Hits,
     Rankings,
@@ -98,7 +97,7 @@ def _judgements(qrels: object) -> Judgements:
     if isinstance(qrels, Mapping):
         return Judgements.from_mapping(qrels)
     if isinstance(qrels, str | Path):
-        return Judgements.from_table(read_trec(local_path(qrels), "qrels"))
+        return Judgements.from_table(read_trec(Path(qrels), "qrels"))
     if hasattr(qrels, "columns"):
         return Judgements.from_table(
             table_from_frame(cast("pd.DataFrame", qrels), "grade", "qrels")
@@ -122,7 +121,7 @@ def _rankings(rankings: object) -> Rankings | Table:
     if isinstance(rankings, Mapping):
         return rankings
     if isinstance(rankings, str | Path):
-        return read_trec(local_path(rankings), "run").finite()
+        return read_trec(Path(rankings), "run").finite()
     if hasattr(rankings, "columns"):
         frame = cast("pd.DataFrame", rankings)
         return table_from_frame(frame, "score", "rankings").finite()

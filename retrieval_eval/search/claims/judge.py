@@ -20,19 +20,10 @@ from retrieval_eval.registry import Registry
 from retrieval_eval.search.claims.quotations import find_quote
 from retrieval_eval.search.returned import clean_text
 
-RULES: Final = "rules"
 HTTP: Final = "http"
 
 MODULE: Final = "MODULE:CALLABLE"
 """How help names a judge out of the user's own code."""
-
-FORMER_NAMES: Final[Mapping[str, str]] = {"offline": RULES}
-"""Judges by the names that older artefacts and scripts have for them."""
-
-RULES_ERRORS: Final = (
-    "in an outside check an earlier version accepted 10 of 16 wrong claims, and no paraphrase"
-)
-"""What the rule-based judge is known for."""
 
 _LEFT_OUT: Final = "left_out"
 
@@ -183,22 +174,6 @@ def ask(judge: Judge, claim: str, block_text: str) -> Judgement:
         raise JudgeError(f"the judge failed: {type(error).__name__}: {said}") from error
 
 
-def is_same_judge(one: JudgeFacts, other: JudgeFacts) -> bool:
-    """Return whether the ``judge`` blocks of two artefacts are of one judge.
-
-    Examples
-    --------
-    >>> former = JudgeFacts(name="offline", version="1", settings={})
-    >>> is_same_judge(former, JudgeFacts(name="rules", version="1", settings={}))
-    True
-    """
-    return _identity(one) == _identity(other)
-
-
-def _identity(judge: JudgeFacts) -> tuple[str, str, dict[str, Any]]:
-    return FORMER_NAMES.get(judge.name, judge.name), judge.version, judge.settings
-
-
 class Judge(Protocol):
     """Judges one claim against one block at a time; asked from ``concurrency`` threads at most."""
 
@@ -243,28 +218,24 @@ class JudgeKind:
         Returns the judge of textual options; raises `BadInputError` for what cannot be used.
     options
         Names of its options, for help.
-    is_cached
-        Whether its judgements are worth keeping, because each may take long or cost money.
     """
 
     summary: str
     open: Callable[[Mapping[str, str]], Judge]
     options: tuple[str, ...] = ()
-    is_cached: bool = True
 
 
 JUDGES: Final[Registry[JudgeKind]] = Registry(
     "retrieval_eval.judges",
     "judge",
-    ("retrieval_eval.search.claims.rules", "retrieval_eval.search.claims.http_judge"),
+    ("retrieval_eval.search.claims.http_judge",),
 )
 """The judges by name. None is the default: a coverage means nothing without who judged."""
 
 
 def open_judge(name: str, options: Mapping[str, str] = {}, *, cache: Path | None = None) -> Judge:
-    """Return a judge of :data:`JUDGES`, such as ``rules`` or ``http``, or ``module:callable``.
+    """Return a judge of :data:`JUDGES`, such as ``http``, or ``module:callable``.
 
-    The rule-based judge is known to err (`RULES_ERRORS`); its older name is ``offline``.
     ``cache`` is the file in which judgements that may cost money are kept; None: they are not.
 
     Raises
@@ -278,11 +249,11 @@ def open_judge(name: str, options: Mapping[str, str] = {}, *, cache: Path | None
 
         return open_module_judge(name, options)
     try:
-        kind = JUDGES[FORMER_NAMES.get(name, name)]
+        kind = JUDGES[name]
     except BadInputError as error:
         raise BadInputError(f"{error}, and package.module:callable of your own code") from None
     judge = kind.open(options)
-    return CachedJudge(judge, cache) if kind.is_cached and cache is not None else judge
+    return judge if cache is None else CachedJudge(judge, cache)
 
 
 def block_text(title: str, text: str) -> str:

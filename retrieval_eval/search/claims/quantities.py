@@ -147,12 +147,6 @@ def quantities(text: str, words: Sequence[Token]) -> list[Quantity]:
     return found
 
 
-def is_of_quantity(word: str) -> bool:
-    """Return whether a lower-case word is a number, a unit of measure or a frequency."""
-    is_number = word[0].isdecimal() or word in _NUMBER_WORDS
-    return is_number or word in _UNIT_OF or word in _FREQUENCIES or word in _KINDS_OF_TIME
-
-
 def matches(claimed: Quantity, stated: Sequence[Quantity]) -> bool:
     """Return whether one of the stated quantities says the same number of the same unit.
 

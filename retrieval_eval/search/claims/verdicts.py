@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retrieval_eval.search.claims.judge import Judge, Judgement, ask
-from retrieval_eval.search.claims.rules import contradiction
+from retrieval_eval.search.claims.veto import contradiction
 
 
 def verdict_of(judge: Judge, claim: str, block_text: str) -> Judgement:

@@ -1,4 +1,4 @@
-"""``search guard --init``: a baseline, the thresholds it supports, and a workflow, from one run."""
+"""``search guard --init``: a baseline and the thresholds that it supports, from one run."""
 
 from __future__ import annotations
 
@@ -31,17 +31,10 @@ from retrieval_eval.search.guard.thresholds import (
     shipped_thresholds,
     toml_of,
 )
-from retrieval_eval.search.guard.workflow import (
-    TOOL,
-    WORKFLOW,
-    missing_wheel,
-    tool_files,
-    workflow_text,
-)
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.named_metrics import BLOCK_OF
-from retrieval_eval.search.null_systems import not_beaten, null_notes
 from retrieval_eval.search.paired_change import Resampling
+from retrieval_eval.search.random_documents import not_beaten, random_notes
 from retrieval_eval.search.run_files import run_bytes
 from retrieval_eval.search.summary import without_labels
 from retrieval_eval.search.trust import trust_of
@@ -82,10 +75,8 @@ def plan_adoption(
     baseline: Path = DEFAULT_BASELINE,
     thresholds: Path = DEFAULT_THRESHOLDS,
     gold: Path = DEFAULT_GOLD,
-    root: Path = Path(),
     queries: Path | None = None,
     slices: Sequence[str] = (),
-    with_workflow: bool = False,
     accept_weak: bool = False,
 ) -> Adoption:
     """Return the files of a guard that begins with a run; nothing is written.
@@ -101,22 +92,20 @@ def plan_adoption(
         Day of the verdict on the baseline itself.
     baseline, thresholds
         Where they are to be.
-    gold, root
-        Of the workflow: the gold set, and the top folder of the repository.
+    gold
+        The gold set, of a run that asked a pinned list.
     queries
-        The pinned list, of a run that asked it alone; the workflow asks it, too.
+        The pinned list, of a run that asked it alone.
     slices
         Dimensions whose worst slice is judged, too: of each metric of rankings, by what a guard
         must be able to show (`resolution`).
-    with_workflow
-        Whether the workflow for GitHub Actions is wanted, with the wheel of this tool.
     accept_weak
-        Whether a run that is no better than a system without skill is taken, too (`weakness`).
+        Whether a run that is no better than random documents is taken, too (`weakness`).
 
     Raises
     ------
     BadInputError
-        When the run is no valid search run, or holds what a workflow cannot.
+        When the run is no valid search run.
     NothingToEvaluateError
         When the run cannot be a baseline, has none of the metrics, is no better than chance, or the
         guard does not pass it.
@@ -161,49 +150,25 @@ def plan_adoption(
             f"{run} cannot be the baseline: {'; '.join(weak)}; if that is meant, add"
             " --accept-weak-baseline"
         )
-    notes = [_repeatability(document), *(weak or null_notes(document, guarded))]
-    if with_workflow:
-        _check_top(root)
-        text = workflow_text(document, gold=gold, root=root, queries=queries)
-        files[root / WORKFLOW] = text.encode()
-        tool = tool_files(root)
-        files |= tool
-        notes += [how] if (how := missing_wheel(tool)) else []
-        names = [v for n, v in document.run.retriever.options.items() if n.endswith("_env")]
-        if names:
-            notes.append(f"the job needs these variables of the environment: {', '.join(names)}")
+    notes = [_repeatability(document), *(weak or random_notes(document, guarded))]
     return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
 
 
 def weakness(run: SearchRun, guarded: Collection[str]) -> list[str]:
     """Return why a guard of a baseline could not fail, in sentences; empty where it could.
 
-    Every metric of its rankings may be 0, or none of the guarded ones better than those of one and
-    the same system without skill.
+    Every metric of its rankings may be 0, or none of the guarded ones better than that of random
+    documents.
     """
-    found = []
     values = [
         mean.value for name, mean in run.metrics.items() if parse_measure(name).name != "Judged"
     ]
     if not any(values):
         unlabelled = [sentence.rstrip(".") for sentence in without_labels(run)]
         return ["every metric is 0, so nothing could get worse", *unlabelled]
-    block = run.null_systems
-    for system, of in {} if block is None else block.systems.items():
-        known = [n for n in guarded if (mean := of.metrics.get(n)) and mean.is_beaten is not None]
-        failed = {name for each, name in not_beaten(block) if each == system} if block else set()
-        if known and failed.issuperset(known):
-            found += null_notes(run, known, system)
-    return found
-
-
-def _check_top(root: Path) -> None:
-    """Refuse a folder inside a repository: its workflows would not be found there."""
-    here = root.resolve()
-    if not is_there(here / ".git") and (
-        top := next((path for path in here.parents if is_there(path / ".git")), None)
-    ):
-        raise BadInputError(f"{here} is inside the repository {top}; run it there: cd {top}")
+    at_random = {} if run.random is None else run.random.metrics
+    known = {n for n in guarded if n in at_random and at_random[n].is_beaten is not None}
+    return random_notes(run, guarded) if known and known.issubset(not_beaten(run)) else []
 
 
 def _of_slices(rows: Sequence[Threshold], slices: Sequence[str]) -> list[Threshold]:
@@ -278,8 +243,5 @@ def next_steps(adoption: Adoption, inputs: Sequence[Path]) -> list[str]:
 
     ``inputs`` are files that are to be committed too: the gold set and a pinned list.
     """
-    files = [path for path in adoption.files if path.parent.name != TOOL.name]
-    tools = sorted({path.parent for path in adoption.files if path.parent.name == TOOL.name})
-    # The folder as a whole: the wheel may have been made by hand after the files were written.
-    paths = " ".join(shlex.quote(str(path)) for path in [*inputs, *files, *tools])
+    paths = " ".join(shlex.quote(str(path)) for path in [*inputs, *adoption.files])
     return [*adoption.notes, f"commit these: git add {paths}"]

@@ -22,7 +22,6 @@ from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import (
     DecisionRule,
     GuardedRun,
-    GuardPolicy,
     GuardRow,
     GuardRuling,
     GuardSlice,
@@ -31,13 +30,11 @@ from retrieval_eval.model.guard import (
 )
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchRun
-from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.schema import version_of
 from retrieval_eval.search.comparability import judge_faults, judge_of, run_faults, run_notes
-from retrieval_eval.search.guard.approvals import Approvals
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.measured import Measured, Side, measure
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults
-from retrieval_eval.search.guard.policy import policy_of
 from retrieval_eval.search.guard.rendering import headline
 from retrieval_eval.search.guard.rule import (
     BREACH,
@@ -59,8 +56,8 @@ from retrieval_eval.search.noise_level import (
     noise_test,
     runs_needed,
 )
-from retrieval_eval.search.null_systems import null_notes
 from retrieval_eval.search.paired_change import Resampling, moved_between
+from retrieval_eval.search.random_documents import random_notes
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.trust import trust_of
 from retrieval_eval.stats.proportions import clopper_pearson
@@ -98,11 +95,8 @@ def check(
     pinned: Pinned | None = None,
     lists: Mapping[str, Pinned] | None = None,
     justifications: Sequence[Justification] = (),
-    approvals: Sequence[Approvals] | None = None,
     noise: NoiseFloor | None = None,
     notes: Sequence[str] = (),
-    policy: str | None = None,
-    look: int = 1,
     seed: int = DEFAULT_SEED,
 ) -> GuardRuling:
     """Compare one or more search runs with a baseline.
@@ -124,46 +118,23 @@ def check(
         Pinned lists that are slices of thresholds, by the path written there.
     justifications
         Breaches that were accepted in writing.
-    approvals
-        Records of a Git host: a justification then counts only where one of them shows that its
-        second approver approved. None: no record, and approvals are unverified.
     noise
         The noise of the system (schema ``search_noise``), which decides under the shipped rule.
     notes
         More to know, such as why the noise is stale.
-    policy
-        The digest that the policy must have, or its first characters; with another there is no
-        verdict.
-    look
-        Which guard against this baseline it is, from 1: where the thresholds share alpha over
-        several, its level depends on it.
     seed
         Seed of intervals and tests.
     """
-    level = thresholds.level(look)
     sides = Side(runs), Side(baselines)
     run = runs[0]
     scope = None if pinned is None else frozenset(pinned.ids)
     faults = [] if pinned is None else _pinning(pinned, gold, run)
     faults += run_faults(runs, baselines, scope)
     asked = baselines[0].run.pinned
-    digests = policy_of(
-        thresholds,
-        seed=seed,
-        pinned=pinned,
-        lists=lists,
-        justifications=justifications,
-        asked=None if asked is None else asked.fingerprint,
-    )
-    if policy is not None and not digests.digest.startswith(policy.lower()):
-        faults.append(f"the policy is {digests.digest[:12]}, and {policy[:12]} was expected")
     settings = run.run.settings
     groups = [
         [row] if faults else _with_slices(row, sides[1].first, scope) for row in thresholds.rows
     ]
-    # Only where alpha is shared do p-values have to be smaller than usual.
-    n_rows = max(sum(map(len, groups)), 1)
-    strictest = None if thresholds.looks is None else level / n_rows
     measured = []
     for threshold in (one for group in groups for one in group):
         ids, why = _ids_of(threshold, run, scope, lists or {}, gold)
@@ -174,24 +145,21 @@ def check(
             measured.append(_missing(threshold, not_applied=why[0]))
         else:
             resampling = Resampling.of(settings, seed)
-            measured.append(measure(threshold, *sides, ids, resampling, strictest))
+            measured.append(measure(threshold, *sides, ids, resampling))
     known_noise = usable_noise(noise, *sides, pinned)
-    deciding = replace(thresholds, alpha=level)
-    accepted = [Accepted.by(one, approvals) for one in justifications]
-    found = rulings(measured, deciding, accepted, today, known_noise)
-    nulls = null_notes(baselines[0], {row.metric for row in thresholds.rows})
-    notes = [*run_notes(runs, baselines), *nulls, *notes, *_unused(found, accepted, today)]
+    found = rulings(measured, thresholds, justifications, today, known_noise)
+    weak = random_notes(baselines[0], {row.metric for row in thresholds.rows})
+    notes = [*run_notes(runs, baselines), *weak, *notes, *_unused(found, justifications, today)]
     if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
         notes.append(_repeated(sides))
     if noise is not None and known_noise.document is None:
         notes.append(f"{known_noise.why}, so it decided nothing")
     rest = iter(found)
     return _verdict(
-        [_grouped(list(islice(rest, len(group))), level, sides) for group in groups],
+        [_grouped(list(islice(rest, len(group))), thresholds.alpha, sides) for group in groups],
         thresholds,
         today,
         seed=seed,
-        look=look,
         reasons=tuple(faults),
         notes=tuple(notes),
         run=_side(sides[0]),
@@ -199,7 +167,6 @@ def check(
         confidence=settings.confidence,
         n_pinned=len(scope) if scope is not None else asked.n_queries if asked else None,
         n_moved=None if faults else len(moved_between(baselines[0], run, scope)),
-        policy=digests,
     )
 
 
@@ -295,18 +262,16 @@ def _verdict(
     *,
     reasons: tuple[str, ...],
     notes: tuple[str, ...] = (),
-    look: int = 1,
     seed: int = DEFAULT_SEED,
     run: GuardedRun | None = None,
     baseline: GuardedRun | None = None,
     confidence: float | None = None,
     n_pinned: int | None = None,
     n_moved: int | None = None,
-    policy: GuardPolicy | None = None,
 ) -> GuardRuling:
     verdict = _overall(rows, reasons)
     return GuardRuling(
-        schema_version=SCHEMA_VERSION,
+        schema_version=version_of("search_guard"),
         verdict=verdict,
         exit_code=_EXIT_CODES[verdict],
         headline=headline(verdict, rows),
@@ -316,9 +281,6 @@ def _verdict(
             rule=thresholds.rule,
             alpha=thresholds.alpha,
             seed=seed,
-            looks=thresholds.looks,
-            look=None if thresholds.looks is None else look,
-            level=None if thresholds.looks is None else thresholds.level(look),
         ),
         today=today.isoformat(),
         run=run,
@@ -327,7 +289,6 @@ def _verdict(
         n_pinned=n_pinned,
         rows=tuple(rows),
         n_queries_moved=n_moved,
-        policy=policy,
     )
 
 
@@ -375,13 +336,12 @@ def _ids_of(
     return ids, why
 
 
-def _unused(rulings: Sequence[Ruling], given: Sequence[Accepted], today: date) -> list[str]:
+def _unused(rulings: Sequence[Ruling], given: Sequence[Justification], today: date) -> list[str]:
     used = [one.justification for one in rulings]
     breached = [one.measured.threshold for one in rulings if one.verdict == "breach"]
     found = []
-    for accepted in given:
-        one = accepted.justification
-        if any(accepted is other for other in used):
+    for one in given:
+        if any(one is other for other in used):
             continue
         name = ", ".join(one.names)
         is_about_breach = any(one.covers(threshold) for threshold in breached)
@@ -389,8 +349,6 @@ def _unused(rulings: Sequence[Ruling], given: Sequence[Accepted], today: date) -
             found.append(f"the justification of {name} was not needed")
         elif not one.is_valid(today):
             found.append(f"the justification of {name} expired on {one.expires}: it counts no more")
-        elif accepted.problem is not None:
-            found.append(f"the justification of {name} does not count: {accepted.problem}")
     return found
 
 
@@ -553,34 +511,6 @@ def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """A justification and what the records of a Git host show of its approval.
-
-    ``commit`` is the one that the second approver approved; None without records. ``problem`` says
-    why the records do not show the approval; it then does not count.
-    """
-
-    justification: Justification
-    commit: str | None = None
-    problem: str | None = None
-
-    @classmethod
-    def by(cls, one: Justification, approvals: Sequence[Approvals] | None) -> Accepted:
-        """Return a justification with what the records show; None: there are none."""
-        if approvals is None:
-            return cls(one)
-        problems = [(record, record.problem(one)) for record in approvals]
-        for record, problem in problems:
-            if problem is None:
-                return cls(one, commit=record.commit)
-        return cls(one, problem=problems[0][1] if problems else "no record of approvals was given")
-
-    def counts(self, today: date) -> bool:
-        """Return whether it has not expired, and no record speaks against it."""
-        return self.problem is None and self.justification.is_valid(today)
-
-
-@dataclass(frozen=True, slots=True)
 class Ruling:
     """One threshold with its verdict.
 
@@ -596,13 +526,13 @@ class Ruling:
     evidence: Evidence | None = None
     p_adjusted: float | None = None
     detectable_points: float | None = None
-    justification: Accepted | None = None
+    justification: Justification | None = None
 
 
 def rulings(
     measured: Sequence[Measured],
     thresholds: Thresholds,
-    justifications: Sequence[Accepted],
+    justifications: Sequence[Justification],
     today: date,
     noise: Noise,
 ) -> list[Ruling]:
@@ -644,7 +574,7 @@ def _settled(found: Ruling, worst: Ruling, best: Ruling) -> Ruling:
 def _rulings(
     measured: Sequence[Measured],
     thresholds: Thresholds,
-    justifications: Sequence[Accepted],
+    justifications: Sequence[Justification],
     today: date,
     noise: Noise,
 ) -> list[Ruling]:
@@ -657,7 +587,7 @@ def _rulings(
     decided = _decided(changes, found, thresholds)
     strictest = thresholds.alpha / max(sum(not math.isnan(one.p_value) for one in found), 1)
     place_of = {id(m): place for place, m in enumerate(changes)}
-    valid = [one for one in justifications if one.counts(today)]
+    valid = [one for one in justifications if one.is_valid(today)]
     rows = []
     for m in measured:
         place = place_of.get(id(m))
@@ -673,14 +603,13 @@ def _rulings(
     return rows
 
 
-def _excused(row: Ruling, justifications: Sequence[Accepted]) -> Ruling:
+def _excused(row: Ruling, justifications: Sequence[Justification]) -> Ruling:
     """Return a breach as overridden where a justification states its metric and its size."""
     threshold, points = row.measured.threshold, row.measured.breach_points
     for one in justifications:
-        if one.justification.excuses(threshold, points):
+        if one.excuses(threshold, points):
             return replace(row, verdict="overridden", justification=one)
-    about = [one.justification for one in justifications]
-    sizes = [one.metrics[threshold.metric] for one in about if one.covers(threshold)]
+    sizes = [one.metrics[threshold.metric] for one in justifications if one.covers(threshold)]
     if not sizes:
         return row
     summary = f"the justification excuses at most {max(sizes):g} points, and these are {points:.2f}"
@@ -744,8 +673,7 @@ def _in_queries(points: float | None, n: int) -> float | None:
 def _excuse(found: Ruling) -> model.Justification | None:
     if found.justification is None:
         return None
-    one, name = found.justification.justification, found.measured.threshold.metric
-    commit = found.justification.commit
+    one, name = found.justification, found.measured.threshold.metric
     return model.Justification(
         metric=name,
         part=_slice(one.part),
@@ -755,8 +683,6 @@ def _excuse(found: Ruling) -> model.Justification | None:
         expires=one.expires.isoformat(),
         max_points=one.metrics[name],
         excused_points=found.measured.breach_points,
-        approval="unverified" if commit is None else "verified",
-        approved_commit=commit,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -11,16 +10,15 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.io.files import probe, read_text, write_bytes
+from retrieval_eval.io.files import probe, write_bytes
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
-from retrieval_eval.search.guard.approvals import read_approvals
 from retrieval_eval.search.guard.check import check, no_verdict
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import pinned_lists, pinned_text, read_pinned, sample
-from retrieval_eval.search.guard.rendering import to_comment, to_junit
+from retrieval_eval.search.guard.rendering import to_comment
 from retrieval_eval.search.guard.thresholds import (
     Thresholds,
     read_thresholds,
@@ -29,9 +27,9 @@ from retrieval_eval.search.guard.thresholds import (
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.noise import DEFAULT_NOISE, read_noise, staleness
 from retrieval_eval.search.run_files import load_search_run
+from retrieval_eval.values import DEFAULT_SEED
 
 DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
-_DIGEST: Final = re.compile(r"[0-9a-fA-F]{12,64}")
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
 """What stands beside a breach in a diff: the guard itself may pass it by justification."""
 
@@ -45,7 +43,7 @@ class Request:
     ``thresholds`` None: `DEFAULT_THRESHOLDS` below the working folder where that exists, else the
     shipped ones. ``noise`` is a noise file; None: `DEFAULT_NOISE` where that exists. ``queries`` is
     a pinned list, ``justification`` the written overrides; None: without. ``gold`` is read for
-    pinned lists only. ``look`` counts the guards against this baseline, where alpha is shared.
+    pinned lists only.
     """
 
     runs: Sequence[Path]
@@ -55,9 +53,6 @@ class Request:
     gold: Path = DEFAULT_GOLD
     justification: Path | None = None
     noise: Path | None = None
-    approvals: Sequence[Path] = ()
-    policy: str | None = None
-    look: int = 1
 
 
 def guard(
@@ -80,10 +75,6 @@ def guard(
         When a file is not there, or thresholds, pinned list, justification, noise file or gold
         set cannot be used.
     """
-    if request.policy is not None and not _DIGEST.fullmatch(request.policy):
-        raise BadInputError(
-            f"{request.policy!r} is no digest; expected 12 to 64 hexadecimal digits"
-        )
     thresholds = _thresholds(request.thresholds)
     pinned = None if request.queries is None else read_pinned(request.queries)
     lists = pinned_lists(thresholds)
@@ -112,9 +103,6 @@ def guard(
         pinned=pinned,
         lists=lists,
         justifications=justifications,
-        approvals=[read_approvals(path) for path in request.approvals] or None,
-        policy=request.policy,
-        look=request.look,
         noise=noise,
         notes=() if noise is None else staleness(noise, runs[0]),
     )
@@ -152,40 +140,22 @@ def _files(paths: Sequence[Path], how: str) -> list[Path]:
     return found
 
 
-def write_reports(verdict: GuardRuling, *, comment: Path | None, junit: Path | None) -> None:
-    """Write the comment and the JUnit file, where requested; raises `BadInputError` if it fails."""
-    if comment is not None:
-        write_bytes(comment, to_comment(verdict).encode("utf-8", "replace"))
-    if junit is not None:
-        write_bytes(junit, to_junit(verdict))
+def write_comment(verdict: GuardRuling, path: Path) -> None:
+    """Write the comment of a pull request; raises `BadInputError` if it fails."""
+    write_bytes(path, to_comment(verdict).encode("utf-8", "replace"))
 
 
-def write_pinned(out: Path, gold: Path, *, ids: Path | None, size: int | None, seed: int) -> int:
-    """Write a pinned list of the ids in a file, of a random sample, or of all queries.
-
-    Returns
-    -------
-    int
-        The number of pinned queries.
+def write_pinned(out: Path, gold: Path, *, size: int, seed: int = DEFAULT_SEED) -> Path:
+    """Write a pinned list of a random sample of queries and return its file.
 
     Raises
     ------
     BadInputError
-        When a file cannot be used, or an id is none of the gold set.
+        When a file cannot be used, or the gold set has fewer queries.
     """
     known = load_gold_set(gold)
-    if ids is not None:
-        text = read_text(ids, ids.parent)
-        if text.value is None:
-            raise BadInputError(str(text.problem))
-        chosen = [line.strip() for line in text.value.splitlines()]
-        chosen = [line for line in chosen if line and not line.startswith("#")]
-    elif size is not None:
-        chosen = sample(known, size, seed=seed)
-    else:
-        chosen = [query.id for query in known.queries]
-    write_bytes(out, pinned_text(known, chosen).encode("utf-8"))
-    return len(set(chosen))
+    write_bytes(out, pinned_text(known, sample(known, size, seed=seed)).encode("utf-8"))
+    return out
 
 
 def _thresholds(path: Path | None) -> Thresholds:

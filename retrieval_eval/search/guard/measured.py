@@ -117,7 +117,6 @@ def measure(
     baseline: Side,
     ids: Collection[str] | None,
     resampling: Resampling,
-    level: float | None = None,
 ) -> Measured:
     """Measure the metric of a threshold on both sides.
 
@@ -128,10 +127,8 @@ def measure(
     ----------
     ids
         Ids of the queries to look at; None: the whole runs.
-    level
-        A level that p-values must be able to reach; None: the usual ones.
     """
-    found = _measured(threshold, run, baseline, ids, resampling, level)
+    found = _measured(threshold, run, baseline, ids, resampling)
     if found.faults or found.not_applied or not _rests_on_claims(threshold.metric, baseline, run):
         return found
     why = why_advisory([*baseline.runs, *run.runs])
@@ -142,8 +139,7 @@ def measure(
     if not any(side.has_unproved(threshold.metric) for side in (run, baseline)):
         return found
     ends = tuple(
-        _at_end(found, run, baseline, ids, resampling, level, in_favour=end)
-        for end in (False, True)
+        _at_end(found, run, baseline, ids, resampling, in_favour=end) for end in (False, True)
     )
     return replace(found, ends=ends)
 
@@ -169,7 +165,6 @@ def _at_end(
     baseline: Side,
     ids: Collection[str] | None,
     resampling: Resampling,
-    level: float | None,
     *,
     in_favour: bool,
 ) -> Measured:
@@ -190,7 +185,7 @@ def _at_end(
         for first, second in readings(in_favour=in_favour)
     ]
     extreme = (max if in_favour else min)(sides, key=_moved)
-    return _paired(found.threshold, values, extreme, resampling, level, found.spreads)
+    return _paired(found.threshold, values, extreme, resampling, found.spreads)
 
 
 def _moved(sides: tuple[Mapping[str, Share], Mapping[str, Share]]) -> float:
@@ -225,7 +220,6 @@ def _measured(
     baseline: Side,
     ids: Collection[str] | None,
     resampling: Resampling,
-    level: float | None,
 ) -> Measured:
     name = threshold.metric
     old, new = (side.value(name, _within(side.first, ids)) for side in (baseline, run))
@@ -259,7 +253,7 @@ def _measured(
     spreads = tuple(
         spread for side in (baseline, run) if (spread := side.spread(name, ids)) is not None
     )
-    found = _paired(threshold, (old, new), (before, after), resampling, level, spreads)
+    found = _paired(threshold, (old, new), (before, after), resampling, spreads)
     if not found.n_pairs:
         faults += ("no query has it in both runs",)
     return Measured(threshold, old, new, faults=faults) if faults else found
@@ -270,7 +264,6 @@ def _paired(
     values: tuple[Value, Value],
     sides: tuple[Mapping[str, Share], Mapping[str, Share]],
     resampling: Resampling,
-    level: float | None,
     spreads: tuple[NoiseLevel, ...],
 ) -> Measured:
     change, moved = change_of(*sides, resampling), contributions(*sides)
@@ -280,7 +273,7 @@ def _paired(
     harms = np.zeros(change.n_pairs)
     # In the order of query ids, for the seed of the test picks positions.
     harms[: len(moved)] = [sign * change.n_pairs * moved[query] for query in sorted(moved)]
-    p_value, error = harm_test(harms, seed=resampling.seed, level=level)
+    p_value, error = harm_test(harms, seed=resampling.seed)
     return Measured(threshold, *values, change, moved, p_value, error, spreads)
 
 

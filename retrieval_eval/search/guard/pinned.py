@@ -40,7 +40,7 @@ def read_pinned(path: Path) -> Pinned:
         When the file cannot be read, names no query, names one twice, or lacks the fingerprint.
     """
     if not path.is_file():
-        raise BadInputError(f"{path}: no such file; `retrieval-eval search pin` writes one")
+        raise BadInputError(f"{path}: no such file; `search guard --init --pin N` writes one")
     text = read_text(path, path.parent)
     if text.value is None:
         raise BadInputError(str(text.problem))
@@ -56,7 +56,7 @@ def read_pinned(path: Path) -> Pinned:
     if not found:
         faults.append(
             f"lacks the line '{_HEAD}<64 hexadecimal digits>', which shows whether a label has "
-            "changed; `retrieval-eval search pin` writes it"
+            "changed; `search guard --init --pin N` writes it"
         )
     if not ids:
         faults.append("names no query")

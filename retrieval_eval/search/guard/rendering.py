@@ -1,4 +1,4 @@
-"""The verdict as terminal text, as a pull-request comment in Markdown and as JUnit XML.
+"""The verdict as terminal text, and as a pull-request comment in Markdown.
 
 Text of the run appears on one line and without control characters; what else is markup to a
 reader is escaped by each format.
@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Final
-from xml.etree import ElementTree as ET
 
-from retrieval_eval.model.guard import GuardRow, GuardRuling, Justification, Mover
+from retrieval_eval.model.guard import GuardRow, GuardRuling, Mover
 from retrieval_eval.search.markdown import as_code, entities, escaped, table
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.summary import DASH, number, points, signed_span
@@ -35,7 +34,6 @@ WORDS: Final[Mapping[str, str]] = {
 
 MARKER: Final = "<!-- retrieval-eval: search guard -->"
 """The first line of every comment, by which a bot finds the one to update."""
-SUITE: Final = "retrieval-guard"
 
 LONGEST_COMMENT: Final = 65_536
 """What GitHub takes as one comment, in characters; here it bounds the bytes."""
@@ -54,9 +52,6 @@ _CUT: Final = "\nCut to the length of a comment; `--json` prints the rest.\n"
 _CHANCE: Final = "more than chance would move, by a one-sided sign-flip test of the queries"
 _NOISE: Final = "beyond the measured run-to-run noise"
 _SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
-# What XML 1.0 has no way to write, not even as a reference.
-_ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TAGS: Final = {"breach": "failure", "no_verdict": "error", "skipped": "skipped"}
 _RULE_WORDS: Final[Mapping[str, str]] = {
     "threshold_and_real": f" when it is real: {_NOISE} or, where there is none and a system is not "
     f"deterministic, {_CHANCE}",
@@ -143,15 +138,9 @@ def excuse(row: GuardRow) -> str:
         return ""
     return (
         f"{one.excused_points:.2f} of at most {one.max_points:g} points excused: {one.reason} "
-        f"(written by {one.author}, approved by {one.second_approver}, {_approval(one)}, "
+        f"(written by {one.author}, approved by {one.second_approver}, "
         f"valid up to {one.expires})"
     )
-
-
-def _approval(one: Justification) -> str:
-    if one.approval == "verified" and one.approved_commit is not None:
-        return f"approval of {one.approved_commit[:12]} verified"
-    return "approval unverified"
 
 
 def method(verdict: GuardRuling) -> str:
@@ -160,32 +149,12 @@ def method(verdict: GuardRuling) -> str:
     which = f"{pinned:,} pinned queries" if pinned else "queries"
     rule = f"a change beyond its threshold is a breach{_RULE_WORDS[decision.rule]}"
     if decision.rule != "threshold":
-        rule += f" (Holm over the rows, {decision.alpha:g}{_looks(verdict)})"
+        rule += f" (Holm over the rows, {decision.alpha:g})"
     overview = f"Paired over {which}{_means(verdict)}; {rule}; "
     overview += "a floor or ceiling applies whatever the baseline."
     if confidence := verdict.confidence:
         overview += f" Intervals: {confidence:.0%}, queries resampled."
-    return f"{overview} {policy_words(verdict)}".rstrip()
-
-
-def _looks(verdict: GuardRuling) -> str:
-    """Return which part of its level a guard has, empty where that is all of it."""
-    decision = verdict.decision
-    if decision.looks is None or decision.look is None or decision.level is None:
-        return ""
-    which = f"guard {decision.look:,}" if decision.look > 1 else "this one"
-    return f" over all guards against this baseline, {decision.level:.2g} of it for {which}"
-
-
-def policy_words(verdict: GuardRuling) -> str:
-    """Return the digests of the policy in short, empty where there is none."""
-    policy = verdict.policy
-    if policy is None:
-        return ""
-    excused = policy.justifications
-    return f"Policy {policy.digest[:12]}" + (
-        f", justifications {excused[:12]}." if excused else ", nothing justified."
-    )
+    return overview
 
 
 def _means(verdict: GuardRuling) -> str:
@@ -285,7 +254,7 @@ def _row_sentence(row: GuardRow) -> str:
         text += ", which may be chance"
     if row.justification is not None:
         excused = row.justification
-        text += f"; up to {excused.max_points:g} are excused, {_approval(excused)}"
+        text += f"; up to {excused.max_points:g} are excused"
     return text
 
 
@@ -391,11 +360,9 @@ def _list(sentences: Sequence[str]) -> str:
 
 
 def _foot(verdict: GuardRuling) -> str:
-    policy = verdict.policy
-    digest = "" if policy is None else f"\n\nPolicy: `{policy.digest}`"
     n = verdict.n_queries_moved
     moved = "" if n is None else f"{counted(n, 'query')} moved. "
-    return f"{_compared(verdict)}{moved}{escaped(method(verdict))}{digest}"
+    return f"{_compared(verdict)}{moved}{escaped(method(verdict))}"
 
 
 def _folded(title: str, body: str) -> str:
@@ -453,52 +420,3 @@ def _compared(verdict: GuardRuling) -> str:
         for side in (verdict.run, verdict.baseline)
     )
     return f"{now} against {then}. "
-
-
-def to_junit(verdict: GuardRuling) -> bytes:
-    """Return the verdict as JUnit XML.
-
-    A breach is a ``failure``, a threshold without verdict an ``error``, one that was not applied
-    ``skipped``; an overridden one passes, with its justification in
-    ``system-out``. Characters
-    that XML cannot hold become U+FFFD.
-    """
-    tags = [_TAGS.get(row.verdict) for row in verdict.rows]
-    suite = ET.Element(
-        "testsuite",
-        name=SUITE,
-        tests=str(len(tags)),
-        failures=str(tags.count("failure")),
-        errors=str(tags.count("error")),
-        skipped=str(tags.count("skipped")),
-        time="0",
-    )
-    for row, tag in zip(verdict.rows, tags, strict=True):
-        case = ET.SubElement(suite, "testcase", classname=SUITE, name=_legal(row.name), time="0")
-        if tag is not None:
-            message = "; ".join(row.reasons)
-            found = ET.SubElement(case, tag, message=_legal(message))
-            if tag != "skipped":
-                found.set("type", row.verdict)
-                found.text = _legal(_told(row))
-        out = ET.SubElement(case, "system-out")
-        out.text = _legal(_told(row))
-    out = ET.SubElement(suite, "system-out")
-    out.text = _legal("\n".join([verdict.headline, *remarks(verdict), method(verdict)]))
-    root = ET.Element("testsuites")
-    root.append(suite)
-    ET.indent(root)
-    written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return written + b"\n"
-
-
-def _told(row: GuardRow) -> str:
-    lines = [f"{name}: {cell}" for name, cell in zip(HEAD, cells(row), strict=True)]
-    if row.justification is not None:
-        lines.append(f"overridden: {excuse(row)}")
-    lines += [f"{mover.id}: {points(mover.points)} points" for mover in row.movers]
-    return "\n".join(lines)
-
-
-def _legal(text: str) -> str:
-    return _ILLEGAL.sub("\ufffd", text)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrieval_eval.stats.resampling import Floats
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, sign_flip_bound, sign_flip_p
+from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, sign_flip_p
 
 Rule = Literal[
     "threshold_and_real", "threshold", "threshold_and_significant", "threshold_and_beyond_noise"
@@ -29,9 +29,6 @@ BREACH: Final = 3
 POWER: Final = 0.8
 SMALLEST_RESOLUTION: Final = 2.0
 RESOLUTION_FACTOR: Final = 4.0
-
-_RESAMPLES_OF_LEVEL: Final = 10
-_MOST_CELLS: Final = 100_000_000
 
 # A change of exactly the threshold is allowed, and sums of shares are off by their last digits.
 _ROUNDING: Final = 1e-9
@@ -110,9 +107,7 @@ def resolution(limit_points: ArrayLike) -> Floats:
     return found
 
 
-def harm_test(
-    harms: Floats, *, seed: int, n_resamples: int = 10_000, level: float | None = None
-) -> tuple[float, float]:
+def harm_test(harms: Floats, *, seed: int, n_resamples: int = 10_000) -> tuple[float, float]:
     """Return the one-sided sign-flip p-value of the mean harm, and its standard error.
 
     The null hypothesis: whichever run a query's answer came from, it might as well have come from
@@ -125,9 +120,6 @@ def harm_test(
         One number a query, positive where it got worse; the standard error is in its unit.
     seed
         Seed of the Monte-Carlo test, used when more than 20 queries moved.
-    level
-        A level so small that more resamples are needed to reach it. Where so many of so many
-        queries would take too long, the p-value is its upper bound (`sign_flip_bound`).
 
     Examples
     --------
@@ -139,10 +131,6 @@ def harm_test(
     if n < MIN_PAIRS_FOR_P:
         return 1.0, math.inf
     error = float(np.std(harms, ddof=1)) / math.sqrt(n)
-    if level is not None:
-        n_resamples = max(n_resamples, math.ceil(_RESAMPLES_OF_LEVEL / level))
-        if n_resamples * int(np.count_nonzero(harms)) > _MOST_CELLS:
-            return sign_flip_bound(harms), error
     two_sided = sign_flip_p(harms, seed=seed, n_resamples=n_resamples)[0].value
     if two_sided is None:
         return 1.0, error

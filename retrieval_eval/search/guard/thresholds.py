@@ -12,7 +12,6 @@ from retrieval_eval.search.guard.rule import RULES, Rule
 from retrieval_eval.search.guard.toml import Table, raise_faults, read_toml
 from retrieval_eval.search.named_metrics import NOT_IN_PARTS, check_metric_name
 from retrieval_eval.search.scoring import DIMENSIONS
-from retrieval_eval.stats.sequential import level_at_look
 
 Direction = Literal["down is bad", "up is bad"]
 Unit = Literal["points", "relative_percent"]
@@ -93,12 +92,6 @@ class Thresholds:
     rule: Rule
     alpha: float
     path: Path
-    looks: int | None = None
-    """Guards against one baseline over which ``alpha`` is shared; None: each has its own."""
-
-    def level(self, look: int = 1) -> float:
-        """Return the level of one guard, of those against this baseline the ``look``-th."""
-        return self.alpha if self.looks is None else level_at_look(self.alpha, self.looks, look)
 
 
 def shipped_thresholds() -> Thresholds:
@@ -119,9 +112,6 @@ def read_thresholds(path: Path) -> Thresholds:
     decision = top.table("decision")
     rule = decision.choice("rule", RULES, RULES[0])
     alpha = decision.number("alpha", least=0.0, most=0.5)
-    looks = decision.number("looks", least=1.0, most=1e6)
-    if looks is not None and looks % 1:
-        decision.fault("looks", f"expected a whole number, found {looks:g}")
     decision.report_unknown_keys()
     rows = [_threshold(table) for table in top.tables("threshold")]
     top.report_unknown_keys()
@@ -138,14 +128,13 @@ def read_thresholds(path: Path) -> Thresholds:
         cast("Rule", rule),
         0.05 if alpha is None else alpha,
         path,
-        None if looks is None else int(looks),
     )
 
 
 def toml_of(thresholds: Thresholds) -> str:
     """Return thresholds as the TOML that `read_thresholds` reads."""
     head = f"[decision]\nrule = {_quoted(thresholds.rule)}\nalpha = {thresholds.alpha!r}\n"
-    blocks = [head if thresholds.looks is None else f"{head}looks = {thresholds.looks}\n"]
+    blocks = [head]
     for row in thresholds.rows:
         keys = {
             "metric": _quoted(row.metric),

@@ -10,10 +10,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.registry import Registry
 from retrieval_eval.search.protocol import Retriever
 
+# Kinds that there were.
+_GONE: Final = frozenset({"dense", "postgresql", "rrf"})
 _NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -56,8 +57,8 @@ def open_retriever(spec: str, options: Mapping[str, str] = _NO_OPTIONS) -> Retri
     ----------
     spec
         Such as ``bm25:PATH`` (a corpus in JSONL), ``run:PATH`` (a TREC run or JSONL), ``http://…``
-        or ``https://…``, ``postgresql://…``, ``package.module:callable``, or what another
-        distribution adds to :data:`RETRIEVERS`.
+        or ``https://…``, ``package.module:callable``, or what another distribution adds to
+        :data:`RETRIEVERS`.
     options
         Settings of that kind of retriever, as text.
 
@@ -67,7 +68,12 @@ def open_retriever(spec: str, options: Mapping[str, str] = _NO_OPTIONS) -> Retri
         When the spec is none of these, an option is unknown or out of range, or what the spec
         names does not exist or cannot be used.
     """
-    retriever: Retriever = RETRIEVERS[retriever_kind(spec)].open(spec, options)
+    kind = retriever_kind(spec)
+    if kind == "module" and _scheme(spec) in _GONE:
+        raise BadInputError(
+            f"{_scheme(spec)}: was removed: docs/recipes.md has it as ten lines of your own"
+        )
+    retriever: Retriever = RETRIEVERS[kind].open(spec, options)
     return retriever
 
 
@@ -79,9 +85,12 @@ def retriever_kind(spec: str) -> str:
     >>> retriever_kind("https://host/search"), retriever_kind("package.module:name")
     ('http', 'module')
     """
-    scheme = spec.partition(":")[0].partition("+")[0]
-    kinds = RETRIEVERS.items()
+    kinds, scheme = RETRIEVERS.items(), _scheme(spec)
     return next((name for name, kind in kinds if scheme in (kind.schemes or (name,))), "module")
+
+
+def _scheme(spec: str) -> str:
+    return spec.partition(":")[0].partition("+")[0]
 
 
 def shown_kinds() -> str:
@@ -94,4 +103,4 @@ def file_of(spec: str) -> Path:
     kind, _, name = spec.partition(":")
     if not name:
         raise BadInputError(f"{kind}: needs a file; expected {shown_kinds()}")
-    return local_path(name).expanduser()
+    return Path(name).expanduser()

@@ -7,12 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.remote import local_path
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.search.http import (
     ACCEPTED,
@@ -250,7 +250,7 @@ def http_settings(url: str, given: Mapping[str, str]) -> HttpSettings:
 
 def _body_text(given: Mapping[str, str]) -> str:
     text = given.get("body", "")
-    return read_user_text(local_path(text[1:]).expanduser()) if text.startswith("@") else text
+    return read_user_text(FilePath(text[1:]).expanduser()) if text.startswith("@") else text
 
 
 @dataclass(frozen=True, slots=True)

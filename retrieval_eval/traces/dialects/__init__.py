@@ -106,9 +106,6 @@ class Dialect:
         The same for a call that ran and failed, so that its answer is no content.
     empty
         The same for an answer that says that nothing was found.
-    unchanged
-        The same for an answer in place of a file's content, which did not change since the agent
-        read it before.
     answer
         Takes a call with its raw result and returns the result without the harness's envelope,
         with what the envelope states (exit status, cut, time-out) in its fields.
@@ -146,7 +143,6 @@ class Dialect:
     refusals: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
     own_files: tuple[str, ...] = ()
     blocks: tuple[tuple[str, str], ...] = ()
     saved_files: tuple[str, ...] = ()
@@ -237,9 +233,7 @@ def dialect_of(harness: str | None) -> Dialect | None:
 
 @cache
 def wording(
-    kind: Literal[
-        "refusals", "failures", "empty", "unchanged", "own_files", "saved_files", "saved"
-    ],
+    kind: Literal["refusals", "failures", "empty", "own_files", "saved_files", "saved"],
 ) -> re.Pattern[str]:
     """Return one expression for what all dialects state of a kind."""
     found = [text for _, dialect in DIALECTS.items() for text in getattr(dialect, kind)]

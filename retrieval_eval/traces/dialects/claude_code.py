@@ -11,7 +11,7 @@ from retrieval_eval.traces.results.local_files import read_local, read_write
 from retrieval_eval.traces.untrusted import dict_of
 
 _OPENING: Final = 400
-_OPENING_STATUS: Final = re.compile(r"\s*(?:Error: )?Exit code \d+\s*(?:\n|$)")
+_OPENING_STATUS: Final = re.compile(r"\s*(?:Error: )?Exit code -?\d+\s*(?:\n|$)")
 
 
 def opens_with_exit_status(text: str) -> bool:
@@ -131,7 +131,6 @@ DIALECTS.add(
             r"No such tool available",
         ),
         empty=(r"<system-reminder>Warning: the file exists but the contents are empty",),
-        unchanged=(r"(?:Wasted call \u2014 )?[Ff]ile unchanged since (?:your )?last [Rr]ead\b",),
         own_files=(
             r"/(?:\.claude|sessions)/projects/",
             r"/\.claude/(?:plans|todos|file-history)/",
@@ -144,7 +143,7 @@ DIALECTS.add(
         ),
         preview=preview,
         # The second form is that of the conversion to ATIF.
-        statuses=(r"Exit code \d+", r"\[exit_code\] -?\d+"),
+        statuses=(r"(?:Error: )?Exit code -?\d+", r"\[exit_code\] -?\d+"),
         blocks=(("<system-reminder>", "</system-reminder>"),),
         tools=(
             Tool(("bash",), "other", read_nothing, is_shell=True),

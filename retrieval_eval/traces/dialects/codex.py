@@ -32,7 +32,8 @@ _HEADING: Final = re.compile(
     r"(?:Wall time: [\d.]{1,20} seconds\n)?"
     r"(?:Process exited with code (?P<exited>-?\d{1,9})\n)?"
     r"(?:Process running with session ID (?P<session>[\w-]{1,80})(?:\n|\Z))?"
-    r"(?:Original token count: \d{1,12}\n)?(?:Total output lines: \d{1,12}\n)?"
+    r"(?:Original token count: (?P<tokens>\d{1,12})\n)?"
+    r"(?:Total output lines: (?P<lines>\d{1,12})\n)?"
     r"(?:Output:(?:\n|\Z))?"
 )
 _CELL: Final = re.compile(
@@ -40,8 +41,8 @@ _CELL: Final = re.compile(
     r"(?:Wall time:? [\d.]{1,20} seconds\n)?(?:Output:(?:\n|\Z))?"
 )
 _NOTICE: Final = re.compile(
-    r"(?:Warning: truncated output \(original token count: \d{1,12}\)\n)?"
-    r"(?:Total output lines: \d{1,12}\n\n?)?"
+    r"(?:Warning: truncated output \(original token count: (?P<tokens>\d{1,12})\)\n)?"
+    r"(?:Total output lines: (?P<lines>\d{1,12})\n\n?)?"
 )
 _CUT: Final = re.compile(
     r"\n?(?:\u2026\d{1,12} (?:tokens|chars) truncated\u2026"
@@ -96,7 +97,7 @@ def answer(call: ToolCall) -> ToolResult:
     result = call.result or ToolResult("")
     if result.is_unfinished:
         return result
-    text, status, is_running = _opened(result.text, call.name)
+    text, status, is_running, is_part = _opened(result.text, call.name)
     if status is None and (_REFUSED.match(text[:600]) or _ABORTED.match(text[:200])):
         return replace(result, text=text, is_error=True, is_unfinished=True)
     late = timed_out(text) if status in (None, STATUS_OF_TIMEOUT) else None
@@ -104,10 +105,11 @@ def answer(call: ToolCall) -> ToolResult:
         return replace(
             result, text=late, is_error=True, is_unfinished=not late, is_stopped=bool(late)
         )
-    text = _uncut(text)
+    text = _uncut(text, is_part=is_part)
     doubt = result.doubt or ("background" if is_running and not text.strip() else None)
     is_error = result.is_error or bool(status)
-    known = {"exit_code": status} if status and result.structured is None else result.structured
+    is_stated = status is not None and result.structured is None
+    known = {"exit_code": status} if is_stated else result.structured
     return replace(
         result,
         text=text,
@@ -166,34 +168,56 @@ def session_of(text: str) -> str | None:
     return heading["session"] if heading is not None else None
 
 
-def _opened(text: str, name: str) -> tuple[str, int | None, bool]:
-    """Return the text inside the envelope, the exit status and whether the command still runs."""
+def _opened(text: str, name: str) -> tuple[str, int | None, bool, bool]:
+    """Return the text inside the envelope, the exit status and what else the envelope states.
+
+    That is whether the command still runs, and whether the text is a part of the output.
+    """
     if text.startswith('{"output"'):
         value = dict_of(decode(text)[0])
         inner, metadata = value.get("output"), value.get("metadata")
         if isinstance(inner, str) and isinstance(metadata, dict):
-            return inner, status_of(metadata.get("exit_code")), False
+            return inner, status_of(metadata.get("exit_code")), False, False
     if name in ("exec", "wait"):
         cell = _CELL.match(text[:2000])
         if cell is not None:
             is_running = cell["state"].startswith("running")
-            return text[cell.end() :], int(cell["state"] == "failed"), is_running
+            return text[cell.end() :], int(cell["state"] == "failed"), is_running, False
     heading = _HEADING.match(text[:2000])
     # A file may begin like one line of the heading, but not like two.
     if heading is None or heading[0].count("\n") + heading[0].endswith("Output:") < 2:
-        return text, None, False
-    status = heading["code"] or heading["exited"]
-    is_running = heading["session"] is not None
-    return text[heading.end() :], None if status is None else int(status), is_running
+        return text, None, False, False
+    code = heading["code"] or heading["exited"]
+    status = None if code is None else int(code)
+    rest = text[heading.end() :]
+    return rest, status, heading["session"] is not None, _is_part(rest, heading)
 
 
-def _uncut(text: str) -> str:
-    """Mark where Codex left out the middle of an output."""
+_BYTES_OF_TOKEN: Final = 4
+_SURPLUS: Final = 16
+
+
+def _is_part(text: str, stated: re.Match[str]) -> bool:
+    """Return whether an output was longer than a text, by the tokens and lines that are stated.
+
+    Codex takes four bytes for a token.
+    """
+    n_bytes = len(text.encode("utf-8", "replace"))
+    n_tokens, n_lines = int(stated["tokens"] or 0), int(stated["lines"] or 0)
+    most_tokens = 1.1 * n_bytes / _BYTES_OF_TOKEN + _SURPLUS
+    return n_tokens > most_tokens or n_lines > text.count("\n") + 1
+
+
+def _uncut(text: str, *, is_part: bool = False) -> str:
+    """Mark where Codex left out the middle of an output; where no mark is, at both ends."""
     notice = _NOTICE.match(text)
-    text = text[notice.end() :] if notice is not None else text
-    if " truncated\u2026" not in text and "[... omitted " not in text:
-        return text
-    return _CUT.sub(f"\n{CUT_HERE}\n", text, count=1)
+    if notice is not None and notice[0]:
+        text = text[notice.end() :]
+        is_part = is_part or _is_part(text, notice)
+    if " truncated\u2026" in text or "[... omitted " in text:
+        text = _CUT.sub(f"\n{CUT_HERE}\n", text, count=1)
+    is_open = is_part and CUT_HERE not in text and bool(text.strip())
+    return f"{CUT_HERE}\n{text}\n{CUT_HERE}" if is_open else text
 
 
 # --------------------------------------------------------------------------------------------------
@@ -286,7 +310,7 @@ DIALECTS.add(
         cut=(
             "An output of more than about 10,000 tokens loses its middle, of whole lines with the "
             "ends of two: `…N tokens truncated…` or `[... omitted N of M lines ...]`; `exec "
-            "--json` has it whole."
+            "--json` has it whole. The heading states the tokens of the whole output."
         ),
         finished=(
             "The heading states the exit status, or the session of a process that still runs; a "

@@ -34,6 +34,7 @@ from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS, counted_only
 from retrieval_eval.traces.results.local_files import read_write, requested_range, shown_range
 from retrieval_eval.traces.results.mentions import read_mentions
 from retrieval_eval.traces.results.remote import read_remote
+from retrieval_eval.traces.served import is_stub
 
 # --------------------------------------------------------------------------------------------------
 # The envelope of a command: ``Output:`` and, behind it, what is not empty of the rest.
@@ -170,7 +171,6 @@ _STATUS: Final = re.compile(
     r"|Showing lines (\d{1,9})-(\d{1,9}) of (\d{1,9}) total lines\.\n\n---(?=\n)"
 )
 _READ_LINES: Final = re.compile(r"Read lines (\d{1,9})-(\d{1,9}) of (\d{1,9})[^\n]{0,4000}")
-_UNCHANGED: Final = re.compile(r"\[File [^\n]{1,4096} unchanged since last read\b")
 _SECTION: Final = re.compile(r"^--- (\S[^\n]{0,4000}) ---$", re.MULTILINE)
 _SUMMARY: Final = "### ReadManyFiles Result"
 _PROCESSED: Final = re.compile(r"^- `([^`\n]{1,4000})`", re.MULTILINE)
@@ -185,7 +185,7 @@ def read_file(seen: Seen) -> Found:
     stated = _READ_LINES.fullmatch(seen.text)
     if stated is not None:
         return _of_lines(seen, path, stated, has_content=True)
-    if _UNCHANGED.match(seen.text[:5000]) is not None:
+    if is_stub(seen.text):
         # What the agent is sent in place of what it was shown before.
         return NOTHING
     if is_display(seen.value):

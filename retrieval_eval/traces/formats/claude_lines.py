@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from retrieval_eval.records import ToolResult
 from retrieval_eval.traces.dialects.claude_code import moved_to_background, opens_with_exit_status
 from retrieval_eval.traces.reading import is_summary
+from retrieval_eval.traces.served import is_refusal, until_stopped
 from retrieval_eval.traces.tokens import (
     ANTHROPIC_COUNTS,
     ANTHROPIC_PROMPT,
@@ -204,6 +205,9 @@ def marked(result: ToolResult) -> ToolResult:
     if is_interrupted and (text_of(structured.get("stdout")) or "").strip():
         # Whether the agent was shown what was printed before is not stated.
         return replace(result, is_error=True, is_stopped=True, doubt="may_have_failed")
-    if is_interrupted or (result.is_error and not opens_with_exit_status(result.text)):
-        return replace(result, is_error=True, is_unfinished=True)
-    return result
+    if result.is_error and not (opens_with_exit_status(result.text) or is_refusal(result.text)):
+        result = until_stopped(result, "")
+        is_interrupted = is_interrupted or not result.is_stopped
+    elif result.is_error:
+        is_interrupted = is_interrupted or not opens_with_exit_status(result.text)
+    return replace(result, is_error=True, is_unfinished=True) if is_interrupted else result

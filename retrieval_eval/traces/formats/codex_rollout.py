@@ -76,7 +76,7 @@ class _Session(Transcript):
         self.copied_from: str | None = None
         self.copied_at: float | None = None
         self.total: Usage | None = None
-        self.n_tokens = 0
+        self.n_tokens = self.n_counters = 0
         self.has_records = False
         self.agents: dict[str, str] = {}  # the call that started each sub-agent
         self.names: dict[str, str] = {}
@@ -374,8 +374,8 @@ def _take_record(said: _Session, record: Mapping[str, Any], *, is_foreign: bool)
 def _take_tokens(said: _Session, info: Any, *, is_foreign: bool) -> None:
     """Log what a request added to the total, which is stated again between requests.
 
-    The total of a thread that was forked begins with that of the other one. A request is known
-    by the total that it led to, so that a copy of it counts once.
+    The total of a thread that was forked begins with that of the other one, and a counter may begin
+    anew. A request is known by the total that it led to, so that a copy of it counts once.
     """
     stated = at(info, "total_token_usage")
     if is_misstated(stated, OPENAI_COUNTS):
@@ -386,17 +386,30 @@ def _take_tokens(said: _Session, info: Any, *, is_foreign: bool) -> None:
         said.total = total
     if total is None or is_foreign or said.has_records:
         return
+    last = openai_usage("last", at(info, "last_token_usage"))
     before = said.total
     if before is None:
-        last = openai_usage("last", at(info, "last_token_usage")) or total
-        before = Usage("total", total.prompt - last.prompt, total.output - last.output)
+        first = last or total
+        before = Usage("total", total.prompt - first.prompt, total.output - first.output)
+    elif _begins_anew(before, total, last):
+        said.n_counters += 1
+        first = last if last is not None and last.total < total.total else total
+        before = Usage("total", total.prompt - first.prompt, total.output - first.output)
     added = (total.prompt - before.prompt, total.output - before.output)
-    if min(added) < 0:
-        added = (total.prompt, total.output)
     said.total = total
     if any(added):
         said.n_tokens += sum(added)
-        said.used(f"{said.copied_from or said.thread}={total.total}", *added)
+        counter = said.copied_from or said.thread
+        said.used(f"{counter}/{said.n_counters}={total.total}", *added)
+
+
+def _begins_anew(before: Usage, total: Usage, last: Usage | None) -> bool:
+    """Return whether a total is that of another counter: it fell, or holds one request alone."""
+    if total.prompt < before.prompt or total.output < before.output:
+        return True
+    stated = (total.prompt, total.output)
+    is_first = last is not None and stated == (last.prompt, last.output)
+    return is_first and stated != (before.prompt, before.output)
 
 
 def _take_item(said: _Session, item: Mapping[str, Any]) -> None:

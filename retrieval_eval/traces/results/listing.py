@@ -35,7 +35,7 @@ FOLDER_ARGUMENTS: Final = (
 )
 _NOTICE: Final = re.compile(
     r"Found \d+ |No files|No matches|\[Showing |\(Results are |Showing \d+|\.\.\.$|\[DIR\] "
-    r"|[-=]{3,}$|[^:]{0,200}:(?: |$)"
+    r"|[-=*#+~_][-=*#+~_ ]{2,}$|[^:]{0,200}:(?: |$)"
 )
 _FILE_MARK: Final = "[FILE] "
 _DEEPEST: Final = 64

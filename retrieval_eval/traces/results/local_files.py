@@ -275,11 +275,18 @@ def read_local(seen: Seen) -> Found:
     target = RawTarget(
         joined(seen.cwd, path), "opened", repository_argument(seen.arguments), lines, is_whole
     )
-    is_stated = file is not None or _is_raw(seen)
+    is_stated = _viewed(seen) is None and (file is not None or _is_raw(seen))
     return (None if is_stated else _of_a_folder(seen, path)) or Found((target,))
 
 
-_ENTRY: Final = re.compile(r"(?:\[(?:DIR|FILE)\] )?[\w.@+()\[\]$~-][\w.@+()\[\]$~ -]{0,254}/?")
+_ENTRY: Final = re.compile(
+    r"(?:\[(?:DIR|FILE)\] )?[\w.@+()\[\]$~-][\w.@+()\[\]$~,&'!#%= -]{0,254}/?"
+)
+_VIEWED: Final = re.compile(
+    r"\s{0,9}diff --git [^\n]{1,8200}\n(?P<made>create file mode [^\n]{1,20}\n)?index "
+)
+"""What Copilot CLI keeps beside a view: a folder looks like a new file, whose lines are names."""
+_LONGEST_HEADER: Final = 9000
 _MARKS: Final = ("[DIR] ", "[FILE] ")
 _MOST_ENTRIES: Final = 1000
 
@@ -291,7 +298,12 @@ def _of_a_folder(seen: Seen, path: str) -> Found | None:
     A name without an extension, above lines that could be names, may be that of either.
     """
     base = joined(seen.cwd, path).rstrip("/")
-    is_known = seen.cwd is not None and f"{seen.cwd.rstrip('/')}/".startswith(f"{base}/")
+    shown = _viewed(seen)
+    if shown is not None and shown["made"] is None:
+        return None
+    is_known = shown is not None or (
+        seen.cwd is not None and f"{seen.cwd.rstrip('/')}/".startswith(f"{base}/")
+    )
     if not is_known and looks_like_file(path):
         return None
     names = whole_lines(seen.text)[:_MOST_ENTRIES]
@@ -302,13 +314,20 @@ def _of_a_folder(seen: Seen, path: str) -> Found | None:
         return Found(is_opaque=True, category="file_search") if is_known else None
     names = [f"{n[6:]}/" if n.startswith(_MARKS[0]) else n.removeprefix(_MARKS[1]) for n in names]
     is_marked = bool(names) and any(name.endswith("/") for name in names)
-    if not is_known and not is_marked and any(" " in name for name in names):
+    has_prose = any(" " in name and not looks_like_file(name) for name in names)
+    if not is_known and not is_marked and has_prose:
         return None
     listing = _listing([f"{base}/{name}" for name in names], is_truncated=seen.is_truncated)
     if is_known or is_marked:
         return listing
     targets = (RawTarget(base, "opened"), *listing.targets)
     return Found(tuple(replace(target, doubt="opaque_call") for target in targets), is_opaque=True)
+
+
+def _viewed(seen: Seen) -> re.Match[str] | None:
+    """Return what Copilot CLI keeps beside a view, which says whether it is that of a folder."""
+    beside = seen.value.get("detailedContent") if isinstance(seen.value, dict) else None
+    return _VIEWED.match(beside[:_LONGEST_HEADER]) if isinstance(beside, str) else None
 
 
 _TAGGED: Final = re.compile(
@@ -383,8 +402,10 @@ def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
 
 
 def _head(text: str, asked: LineRange | None) -> tuple[LineRange, ...] | None:
-    """Return the lines before a cut, without the last, which may be half a line."""
-    n_lines = text.partition(CUT_HERE)[0].rstrip().count("\n")
+    """Return the lines before a cut; the last of them may be half a line."""
+    before, mark, behind = text.partition(CUT_HERE)
+    is_between = behind.startswith(f"\n{CUT_HERE}")
+    n_lines = len(whole_lines(before + mark + f"\n{mark}" * is_between))
     first, last = asked or (1, OPEN_END)
     return ((first, min(first + n_lines - 1, last)),) if n_lines else None
 
@@ -539,10 +560,10 @@ _PATCH_FILE: Final = re.compile(
 _DIFF_FILE: Final = re.compile(
     r"^(?:(--- /dev/null)\s{0,9}\n\+\+\+|---|\+\+\+) [ab]/([^\t\n]+)", re.MULTILINE
 )
-_PATCH_ARGUMENTS: Final = ("input", "patch", "patchText", "diff")
+PATCH_ARGUMENTS: Final = ("input", "patch", "patchText", "diff")
 
 
-_CONTENTS: Final = ("content", "contents", "file_text", "fileText", "file_content", "text")
+CONTENTS: Final = ("content", "contents", "file_text", "fileText", "file_content", "text")
 _REPLACED: Final = ("old_string", "old_str", "oldString", "old_text", "oldText", "insert_line")
 _EXISTED: Final = re.compile(r"(?i)\b(?:overw(?:rit|rote)|updated\b|already exist)")
 _LONGEST_ANSWER: Final = 6000
@@ -551,7 +572,7 @@ _LONGEST_ANSWER: Final = 6000
 def _is_whole_file(seen: Seen) -> bool:
     """Return whether a write states the whole content of a file, and no part that it replaces."""
     names = seen.arguments.keys()
-    return any(name in names for name in _CONTENTS) and not any(name in names for name in _REPLACED)
+    return any(name in names for name in CONTENTS) and not any(name in names for name in _REPLACED)
 
 
 def _existed(seen: Seen) -> bool:
@@ -593,7 +614,7 @@ def read_create(seen: Seen) -> Found:
 
 def read_patch(seen: Seen) -> Found:
     """Return the files named by the headers of an applied patch."""
-    patch = text_argument(seen.arguments, _PATCH_ARGUMENTS) or ""
+    patch = text_argument(seen.arguments, PATCH_ARGUMENTS) or ""
     paths = {m[2].strip(): m[1] == "Add" for m in _PATCH_FILE.finditer(patch)}
     if not paths:
         paths = {m[2].strip(): bool(m[1]) for m in _DIFF_FILE.finditer(patch)}

@@ -41,6 +41,11 @@ _BARE: Final = frozenset(
 )
 """Names that files customarily have without an extension."""
 
+_DOTFILE: Final = re.compile(
+    r"\.(?:[\w-]{0,100}(?:ignore|rc|attributes|config|keep|env|modules|versions?|format|tidy|lint"
+    r"|mailmap|tags|profile|htaccess|ignore-revs)|flake8|rspec|npmrc)"
+)
+
 
 def looks_like_file(path: str) -> bool:
     """Return whether a name is one that files have: an extension, or a customary bare name.
@@ -54,9 +59,7 @@ def looks_like_file(path: str) -> bool:
         return False
     name = path.rsplit("/", 1)[-1]
     if name.startswith("."):
-        return bool(re.fullmatch(r"\.[\w-]*(?:ignore|rc|attributes|config|keep|env)", name)) or (
-            _EXTENSION.fullmatch(name) is not None
-        )
+        return bool(_DOTFILE.fullmatch(name) or _EXTENSION.fullmatch(name))
     return bool(_EXTENSION.fullmatch(name) or name in _BARE)
 
 

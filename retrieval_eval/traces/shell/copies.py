@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from retrieval_eval.paths import TEMPORARY
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.options import Options, scan, words
@@ -24,7 +25,10 @@ MAX_COPIES: Final = 1000
 MAX_WRITTEN: Final = 10_000
 """Written files that are remembered."""
 
-_TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108
+MAX_TEXTS: Final = 200
+"""Texts of files that are remembered."""
+
+_LONGEST_TEXT: Final = 50_000
 
 _COPIERS: Final = words("cp mv install ln rsync scp")
 _FROM_CONTAINERS: Final = words("docker podman nerdctl kubectl oc docker-compose")
@@ -51,6 +55,9 @@ class Copy(Struct, frozen=True, gc=False):
 class Copies:
     """The copies that the commands of a trial made.
 
+    ``recorded`` are the verbs by which git recorded files of the agent as its own, and ``texts``
+    what it wrote into files.
+
     Examples
     --------
     >>> from retrieval_eval.traces.shell.steps import literal
@@ -63,6 +70,8 @@ class Copies:
     def __init__(self) -> None:
         self._copies: dict[str, Copy] = {}
         self._written: set[str] = set()
+        self.recorded: set[str] = set()
+        self.texts: dict[str, str] = {}
 
     def note(self, stage: Invocation, is_certain: bool) -> None:
         """Remember what a command copied; ``is_certain`` says that it surely succeeded."""
@@ -84,7 +93,7 @@ class Copies:
 
     def _is_own(self, path: str) -> bool:
         """Return whether the agent made a file, or it lies where temporary files do."""
-        return path in self._written or path.startswith(_TEMPORARY)
+        return path in self._written or path.startswith(TEMPORARY)
 
     def _move(self, source: str, path: str, is_certain: bool) -> None:
         """Give a file of the agent's its new name; it is a copy of what it was a copy of."""
@@ -104,6 +113,22 @@ class Copies:
             self._copies[path] = replace(copy, is_certain=False)
         else:
             del self._copies[path]
+
+    def keep_text(self, path: str, text: str, *, is_added: bool = False) -> None:
+        """Remember the text that the agent wrote into a file, or added to it."""
+        before = self.texts.get(path, "") if is_added else ""
+        is_short = len(before) + len(text) <= _LONGEST_TEXT
+        if is_short and (len(self.texts) < MAX_TEXTS or path in self.texts):
+            self.texts[path] = before + text
+        else:
+            self.texts.pop(path, None)
+
+    def text_of(self, path: str) -> str | None:
+        """Return the text of a file that the agent wrote, by its path or by its name alone."""
+        if "/" in path:
+            return self.texts.get(path)
+        found = [text for known, text in self.texts.items() if known.endswith(f"/{path}")]
+        return found[0] if len(found) == 1 else None
 
     def origins(self, path: str) -> tuple[tuple[str, bool], ...]:
         """Return the files whose content a path may show, and whether that is certain."""

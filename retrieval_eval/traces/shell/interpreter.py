@@ -231,6 +231,11 @@ class Interpreter:
                 else:
                     self._print(first, context)
                 return
+        captured = [step for arg in first.args for step in arg.captured if step.stages]
+        if captured and first.program in PRINT_NAMES and first.is_shown:
+            changed = Invocation("while", cwd=self.environment.cwd)
+            self._captured(tuple(captured), (changed, *more), context)
+            return
         if all(stage.program for stage in stages):
             self.emit(tuple(stages), context)
         elif len(stages) > 1 or first.args:
@@ -319,6 +324,13 @@ def run_for(shell: Interpreter, node: For, context: Context) -> None:
         if text is not None:
             shell.environment.variables[node.name] = text
             shell.run(node.body, context)
+        elif arg.captured and _only_names(shell, node.body):
+            is_plain = _template(shell, node.name, node.body) == ("", "")
+            for step in arg.captured:
+                if step.stages and is_plain:
+                    shell.emit(step.stages, context)
+                elif step.stages:
+                    _emit_changed(shell, step.stages, context)
         else:
             _over_shown_names(shell, node.name, arg, node.body, context)
 
@@ -341,6 +353,9 @@ def run_while(
     if lines is None:
         if feed and _template(shell, names[0], node.body) == ("", ""):
             shell.emit(feed, context)
+        elif feed and _only_names(shell, node.body):
+            _emit_changed(shell, feed, context)
+            return
         if stdin is not None and _template(shell, names[0], node.body) == ("", ""):
             shell.add(Step(reason="a loop that prints the lines of a file"))
         _over_shown_names(shell, names[0], Arg((None,)), node.body, context)
@@ -354,6 +369,22 @@ def run_while(
         shell.run(node.body, context)
 
 
+def _only_names(shell: Interpreter, body: Sequence) -> bool:
+    """Return whether all that a loop prints are parts of the names that it is given."""
+    nodes = [node for item in body.items for node in item.stages]
+    commands = [node.words for node in nodes if isinstance(node, Command) and node.words]
+    if not commands or len(commands) < len(nodes):
+        return False
+    args = [expand_words(words, shell.environment, shell.substitute) for words in commands]
+    has_others = any(step.stages for words in args for arg in words for step in arg.captured)
+    return not has_others and {words[0].text for words in args if words} <= PRINT_NAMES
+
+
+def _emit_changed(shell: Interpreter, feed: tuple[Invocation, ...], context: Context) -> None:
+    """Record a pipeline whose lines a loop prints in a form of its own."""
+    shell.emit((*feed, Invocation("while", cwd=shell.environment.cwd)), context)
+
+
 def run_each(shell: Interpreter, stages: tuple[Invocation, ...], context: Context) -> bool:
     """Run ``… | xargs -I{} sh -c script`` or ``find -exec sh -c script`` like a loop.
 
@@ -365,7 +396,11 @@ def run_each(shell: Interpreter, stages: tuple[Invocation, ...], context: Contex
         if found is not None:
             name, script = found
             inner = replace(context, downstream=(*stages[i + 1 :], *context.downstream))
-            _over_shown_names(shell, name, Arg((None,)), parse(script), inner)
+            body = parse(script)
+            if i and _only_names(shell, body):
+                _emit_changed(shell, stages[:i], inner)
+            else:
+                _over_shown_names(shell, name, Arg((None,)), body, inner)
             return True
     return False
 
@@ -492,6 +527,9 @@ FAILS_LOUDLY: Final = words(
     "touch rm tee export pwd nl tac true : set tree stat file git redirect"
 )
 """Programs that fail only with a message, so that silence means success."""
+
+PRINT_NAMES: Final = words("echo printf basename dirname realpath readlink")
+"""Programs that print the names that they are given, or parts of them."""
 
 KEEPS_LINES: Final = words("head tail cat grep egrep fgrep less more tee")
 """Filters that let lines through unchanged and in order."""

@@ -47,7 +47,10 @@ def judge(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     if plan.evidence == "write":
         return _write(plan, evidence, output)
     if plan.evidence == "opaque" and (plan.category == "file_write" or not evidence.is_empty):
-        return _opaque(_served(plan, output), evidence)
+        served = _served(plan, output)
+        verdict = _opaque(served, evidence)
+        # What it was to read is not there, and it names no other file.
+        return verdict if served.operands or not plan.operands or verdict.targets else Verdict()
     if evidence.is_empty:
         is_unseen = evidence.is_background or output.is_background
         if is_unseen or (output.is_shortened and evidence.is_cut):
@@ -125,6 +128,7 @@ def _targets(
             lines,
             is_whole,
             is_new=o.is_new and plan.access == "written",
+            state=plan.state,
         )
         for o in operands
         if not SAVED.search(o.written)
@@ -605,18 +609,20 @@ def _ends(
 
     The first step has printed the first lines; a later one has where more lines stand before the
     cut than all before it can have printed. The same holds of the last ones behind the last cut.
+    Where nothing shows the place of the cut, any segment may lack lines.
     """
     last = id(next((s for s in reversed(segments) if not _is_aside(s)), None))
-    is_open = {key for key, cuts in cuts_of.items() if cuts}
+    is_open = {key for key, cuts in cuts_of.items() if cuts or output.is_cut_anywhere}
     if output.is_stopped:
         is_open.add(last)
     found: dict[int, tuple[bool, bool]] = {}
     for key in is_open & counted.keys():
         together, lines, cuts = counted[key], lines_of[key], cuts_of[key]
         most = [_count(step, planned, output)[1] for step, planned in together]
-        n_head = cuts[0] if cuts else len(lines)
+        n_head = 0 if output.is_cut_anywhere else cuts[0] if cuts else len(lines)
         is_stopped = output.is_stopped and key == last
-        n_tail = 0 if is_stopped or not cuts else len(lines) - cuts[-1]
+        has_tail = bool(cuts) and not is_stopped and not output.is_cut_anywhere
+        n_tail = len(lines) - cuts[-1] if has_tail else 0
         is_ordered = not any(step.is_background or step.is_unordered for step, _ in together)
         starts = _reached(most, n_head) if is_ordered else [False] * len(most)
         stops = _reached(most[::-1], n_tail)[::-1] if is_ordered else starts

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.paths import diff_path
-from retrieval_eval.records import CUT_HERE
+from retrieval_eval.records import CUT_HERE, FileState
 from retrieval_eval.traces.results.base import integer
 from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.plan import Plan, slashed
@@ -140,7 +140,8 @@ def _headings(plan: Plan, lines: Iterable[str]) -> Names:
         if line == CUT_HERE:
             numbers, is_heading = None, False
             continue
-        if is_heading and _covers(plan, line.rstrip()):
+        is_bare = plan.has_numbers and _NUMBERED.match(line) is None
+        if (is_heading or is_bare) and _covers(plan, line.rstrip()):
             numbers = found.setdefault(line.rstrip(), [])
         elif numbers is not None and plan.has_numbers:
             number = _NUMBERED.match(line)
@@ -398,6 +399,31 @@ def _status(plan: Plan, lines: Iterable[str]) -> Names:
             if path and not path.endswith("/") and _covers(plan, path):
                 found[path] = []
     return found
+
+
+def states_of(plan: Plan, lines: Iterable[str]) -> dict[str, FileState]:
+    """Return which files a status or a diff says to be new, and which to have been there."""
+    found: dict[str, FileState] = {}
+    if plan.style == "status":
+        for line in lines:
+            state = _STATES_OF_LINES.match(line)
+            for name in _status(plan, [line]) if state is not None and "->" not in line else ():
+                found[name] = "created" if state is not None and state["new"] else "existed"
+        return found
+    path: str | None = None
+    for line in lines if plan.style == "diff" else ():
+        if line.startswith("diff --git "):
+            path = _changed(line)
+            if path is not None:
+                found[path] = "existed"
+        elif path is not None and line.startswith(("new file mode ", "copy from ", "rename from ")):
+            found[path] = "created"
+    return found
+
+
+_STATES_OF_LINES = re.compile(
+    r"\t?(?:(?P<new>A[ MD] |\?\? |new file: )|[ M][MD] |M  |D  |modified: |deleted: )"
+)
 
 
 def _words(plan: Plan, lines: Iterable[str]) -> Names:

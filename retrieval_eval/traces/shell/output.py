@@ -41,7 +41,7 @@ _STATUS = re.compile(
     r"[^\]]{0,1000}\]"
 )
 _OPENINGS = (
-    re.compile(r"Exit code \d+|[Cc]ommand timed out(?: after \d.{0,100}|\.?)"),
+    re.compile(r"(?:Error: )?Exit code -?\d+|[Cc]ommand timed out(?: after \d.{0,100}|\.?)"),
     re.compile(r"(?:[Cc]|The previous c)ommand timed out after \d.{0,100}"),
 )
 """What a harness writes into the first and the second line."""
@@ -76,6 +76,11 @@ class Output(Struct, frozen=True, gc=False):
     is_missing: bool = False
     is_shortened: bool = False
     is_stopped: bool = False
+
+    @property
+    def is_cut_anywhere(self) -> bool:
+        """Whether a part is left out, and both ends are marked since its place is not known."""
+        return self.cuts == (0, len(self.lines))
 
     def failed(self, written: str, cwd: str | None, program: str = "") -> bool:
         """Return whether an error message names this file (for this program)."""

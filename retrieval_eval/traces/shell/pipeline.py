@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.records import Access
+from retrieval_eval.traces.shell.interpreter import PRINT_NAMES
 from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
 from retrieval_eval.traces.shell.programs import plans_of
@@ -28,11 +29,13 @@ from retrieval_eval.traces.shell.programs.writers import written
 from retrieval_eval.traces.shell.spans import WHOLE, take
 from retrieval_eval.traces.shell.steps import Arg, Invocation, literal, printed
 
-_SILENT: Final = words(
+SILENT: Final = words(
     "true false : test [ [[ set unset export local mkdir rmdir chmod chown kill sleep exit "
-    "return break continue read trap wait shopt cp mv rm touch ln tee redirect source . "
+    "return break continue read trap wait shopt cp mv install rm touch ln tee redirect source . "
     "alias"
 )
+"""Programs that print nothing of their own."""
+
 _SHELLS: Final = frozenset(["bash", "sh", "zsh", "while", "for", "{", "("])
 
 
@@ -67,9 +70,9 @@ def plan_pipeline(stages: tuple[Invocation, ...]) -> Plans:
 
 def _is_silent(stages: tuple[Invocation, ...]) -> bool:
     first = stages[0]
-    if len(stages) > 1:
+    if len(stages) > 1 or first.source is not None:
         return False
-    if first.program in _SILENT:
+    if first.program in SILENT:
         return True
     if first.program in ("grep", "egrep", "fgrep", "rg"):
         return scan(first.args, "efmABCdD").has("q", "quiet")
@@ -142,7 +145,7 @@ def _redirects(stage: Invocation) -> list[Plan]:
 def _through_xargs(shown: Plan | None, stage: Invocation, before: Invocation | None) -> Plan | None:
     is_line_each = stage.texts()[:1] in (["-n1"], ["-L1"]) or stage.texts()[:2] in _ONE_EACH
     stage, holes = xargs_command(stage)
-    if stage.program in ("", *_NAMERS):
+    if stage.program in ("", *PRINT_NAMES):
         if shown is None or shown.evidence != "names":
             return shown if not stage.program else _inner(stage)
         is_each = holes is not None or is_line_each
@@ -157,8 +160,6 @@ def _through_xargs(shown: Plan | None, stage: Invocation, before: Invocation | N
 
 
 _ONE_EACH: Final = (["-n", "1"], ["-L", "1"])
-_NAMERS: Final = words("echo printf")
-"""Programs that print the names that they are given."""
 
 
 def _fed(shown: Plan | None) -> list[Arg]:
@@ -261,6 +262,8 @@ _BEGINNING_IS_ENOUGH: Final = ("match", "count")
 def _lines_behind(plan: Plan, stage: Invocation, effect: Effect) -> Plan:
     """Return a plan of a search or a listing behind a filter: what its lines still tell."""
     kind = effect.kind
+    if plan.style == "heading" and not _keeps_blocks(plan, stage):
+        return replace(plan, is_changed=True)
     if plan.style == "headers":
         plan = replace(plan, spans=None)
     if kind == "selects":
@@ -285,6 +288,16 @@ def _lines_behind(plan: Plan, stage: Invocation, effect: Effect) -> Plan:
             return replace(plan, style="path", has_numbers=False, access=access, width=None)
     is_changed = plan.evidence == "names" or kind == "summarises"
     return replace(_transformed(plan), is_changed=is_changed)
+
+
+def _keeps_blocks(plan: Plan, stage: Invocation) -> bool:
+    """Return whether lines behind a filter still stand below the name of their file.
+
+    Without the blank lines between them a line of content is one with a number.
+    """
+    if stage.program in ("head", "tail", "cat", "less", "more", "tee"):
+        return True
+    return plan.has_numbers and stage.program not in ("sort", "shuf", "tac")
 
 
 def _counted(plan: Plan) -> Plan:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from retrieval_eval.records import Access, ToolCategory
+from retrieval_eval.records import Access, FileState, ToolCategory
 from retrieval_eval.traces.results.prose import path_texts
 from retrieval_eval.traces.shell.spans import WHOLE, Spans
 from retrieval_eval.traces.shell.steps import Arg, Invocation, resolve
@@ -107,6 +107,7 @@ class Plan(Struct, frozen=True, gc=False):
     ``revisions`` may stand before the names that a search of git prints.
     ``is_recursive``: a listing names the folder before the entries of each.
     ``words`` are texts one of which a matching line must contain (empty: not known).
+    ``state`` is what a write shows of the files themselves.
 
     What filters behind a command did to its lines: ``is_counted``: a number stands before each.
     ``width``: of a line at most so many characters passed, 0 where that number is not known.
@@ -143,6 +144,7 @@ class Plan(Struct, frozen=True, gc=False):
     is_changed: bool = False
     has_context: bool = False
     is_recursive: bool = False
+    state: FileState | None = None
 
     @property
     def files(self) -> tuple[Operand, ...]:

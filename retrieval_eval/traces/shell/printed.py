@@ -7,43 +7,37 @@ of the file before them, tell which lines of the file were shown.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import Struct
 
 from retrieval_eval.records import CUT_HERE
 from retrieval_eval.traces.received import is_cut
+from retrieval_eval.traces.shell.copies import copied
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
-from retrieval_eval.traces.shell.options import Options, scan, words
+from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.output import Output, read_output
+from retrieval_eval.traces.shell.pipeline import SILENT
+from retrieval_eval.traces.shell.plan import Operand
+from retrieval_eval.traces.shell.programs import plans_of
+from retrieval_eval.traces.shell.programs.filters import effect_of
+from retrieval_eval.traces.shell.programs.listing import DESCRIBERS
+from retrieval_eval.traces.shell.programs.search import SEARCHERS
 from retrieval_eval.traces.shell.session import MAX_COMMAND
-from retrieval_eval.traces.shell.steps import Arg, Invocation, Step
+from retrieval_eval.traces.shell.steps import Invocation, Step
 from retrieval_eval.traces.shell.syntax import parse
 
-_SILENT: Final = words("cd set export unset : true wait pushd popd")
-_ABOUT: Final = words("wc ls stat file du md5sum sha256sum test [")
+_ABOUT: Final = frozenset({*DESCRIBERS, "ls", "test", "["})
 """Programs that print a line about the file, in which it is named."""
 
-_GREPS: Final = words("grep egrep fgrep rg zgrep ag ack")
-_PRINTS: Final = words(
-    "cat head tail less more bat batcat tac nl sort uniq cut sed gsed awk gawk mawk"
-)
-_OTHER_THAN_LINES: Final = frozenset(
-    {
-        *("o", "only-matching", "c", "count", "l", "files-with-matches", "L", "json", "r"),
-        *("files-without-match", "b", "byte-offset", "Z", "null", "replace", "0", "count-matches"),
-        *("q", "quiet", "silent", "heading", "pretty", "p", "vimgrep", "column"),
-    }
-)
-_SELECTS: Final = re.compile(
-    r"\s*(?:(?:\d{1,9}|\$|/[^/\n]{0,500}/I?)(?:,(?:\d{1,9}|\$|\+\d{1,9}|/[^/\n]{0,500}/I?))?"
-    r"\s{0,9}!?[pqd]\s{0,9}[;\n]?\s{0,9}){1,100}"
-)
-_CONDITION: Final = re.compile(r"[^{}]{1,2000}(?:\{\s{0,9}print(?:\s{1,9}\$0)?\s{0,9};?\s{0,9}\})?")
-_BEGINNING: Final = re.compile(r"-?c?1?-(\d{1,6})")
+_IN_ORDER: Final = words("cat head less more bat batcat nl cut tee expand tail")
+"""Programs that print what they read from its beginning on, or up to its end."""
+
 _LONG_ENOUGH: Final = 80
 _FROM_START: Final = re.compile(r"\s*(?:1,\d{1,9}\s?p|1\s?p|\d{1,9}\s?q)\s*")
 _BANNER: Final = re.compile(r"==> \S[^\n]{0,4096} <==")
@@ -80,18 +74,23 @@ def printed_lines(
         return None
     interpreter = Interpreter(Environment(cwd or ""), Output(()), not has_failed)
     interpreter.run(parse(command), Context())
-    shown = [_Shown(step, files) for step in interpreter.steps]
-    reading = [one for one in shown if one.paths]
-    paths = {path for one in reading for path in one.paths}
-    if len(paths) != 1 or not all(one.is_known for one in shown):
+    known = {path: path for path in files}
+    shown = [_Shown(step, known) for step in interpreter.steps]
+    reading = [one for one in shown if one.names]
+    if not reading or not all(one.is_known for one in shown):
         return None
     if len({one.n_numbers for one in reading if one.prints}) > 1:
         return None
     printed = read_output(output, has_failed=has_failed)
     noise = {one.marker for one in shown if one.marker}
+    every = {name: path for one in reading for name, path in one.names.items()}
+    is_about = any(one.is_about for one in shown)
+    rest = _without(printed.lines, noise, every, is_about=is_about)
+    paths = _named(rest, every)
+    if len(paths) != 1:
+        return None
     path = paths.pop()
-    names = {path, *(name for one in reading for name in one.written)}
-    rest = _without(printed.lines, noise, names, is_about=any(one.is_about for one in shown))
+    names = {name for name, of in every.items() if of == path}
     n_numbers = next((one.n_numbers for one in reading if one.prints), 0)
     lines = _plain(rest, names, n_numbers, may_number=any(one.may_number for one in reading))
     is_sole = len(reading) == 1 and not is_cut(output)
@@ -103,131 +102,107 @@ def printed_lines(
     )
 
 
-class _Shown:
-    """What a step prints: lines of files, a line about them, a marker, or nothing."""
+def _named(lines: Iterable[str], names: dict[str, str]) -> set[str]:
+    """Return the files that lines are of: of several, those that the lines begin with."""
+    paths = set(names.values())
+    if len(paths) == 1:
+        return paths
+    marked = [(f"{name}{mark}", path) for name, path in names.items() for mark in ":-"]
+    found: set[str] = set()
+    for line in lines:
+        of = next((path for opening, path in marked if line.startswith(opening)), None)
+        if of is None:
+            return paths
+        found.add(of)
+    return found or paths
 
-    def __init__(self, step: Step, files: Collection[str]) -> None:
-        self.paths: set[str] = set()
-        self.written: set[str] = set()
+
+class _Shown:
+    """What a step prints: lines of files, a line about them, a marker, or nothing.
+
+    ``names`` are the names with which programs may print each file. ``known`` are the files by
+    their paths, to which those are added that the step copies.
+    """
+
+    def __init__(self, step: Step, known: dict[str, str]) -> None:
+        self.names: dict[str, str] = {}
         self.n_numbers = 0
         self.may_number = self.is_about = self.prints = False
         self.is_beginning = self.is_end = True
         self.marker = (step.marker.text or "").rstrip() if step.marker is not None else None
-        self.is_known = step.reason is None and self._is_known(step.stages, files)
+        self.is_known = step.reason is None and self._is_known(step.stages, known)
 
-    def _is_known(self, stages: tuple[Invocation, ...], files: Collection[str]) -> bool:
+    def _is_known(self, stages: tuple[Invocation, ...], known: dict[str, str]) -> bool:
         if not stages:
             return True
-        first, *filters = stages
-        if first.program in _SILENT and not filters:
+        first = stages[0]
+        for path, copy in copied(first):
+            if copy.source in known:
+                known[path] = known[copy.source]
+        if first.program in SILENT | _STILL and len(stages) == 1 and first.program not in _ABOUT:
             return True
-        options = _options(first)
-        operands = [arg.raw for arg in _files_of(first, options)]
-        operands += [first.stdin.raw] if first.stdin is not None else []
-        resolved = [first.resolve(name) for name in operands]
-        if not resolved or not all(path in files for path in resolved):
+        plan = plans_of(first)[-1]
+        found = [dict(_meant(first, operand, known)) for operand in plan.operands]
+        if not found or not all(found):
             return False
-        self.paths, self.written = set(resolved), set(operands)
+        self.names = {name: path for names in found for name, path in names.items()}
         if not stages[-1].is_shown:
+            target = stages[-1].writes[0].text if len(stages[-1].writes) == 1 else None
+            if target and len(stages) == 1 and first.program == "cat" and len(plan.operands) == 1:
+                known[first.resolve(target)] = next(iter(self.names.values()))
             return True
         if first.program in _ABOUT:
             self.is_about = True
-            return not filters
+            return len(stages) == 1
         self.prints = True
         return all(map(self._keeps, stages))
 
     def _keeps(self, stage: Invocation) -> bool:
         """Whether a program prints lines as they are, or with numbers before them."""
-        options = _options(stage)
-        if stage.program not in _GREPS | _PRINTS or not _KEEPS.get(stage.program, _any)(options):
+        effect = effect_of(stage)
+        if effect is None or effect.kind not in ("selects", "numbers", "begins"):
             return False
-        is_search = stage.program in _GREPS
-        has_numbers = stage.program == "nl" or (
-            options.has("n", "line-number", "number", "b")
-            and (is_search or stage.program in ("cat", "bat"))
-        )
+        if effect.kind == "begins" and (effect.width or 0) < _LONG_ENOUGH:
+            return False
+        has_numbers = effect.kind == "numbers"
         self.n_numbers += has_numbers
         # A program that believes that it prints on a terminal adds numbers of its own accord.
         self.may_number = self.may_number or (stage.program in ("rg", "ag") and not has_numbers)
-        if stage.program == "tail" or (stage.program in ("sed", "gsed") and not _is_from_1(stage)):
+        is_from_1 = _is_from_1(stage)
+        if stage.program not in _IN_ORDER - {"tail"} and not is_from_1:
             self.is_beginning = False
-        if is_search or stage.program in ("sort", "uniq", "tac", "awk", "gawk", "mawk"):
-            self.is_beginning = self.is_end = False
-        if stage.program in ("head", "sed", "gsed"):
+        if stage.program not in _IN_ORDER - {"head"}:
             self.is_end = False
         return True
 
 
-def _options(stage: Invocation) -> Options:
-    program = stage.program
-    if program in _GREPS:
-        return scan(stage.args, "efmABCdDgtTj", "regexp file max-count context glob type include")
-    values = {"head": "nc", "tail": "nc", "sed": "efl", "gsed": "efl", "cut": "cdfb", "sort": "kto"}
-    return scan(stage.args, values.get(program, "Fvf" if "awk" in program else ""), "lines bytes")
+_STILL: Final = words("cd pushd popd")
 
 
-def _files_of(stage: Invocation, options: Options) -> list[Arg]:
-    """Return the operands that are files, without a pattern or a script before them."""
-    has_script = stage.program in _GREPS or stage.program in ("sed", "gsed") or _is_awk(stage)
-    is_given = options.has("e", "f", "regexp", "expression", "file")
-    return options.operands[1:] if has_script and not is_given else options.operands
-
-
-def _is_awk(stage: Invocation) -> bool:
-    return "awk" in stage.program
-
-
-def _any(_options: Options) -> bool:
-    return True
-
-
-def _keeps_head(options: Options) -> bool:
-    return not options.has("c", "bytes")
-
-
-def _keeps_grep(options: Options) -> bool:
-    return options.values.keys().isdisjoint(_OTHER_THAN_LINES)
-
-
-def _keeps_sed(options: Options) -> bool:
-    if options.has("i", "in-place", "f", "z", "file"):
-        return False
-    scripts = options.values.get("e") or options.operands[:1]
-    return bool(scripts) and all(_SELECTS.fullmatch(script.raw) for script in scripts)
+def _meant(stage: Invocation, operand: Operand, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the known files that an operand means, each with the names it may be printed with."""
+    written = operand.written
+    place = stage.resolve(written)
+    for path, of in known.items():
+        names: list[str] = []
+        if operand.kind == "pattern":
+            if fnmatchcase(path, place) and path.count("/") == place.count("/"):
+                folder = "" if written.startswith("/") else f"{stage.cwd}/"
+                names = [path, path.removeprefix(folder)]
+        elif path == place:
+            names = [path, written]
+        elif stage.program in SEARCHERS and path.startswith(f"{place}/"):
+            rest = path[len(place) + 1 :]
+            names = [path, posixpath.join(written, rest), rest]
+        yield from ((name, of) for name in names)
 
 
 def _is_from_1(stage: Invocation) -> bool:
-    scripts = _options(stage).values.get("e") or _options(stage).operands[:1]
+    if stage.program not in ("sed", "gsed"):
+        return False
+    options = scan(stage.args, "efl", "expression file line-length")
+    scripts = options.values.get("e") or options.operands[:1]
     return len(scripts) == 1 and _FROM_START.fullmatch(scripts[0].raw) is not None
-
-
-def _keeps_awk(options: Options) -> bool:
-    script = options.operands[0].raw if options.operands else ""
-    return not options.has("f") and _CONDITION.fullmatch(script) is not None
-
-
-def _keeps_cut(options: Options) -> bool:
-    found = _BEGINNING.fullmatch(options.text("c", "characters") or "")
-    return found is not None and int(found[1]) >= _LONG_ENOUGH
-
-
-def _keeps_uniq(options: Options) -> bool:
-    return not options.has("c", "count")
-
-
-def _keeps_cat(options: Options) -> bool:
-    return options.values.keys().isdisjoint({"A", "e", "E", "v", "t", "T", "show-all"})
-
-
-_KEEPS: Final[dict[str, Callable[[Options], bool]]] = {
-    **dict.fromkeys(("head", "tail"), _keeps_head),
-    **dict.fromkeys(_GREPS, _keeps_grep),
-    **dict.fromkeys(("sed", "gsed"), _keeps_sed),
-    **dict.fromkeys(("awk", "gawk", "mawk"), _keeps_awk),
-    "cut": _keeps_cut,
-    "uniq": _keeps_uniq,
-    "cat": _keeps_cat,
-}
 
 
 def _without(

@@ -20,6 +20,7 @@ from retrieval_eval.traces.shell.judge import (
     judge,
     shared_evidence,
 )
+from retrieval_eval.traces.shell.naming import states_of
 from retrieval_eval.traces.shell.output import Output, align, read_output
 from retrieval_eval.traces.shell.pipeline import Plans, plan_pipeline
 from retrieval_eval.traces.shell.places import Place, places
@@ -27,7 +28,7 @@ from retrieval_eval.traces.shell.plan import Plan
 from retrieval_eval.traces.shell.possible import anywhere
 from retrieval_eval.traces.shell.powershell import as_bash, as_bash_prints, is_powershell
 from retrieval_eval.traces.shell.programs.remote import download
-from retrieval_eval.traces.shell.spans import WHOLE
+from retrieval_eval.traces.shell.programs.scripts import script_of
 from retrieval_eval.traces.shell.steps import Invocation, Step, is_absolute
 from retrieval_eval.traces.shell.syntax import parse
 
@@ -40,7 +41,9 @@ MAX_LOGS: Final = 1000
 WENT_ON: Final = "a command that went on in the background"
 """Why a command whose output was not shown is opaque."""
 
-_SHOWS_LINES: Final = frozenset(["cat", "head", "tail", "sed", "less", "more", "bat"])
+_OPEN: Final = ("opaque", "mentions")
+_LONGEST_LOG: Final = 20
+"""Commands of a pipeline that reads what another one wrote."""
 
 _MOST_MOVED: Final = 500
 
@@ -167,7 +170,7 @@ class ShellSession:
     def _weighed(
         self, steps: list[Step], output: Output, is_error: bool, doubt: Doubt | None
     ) -> tuple[list[ShellEvent], list[str]]:
-        plans = [plan_pipeline(step.stages) if step.stages else None for step in steps]
+        steps, plans = self._planned(steps)
         events: list[ShellEvent] = []
         opaque: list[str] = []
         if output.is_background and not output.lines:
@@ -184,18 +187,82 @@ class ShellSession:
                     verdict = judge(plan, evidence, output, self._known)
                     if doubt is not None:
                         verdict = _doubted(verdict, doubt)
+                    if plan.style in _STATED:
+                        states = states_of(plan, evidence.lines)
+                        if _STATED[plan.style] & self._copies.recorded:
+                            states = {k: s for k, s in states.items() if s == "created"}
+                        states = {plan.path(name): state for name, state in states.items()}
+                        targets = tuple(
+                            replace(t, state=states.get(t.path)) for t in verdict.targets
+                        )
+                        verdict = replace(verdict, targets=targets)
                     if plan.style == "diff" and plan.program == "git":
                         verdict = replace(verdict, targets=self._from_top(plan, verdict.targets))
                     shown = self._copies.with_origins(verdict.targets)
                     if len(shown) > len(verdict.targets):
                         verdict = replace(verdict, targets=shown)
-                    _record(plan, verdict, events, opaque, self._known)
-                    if doubt is None and plan is planned.shown:
-                        self._read_logs(plan, verdict, evidence, output, events)
-            self._note_logs(step, planned)
+                    _record(plan, verdict, events, opaque, self._known, step)
             if not output.is_missing:
                 self._note_copies(step, planned, evidence, output)
+            verbs = {word for s in step.stages if s.program == "git" for word in s.texts()}
+            self._copies.recorded |= verbs & _RECORDS
         return events, opaque
+
+    def _planned(self, steps: list[Step]) -> tuple[list[Step], list[Plans | None]]:
+        """Return steps with what is known of the files that they read, and the plan of each."""
+        found: list[Step] = []
+        plans: list[Plans | None] = []
+        for step in steps:
+            if step.stages:
+                step = self._with_sources(step)
+                step = replace(step, stages=self._with_logs(step.stages))
+            found.append(step)
+            plans.append(plan_pipeline(step.stages) if step.stages else None)
+            if (planned := plans[-1]) is not None:
+                self._note_logs(step, planned)
+        return found, plans
+
+    def _with_logs(self, stages: tuple[Invocation, ...]) -> tuple[Invocation, ...]:
+        """Return a pipeline that reads what an earlier one wrote, behind that one."""
+        first, *rest = stages
+        if not self._logs or first.script is not None:
+            return stages
+        given = first.stdin
+        if given is not None and given.text and (log := self._logs.get(first.resolve(given.text))):
+            return (*log, replace(first, stdin=None), *rest)
+        named = [a for a in first.args if a.text and first.resolve(a.text) in self._logs]
+        if len(named) != 1:
+            return stages
+        plan = plan_pipeline((first,)).shown
+        is_reader = plan is not None and plan.evidence in ("text", "numbers", "names")
+        if plan is None or not is_reader or plan.access == "listed" or len(plan.files) != 1:
+            return stages
+        log = self._logs[first.resolve(named[0].raw)]
+        args = tuple(arg for arg in first.args if arg is not named[0])
+        return (*log, replace(first, args=args), *rest)
+
+    def read_log(self, path: str, text: str) -> ShellAnalysis | None:
+        """Return what a file shows that a pipeline wrote; None for another file."""
+        stages = self._logs.get(path)
+        if stages is None:
+            return None
+        events, opaque = self._weighed([Step(stages)], read_output(text), False, None)
+        return ShellAnalysis(tuple(events), tuple(opaque))
+
+    def _with_sources(self, step: Step) -> Step:
+        """Return a step with the texts of the scripts that it runs, and keep those it writes."""
+        stages = []
+        for stage in step.stages:
+            name = script_of(stage) if self._copies.texts else None
+            text = self._copies.text_of(name) if name is not None else None
+            stages.append(stage if text is None else replace(stage, source=text))
+            if stage.script is not None and stage.program in ("cat", "tee"):
+                named = (*stage.writes, *(stage.args if stage.program == "tee" else ()))
+                for arg in named:
+                    if arg.text:
+                        path, is_added = stage.resolve(arg.text), stage.is_appending
+                        self._copies.keep_text(path, stage.script, is_added=is_added)
+        return replace(step, stages=tuple(stages)) if step.stages else step
 
     def _from_top(self, plan: Plan, targets: tuple[RawTarget, ...]) -> tuple[RawTarget, ...]:
         """Return the files of a diff where a checkout begins that need not be this folder.
@@ -239,13 +306,21 @@ class ShellSession:
         for plan in planned.writes:
             for operand in plan.files:
                 self._logs.pop(plan.path(operand.written), None)
-        last = step.stages[-1]
-        self._note_download(last)
-        name = last.writes[0].text if len(last.writes) == 1 else None
-        is_known = name is not None and last.cwd is not None and not last.is_appending
-        if name is not None and is_known and len(self._logs) < MAX_LOGS:
-            shown = replace(last, writes=(), is_shown=True)
-            self._logs[last.resolve(name)] = (*step.stages[:-1], shown)
+        self._note_download(step.stages[-1])
+        for at, stage in enumerate(step.stages):
+            is_tee = at > 0 and stage.program == "tee"
+            named = [*stage.writes, *(stage.args if is_tee else ())]
+            name = named[0].text if len(named) == 1 else None
+            is_known = name is not None and stage.cwd is not None and not stage.is_appending
+            if name is None or not is_known or len(self._logs) >= MAX_LOGS:
+                continue
+            own = () if is_tee else (replace(stage, writes=(), is_shown=True),)
+            log = (*step.stages[:at], *own)
+            source = plan_pipeline(log).shown
+            # A text that the agent wrote itself is that of no other file.
+            is_of_files = source is not None and (source.operands or source.evidence in _OPEN)
+            if is_of_files and len(log) <= _LONGEST_LOG:
+                self._logs[stage.resolve(name)] = log
 
     def _note_download(self, stage: Invocation) -> None:
         """Remember what a file holds that was fetched from an address."""
@@ -267,28 +342,6 @@ class ShellSession:
             if not any(output.failed(text, stage.cwd) for text in stage.texts()):
                 is_certain = evidence.is_certain and not evidence.is_background
                 self._copies.note(stage, is_certain and not stage.hides_errors)
-
-    def _read_logs(
-        self,
-        plan: Plan,
-        verdict: Verdict,
-        evidence: Evidence,
-        output: Output,
-        events: list[ShellEvent],
-    ) -> None:
-        """Read the lines of a file that an earlier pipeline wrote as what that one printed."""
-        is_plain = plan.program in _SHOWS_LINES and plan.evidence == "text"
-        if not (is_plain and evidence.is_sole and len(plan.files) == 1):
-            return
-        for target in verdict.targets:
-            stages = self._logs.get(target.path) if target.doubt is None else None
-            source = plan_pipeline(stages).shown if stages is not None else None
-            if source is not None:
-                if plan.spans != WHOLE or evidence.is_cut:
-                    source = replace(source, spans=None)
-                printed = replace(evidence, is_certain=True, n_lines=None, is_background=False)
-                found = judge(source, printed, output, self._known)
-                _record(source, found, events, [], self._known)
 
 
 def _moved(targets: tuple[RawTarget, ...], top: str, names: list[str]) -> tuple[RawTarget, ...]:
@@ -312,8 +365,18 @@ def _with_slashes(command: str) -> str:
     return _WORD.sub(lambda found: "/" if found[0] == "\\" else found[0], command)
 
 
+_RECORDS: Final = frozenset(["add", "commit", "stash", "am", "cherry-pick", "merge", "rebase"])
+_STATED: Final = {"status": _RECORDS - {"add"}, "diff": _RECORDS}
+"""What says of files that they were there before, until git has recorded the agent's own."""
+
+
 def _record(
-    plan: Plan, verdict: Verdict, events: list[ShellEvent], opaque: list[str], known: set[str]
+    plan: Plan,
+    verdict: Verdict,
+    events: list[ShellEvent],
+    opaque: list[str],
+    known: set[str],
+    step: Step | None = None,
 ) -> None:
     if verdict.reason is not None:
         opaque.append(verdict.reason)
@@ -324,8 +387,23 @@ def _record(
     if any(t.doubt is None for t in lost):
         opaque.append(f"{plan.program}: a relative path in a folder that is not known")
     if targets:
-        events.append(ShellEvent(plan.program, plan.category, tuple(dict.fromkeys(targets))))
+        sources = _sources(step) if step is not None and plan.access == "written" else ()
+        event = ShellEvent(plan.program, plan.category, tuple(dict.fromkeys(targets)), sources)
+        events.append(event)
         known.update(t.path for t in targets if t.repository is None and t.doubt is None)
+
+
+def _sources(step: Step) -> tuple[tuple[str, bool], ...]:
+    """Return the files that a pipeline made others of, and whether it left them where they were."""
+    first = step.stages[0]
+    if first.program == "cat" and len(step.stages) == len(first.args) == len(first.writes) == 1:
+        return ((first.resolve(first.args[0].raw), True),)
+    return tuple(
+        (copy.source, stage.program != "mv" and stage.texts()[:1] != ["mv"])
+        for stage in step.stages
+        for _, copy in copied(stage)
+        if copy.name is None
+    )
 
 
 def _is_placed(plan: Plan, target: RawTarget) -> bool:
@@ -348,12 +426,14 @@ class ShellEvent(Struct, frozen=True, gc=False):
     ``category`` is ``file_read``, ``file_search``, ``code_search``, ``commit_search`` or
     ``file_write``. A target's path is absolute when the working directory was known, else it is
     as written; a target with a ``repository`` has a path inside that repository. Targets without
-    a doubt are certain.
+    a doubt are certain. ``sources`` are the files that were copied or moved to the targets, and
+    whether each is still there.
     """
 
     program: str
     category: ToolCategory
     targets: tuple[RawTarget, ...]
+    sources: tuple[tuple[str, bool], ...] = ()
 
     @property
     def is_certain(self) -> bool:

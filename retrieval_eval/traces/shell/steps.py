@@ -59,7 +59,8 @@ class Invocation(Struct, frozen=True, gc=False):
     ``stdin`` is a file given with ``<``, ``script`` the text of a here-document. ``is_shown`` is
     false when the output goes to a file or nowhere; ``writes`` are the files it goes to.
     ``is_appending`` says that it is added to what they hold. ``is_away`` marks a command that
-    runs in a container or on another machine. ``is_unordered``: what it prints goes to standard
+    runs in a container or on another machine. ``source`` is the text of the file that it runs,
+    where the agent wrote that. ``is_unordered``: what it prints goes to standard
     error, which comes in no order with what others print.
     """
 
@@ -74,6 +75,7 @@ class Invocation(Struct, frozen=True, gc=False):
     is_appending: bool = False
     is_away: bool = False
     is_unordered: bool = False
+    source: str | None = None
 
     def texts(self) -> list[str]:
         """Return the arguments as text, with ``*`` for what is unknown."""

@@ -18,6 +18,28 @@ def exposed(*calls: str | tuple[str, str]) -> bool:
     return [applied.take(command, ToolResult(text)) for command, text in pairs][-1]
 
 
+FAILED = [
+    ("gh pr checkout 7", "bash: gh: command not found"),
+    ("gh pr checkout 7", "bash: line 1: gh: command not found"),
+    ("gh pr checkout 7", "To get started with GitHub CLI, please run:  gh auth login"),
+    ("gh pr checkout 7 2>&1 | tail -5", "sh: 1: gh: not found"),
+    ("git checkout 1a2b3c4 -- src/core/f0.py", "bash: git: command not found"),
+]
+
+
+@pytest.mark.parametrize(("command", "text"), FAILED)
+def test_a_command_that_failed_takes_nothing_over(command, text):
+    assert not Applied(FILES).take(command, ToolResult(text))
+    assert not Applied(FILES).take("git merge origin/x", ToolResult("src/limits.py", is_error=True))
+
+
+def test_a_patch_that_a_tool_wrote_is_the_agents_own():
+    applied = Applied(FILES)
+    applied.wrote("/workspace/mine.diff")
+    assert not applied.take("git apply mine.diff", ToolResult(""))
+    assert applied.take("git apply theirs.diff", ToolResult(""))
+
+
 @pytest.mark.parametrize(
     "calls",
     [
@@ -54,6 +76,38 @@ def exposed(*calls: str | tuple[str, str]) -> bool:
         [("git fetch", "   5d6e7f8..1a2b3c4  main -> origin/main"), "git reset --hard 1a2b3c4"],
         [("git stash pop", "On branch main\n\tmodified:   src/core/f0.py\nDropped stash@{0}")],
         ["git fetch origin main:main", "git checkout main -- src/core/f0.py"],
+        ["git apply /task/tests/fix.patch"],
+        ["cd /workspace && git apply --verbose /solution/fix.patch"],
+        ["patch -p1 -i /tests/test.patch"],
+        ["patch -p1 < /task/tests/test.patch"],
+        ["cp /task/tests/test.patch . && git apply test.patch"],
+        ["git am fixes/0001-limit.patch"],
+        ["cp /solution/src/core/f0.py src/core/f0.py"],
+        ["git fetch origin refs/pull/42/head:pr42 && git checkout pr42"],
+        ["git fetch origin pull/42/head:pr42", "git checkout -q pr42"],
+        ["git fetch upstream +refs/heads/fix:refs/heads/fix", "git switch fix"],
+        ["git fetch origin pull/42/head", "git checkout -b pr42 FETCH_HEAD"],
+        [("git switch fix", "branch 'fix' set up to track 'origin/fix'.")],
+        [("git checkout fix", "Switched to a new branch 'fix'")],
+        ["git checkout -b x origin/fix"],
+        ["git checkout --track origin/fix"],
+        ["git switch -c x origin/fix"],
+        ["git branch x origin/fix", "git checkout x"],
+        ["git reset --hard origin/main"],
+        ["git fetch && git reset -q --hard @{u}"],
+        ["git reset --hard 1a2b3c4"],
+        ["git switch --detach 1a2b3c4"],
+        ["git checkout 1a2b3c4"],
+        ["git checkout -b x 1a2b3c4"],
+        ["git rev-parse origin/main", "git checkout origin/main"],
+        [("git rev-parse origin/main", "1a2b3c4d"), "git reset --hard 1a2b3c4d"],
+        [("git pull --rebase upstream main", "Successfully rebased and updated refs/heads/x.")],
+        [("git rebase upstream/main", "Successfully rebased and updated refs/heads/x.")],
+        ["git archive 1a2b3c4 src/core/f0.py | tar x"],
+        ["git archive origin/main | tar -xf - -C ."],
+        ["git archive -o /tmp/x.tar 1a2b3c4 src/core", "tar xf /tmp/x.tar"],
+        ["git archive 1a2b3c4 src > /tmp/x.tar", "tar xf /tmp/x.tar"],
+        ["git read-tree -u --reset 1a2b3c4"],
     ],
 )  # fmt: skip
 def test_a_change_of_others_that_is_taken_over_is_an_exposed_answer(calls):
@@ -78,8 +132,26 @@ def test_a_change_of_others_that_is_taken_over_is_an_exposed_answer(calls):
         ["git switch -c mine", "git checkout mine -- src/core/f0.py"],
         ["git branch mine", "git checkout mine -- src/core/f0.py"],
         ["git checkout 1a2b3c4 -- docs/other.md"],
-        ["git checkout 1a2b3c4"],
         ["git reset --hard HEAD~1"],
+        ["git reset --hard", "git reset --hard HEAD", "git reset --hard ORIG_HEAD"],
+        ["git reset 1a2b3c4"],
+        [("git commit -am x", "[main 1a2b3c4] x"), "git reset --hard 1a2b3c4"],
+        [("git log --oneline -3", "1a2b3c4 Release"), "git switch --detach 1a2b3c4"],
+        [("git rev-parse HEAD", "1a2b3c4d5e6f"), "git reset --hard 1a2b3c4"],
+        ["BASE=$(git rev-parse HEAD)", "git reset --hard $BASE"],
+        ["git checkout -b fix", ("git merge fix", "Updating 1..2\n src/core/f0.py | 2 +-")],
+        ["git switch -c fix", ("git merge --no-ff fix", " src/core/f0.py | 2 +-")],
+        [("git checkout -b fix", "Switched to a new branch 'fix'")],
+        [("git switch main", "Switched to branch 'main'")],
+        ["git checkout setup.py"],
+        [("git pull --rebase", "Already up to date.")],
+        [("git rebase main", "Successfully rebased and updated refs/heads/x.")],
+        ["git archive HEAD src/core/f0.py | tar x -C /tmp"],
+        ["git archive 1a2b3c4 docs | tar x"],
+        ["git apply --check /task/tests/fix.patch"],
+        ["git diff > my.diff", "git checkout . && git apply my.diff"],
+        ["diff -u a b > /tmp/my.patch; patch -p0 < /tmp/my.patch"],
+        ["git apply /tmp/made_by_a_script.patch"],
         ["cat > /tmp/my.diff <<'EOF'\n--- a/src/core/f0.py\nEOF", "git apply /tmp/my.diff"],
         ["git diff > /tmp/my.diff && git checkout . && git apply /tmp/my.diff"],
         ["git apply <<'EOF'\n--- a/src/core/f0.py\n+++ b/src/core/f0.py\nEOF"],

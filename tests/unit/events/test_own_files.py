@@ -95,6 +95,79 @@ def test_a_file_that_was_there_is_retrieved_when_it_is_read(first):
     assert "src/new.py" in names(look(first, read("src/new.py")))
 
 
+EOF = "cat > src/a.py <<'EOF'\nx\nEOF"
+SEEN = bash("cat src/a.py", "x = 1\ny = 2")
+MODIFIED = bash("git status --short", " M src/a.py")
+DIFF = "diff --git a/src/a.py b/src/a.py\n{}--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y"
+
+
+@pytest.mark.parametrize("later", LOOKS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp src/z.py src/new.py",
+        "mv src/z.py src/new.py",
+        "git mv src/z.py src/new.py",
+        "install -m 644 src/z.py src/new.py",
+        "cp /tmp/draft.py src/new.py",
+    ],
+)
+def test_what_the_agent_made_of_another_file_is_not_retrieved(command, later):
+    assert "src/new.py" not in names(look(bash(command), *([later] if later else [])))
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        # The file was there, for something used it or showed it before.
+        (["cp src/a.py a.bak && sed -i s/x/y/ src/a.py", "cp a.bak src/a.py", SEEN], "certain"),
+        (["cp src/a.py /tmp/a.py", "cp /tmp/a.py src/a.py", SEEN], "certain"),
+        (["mv src/a.py /tmp/a.py", "mv /tmp/a.py src/a.py", SEEN], "certain"),
+        ([bash("ls src", "a.py"), "cp /tmp/n.py src/a.py", SEEN], "certain"),
+        # It may have been there.
+        (["cp src/a.py.bak src/a.py", SEEN], "possible"),
+        (["cp backup/a.py src/a.py", SEEN], "possible"),
+        ([EOF.replace("src/a.py", "/tmp/a.py"), "cp /tmp/a.py src/a.py", SEEN], "none"),
+        # What git says of it afterwards.
+        (["cp src/a.py.bak src/a.py", MODIFIED], "certain"),
+        (["cp src/a.py.bak src/a.py", bash("git status --short", "?? src/a.py"), SEEN], "none"),
+        ([EOF, MODIFIED], "certain"),
+        ([EOF, bash("git status", "Changes:\n\tmodified:   src/a.py\n")], "certain"),
+        ([EOF, bash("git diff", DIFF.format(""))], "certain"),
+        ([EOF, bash("git diff HEAD", DIFF.format("new file mode 100644\n"))], "none"),
+        ([EOF, "git add -A && git commit -qm x", "echo y >> src/a.py", MODIFIED], "none"),
+        ([EOF, "git add -A", bash("git diff", DIFF.format(""))], "none"),
+        ([EOF, "git checkout -- src/a.py", SEEN], "certain"),
+        ([EOF, MODIFIED, SEEN], "certain"),
+        # What it held when the agent had only touched it.
+        (["touch src/a.py", SEEN], "certain"),
+        (["touch src/a.py", bash("cat src/a.py", "")], "none"),
+        (["touch src/a.py", bash("ls src", "a.py")], "none"),
+        (["touch src/a.py", bash("python gen.py", "ok"), SEEN], "possible"),
+        (["touch src/a.py", "echo x >> src/a.py", SEEN], "none"),
+        # Another file has its name now.
+        (["rm src/a.py", EOF, SEEN], "none"),
+        (["git rm -q src/a.py", EOF, SEEN], "none"),
+        (["rm src/a.py", EOF, MODIFIED], "certain"),
+        (["rm src/a.py", "git checkout -- src/a.py", SEEN], "certain"),
+        (["cp src/a.py a.bak", "rm src/a.py", "cp a.bak src/a.py", SEEN], "certain"),
+    ],
+)  # fmt: skip
+def test_what_shows_whether_a_file_was_there_before(calls, expected):
+    calls = [bash(call) if isinstance(call, str) else call for call in calls]
+    found = look(*calls, files=("src/a.py",))
+    assert [*evidence(found).values()] == [expected]
+    doubts = {t.doubt for event in found.events for t in event.possible if t.access != "written"}
+    assert doubts <= {"may_be_own", "opaque_call"}
+
+
+def test_what_a_command_printed_into_a_file_is_read_by_other_tools_too():
+    log = made("Read", "     1\tsrc/a.py:3:x = 1", file_path="/tmp/hits.txt")
+    found = look(bash("rg -n x src > /tmp/hits.txt"), log)
+    assert [*evidence(found).values()] == ["certain", "none"]
+    assert names(found) == ["src/a.py"]
+
+
 def test_a_file_that_the_submitted_patch_adds_is_the_agents_own():
     patch = "diff --git a/src/new.py b/src/new.py\nnew file mode 100644\n--- /dev/null\n"
     patch += "+++ b/src/new.py\n@@ -0,0 +1 @@\n+x\n"
@@ -157,6 +230,19 @@ def test_a_script_may_have_written_what_no_call_shows():
     assert found.bounds[name] == (0.0, 1.0)
     still = probes(look(bash("ls src", "a.py"), edits=["src/a.py"]))
     assert still.reasons[name] == "no_writes"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        made("Write", "File created", file_path="/tmp/s.py", content="print(open('src/a.py'))"),
+        made("create", "ok", path="/tmp/s.py", file_text="print(open('src/a.py'))"),
+        made("apply_patch", "ok", input="*** Add File: /tmp/s.py\n+print(open('src/a.py'))\n"),
+    ],
+)
+def test_a_script_that_a_tool_wrote_may_show_what_its_text_names(write):
+    found = look(write, bash("python /tmp/s.py", "x"), files=("src/a.py", "src/b.py"))
+    assert [*evidence(found).values()] == ["possible", "none"]
 
 
 def test_what_is_certainly_written_is_a_lower_bound_where_more_may_be():

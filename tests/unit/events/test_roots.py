@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval.events.calls import read_calls
+from retrieval_eval.events.evidence import evidence
 from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.events.roots import Expected, Layout, Root, find_layout, stated_roots
 from retrieval_eval.records import (
@@ -229,15 +230,67 @@ def test_a_package_with_the_name_of_its_repository_keeps_its_folder(
 
 
 @pytest.mark.parametrize("is_named", [True, False], ids=["with the repository", "without"])
-@pytest.mark.parametrize("mount", ["/testbed", "/repo_full"])
 @pytest.mark.parametrize("expected", ["conftest.py", "setup_helpers.py", "io/ascii.py"])
 def test_below_a_mounted_checkout_a_longer_path_is_another_file(
-    expected: str, mount: str, is_named: bool
+    expected: str, is_named: bool
 ) -> None:
-    trace = _trace(_bash(f"cd {mount} && cat astropy/{expected}"))
+    trace = _trace(_bash(f"cd /testbed && cat astropy/{expected}"))
     task = _task(expected, repository="astropy" if is_named else None)
     assert _names(trace, task) == [f"astropy/{expected}"]
     assert not extract_events(trace, task).events[-1].possible
+
+
+_BELOW = {
+    "/workspace/acme__widgets__1.2": "certain",
+    "/workspace/acme__widgets-1234": "certain",
+    "/workspace/repo": "possible",
+    "/workspace/p": "possible",
+    "/repo_full/p": "possible",
+    "/testbed/p": "none",
+}
+
+
+@pytest.mark.parametrize("repository", ["widgets", None], ids=["with the repository", "without"])
+@pytest.mark.parametrize("folder", _BELOW)
+@pytest.mark.parametrize(
+    "look", ["cat {}/setup.py", "cd {} && cat setup.py", "ls {}/setup.py", "grep -rn x {}"]
+)
+@pytest.mark.parametrize("cwd", ["/workspace", None])
+def test_a_file_at_the_top_of_a_folder_in_a_workspace(look, folder, repository, cwd) -> None:
+    answer = f"{folder}/setup.py:1:x" if look.startswith("grep") else f"{folder}/setup.py"
+    trace = _trace(_bash(look.format(folder), answer), cwd=cwd)
+    found = evidence(extract_events(trace, _task("setup.py", repository=repository)))
+    assert [*found.values()] == [_BELOW[folder]]
+
+
+@pytest.mark.parametrize("repository", ["widgets", None], ids=["with the repository", "without"])
+def test_names_below_an_instance_do_not_depend_on_the_name_of_the_repository(repository) -> None:
+    read = ["setup.py", "widgets/b.py", "docs/c.rst"]
+    trace = _trace(*(_read(f"/workspace/acme__widgets__1.2/{path}") for path in read))
+    assert _names(trace, _task("src/a.py", repository=repository)) == read
+    both = _trace(_read("/workspace/a__b__1.0/setup.py"), _read("/workspace/a__c__1.0/setup.py"))
+    assert set(evidence(extract_events(both, _task("setup.py", repository=None))).values()) == {
+        "possible"
+    }
+
+
+@pytest.mark.parametrize("repository", ["widgets", None], ids=["with the repository", "without"])
+@pytest.mark.parametrize("cwd", ["/testbed", "/srv/app", "/workspace"])
+@pytest.mark.parametrize("folder", ["/tmp/widgets", "/opt/up"])
+def test_a_clone_beside_the_checkout_may_hold_its_files(folder, cwd, repository) -> None:
+    address = "https://host.example/acme/widgets"
+    clone = _bash(f"git clone --depth 1 {address} {folder}", "Cloning")
+    looks = (_bash(f"cd {folder} && cat src/a.py && ls -a", "x\n.git"), _read(f"{folder}/setup.py"))
+    trace = _trace(_read(f"{cwd}/src/b.py"), clone, *looks, cwd=cwd)
+    task = _task("src/a.py", "setup.py", "src/b.py", repository=repository)
+    assert [*evidence(extract_events(trace, task)).values()] == ["possible", "possible", "certain"]
+
+
+def test_what_was_unpacked_among_temporary_files_may_be_a_copy() -> None:
+    unpack = _bash("curl -sL https://host.example/w.tgz | tar xz -C /tmp", "")
+    trace = _trace(unpack, _read("/tmp/widgets-2.0/src/a.py"), cwd="/testbed")
+    found = evidence(extract_events(trace, _task("src/a.py", repository="widgets")))
+    assert [*found.values()] == ["possible"]
 
 
 @pytest.mark.parametrize("is_named", [True, False], ids=["with the repository", "without"])

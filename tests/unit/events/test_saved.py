@@ -63,6 +63,61 @@ def test_commands_whose_output_consists_of_its_lines(command, printed):
     assert not reads[1].is_opaque
 
 
+FOLDER = SAVED.rpartition("/")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        (f"grep -rn b {FOLDER}", f"{SAVED}:3:src/b.py:2:x"),
+        (f"rg b {FOLDER}/", f"{SAVED}:src/b.py:2:x"),
+        (f"cd {FOLDER} && grep -rn b .", "./toolu_1.txt:3:src/b.py:2:x"),
+        (f"grep -rh b {FOLDER} | head -3", "src/b.py:2:x"),
+        (f"grep b {FOLDER}/*.txt", "src/b.py:2:x"),
+        (f"cp {SAVED} /tmp/o.txt; grep b /tmp/o.txt", "src/b.py:2:x"),
+        (f"cat {SAVED} > /tmp/o.txt && grep -n b /tmp/o.txt", "3:src/b.py:2:x"),
+    ],
+)
+def test_a_search_of_its_folder_or_of_a_copy(command, printed):
+    reads = made(GREP, ("Bash", {"command": command}, printed))
+    shown = [t.path for t, _ in reads[1].raw_targets() if t.access != "written"]
+    assert shown == ["/workspace/src/b.py"]
+    assert not reads[1].is_opaque
+
+
+@pytest.mark.parametrize("copy", ["cp {} /tmp/o.txt", "ln -s {} /tmp/o.txt", "cat {} > /tmp/o.txt"])
+def test_a_copy_that_a_later_call_reads(copy):
+    later = ("Bash", {"command": "grep b /tmp/o.txt"}, "src/b.py:2:x")
+    read = ("Read", {"file_path": "/tmp/o.txt"}, "     1\tsrc/b.py:2:x")
+    reads = made(GREP, ("Bash", {"command": copy.format(SAVED)}, ""), later, read)
+    assert paths(reads[2]) == paths(reads[3]) == ["/workspace/src/b.py"]
+
+
+def test_a_search_of_a_folder_with_several_tells_them_apart_by_their_names():
+    other = f"{FOLDER}/toolu_2.txt"
+    second = ("Grep", {"pattern": "y", "output_mode": "content"}, NOTICE.replace(SAVED, other))
+    search = {"command": f"grep -rn b {FOLDER}"}
+    reads = made(GREP, second, ("Bash", search, f"{other}:3:src/b.py:2:y"))
+    assert paths(reads[2]) == ["/workspace/src/b.py"]
+    mixed = made(GREP, second, ("Bash", {"command": f"grep -rh b {FOLDER}"}, "src/b.py:2:y"))
+    assert mixed[2].is_opaque
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "answer"),
+    [
+        ("Grep", {"path": FOLDER, "output_mode": "content"}, f"{SAVED}:3:src/b.py:2:x"),
+        (
+            "search_file_content",
+            {"path": FOLDER, "pattern": "b"},
+            "Found 1 match:\n---\nFile: toolu_1.txt\nL3: src/b.py:2:x\n---",
+        ),
+    ],
+)
+def test_a_tool_that_searches_its_folder(tool, arguments, answer):
+    assert paths(made(GREP, (tool, arguments, answer))[1]) == ["/workspace/src/b.py"]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "answer"),
     [

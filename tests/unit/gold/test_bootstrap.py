@@ -17,6 +17,8 @@ from retrieval_eval.gold.bootstrap import (
     feedback_settings,
     read_feedback,
 )
+from retrieval_eval.gold.corpus import Corpus, Document
+from retrieval_eval.gold.drift import text_digest
 from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.gold.identity import query_id
 from retrieval_eval.model import to_builtins
@@ -574,3 +576,28 @@ def _fill(database):
     database.make_feedback_tables()
     database.add_logs((1, "Late fees", "c", "levy"))
     database.add_feedback((1, "d1"), (1, "d2"))
+
+
+def test_rows_that_are_written_get_digests_and_others_stay_as_they_are(filled, gold):
+    texts = {"d1": "one", "d2": "two", "d3": "three"}
+    documents = tuple(Document(doc, "library", "", text) for doc, text in texts.items())
+    bootstrap(filled.url, gold)
+    without = gold.read_bytes()
+    corpus = Corpus(documents, "", gold)
+    assert not bootstrap(filled.url, gold, corpus=corpus).is_changed
+    filled.add_feedback((2, "d1"))
+    assert _counts(bootstrap(filled.url, gold, corpus=corpus)) == (0, 1, 1, 0, 0, 0)
+    rows = {query.id: query for query in load_gold_set(gold).queries}
+    assert rows[LEVY].digests == {}
+    assert rows[FEES].digests == {doc: text_digest(texts[doc]) for doc in ("d1", "d3")}
+
+    # An earlier digest is kept: it is of the text that the label was given to.
+    other = replace(corpus, documents=tuple(replace(d, text="other") for d in documents))
+    assert not bootstrap(filled.url, gold, corpus=other).is_changed
+    filled.add_feedback((2, "d2"))
+    bootstrap(filled.url, gold, corpus=other)
+    rows = {query.id: query for query in load_gold_set(gold).queries}
+    assert rows[FEES].digests == {
+        "d1": text_digest("one"), "d2": text_digest("other"), "d3": text_digest("three")
+    }  # fmt: skip
+    assert without != gold.read_bytes()

@@ -87,6 +87,12 @@ GIT = "diff --git a/{old} b/{new}\n"
             [],
             ["n.py"],
         ),
+        # A series of commits in one text: the second changes what the first created.
+        (
+            f"--- /dev/null\n+++ b/new.py\n{HUNK}--- a/new.py\n+++ b/new.py\n{HUNK}",
+            [],
+            ["new.py"],
+        ),
         # Two files that swap their names were both there.
         (
             GIT.format(old="a.py", new="b.py")

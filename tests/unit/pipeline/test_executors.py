@@ -1,9 +1,8 @@
-"""Work on executors: few futures in flight, and names of executors."""
+"""Work on executors: few futures in flight, names of executors, and clusters without workers."""
 
 from __future__ import annotations
 
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -12,61 +11,86 @@ from retrieval_eval.pipeline import executors
 from retrieval_eval.pipeline.executors import Engine, engine_for, run_on
 
 
-class Counting(Executor):
-    """Runs each work when its result is first requested, and counts what waits."""
+def refused(_, end):
+    raise AssertionError(end)
 
-    def __init__(self):
-        self.pool = ThreadPoolExecutor(1)
-        self.waiting = self.most = 0
 
-    def submit(self, function, /, *arguments, **options):
-        self.waiting += 1
-        self.most = max(self.most, self.waiting)
-        future = self.pool.submit(function, *arguments, **options)
-        future.add_done_callback(self._done)
+def test_few_futures_are_in_flight_however_many_parts_there_are():
+    waiting, most = 0, 0
+
+    def submit(*work):
+        nonlocal waiting, most
+        waiting += 1
+        most = max(most, waiting)
+        future = pool.submit(*work)
+        future.add_done_callback(done)
         return future
 
-    def _done(self, _):
-        self.waiting -= 1
+    def done(_):
+        nonlocal waiting
+        waiting -= 1
 
-
-def test_few_futures_are_in_flight_however_many_items_there_are():
-    counting = Counting()
-    with engine_for(counting) as engine:
-        found = list(run_on(engine, abs, range(1000), split=lambda _: [], lost=lambda *_: 0))
-    counting.pool.shutdown()
+    with ThreadPoolExecutor(1) as pool:
+        engine = Engine(submit, lambda: 3)
+        found = list(run_on(engine, sum, ((n,) for n in range(1000)), refused))
     assert sorted(found) == list(range(1000))
-    assert counting.most <= engine.width
+    assert most <= 6
 
 
-@pytest.mark.parametrize("text", ["dask", "dask://", "processes:0", "threads:x", "ray://h:1"])
+@pytest.mark.parametrize("text", ["dask", "dask://", "processes:0", "threads:2", "ray://h:1"])
 def test_a_text_that_names_no_executor_is_refused(text):
     with pytest.raises(BadInputError, match="names no executor"), engine_for(text):
         pass
 
 
-class Deserted(Executor):
-    """Takes work that no worker does, until one comes."""
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
-    def __init__(self):
-        self.futures = []
+    def silent(*_, **__):
+        raise TimeoutError
 
-    def submit(self, function, /, *arguments, **options):
-        self.futures.append((Future(), function, arguments))
-        return self.futures[-1][0]
-
-    def come(self):
-        for future, function, arguments in self.futures:
-            future.set_result(function(*arguments))
+    monkeypatch.setattr(distributed, "Client", silent)
+    with (
+        pytest.raises(BadInputError, match=r"no Dask scheduler answers at host:1 \(TimeoutError\)"),
+        engine_for("dask://host:1"),
+    ):
+        pass
 
 
 def test_work_waits_for_a_worker_and_ends_where_none_comes(monkeypatch):
     monkeypatch.setattr(executors, "_SECONDS_BETWEEN_LOOKS", 0.001)
-    run = partial(run_on, function=abs, items=[-1], split=lambda _: [], lost=lambda *_: 0)
-    late = Deserted()
-    assert list(run(Engine(late, lambda: 0), waits=late.come)) == [1]
-    monkeypatch.setattr(executors, "_MOST_SECONDS_WITHOUT", 0.0)
-    never = Deserted()
-    with pytest.raises(BadInputError, match="there was no worker for 0 seconds; what was written"):
-        list(run(Engine(never, lambda: 0)))
-    assert never.futures[0][0].cancelled()
+    taken = []
+
+    def submit(function, part):
+        taken.append((Future(), function, part))
+        return taken[-1][0]
+
+    def comes():
+        for future, function, part in taken:
+            future.set_result(function(part))
+
+    assert list(run_on(Engine(submit, lambda: 0, comes), sum, [(1, 2)], refused)) == [3]
+    taken.clear()
+
+    def never():
+        raise BadInputError("there was no worker")
+
+    with pytest.raises(BadInputError, match="there was no worker"):
+        list(run_on(Engine(submit, lambda: 0, never), sum, [(1,)], refused))
+    assert taken[0][0].cancelled()
+
+
+class KilledWorker(Exception):  # noqa: N818
+    """As Dask calls it."""
+
+
+def test_the_items_of_a_killed_part_are_tried_alone_and_only_the_guilty_is_given_up():
+    def work(part):
+        if 3 in part:
+            raise KilledWorker
+        return list(part)
+
+    with ThreadPoolExecutor(1) as pool:
+        parts = [(1,), (2, 3, 4)]
+        found = list(run_on(Engine(pool.submit, lambda: 1), work, parts, lambda *lost: [*lost]))
+    assert found == [[1], [2], [3, "the process that measured it was killed, each time"], [4]]

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.pipeline import evaluate, workers
-from retrieval_eval.pipeline.executors import engine_for, halves, run_on
+from retrieval_eval.pipeline import away, evaluate, workers
+from retrieval_eval.pipeline.executors import engine_for, run_on
 from retrieval_eval.schema import faults, kind_of
 from tests.conftest import PROJECT
 from tests.processes import ends
@@ -35,7 +35,7 @@ def die():
 
 def dies_once_and_leaves_at_two(part):
     """Return the process; 1 kills it once, and 2 leaves the interpreter each time."""
-    folder, number = part
+    ((folder, number),) = part
     if number == 1 and not (folder / "killed").exists():
         (folder / "killed").touch()
         die()
@@ -49,16 +49,9 @@ def test_a_killed_part_is_tried_once_more_alone_and_one_that_leaves_is_not_said_
 ):
     """An innocent part may die when the others take the memory, so these must be done by then."""
     with engine_for("processes:2") as engine:
-        parts = [(tmp_path, number) for number in (0, 1, 2, 3, 4)]
-        done = list(
-            run_on(
-                engine,
-                dies_once_and_leaves_at_two,
-                parts,
-                split=lambda _: [],
-                lost=lambda part, end: [(part[1], end)],
-            )
-        )
+        parts = [((tmp_path, number),) for number in (0, 1, 2, 3, 4)]
+        work = dies_once_and_leaves_at_two
+        done = list(run_on(engine, work, parts, lambda item, end: [(item[1], end)]))
     found = [x for part in done for x in part]
     assert {number for number, _ in found[:3]} == {0, 3, 4}
     assert {number for number, _ in found[3:]} == {1, 2}
@@ -77,7 +70,7 @@ def test_what_the_work_raises_is_raised_and_no_process_is_left():
         pytest.raises(BadInputError, match="the disk is full") as found,
         engine_for("processes:1") as engine,
     ):
-        list(run_on(engine, refuses_60, parts, split=halves, lost=lambda *_: []))
+        list(run_on(engine, refuses_60, parts, lambda *_: []))
     assert "in refuses_60" in "".join(found.value.__notes__)
     assert multiprocessing.active_children() == []
 
@@ -100,9 +93,9 @@ def test_an_interrupt_ends_the_processes_in_the_middle_of_their_work():
 
 
 GUARDLESS = """
-from retrieval_eval.pipeline.executors import engine_for, halves, run_on
+from retrieval_eval.pipeline.executors import engine_for, run_on
 with engine_for("processes:1") as engine:
-    list(run_on(engine, len, [(1, 2)] * 20, split=halves, lost=len))
+    list(run_on(engine, len, [(1, 2)] * 20, len))
 """
 
 
@@ -164,19 +157,18 @@ def measure(tree: Path, **options):
 
 
 evaluation = importlib.import_module("retrieval_eval.pipeline.evaluate")
-evaluate_part = evaluation.evaluate_part
 
 
-def dies_at_the_guilty(part):
-    """Evaluate trials; one of them ends the interpreter."""
-    if any(job.trial.trial_name == GUILTY for _, job in part):
+def dies_at_the_guilty(code, part):
+    """Evaluate trials; one of them ends the interpreter, unless it is given up."""
+    if any(item.job.trial.trial_name == GUILTY and not item.reason for _, item in part):
         die()
-    return evaluate_part(part)
+    return away.evaluate_part(code, part)
 
 
 def test_a_trial_that_kills_its_process_is_degraded_and_the_run_goes_on(tree, monkeypatch):
     monkeypatch.setattr(evaluation, "evaluate_part", dies_at_the_guilty)
-    monkeypatch.setattr(evaluation, "_PART", 3)
+    monkeypatch.setattr(away, "_MOST_TRIALS", 3)
     found = measure(tree)
     assert found.summary.counts.evaluated == N_TRIALS - 1
     (row,) = [row for row in found.summary.trials if row.status == "degraded"]

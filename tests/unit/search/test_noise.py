@@ -106,7 +106,6 @@ def test_runs_of_different_judges_are_no_repeats():
     runs = [with_claims(run_with([3] * 4), [[True]] * 4) for _ in range(2)]
     assert to_builtins(noise(runs, generated_at=MOMENT, seed=1).judge) == {
         **runs[0]["claims"]["judge"],
-        "known_errors": None,
     }
     runs[1]["claims"]["judge"] = {**runs[1]["claims"]["judge"], "version": "2"}
     with pytest.raises(NothingToEvaluateError, match="another judge decided"):

@@ -4,7 +4,7 @@ from jsonschema import Draft202012Validator
 
 from retrieval_eval import __version__
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
+from retrieval_eval.schema import SCHEMAS, version_of
 from retrieval_eval.serve.dashboard import Sources, answer_schema, diagnostics
 from tests.unit.serve.documents import BACKLOG, BACKLOG_SERVED, answered, search_run, write
 
@@ -21,7 +21,7 @@ def test_all_is_well(tmp_path):
     assert found["status"] == "ok"
     assert found["degraded_reasons"] == []
     assert found["package"] == {"name": "retrieval-evidence", "version": __version__}
-    assert found["schema_versions"] == dict.fromkeys(SCHEMAS, SCHEMA_VERSION)
+    assert found["schema_versions"] == {kind: version_of(kind) for kind in SCHEMAS}
     assert found["latest_run"]["label"] == "first"
     assert found["latest_run"]["headline"]["P@5"]["n"] == 4
     assert found["backlog"] == BACKLOG_SERVED

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.served import is_refusal, is_stub, may_be_refused
 from retrieval_eval.traces.shell import ShellSession
 from retrieval_eval.traces.tools import ToolUse, interpret
 from tests.tool_uses import certain
@@ -233,3 +234,72 @@ def test_an_error_that_a_shell_fetched_is_not_the_file(printed: str) -> None:
 def test_content_that_a_shell_fetched_is_the_file(path: str, printed: str) -> None:
     (event,) = ShellSession("/w").analyse(CURL.format(path), printed).events
     assert [t.path for t in event.targets] == [path]
+
+
+STUBS = [
+    "The file has not changed since you last read it.",
+    "<system-reminder>File unchanged since last read.</system-reminder>",
+    "File src/a.py unchanged since last read in this session; see above.",
+    "No changes since your previous view of this file",
+    "You have already read this file, and its content is identical.",
+]
+
+
+@pytest.mark.parametrize("text", STUBS)
+def test_an_answer_that_names_an_earlier_read_serves_nothing_new(text: str) -> None:
+    assert is_stub(text)
+    for name in ("Read", "read_file", "str_replace_editor"):
+        call = ToolCall("1", name, {"path": "a.py", "command": "view"}, ToolResult(text))
+        assert not [t for t in interpret(call).targets if t.doubt is None]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\tThe file has not changed since you last read it.",
+        "# unchanged since the last read",
+        "state = 'unchanged since last read'",
+        "a\nb\nunchanged since last read",
+        "The file has not changed.",
+    ],
+)
+def test_content_that_speaks_of_an_earlier_read_is_content(text: str) -> None:
+    assert not is_stub(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Approval required: the command changes files outside of the folder",
+        "Sandbox: operation not permitted by policy, command was not run",
+        "[sandbox] command not executed: no network",
+        "The command was not executed because nobody approved it.",
+        "This command needs your confirmation",
+        "Awaiting approval",
+    ],
+)
+def test_a_short_answer_that_nothing_was_run_serves_nothing(text: str) -> None:
+    assert is_refusal(text)
+    for name, arguments in (("Bash", {"command": "cat a.py"}), ("Read", {"file_path": "a.py"})):
+        assert not interpret(ToolCall("1", name, arguments, ToolResult(text))).targets
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12: Approval required: x",
+        "Approval required\n=================\n\n1. Ask.\n2. Wait.",
+        "approval_required = True",
+        "Approval required " + "x" * 700,
+        "The test was not executed",
+    ],
+)
+def test_content_about_approvals_is_content(text: str) -> None:
+    assert not is_refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["[sandbox] denied: cat a.py", "Policy violation: this command is not allowed"]
+)
+def test_a_label_before_a_refusal_leaves_it_open(text: str) -> None:
+    assert may_be_refused(text)

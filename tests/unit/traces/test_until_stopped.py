@@ -30,6 +30,78 @@ def test_what_was_printed_before_the_stop_is_kept(text: str) -> None:
     assert (result.text.strip(), result.is_stopped, result.is_unfinished) == ("a = 1", True, False)
 
 
+CLOSING = [
+    "[timeout] process killed after 60s",
+    "TimeoutExpired: Command 'cat a' timed out after 60 seconds",
+    "subprocess.TimeoutExpired: Command '['bash']' timed out after 30 seconds",
+    "Timed out waiting for command to finish",
+    "Killed: exceeded time limit",
+    "*** TIMEOUT after 60s ***",
+    "Execution interrupted: time limit reached",
+    "command took too long and was terminated",
+    "^C",
+    "^CTerminated",
+    "Terminated",
+    "Killed: 9",
+    "Command aborted by user",
+    "(command interrupted)",
+    "[Process was killed (timeout)]",
+    "ERROR: execution timeout (60s)",
+    "The operation was cancelled by the user.",
+]
+
+
+@pytest.mark.parametrize(
+    "behind", ["", "\n", "\n\nExit code: 1", "\n</output>", "\n[exit code: 1]", "\nexit status 1"]
+)
+@pytest.mark.parametrize("line", CLOSING)
+def test_a_last_line_about_an_end_closes_the_output(line: str, behind: str) -> None:
+    result = until_stopped(ToolResult(f"a = 1\n{line}{behind}"), "cat a; sleep 8; cat b")
+    assert (result.text.split("\n")[0], result.is_stopped) == ("a = 1", True)
+    assert line not in result.text
+
+
+@pytest.mark.parametrize("line", CLOSING)
+def test_such_a_line_alone_may_be_what_a_file_holds(line: str) -> None:
+    result = until_stopped(ToolResult(line), "cat a")
+    assert result.is_unfinished or result.doubt == "may_have_failed"
+    assert until_stopped(ToolResult(line, is_error=True), "cat a").is_unfinished
+
+
+@pytest.mark.parametrize("line", ["Terminated", "^C", "(command interrupted)"])
+def test_a_command_that_ended_well_was_not_stopped(line: str) -> None:
+    result = ToolResult(f"a = 1\n{line}")
+    assert until_stopped(result, "cat a; cat b", 0) is result
+    stated = ToolResult(f"Exit code: 0\na = 1\n{line}")
+    assert until_stopped(stated, "cat a; cat b") is stated
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "12\tTerminated",
+        "    12: command timed out",
+        "# Terminated",
+        "src/a.py:3: process killed after 60s",
+        "terminated = True",
+        "The command is terminated when its time is over.",
+        "- The process was killed",
+        "2026-01-01 10:00:00 process killed after 60s",
+        "timeout",
+        "<timeout>60</timeout>",
+        "    Terminated()",
+    ],
+)
+def test_a_last_line_of_a_file_or_of_hits_is_content(line: str) -> None:
+    result = ToolResult(f"a = 1\n{line}")
+    assert until_stopped(result, "cat a; cat b") is result
+
+
+def test_closing_lines_are_found_in_linear_time() -> None:
+    for text in (" " * 2_000_000, "\n" * 2_000_000, "killed " * 300_000, "[" * 2_000_000):
+        assert until_stopped(ToolResult(text), "cat a").text == text
+
+
 def test_a_command_that_printed_nothing_served_nothing() -> None:
     result = until_stopped(ToolResult("Error: Command timed out after 3 seconds"), "cat a")
     assert (result.is_stopped, result.is_unfinished) == (False, True)

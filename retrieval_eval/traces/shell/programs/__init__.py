@@ -28,7 +28,7 @@ from retrieval_eval.traces.shell.programs.readers import (
     plan_sed,
 )
 from retrieval_eval.traces.shell.programs.remote import CLIENTS, plan_client, plan_fetch, plan_gh
-from retrieval_eval.traces.shell.programs.scripts import INTERPRETERS, plan_script
+from retrieval_eval.traces.shell.programs.scripts import INTERPRETERS, plan_script, plan_source
 from retrieval_eval.traces.shell.programs.search import SEARCHERS, plan_search
 from retrieval_eval.traces.shell.programs.writers import (
     ALL_OPERANDS,
@@ -98,6 +98,8 @@ _PLANNERS: Final[dict[str, Callable[[Invocation], Plan]]] = {
 
 def plans_of(stage: Invocation) -> list[Plan]:
     """Return what a command intends to show or write; an unknown program is opaque."""
+    if stage.source is not None:
+        return [plan_source(stage, stage.source)]
     planner = _PLANNERS.get(stage.program)
     if planner is not None:
         return [Plan(stage.program) if _describes_itself(stage) else planner(stage)]

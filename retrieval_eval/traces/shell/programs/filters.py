@@ -69,6 +69,12 @@ def _of_uniq(stage: Invocation) -> Effect:
     return _NUMBERS if scan(stage.args, "fsw").has("c", "count") else SELECTS
 
 
+_SUMMARISES: Final = words(
+    "c count l files-with-matches L files-without-match q quiet silent count-matches"
+)
+_OTHER_THAN_LINES: Final = words(
+    "json b byte-offset Z null replace 0 heading pretty p vimgrep column"
+)
 _NAME_ONLY: Final = re.compile(r"\^\[\^:\](?:\*|\\?\+)")
 
 
@@ -78,6 +84,10 @@ def _of_grep(stage: Invocation) -> Effect:
         patterns = options.values.get("e") or options.operands[:1]
         is_name = len(patterns) == 1 and _NAME_ONLY.fullmatch(patterns[0].raw)
         return _NAMES if is_name and not options.has("n") else CHANGES
+    if options.has(*_SUMMARISES):
+        return Effect("summarises")
+    if options.has(*_OTHER_THAN_LINES) or (stage.program == "rg" and options.has("r")):
+        return CHANGES
     return _NUMBERS if options.has("n", "line-number") else SELECTS
 
 

@@ -48,7 +48,9 @@ def plan_git(stage: Invocation) -> Plan:
         return _restored(stage, verb)
     if verb in ("rm", "mv"):
         files = operands_of(scan(stage.args).operands, stage)
-        return written(stage, files if verb == "rm" else destinations(files))
+        if verb == "rm":
+            return written(stage, files, "removed")
+        return written(stage, destinations(files), "created")
     if verb == "apply":
         if stage.script is not None:
             return written(stage, patched_files(stage.script))
@@ -114,4 +116,5 @@ def _restored(stage: Invocation, verb: str) -> Plan:
         after = scan(args, "s", "source").operands
     if not after:
         return Plan("git")
-    return written(stage, operands_of([a if a.text != "." else literal("-") for a in after], stage))
+    files = operands_of([a if a.text != "." else literal("-") for a in after], stage)
+    return written(stage, files, "existed")

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from retrieval_eval.traces.results.prose import looks_like_file, path_texts
+from retrieval_eval.traces.shell.options import words
 from retrieval_eval.traces.shell.plan import (
     Operand,
     Plan,
@@ -86,6 +87,46 @@ def plan_script(stage: Invocation) -> list[Plan]:
     return _accesses(stage, code)
 
 
+_SHELLS: Final = words("bash sh zsh dash ksh source .")
+_SHELL_WORD: Final = re.compile(r"[^\s'\"`;|&<>(){}$=]{2,300}")
+
+
+def script_of(stage: Invocation) -> str | None:
+    """Return the path of the script that a command runs, or the name of one run by itself."""
+    program = stage.program
+    if program in _SHELLS or INTERPRETERS.fullmatch(program):
+        for arg in stage.args:
+            if arg.raw in ("-c", "-e", "-m", "-") or arg.text is None:
+                return None
+            if not arg.raw.startswith("-"):
+                return stage.resolve(arg.text)
+        return None
+    return program if "." in program else None
+
+
+def plan_source(stage: Invocation, code: str) -> Plan:
+    """Return the plan of a script that the agent wrote: what it prints is not known.
+
+    It may have shown the files that its text names.
+    """
+    reason = "runs a script that the agent wrote"
+    if stage.program in _SHELLS or stage.program.endswith("sh") or code.startswith("#!/bin/"):
+        named = [m[0] for m in _SHELL_WORD.finditer(code)]
+        patterns = [word for word in named if "*" in word and ("/" in word or "." in word)]
+    else:
+        is_reading = _ACCESS.search(code) is not None
+        named = [word for m in _TEXT.finditer(code) for word in m[2].split()] if is_reading else []
+        # What has several dots and no folder is the name of a module.
+        named = [word for word in named if "/" in word or word.count(".") == 1]
+        walked = [match[2] for match in _WALKED.finditer(code)]
+        patterns = [t if "*" in t else f"{t}/*" for t in walked if not looks_like_file(t)]
+    operands = [Operand(path) for path in path_texts(named) if "*" not in path]
+    operands += [Operand(pattern, "pattern") for pattern in patterns]
+    own = script_of(stage)
+    operands += [o for o in named_paths(stage.args) if stage.resolve(o.written) != own]
+    return opaque(stage, reason, operands=tuple(dict.fromkeys(operands)))
+
+
 def _code(stage: Invocation) -> tuple[str | None, list[Arg]]:
     args = list(stage.args)
     family = "perl" if stage.program == "perl" else stage.program.rstrip("0123456789.")
@@ -155,7 +196,8 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
 
 
 _PRINTED: Final = re.compile(
-    r"\b(?:p?print(?:ln|f)?|console\.\w{1,10}|puts|say|stdout\.write|json\.dump)\b[ \t]{0,9}"
+    r"\b(?:p?print(?:ln|f)?|console\.\w{1,10}|puts|say|stdout\.(?:buffer\.)?write(?:lines)?"
+    r"|json\.dump|copyfileobj|os\.write)\b[ \t]{0,9}"
     r"([^\n;]{0,1000})"
 )
 _LITERAL: Final = re.compile(
@@ -184,7 +226,7 @@ def _may_show(stage: Invocation, code: str) -> bool:
         rest = _MEASURED.sub(" ", _LITERAL.sub(" ", text))
         if text.strip("( \t") == "" or not _OPTIONS.issuperset(_WORD.findall(rest)):
             return True
-    return not printed
+    return False
 
 
 def _assigned(pattern: re.Pattern[str], code: str) -> dict[str, list[str]]:

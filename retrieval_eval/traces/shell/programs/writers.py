@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from retrieval_eval.records import FileState
 from retrieval_eval.traces.shell.options import scan
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operand_of, operands_of
 from retrieval_eval.traces.shell.steps import Invocation
@@ -32,9 +33,17 @@ WITH_VALUE: Final[dict[str, tuple[str, str]]] = {
 """Program → its short and long options that take a value."""
 
 
-def written(stage: Invocation, operands: tuple[Operand, ...]) -> Plan:
+_STATES: Final[dict[str, FileState]] = {
+    "touch": "touched",
+    **dict.fromkeys(("rm", "unlink", "shred"), "removed"),
+}
+
+
+def written(
+    stage: Invocation, operands: tuple[Operand, ...], state: FileState | None = None
+) -> Plan:
     """Return the plan of a write of ``operands``."""
-    return Plan(stage.program, "file_write", "written", "write", operands, stage.cwd)
+    return Plan(stage.program, "file_write", "written", "write", operands, stage.cwd, state=state)
 
 
 def plan_writer(stage: Invocation) -> Plan:
@@ -43,9 +52,11 @@ def plan_writer(stage: Invocation) -> Plan:
     operands = operands_of(options.operands, stage)
     if stage.program in ALL_OPERANDS:
         is_new = stage.program in CREATORS and not options.has("a", "append")
-        plan = written(stage, tuple(replace(operand, is_new=is_new) for operand in operands))
+        news = tuple(replace(operand, is_new=is_new) for operand in operands)
+        plan = written(stage, news, _STATES.get(stage.program))
     else:
-        plan = written(stage, destinations(operands, options.text("t", "target-directory")))
+        made = destinations(operands, options.text("t", "target-directory"))
+        plan = written(stage, made, "copied")
     if any(operand.kind != "file" for operand in plan.operands):
         reason = "the names of the written files are not known"
         return opaque(stage, reason, "file_write", plan.operands)

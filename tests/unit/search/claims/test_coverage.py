@@ -13,9 +13,9 @@ from retrieval_eval.model.search_run import Claims, SearchRun
 from retrieval_eval.schema import faults
 from retrieval_eval.search.claims.coverage import claims_of
 from retrieval_eval.search.claims.drafts import Draft
-from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement
+from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement, open_judge
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims, with_claims
-from retrieval_eval.search.claims.rules import RulesJudge
+from retrieval_eval.search.demo import JUDGE
 from retrieval_eval.search.measure import Request, measure_request
 from tests.plain_runs import metric_value, per_query
 from tests.searches import answer, gold_query, gold_set, run_of, written
@@ -39,7 +39,9 @@ CORPUS = Corpus(
 
 
 def block_of(*drafts, judge=None, **fields):
-    return written(claims_of(STORED, drafts, CORPUS, judge or RulesJudge(), gold=GOLD, **fields))
+    return written(
+        claims_of(STORED, drafts, CORPUS, judge or open_judge(JUDGE), gold=GOLD, **fields)
+    )
 
 
 class Failing:
@@ -73,8 +75,8 @@ def test_coverage_counts_labelled_blocks_and_faithfulness_the_context():
     assert rows == [
         ("Hello!", False, None, False, "not_substantive"),
         ("Copies are kept for 30 days.", True, "d1", False, "supported"),
-        ("The port is 443.", True, None, True, "too_little_overlap"),
-        ("Copies are kept for 31 days.", True, None, False, "number_differs"),
+        ("The port is 443.", True, None, True, "not_supported"),
+        ("Copies are kept for 31 days.", True, None, False, "not_supported"),
     ]
     assert (found["n_claims"], found["n_substantive"], found["n_supported"]) == (4, 3, 1)
     assert found["coverage"]["value"] == pytest.approx(1 / 3)
@@ -109,7 +111,7 @@ def test_grade_0_is_no_support_and_an_unanswerable_query_has_none():
     assert found["coverage"]["value"] == 0.0
     assert found["faithfulness"]["value"] == 1.0
     reasons = [query["claims"][0]["reason"] for query in found["queries"]]
-    assert reasons == ["too_little_overlap", "no_gold_block"]
+    assert reasons == ["not_supported", "no_gold_block"]
 
 
 def test_what_is_left_out_is_counted():
@@ -167,10 +169,10 @@ def test_inputs_that_do_not_belong_together_are_named():
         block_of(Draft("q1", "x", ("d1", "d9"), line=2))
     other = gold_set(gold_query("q1", {"d1": 1}))
     with pytest.raises(BadInputError, match="fingerprints differ"):
-        claims_of(STORED, [Draft("q1", "x")], CORPUS, RulesJudge(), gold=other)
+        claims_of(STORED, [Draft("q1", "x")], CORPUS, open_judge(JUDGE), gold=other)
     partial = Corpus(CORPUS.documents[1:], "0" * 64, Path("part.jsonl"))
     with pytest.raises(BadInputError, match=r"part\.jsonl: lacks the document 'd1'"):
-        claims_of(STORED, [Draft("q1", "x")], partial, RulesJudge(), gold=GOLD)
+        claims_of(STORED, [Draft("q1", "x")], partial, open_judge(JUDGE), gold=GOLD)
 
 
 def test_the_block_fits_the_schema_and_the_named_metrics():
@@ -189,7 +191,7 @@ def demo_run(tmp_path_factory):
     root = tmp_path_factory.mktemp("claims")
     demo = write_search_demo(root)
     run = measure_request(Request(demo.gold, f"bm25:{demo.corpus}", out=root / "runs")).json_path
-    request = ClaimsRequest(run, demo.drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
+    request = ClaimsRequest(run, demo.drafts, demo.corpus, demo.gold, root / "claims.json", JUDGE)
     document = written(measure_claims(request))
     assert request.out.exists()
     return document, {draft.query: draft for draft in planted_drafts()}, request

@@ -8,6 +8,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.claims import measure as module
 from retrieval_eval.search.claims.judge import JudgeFacts, Judgement
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
+from retrieval_eval.search.demo import JUDGE
 from tests.searches import measure, written
 
 
@@ -55,7 +56,7 @@ def request_of(tmp_path):
             corpus=corpus,
             gold=gold,
             out=tmp_path / "claims.json",
-            judge="rules",
+            judge=JUDGE,
             human_labels=_lines(
                 tmp_path / "labels.jsonl",
                 {"claim": "The levy is due", "block": "d", "supported": True},

@@ -353,7 +353,7 @@ def test_another_judge_leaves_no_verdict(tmp_path):
 
 def test_a_judge_is_known_by_its_former_name(tmp_path):
     baseline, run = (with_claims(run_with([3] * 8), [[True]] * 8) for _ in range(2))
-    run["claims"]["judge"] |= {"name": "rules", "known_errors": "it errs"}
+    run["claims"]["judge"] |= {"name": "rules"}
     found = verdict_of(tmp_path, run, baseline, drop("claim_coverage", 1))
     assert [row["verdict"] for row in found["rows"]] == ["pass"]
 

@@ -71,7 +71,7 @@ def test_a_list_that_pins_nothing_is_refused(tmp_path, text, fault):
 
 
 def test_a_list_that_is_not_there(tmp_path):
-    with pytest.raises(BadInputError, match="search pin"):
+    with pytest.raises(BadInputError, match="search guard --init --pin N"):
         read_pinned(tmp_path / "none.txt")
 
 

@@ -12,7 +12,6 @@ from retrieval_eval.search.query_vectors import OPTIONS as VECTOR_OPTIONS
 from retrieval_eval.search.results import PROBLEMS
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.retrievers.bm25 import METHODS, Bm25Settings
-from retrieval_eval.search.retrievers.dense import OPTIONS as DENSE_OPTIONS
 from retrieval_eval.search.retrievers.http import SHAPES, HttpSettings
 
 
@@ -97,8 +96,6 @@ def test_every_option_stands_there_with_its_default(page, title, settings):
     ("title", "names"),
     [
         ("Query vectors", VECTOR_OPTIONS),
-        ("Vectors: `dense:vectors.npy`", DENSE_OPTIONS[:3]),
-        ("Hybrid search: `rrf:NAME,NAME`", ("k", "window", "weight.NAME")),
     ],
 )
 def test_every_option_of_vectors_and_fusion_is_named(page, title, names):

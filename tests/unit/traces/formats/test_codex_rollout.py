@@ -566,6 +566,53 @@ def test_the_totals_of_a_fork_begin_with_those_of_the_other_thread():
     assert reading.declared_tokens == 2150
 
 
+@pytest.mark.parametrize(
+    ("totals", "expected"),
+    [
+        # the total falls, or is that of one request alone
+        ([(1000, 100, None), (900, 50, None)], [(1000, 100), (900, 50)]),
+        ([(1000, 100, None), (1050, 50, None)], [(1000, 100), (1050, 50)]),
+        ([(1000, 100, (1000, 100)), (1200, 100, (1200, 100))], [(1000, 100), (1200, 100)]),
+        # the same total again is no request
+        ([(1000, 100, (1000, 100)), (1000, 100, (1000, 100))], [(1000, 100)]),
+        ([(1000, 100, None), (2200, 200, (1200, 100))], [(1000, 100), (1200, 100)]),
+        # a counter that was put back to an earlier total
+        ([(9000, 100, None), (5300, 80, (300, 10))], [(9000, 100), (300, 10)]),
+    ],
+)
+def test_a_counter_that_begins_anew_adds_to_what_was_counted(totals, expected):
+    reading = read(*(stated(n, prompt, out, last) for n, (prompt, out, last) in enumerate(totals)))
+    assert usages(reading) == expected
+    counted = sum(map(sum, expected))
+    assert (count_tokens(reading.items), reading.declared_tokens) == (counted, counted)
+
+
+@pytest.mark.parametrize(
+    ("heading", "is_part"),
+    [
+        ("Original token count: 9000", True),
+        ("Original token count: 12", False),
+        ("Original token count: 12\nTotal output lines: 400", True),
+        ("Original token count: 12\nTotal output lines: 4", False),
+    ],
+)
+def test_an_output_of_more_tokens_than_it_shows_was_cut_somewhere(tmp_path, heading, is_part):
+    shown = f"Wall time: 0.1 seconds\nProcess exited with code 0\n{heading}\nOutput:\n"
+    text = f"{shown}a = 1\n---\nb = 1\n---\nc = 1\n"
+    dividers = "cat a.py; echo ---; cat b.py; echo ---; cat c.py"
+    trial = write(
+        tmp_path,
+        called(2, "exec_command", "c1", cmd=dividers),
+        answered(2, "c1", text),
+        called(3, "exec_command", "c2", cmd="cat d.py e.py"),
+        answered(3, "c2", f"{shown}d = 1\ne = 1\n\n\n\n"),
+    )
+    shown_files = [t for call in read_calls(read_trace(trial)) for t, _ in call.raw_targets()]
+    found = [(t.path, t.is_whole) for t in shown_files if t.doubt is None]
+    names = "abc" if is_part else "abcde"
+    assert found == [(f"/workspace/app/{name}.py", not is_part) for name in names]
+
+
 def test_records_of_requests_come_before_running_totals():
     reading = read(
         called(2, "exec_command", "c1", cmd="ls"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.results.listing import listed_texts, located
+from retrieval_eval.traces.results.listing import listed_names, listed_texts, located
 from retrieval_eval.traces.tools import ToolUse, interpret
 from tests.tool_uses import certain
 
@@ -197,3 +197,8 @@ def test_a_relative_folder_without_a_working_directory_stays_relative() -> None:
         "c", "Grep", {"path": "src", "pattern": "x"}, ToolResult("Found 1 file\nsrc/gt.py")
     )
     assert [target.path for target in interpret(call).targets] == ["src/gt.py"]
+
+
+@pytest.mark.parametrize("divider", ["***", "---", "=====", "####", "- - -", "~~~", "+++"])
+def test_a_divider_is_no_file(divider: str) -> None:
+    assert listed_names(f"a.py\n{divider}\nb.py", is_truncated=False) == ["a.py", "b.py"]

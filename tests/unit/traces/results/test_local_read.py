@@ -167,6 +167,28 @@ def test_a_read_of_the_sessions_folder_lists_what_is_in_it(path: str) -> None:
     ]
 
 
+def _beside(path: str, made: str) -> str:
+    sides = f"--- a/dev/null\n+++ b{path}" if made else f"--- a{path}\n+++ b{path}"
+    return f"\ndiff --git a{path} b{path}\n{made}index 0000000..0000000\n{sides}\n@@ -1 +1 @@\n x\n"
+
+
+@pytest.mark.parametrize("name", ["docs", "my docs", "docs (old)", "lib.d", "@types"])
+@pytest.mark.parametrize("entry", ["a.md", "a b.md", "c (1).md", "Makefile", ".flake8", "a, b.md"])
+def test_a_view_of_a_folder_that_is_kept_like_a_new_file_is_a_listing(name, entry) -> None:
+    path = f"/workspace/{name}"
+    kept = {"content": entry, "detailedContent": _beside(path, "create file mode 100644\n")}
+    found = targets({"path": path}, entry, name="view", structured=kept)
+    assert [(t.path, t.access, t.doubt) for t in found] == [(f"{path}/{entry}", "listed", None)]
+
+
+@pytest.mark.parametrize("name", ["LICENSE", "Makefile", "notes"])
+def test_a_view_of_a_file_is_one_whatever_its_lines(name) -> None:
+    path = f"/workspace/{name}"
+    kept = {"content": "a.md\nb.md", "detailedContent": _beside(path, "")}
+    found = targets({"path": path}, "a.md\nb.md", name="view", structured=kept)
+    assert [(t.path, t.access, t.doubt) for t in found] == [(path, "opened", None)]
+
+
 @pytest.mark.parametrize("text", ["app.py\npkg/", "[FILE] app.py\n[DIR] pkg"])
 def test_a_read_whose_answer_marks_folders_is_a_listing(text: str) -> None:
     assert _seen({"path": "/workspace/src"}, text) == [("/src/app.py", "listed", True)]

@@ -158,13 +158,10 @@ def test_a_pattern_has_few_stars() -> None:
 def test_the_lines_of_a_log_are_what_its_command_printed() -> None:
     shell = ShellSession("/w")
     assert certain(shell.analyse("grep -rn foo src > /tmp/out 2>&1 &", "")) == ["/tmp/out"]
-    assert certain(shell.analyse("cat /tmp/out | head -5", "src/a.py:3:foo")) == [
-        "/tmp/out",
-        "/w/src/a.py",
-    ]
+    assert certain(shell.analyse("cat /tmp/out | head -5", "src/a.py:3:foo")) == ["/w/src/a.py"]
     shell.analyse("python make.py > /tmp/out", "")
     found = shell.analyse("tail -5 /tmp/out", "src/b.py:3: error")
-    assert certain(found) == ["/tmp/out"]
+    assert certain(found) == []
     assert possible(found) == ["matched /w/src/b.py opaque_call"]
     shell.analyse("sed -i s/a/b/ /tmp/out", "")
     assert possible(shell.analyse("cat /tmp/out", "src/b.py:3: error")) == []
@@ -174,3 +171,56 @@ def test_the_lines_of_a_log_that_several_commands_wrote_are_of_none_for_certain(
     shell = ShellSession("/w")
     shell.analyse("cat a.py > /tmp/log; cat b.py >> /tmp/log", "")
     assert certain(shell.analyse("head -3 /tmp/log", "x")) == ["/tmp/log"]
+
+
+_WRITTEN = {
+    "s.py": "import sys\nprint(open('src/a.py').read())\n",
+    "walk.py": "import os\nfor at, _, names in os.walk('src'):\n    print(names)\n",
+    "s.sh": "set -e\nfor f in src/*.py; do cat $f; done\n",
+    "one.sh": "#!/bin/bash\nsed -n 1,5p src/a.py\n",
+    "s.js": "console.log(require('fs').readFileSync('src/a.py', 'utf8'))\n",
+}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        *("python s.py", "cd /w && python3 -u ./s.py 2>&1 | head -20", "python /w/walk.py"),
+        *("bash s.sh", "source s.sh", "chmod +x s.sh && ./s.sh", "sh -x one.sh", ". ./one.sh"),
+        "node s.js",
+    ],
+)  # fmt: skip
+def test_a_script_that_the_agent_wrote_may_show_what_its_text_names(run: str) -> None:
+    shell = ShellSession("/w")
+    for name, text in _WRITTEN.items():
+        shell.analyse(f"cat > {name} <<'EOF'\n{text}EOF", "")
+    found = [t for event in shell.analyse(run, "x = 1").events for t in event.targets]
+    assert {t.doubt for t in found} == {"opaque_call"}
+    assert all(t.path.startswith("/w/src/") for t in found)
+    assert not shell.analyse(run, "").events
+
+
+def test_a_script_may_show_nothing_that_its_text_does_not_name() -> None:
+    shell = ShellSession("/w")
+    shell.analyse("cat > s.py <<'EOF'\nimport widgets\nprint(widgets.f(1))\nEOF", "")
+    assert not shell.analyse("python s.py", "3").events
+    shell.analyse("tee s.sh <<'EOF' >/dev/null\ncat src/a.py\nEOF", "")
+    analysis = shell.analyse("source s.sh; cat b.py", "x = 1")
+    found = {t.path: t.doubt for event in analysis.events for t in event.targets}
+    assert found == {"/w/src/a.py": "opaque_call", "/w/b.py": None}
+
+
+@pytest.mark.parametrize(
+    ("code", "doubt"),
+    [
+        ("s = open('src/a.py').read()", "opaque_call"),
+        ("s = open('src/a.py').read(); assert 'x' in s", "opaque_call"),
+        ("import foo; foo.run(open('src/a.py').read())", "opaque_call"),
+        ("print(open('src/a.py').read())", None),
+        ("import sys; sys.stdout.writelines(open('src/a.py'))", None),
+        ("import shutil, sys; shutil.copyfileobj(open('src/a.py'), sys.stdout)", None),
+    ],
+)
+def test_code_that_prints_nothing_of_its_own_need_not_have_shown_what_it_reads(code, doubt) -> None:
+    analysis = ShellSession("/w").analyse(f'python -c "{code}"', "x = 1\ny = 2")
+    assert [t.doubt for event in analysis.events for t in event.targets] == [doubt]
