@@ -87,7 +87,7 @@ class _Session(Transcript):
         self.certain: set[str] = set()
         self.explained: set[str] = set()
         self.open_cells: set[str] = set()
-        self.has_cells = False
+        self.has_cells = self.is_in_review = False
 
     @property
     def thread(self) -> str:
@@ -321,7 +321,8 @@ def _item_of(event: Mapping[str, Any], call_id: str) -> Mapping[str, Any]:
     }
 
 
-_ABOUT_SUB_AGENTS = ("collab_", "sub_agent_activity", "entered_review_mode")
+_REVIEW = ("entered_review_mode", "exited_review_mode")
+_ABOUT_SUB_AGENTS = ("collab_", "sub_agent_activity", *_REVIEW)
 """How the kinds of events about sub-agents begin; the collaboration's have a begin and an end."""
 
 _COLLABORATION = {
@@ -339,9 +340,12 @@ def _take_collaboration(said: _Session, kind: str, event: Mapping[str, Any]) -> 
     said.has_agent = True
     call_id = text_at(event, "call_id") or text_at(event, "event_id") or said.where
     item: dict[str, Any] = {"id": call_id, "type": "SubAgentActivity", "status": "completed"}
-    if kind == "entered_review_mode":
-        said.delegated[call_id] = ""
-        _take_item(said, item)
+    if kind in _REVIEW:
+        # A file that begins inside a review only says that it ended.
+        if kind == _REVIEW[0] or not said.is_in_review:
+            said.delegated[call_id] = ""
+            _take_item(said, item)
+        said.is_in_review = kind == _REVIEW[0]
         return
     what, _, moment = kind.rpartition("_")
     waited = [*dict_at(event, "statuses"), *list_of(event.get("receiver_thread_ids"))]

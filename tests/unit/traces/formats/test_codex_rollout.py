@@ -720,6 +720,8 @@ def _lacks(*lines):
         [{"type": "collab_waiting_end", "call_id": "e1", "statuses": {"t2": {"completed": "x"}}}],
         [{"type": "sub_agent_activity", "event_id": "e1", "agent_thread_id": "t2"}],
         [{"type": "entered_review_mode", "target": {"type": "uncommittedChanges"}}],
+        [{"type": "entered_review_mode"}, {"type": "exited_review_mode"}],
+        [{"type": "exited_review_mode", "review_output": {"findings": []}}],
     ],
 )
 def test_events_alone_show_that_work_was_delegated(events):
