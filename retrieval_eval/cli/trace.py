@@ -158,6 +158,7 @@ def _rows(trial: TrialEvents) -> list[_Row]:
         name = str(target.file)
         shown[name] = max(shown.get(name, target.access), target.access, key=_ORDER.index)
     attached: dict[str, list[str]] = {}
+    attached_as: dict[str, Access] = {}
     causes: dict[str, Counter[str]] = {}
     for event, target in possible_accesses(trial):
         if target.doubt is not None:
@@ -167,6 +168,8 @@ def _rows(trial: TrialEvents) -> list[_Row]:
         name, doubt = str(file.target.file), file.target.doubt
         if doubt is None:
             attached.setdefault(name, []).append(file.how)
+            access = file.target.access
+            attached_as[name] = max(attached_as.get(name, access), access, key=_ORDER.index)
         else:
             causes.setdefault(name, Counter())[f"{CAUSES[doubt]} ({file.how})"] += 1
     known = {str(file): found for file, found in evidence(trial, with_attached=True).items()}
@@ -183,7 +186,7 @@ def _rows(trial: TrialEvents) -> list[_Row]:
             rows.append(_Row(name, certainty, "calls" if name in shown else None, shown.get(name)))
         else:
             how = dict.fromkeys(filter(None, attached.get(name, ())))
-            rows.append(_Row(name, certainty, "attached", "opened", list(how)))
+            rows.append(_Row(name, certainty, "attached", attached_as.get(name), list(how)))
     return rows
 
 

@@ -151,6 +151,7 @@ def _attached_row(attached: AttachedFile) -> AttachedRow:
         how=attached.how,
         lines=target.lines,
         is_whole=target.is_whole,
+        access=None if target.access == "opened" else target.access,
         call_id=attached.call_id,
         timestamp=iso(attached.timestamp),
         is_subagent=True if attached.is_subagent else None,
@@ -164,7 +165,7 @@ def _read_beside(saved: EventDocument) -> Beside:
         AttachedFile(
             Target(
                 FileRef(row.file, row.repository),
-                "opened",
+                row.access or "opened",
                 row.lines,
                 bool(row.is_whole),
                 row.doubt,

@@ -179,10 +179,17 @@ def possible_accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
                 yield event, target
 
 
-def attached_files(trial: TrialEvents) -> frozenset[Identity]:
-    """Return the files that were certainly shown without a call that requested them."""
+def attached_files(trial: TrialEvents, *, with_names: bool = True) -> frozenset[Identity]:
+    """Return the files that were certainly shown without a call that requested them.
+
+    ``with_names`` is whether a file counts of which only the name was shown.
+    """
     shown = (attached.target for attached in trial.beside.attached)
-    return frozenset(t.file.key for t in shown if t.doubt is None) - trial.own_files
+    return frozenset(
+        target.file.key
+        for target in shown
+        if target.doubt is None and (with_names or target.access != "listed")
+    ).difference(trial.own_files)
 
 
 def evidence(trial: TrialEvents, *, with_attached: bool = False) -> dict[FileRef, Certainty]:

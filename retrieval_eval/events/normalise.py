@@ -159,14 +159,15 @@ def extract_events(
         workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout, paths=names)
     start = agent_started_at if agent_started_at is not None else trace.started_at
     made_files = made_by_agent(reads, workspace)
-    builder = _Builder(workspace, _folders(reads, workspace), start, made_files)
+    folders = _folders(reads, workspace)
+    builder = _Builder(workspace, folders, start, made_files)
     for read in reads:
         if read.use.is_retrieval:
             builder.add(read)
     events = builder.events.done()
     ledger = count(reads)
     exposed_at = reducer.exposure.found_at
-    beside = Beside(_attached(trace, workspace), _submitted(trace, workspace))
+    beside = Beside(_attached(trace, workspace, folders), _submitted(trace, workspace))
     own, made = own_output(events, ground_truth, workspace), created(events, beside)
     flags = {
         "case_collision": workspace.collisions,
@@ -191,7 +192,9 @@ def extract_events(
     )
 
 
-def _attached(trace: Trace, workspace: Workspace) -> tuple[AttachedFile, ...]:
+def _attached(
+    trace: Trace, workspace: Workspace, folders: frozenset[Identity]
+) -> tuple[AttachedFile, ...]:
     """Return the files that were shown without a call, or that may be these, at their places."""
     found = []
     for a in trace.attached:
@@ -210,6 +213,7 @@ def _attached(trace: Trace, workspace: Workspace) -> tuple[AttachedFile, ...]:
                     placed.placement,
                 )
                 for placed in workspace.place(a.path, cwd=a.cwd)
+                if a.access != "listed" or placed.file.key not in folders
             ]
         found += [
             AttachedFile(target, a.how, a.call_id, a.timestamp, a.is_subagent) for target in targets

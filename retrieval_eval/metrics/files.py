@@ -142,9 +142,11 @@ def file_recall_with_attached(view: FileView) -> Value:
     They are instructions, files that the prompt names, and what a harness shows again. All other
     metrics count what the agent's own calls found.
     """
-    shown = attached_files(view.trial) & view.relevant
+    with_names = view.name != "opened"
+    shown = attached_files(view.trial, with_names=with_names) & view.relevant
     value = ratio(len(view.found | shown), len(view.relevant), "no_ground_truth")
-    may_be_shown = {attached.target.file.key for attached in view.trial.beside.attached}
+    targets = (attached.target for attached in view.trial.beside.attached)
+    may_be_shown = {t.file.key for t in targets if with_names or t.access != "listed"}
     return unless_open(value) if may_be_shown & view.relevant else value
 
 

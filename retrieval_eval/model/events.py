@@ -112,7 +112,7 @@ class TargetRow(Record, frozen=True, kw_only=True):
 
 
 class AttachedRow(Record, frozen=True, kw_only=True):
-    """A file whose content was shown to the agent without a call that requested it."""
+    """A file that was shown to the agent without a call that requested it."""
 
     file: Annotated[str, about("Normalised path")]
     repository: Annotated[str | None, about("Short repository name where it is known")] = NULL
@@ -122,6 +122,9 @@ class AttachedRow(Record, frozen=True, kw_only=True):
         about("1-based inclusive line ranges; null where the trace does not state them"),
     ] = NULL
     is_whole: Annotated[bool | None, about("The whole file was shown")] = None
+    access: Annotated[
+        Access | None, about("`listed` where only its name was shown; absent where its content was")
+    ] = None
     call_id: Annotated[str | None, about("The tool call that it came with, if any")] = None
     timestamp: Annotated[str | None, about("When it was shown (ISO 8601)")] = None
     is_subagent: Annotated[bool | None, about("It was shown to a sub-agent")] = None

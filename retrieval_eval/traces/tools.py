@@ -25,7 +25,7 @@ from retrieval_eval.traces.dialects import (
 )
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
-from retrieval_eval.traces.results.payload import is_envelope, parsed, unwrapped
+from retrieval_eval.traces.results.payload import is_envelope, parsed, resource_files, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
 from retrieval_eval.traces.served import (
@@ -219,9 +219,18 @@ def _found(
         is_json = str(text_argument(arguments, PATH_ARGUMENTS)).endswith(".json")
         return with_possible(seen, Found(is_error=not is_json, is_opaque=is_json), is_remote=False)
     read = tool.parser(seen)
+    if name.is_mcp and read.is_opaque and not read.targets:
+        read = _embedded(result, seen) or read
     if category == "file_read" and read.targets and is_stub(text):
         return Found(possible(seen, "may_have_failed", is_remote=name.is_mcp))
     return with_possible(seen, read, is_remote=name.is_mcp)
+
+
+def _embedded(result: ToolResult, seen: Seen) -> Found | None:
+    """Return the files that the resources in an answer of MCP are, which their URIs name."""
+    paths = resource_files(result.structured)
+    targets = distinct(RawTarget(path, "opened") for path in paths)
+    return Found(targets) if targets and not seen.is_truncated else None
 
 
 def _is_without_content(category: ToolCategory, record: Any) -> bool:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.records import Attached, ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest
-from retrieval_eval.traces.formats.openai_calls import Place
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of, size
 from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.results.listing import listed_names, without_folders
@@ -109,17 +108,6 @@ class Transcript(CallLog):
         if by_agent if starts is None else starts:
             self.started_at = earliest(self.started_at, time)
 
-    @property
-    def place(self) -> Place:
-        """Where the record is that is read."""
-        return Place(
-            where=self.where,
-            timestamp=self.time,
-            cwd=self.cwd,
-            is_subagent=self.is_subagent,
-            parent_id=self.agent,
-        )
-
     def until(self, time: float | None) -> None:
         """Note that the run went on until ``time`` at least."""
         self.finished_at = latest(self.finished_at, time)
@@ -155,10 +143,26 @@ class Transcript(CallLog):
         if known is None:
             self.note("a tool call without a name", inside)
             return None
+        call = self.made(known, arguments, text_of(call_id), inside=inside, time=time)
+        self.add(call)
+        if result is not None:
+            self.join(call.call_id, result)
+        return call
+
+    def made(
+        self,
+        name: str,
+        arguments: Any,
+        call_id: str | None = None,
+        *,
+        inside: str = "",
+        time: float | None = None,
+    ) -> ToolCall:
+        """Return a call made here, as :meth:`call` does, without adding it."""
         where = self.where + inside
-        call = ToolCall(
-            call_id=text_of(call_id) or where,
-            name=known,
+        return ToolCall(
+            call_id=call_id or where,
+            name=name,
             arguments=arguments_of(arguments),
             result=None,
             timestamp=self.time if time is None else time,
@@ -168,10 +172,6 @@ class Transcript(CallLog):
             parent_id=self.agent,
             is_abandoned=self.is_abandoned,
         )
-        self.add(call)
-        if result is not None:
-            self.join(call.call_id, result)
-        return call
 
     def answer(self, call_id: Any, result: ToolResult) -> None:
         """Give a result, which is stated here, to its call."""

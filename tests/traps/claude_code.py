@@ -69,6 +69,25 @@ TRAPS = (
         reason="The server found nothing, and repeats what was searched.",
     ),
     Trap(
+        situation="search",
+        files=_trial(
+            (
+                "mcp__docs__find",
+                {"query": "limit"},
+                {
+                    "content": [
+                        {
+                            "type": "resource",
+                            "resource": {"uri": "file:///workspace/src/a.py", "text": "x = 1"},
+                        }
+                    ]
+                },
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The answer embeds a file, which its URI names.",
+    ),
+    Trap(
         situation="denied",
         files=_trial(
             (

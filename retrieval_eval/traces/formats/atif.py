@@ -234,7 +234,7 @@ def _take_step(said: _Trajectory, step: Mapping[str, Any], pointer: str) -> list
                 if preview_of(step.get("tool_calls")) is None:
                     said.flags["argument_mismatch"] = None
         own = pointer if len(calls) == 1 else f"{pointer}/{len(added)}"
-        added.append(said.place.call(call_id or own, name, arguments))
+        added.append(said.made(name, arguments, call_id or own))
     results = _without_refused(said, results, added)
     _take_delegated(said, results, added)
     references = [key for found in results for key in found.refers_to]

@@ -26,6 +26,7 @@ from retrieval_eval.traces.untrusted import (
     clean,
     count_at,
     dict_of,
+    resource_text,
     status_of,
     text_at,
     text_of,
@@ -135,7 +136,7 @@ def take_user(said: ClaudeTranscript, entry: Mapping[str, Any], structured: Any)
     for caller, block in answers:
         result = ToolResult(
             text=blocks_text(block.get("content")),
-            structured=own if own is not None else _picture(block.get("content")),
+            structured=own if own is not None else _beside_text(block.get("content")),
             is_error=block.get("is_error") is True,
         )
         if caller in said.starters:
@@ -164,9 +165,11 @@ def _link(said: ClaudeTranscript, caller: str, result: ToolResult) -> None:
         said.sub_agents.add(agent or caller)
 
 
-def _picture(content: Any) -> Mapping[str, Any] | None:
-    """Return the kind of a content without text, which is an image or a document, or None."""
+def _beside_text(content: Any) -> Mapping[str, Any] | None:
+    """Return what a content is besides text: resources of MCP, an image or a document, or None."""
     blocks = content if isinstance(content, list) else []
+    if any(resource_text(block) is not None for block in blocks):
+        return {"content": clean(blocks)}
     kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
     if not kinds or not all(kind in ("image", "document") for kind in kinds):
         return None

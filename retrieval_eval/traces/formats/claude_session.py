@@ -33,6 +33,7 @@ from retrieval_eval.traces.results.base import integer
 from retrieval_eval.traces.tokens import Item
 from retrieval_eval.traces.untrusted import (
     at,
+    blocks_text,
     dict_at,
     dict_of,
     dicts_at,
@@ -147,7 +148,7 @@ def _take_attachment(said: _Session, stated: Mapping[str, Any]) -> None:
         return
     content = stated.get("content")
     if kind == "directory":
-        said.attach_folder(stated.get("path"), text_of(content), _NAMED)
+        said.attach_folder(stated.get("path"), blocks_text(content), _NAMED)
         return
     file = dict_at(content, "file")
     path = (

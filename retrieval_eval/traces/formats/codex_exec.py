@@ -21,7 +21,7 @@ from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects.codex import STATUS_OF_TIMEOUT, seen_part, timed_out
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.codex_rollout import mcp_result
-from retrieval_eval.traces.formats.openai_calls import Place
+from retrieval_eval.traces.formats.openai_calls import function_arguments
 from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import Item
 from retrieval_eval.traces.transcript import Transcript
@@ -82,9 +82,10 @@ def _take_item(said: Transcript, item: Mapping[str, Any], turn: int, *, has_ende
     if item_id is None or kind is None:
         said.note("an item without an id or a type")
         return
-    call = _call(item, kind, said.place, f"turn{turn}/{item_id}")
-    if call is None:
+    called = _called(item, kind)
+    if called is None:
         return
+    call = said.made(*called, f"turn{turn}/{item_id}")
     if not said.has(call.call_id):
         said.add(call)
     if kind == "collab_tool_call" and has_ended:
@@ -94,23 +95,24 @@ def _take_item(said: Transcript, item: Mapping[str, Any], turn: int, *, has_ende
         said.join(call.call_id, result)
 
 
-def _call(item: Mapping[str, Any], kind: str, place: Place, call_id: str) -> ToolCall | None:
+def _called(item: Mapping[str, Any], kind: str) -> tuple[str, Mapping[str, Any]] | None:
+    """Return the name and the arguments of the call that an item is, or None for another item."""
     match kind:
         case "command_execution":
-            return place.call(call_id, "exec_command", {"cmd": item.get("command")})
+            return "exec_command", {"cmd": item.get("command")}
         case "file_change":
             changes = dicts_at(item, "changes")
             files = [{"path": change.get("path"), "kind": change.get("kind")} for change in changes]
-            return place.call(call_id, "apply_patch", {"files": files})
+            return "apply_patch", {"files": files}
         case "mcp_tool_call":
             name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"
-            return place.call(call_id, name, item.get("arguments"))
+            return name, function_arguments(item.get("arguments"))
         case "collab_tool_call":
             tool = text_at(item, "tool") or "sub_agent"
             name = "wait_agent" if tool == "wait" else tool
-            return place.call(call_id, name, {"message": item.get("prompt")})
+            return name, {"message": item.get("prompt")}
         case "web_search":
-            return place.call(call_id, "web_search", {"query": item.get("query")})
+            return "web_search", {"query": item.get("query")}
     return None
 
 

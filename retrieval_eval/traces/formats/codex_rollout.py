@@ -18,13 +18,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.io.files import Line, decode
-from retrieval_eval.io.spooled import Spooled, like
+from retrieval_eval.io.spooled import like
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import unix_seconds
 from retrieval_eval.traces.dialects.codex import answer, seen_part, session_of
 from retrieval_eval.traces.formats import FORMATS, LineFormat
-from retrieval_eval.traces.formats.openai_calls import Place, log_item, output_text
-from retrieval_eval.traces.reading import Reading, size
+from retrieval_eval.traces.formats.openai_calls import function_arguments, log_item, output_text
+from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, Usage, is_misstated, openai_usage
 from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
@@ -57,10 +57,6 @@ _TEXTS = ("formatted_output", "aggregated_output", "stdout", "stderr")
 """Where an event holds the output of a command: as the agent saw it, or else as it was printed."""
 
 
-_Waiting = tuple[Mapping[str, Any], Place]
-"""An item and where it is."""
-
-
 class _Seen(Struct):
     """What an event reports of a call: its text, and how many outputs may still hold it."""
 
@@ -73,7 +69,7 @@ class _Session(Transcript):
     """A session's transcript, and what its events state beside the items."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, harness="codex", is_native=True)
+        super().__init__(name, harness="codex", is_native=True, tokens_follow=True)
         self.meta: Mapping[str, Any] | None = None
         self.is_inner = self.is_stream = self.has_ended = False
         self.first_own = 0
@@ -83,7 +79,6 @@ class _Session(Transcript):
         self.n_tokens = self.n_counters = 0
         self.has_records = False
         self.agents: dict[str, str] = {}  # the call that started each sub-agent
-        self.waiting: Spooled[_Waiting] = Spooled(_Waiting)
         self.names: dict[str, str] = {}
         self.commands: set[str] = set()
         self.ended: dict[str, bool] = {}
@@ -92,7 +87,7 @@ class _Session(Transcript):
         self.certain: set[str] = set()
         self.explained: set[str] = set()
         self.open_cells: set[str] = set()
-        self.has_cells = False
+        self.has_cells = self.is_in_review = False
 
     @property
     def thread(self) -> str:
@@ -104,9 +99,9 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
     said = _Session(name)
     for entry, where in said.complaints.objects(lines):
         _take(said, entry, where)
-    _flush(said)
     for started in said.begun.values():
         _take_item(said, started)
+    said.release()
     meta = dict_of(said.meta)
     if said.is_inner:
         said.sub_agents.add(said.thread)
@@ -151,7 +146,6 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
             said.model = text_at(payload, "model") or said.model
             said.cwd = text_at(payload, "cwd") or said.cwd
         case "compacted":
-            _flush(said)
             said.note_summary()
         case "token_usage_record":
             _take_record(said, payload, is_foreign=is_foreign)
@@ -161,8 +155,8 @@ def _take(said: _Session, entry: Mapping[str, Any], where: str) -> None:
             said.has_agent = said.has_agent or payload.get("role") not in ("user", "developer")
             if payload.get("role") == "user":
                 _look_for_instructions(said, output_text(payload.get("content")))
-            said.waiting.append((payload, said.place), size(payload))
             _note_name(said, payload)
+            _take_response(said, payload)
 
 
 def _take_meta(said: _Session, meta: Mapping[str, Any]) -> None:
@@ -237,22 +231,20 @@ def _attach_instructions(said: _Session, folder: str | None, text: str | None) -
         said.attach(path, "instructions")
 
 
-def _flush(said: _Session) -> None:
-    """Log the items that came since the last count of tokens, which counts them."""
-    waiting, said.waiting = said.waiting, Spooled(_Waiting)
-    for item, place in waiting:
-        call_id, output = text_at(item, "call_id"), item.get("output")
-        is_cell = call_id is not None and said.names.get(call_id) in _CELLS
-        is_logged = log_item(said, item, place)
-        if call_id is None or output is None or not is_logged:
-            continue
-        text = output_text(output)
-        if is_cell:
-            _look_for(said, text)
-            said.open_cells.discard(call_id)
-        if is_cell or said.names.get(call_id) == "spawn_agent":
-            started = _AGENT_ID.search(text[:_LONGEST_START])
-            _link(said, call_id, [started[1]] if started is not None else [])
+def _take_response(said: _Session, item: Mapping[str, Any]) -> None:
+    """Log an item, which the next count of tokens counts."""
+    call_id, output = text_at(item, "call_id"), item.get("output")
+    name = said.names.get(call_id or "")
+    is_logged = log_item(said, item)
+    if call_id is None or output is None or not is_logged:
+        return
+    text = output_text(output)
+    if name in _CELLS:
+        _look_for(said, text)
+        said.open_cells.discard(call_id)
+    if name in _CELLS or name == "spawn_agent":
+        started = _AGENT_ID.search(text[:_LONGEST_START])
+        _link(said, call_id, [started[1]] if started is not None else [])
 
 
 def _note_name(said: _Session, item: Mapping[str, Any]) -> None:
@@ -285,9 +277,9 @@ def _take_event(said: _Session, event: Mapping[str, Any], *, is_foreign: bool) -
     match text_at(event, "type"):
         case "token_count":
             _take_tokens(said, event.get("info"), is_foreign=is_foreign)
-            _flush(said)
+            said.release()
         case "item_completed":
-            _flush(said)
+            said.release()
             said.has_agent = True
             _take_item(said, dict_at(event, "item"))
         case "exec_command_end" | "patch_apply_end" | "mcp_tool_call_end":
@@ -295,11 +287,11 @@ def _take_event(said: _Session, event: Mapping[str, Any], *, is_foreign: bool) -
             if call_id is None:
                 return
             if call_id not in said.names:
-                _flush(said)
+                said.release()
             said.has_agent = True
             _take_item(said, _item_of(event, call_id))
         case str(kind) if kind.startswith(_ABOUT_SUB_AGENTS):
-            _flush(said)
+            said.release()
             _take_collaboration(said, kind, event)
         case "session_configured":
             said.has_agent = True
@@ -329,7 +321,8 @@ def _item_of(event: Mapping[str, Any], call_id: str) -> Mapping[str, Any]:
     }
 
 
-_ABOUT_SUB_AGENTS = ("collab_", "sub_agent_activity", "entered_review_mode")
+_REVIEW = ("entered_review_mode", "exited_review_mode")
+_ABOUT_SUB_AGENTS = ("collab_", "sub_agent_activity", *_REVIEW)
 """How the kinds of events about sub-agents begin; the collaboration's have a begin and an end."""
 
 _COLLABORATION = {
@@ -347,9 +340,12 @@ def _take_collaboration(said: _Session, kind: str, event: Mapping[str, Any]) -> 
     said.has_agent = True
     call_id = text_at(event, "call_id") or text_at(event, "event_id") or said.where
     item: dict[str, Any] = {"id": call_id, "type": "SubAgentActivity", "status": "completed"}
-    if kind == "entered_review_mode":
-        said.delegated[call_id] = ""
-        _take_item(said, item)
+    if kind in _REVIEW:
+        # A file that begins inside a review only says that it ended.
+        if kind == _REVIEW[0] or not said.is_in_review:
+            said.delegated[call_id] = ""
+            _take_item(said, item)
+        said.is_in_review = kind == _REVIEW[0]
         return
     what, _, moment = kind.rpartition("_")
     waited = [*dict_at(event, "statuses"), *list_of(event.get("receiver_thread_ids"))]
@@ -368,16 +364,15 @@ def _take_collaboration(said: _Session, kind: str, event: Mapping[str, Any]) -> 
 def _take_record(said: _Session, record: Mapping[str, Any], *, is_foreign: bool) -> None:
     """Log the tokens of one request, which newer versions state beside the running totals."""
     if is_foreign:
-        _flush(said)
+        said.release()
         return
-    if is_misstated(record.get("usage"), OPENAI_COUNTS):
-        said.used(None, 0, 0, is_misstated=True)
+    is_wrong = is_misstated(record.get("usage"), OPENAI_COUNTS)
     usage = openai_usage("", record.get("usage"))
     if usage is not None:
         said.has_records = True
         said.n_tokens += usage.total
-        said.used(record.get("response_id"), usage.prompt, usage.output)
-    _flush(said)
+    counts = (usage.prompt, usage.output) if usage is not None else (0, 0)
+    said.used(record.get("response_id"), *counts, is_misstated=is_wrong)
 
 
 def _take_tokens(said: _Session, info: Any, *, is_foreign: bool) -> None:
@@ -445,10 +440,11 @@ def _take_item(said: _Session, item: Mapping[str, Any]) -> None:
             said.delegated.setdefault(cell, said.delegated.get(call_id, ""))
     if name is None or item.get("source") in ("userShell", "user_shell"):
         return
-    call = said.place.call(call_id, name, arguments)
+    call = said.made(name, function_arguments(arguments), call_id)
     if not said.has_cells and _commands(call.arguments) & said.commands:
         return
     said.add(call)
+    said.release()
     said.explained |= said.open_cells
     said.open_cells.clear()
     if result is None or status in ("inProgress", "in_progress"):

@@ -144,7 +144,7 @@ def _take(
     if _is_item(entry):
         said.shape = said.shape or RESPONSES
         said.has_agent = True
-        log_item(said, entry, said.place)
+        log_item(said, entry)
     elif entry.get("role") in _ROLES:
         _take_message(said, entry)
     elif depth:
@@ -189,7 +189,7 @@ def _take_message(said: _Messages, message: Mapping[str, Any]) -> None:
             said.folder = uploaded[1] if uploaded is not None else None
     if role in ("tool", "function") or message.get("tool_calls") or message.get("function_call"):
         said.shape = said.shape or CHAT
-        log_message(said, message, said.place)
+        log_message(said, message)
         return
     if role == "assistant":
         said.take_recent()

@@ -7,49 +7,25 @@ items of Responses in its session files; other harnesses keep messages or items 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Final
 
 from retrieval_eval.io.files import decode
-from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.reading import CallLog, arguments_of
+from retrieval_eval.records import ToolResult
+from retrieval_eval.traces.reading import arguments_of
+from retrieval_eval.traces.transcript import Transcript
 from retrieval_eval.traces.untrusted import (
+    at,
     blocks_text,
     clean,
+    dict_at,
     dict_of,
+    dicts_at,
     list_of,
     status_of,
+    text_at,
     text_of,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where an item or a message was found, and what is known about all calls in it."""
-
-    where: str
-    timestamp: float | None = None
-    cwd: str | None = None
-    is_subagent: bool = False
-    parent_id: str | None = None
-
-    def call(
-        self, call_id: str | None, name: str, arguments: Any, result: ToolResult | None = None
-    ) -> ToolCall:
-        """Return a call made here; one without an id has the place for its id."""
-        return ToolCall(
-            call_id=call_id or self.where,
-            name=name,
-            arguments=function_arguments(arguments),
-            result=result,
-            timestamp=self.timestamp,
-            is_subagent=self.is_subagent,
-            cwd=self.cwd,
-            where=self.where,
-            parent_id=self.parent_id,
-        )
-
 
 _PAIR: Final = re.compile(r"[{ ]'(\w{1,60})': '([^'\\\n]{0,4000})'(?=[,}])")
 _LONGEST: Final = 20_000
@@ -104,18 +80,27 @@ def output_text(output: Any) -> str:
 # Items of the Responses interface: a call and its output are items of their own.
 
 
-def log_item(log: CallLog, item: Mapping[str, Any], place: Place) -> bool:
+def log_item(said: Transcript, item: Mapping[str, Any]) -> bool:
     """Log an item of a response; return whether it was a call or the output of one.
 
     Calls of servers that the interface asks itself (``mcp_call``) hold their own output.
     """
-    if text_of(item.get("type")) in _OUTPUTS:
-        _join_output(log, item, place)
+    kind, call_id = item.get("type"), text_at(item, "call_id") or text_at(item, "id")
+    if text_of(kind) in _OUTPUTS:
+        _join_output(said, item, call_id)
         return True
-    calls = _item_calls(log, item, place)
-    for call in calls:
-        log.add(call)
-    return bool(calls)
+    if kind == "shell_call":
+        commands = list_of(at(item, "action", "commands"))
+        for n, command in enumerate(commands):
+            said.call("shell", {"command": command}, _part(call_id or said.where, n))
+        return bool(commands)
+    called = _called(item)
+    if called is None:
+        return False
+    name, arguments = called
+    result = _own_result(item) if kind == "mcp_call" else None
+    call = said.call(name, function_arguments(arguments), call_id, result=result)
+    return call is not None
 
 
 _OUTPUTS = frozenset(
@@ -126,39 +111,30 @@ _OUTPUTS = frozenset(
 )
 
 
-def _item_calls(log: CallLog, item: Mapping[str, Any], place: Place) -> Sequence[ToolCall]:
-    call_id = text_of(item.get("call_id")) or text_of(item.get("id"))
-    action, name = dict_of(item.get("action")), text_of(item.get("name")) or ""
+def _called(item: Mapping[str, Any]) -> tuple[str | None, Any] | None:
+    """Return the name and the arguments of the call that an item is, or None for another item."""
+    action, name = dict_at(item, "action"), text_at(item, "name")
     match item.get("type"):
-        case "function_call" | "custom_tool_call" | "mcp_call" if not name:
-            log.complaints.note(place.where, "a tool call without a name")
-            return ()
+        case "function_call" | "custom_tool_call" | "mcp_call" if name is None:
+            return None, None
         case "function_call":
-            namespace = text_of(item.get("namespace")) or ""
-            whole = name if not namespace.startswith("mcp__") else _in_server(namespace, name)
-            return (place.call(call_id, whole, item.get("arguments")),)
+            namespace = text_at(item, "namespace") or ""
+            whole = name if not namespace.startswith("mcp__") else _in_server(namespace, name or "")
+            return whole, item.get("arguments")
         case "custom_tool_call":
-            return (place.call(call_id, name, {"input": item.get("input")}),)
+            return name, {"input": item.get("input")}
         case "mcp_call":
-            server = text_of(item.get("server_label")) or "unknown"
-            result = _own_result(item)
-            return (place.call(call_id, f"mcp__{server}__{name}", item.get("arguments"), result),)
+            server = text_at(item, "server_label") or "unknown"
+            return f"mcp__{server}__{name}", item.get("arguments")
         case "local_shell_call":
-            arguments = {"command": action.get("command")}
-            if text_of(action.get("working_directory")):
-                arguments["workdir"] = action.get("working_directory")
-            return (place.call(call_id, "local_shell", arguments),)
-        case "shell_call":
-            commands = list_of(action.get("commands"))
-            return tuple(
-                place.call(_part(call_id or place.where, n), "shell", {"command": command})
-                for n, command in enumerate(commands)
-            )
+            folder = text_at(action, "working_directory")
+            where = {} if folder is None else {"workdir": folder}
+            return "local_shell", {"command": action.get("command"), **where}
         case "apply_patch_call":
-            return (place.call(call_id, "apply_patch", item.get("operation")),)
+            return "apply_patch", item.get("operation")
         case "web_search_call":
-            return (place.call(call_id, "web_search", item.get("action")),)
-    return ()
+            return "web_search", item.get("action")
+    return None
 
 
 def _in_server(namespace: str, name: str) -> str:
@@ -173,31 +149,27 @@ def _part(call_id: str, n: int) -> str:
 def _own_result(item: Mapping[str, Any]) -> ToolResult | None:
     error, output = item.get("error"), item.get("output")
     if error:
-        text = error if isinstance(error, str) else dict_of(error).get("message")
-        return ToolResult(text_of(text) or "", is_error=True, is_unfinished=True)
+        text = text_of(error) or text_at(error, "message") or ""
+        return ToolResult(text, is_error=True, is_unfinished=True)
     return None if output is None else ToolResult(output_text(output))
 
 
-def _join_output(log: CallLog, item: Mapping[str, Any], place: Place) -> None:
-    call_id = text_of(item.get("call_id")) or text_of(item.get("id"))
-    if call_id is None:
-        log.complaints.note(place.where, "a tool result does not name its call")
-        return
+def _join_output(said: Transcript, item: Mapping[str, Any], call_id: str | None) -> None:
     output = item.get("output")
-    if item.get("type") == "shell_call_output" and isinstance(output, list):
+    if item.get("type") == "shell_call_output" and isinstance(output, list) and call_id is not None:
         for n, part in enumerate(output):
-            log.join(_part(call_id, n), _shell_result(dict_of(part)), place.timestamp)
+            said.answer(_part(call_id, n), _shell_result(dict_of(part)))
         return
     has_failed = item.get("status") == "failed"
     structured = clean(output) if isinstance(output, dict) else None
     result = ToolResult(output_text(output), structured, has_failed, is_unfinished=has_failed)
-    log.join(call_id, result, place.timestamp)
+    said.answer(call_id, result)
 
 
 def _shell_result(part: Mapping[str, Any]) -> ToolResult:
     """Return the result of one command, whose outcome is an exit status or that it timed out."""
-    texts = (text_of(part.get(name)) for name in ("stdout", "stderr"))
-    outcome = dict_of(part.get("outcome"))
+    texts = (text_at(part, name) for name in ("stdout", "stderr"))
+    outcome = dict_at(part, "outcome")
     text = "\n".join(filter(None, texts))
     is_late = outcome.get("type") == "timeout"
     is_error = is_late or bool(status_of(outcome.get("exit_code")))
@@ -210,49 +182,32 @@ def _shell_result(part: Mapping[str, Any]) -> ToolResult:
 # Messages of Chat Completions: an assistant's calls, and a message of role ``tool`` for each.
 
 
-def log_message(log: CallLog, message: Mapping[str, Any], place: Place) -> bool:
+def log_message(said: Transcript, message: Mapping[str, Any]) -> bool:
     """Log the calls of an assistant's message or the result in a tool's message.
 
     A result without an id belongs to the only call of the message before, or to none. Returns
     whether the message held a call or a result.
     """
     role = message.get("role")
+    before = said.take_recent() if role in ("tool", "function", "assistant") else []
     if role in ("tool", "function"):
-        _join_message(log, message, place)
+        own = before[0].call_id if len(before) == 1 else None
+        call_id = text_at(message, "tool_call_id") or own
+        said.answer(call_id, ToolResult(blocks_text(message.get("content"))))
         return True
     if role != "assistant":
         return False
-    log.take_recent()
     stated = message.get("tool_calls")
     if stated is not None and not isinstance(stated, list):
-        log.complaints.note(place.where, "the tool calls are no list")
-    calls = [dict_of(call) for call in list_of(stated)]
+        said.note("the tool calls are no list")
+    calls = dicts_at(message, "tool_calls")
     legacy = message.get("function_call")
     if isinstance(legacy, dict) and not calls:
         calls = [{"function": legacy}]
     for n, call in enumerate(calls):
-        _log_call(log, call, n, place)
+        custom = dict_at(call, "custom")
+        function = custom or dict_at(call, "function")
+        arguments = {"input": custom.get("input")} if custom else function.get("arguments")
+        call_id = text_at(call, "id") or _part(said.where, n)
+        said.call(function.get("name"), function_arguments(arguments), call_id)
     return bool(calls)
-
-
-def _log_call(log: CallLog, call: Mapping[str, Any], n: int, place: Place) -> None:
-    custom = dict_of(call.get("custom"))
-    function = custom or dict_of(call.get("function"))
-    name = text_of(function.get("name"))
-    if name is None:
-        log.complaints.note(place.where, "a tool call without a name")
-        return
-    arguments = {"input": custom.get("input")} if custom else function.get("arguments")
-    call_id = text_of(call.get("id")) or _part(place.where, n)
-    log.add(place.call(call_id, name, arguments))
-
-
-def _join_message(log: CallLog, message: Mapping[str, Any], place: Place) -> None:
-    call_id = text_of(message.get("tool_call_id"))
-    before = log.take_recent()
-    if call_id is None and len(before) == 1:
-        call_id = before[0].call_id
-    if call_id is None:
-        log.complaints.note(place.where, "a tool result does not name its call")
-        return
-    log.join(call_id, ToolResult(blocks_text(message.get("content"))), place.timestamp)

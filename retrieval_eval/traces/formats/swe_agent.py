@@ -49,12 +49,11 @@ def read_swe_agent(document: Mapping[str, Any], name: str) -> Reading | Unreadab
     said.model = text_of(clean(at(config, "agent", "model", "name")))
     stats = at(document, "info", "model_stats")
     said.paid(at(stats, "instance_cost"))
-    status = text_at(document, "info", "exit_status")
-    said.ending = _ending(status)
+    said.ending = _ending(text_at(document, "info", "exit_status"))
     tokens = count_at(stats, "tokens_sent", "tokens_received") or None
     said.submission = _submission(document)
-    # The requests for answers that were refused are in no step.
-    n_requests = 0 if "format" in (status or "") else count_at(stats, "api_calls")
+    # A step may have taken several requests, whose answers were refused.
+    n_requests = 0 if steps else count_at(stats, "api_calls")
     return said.reading(FORMAT, n_requests=n_requests, cwd=None, declared_tokens=tokens)
 
 

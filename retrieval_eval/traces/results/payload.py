@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import unquote
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.traces.untrusted import resource_text
@@ -200,6 +201,28 @@ def _of_blocks(blocks: list[Any]) -> str | None:
         return None
     own = [text for text in known if not _EXECUTED.fullmatch(text)]
     return "\n".join(own or known) if known else None
+
+
+_FILE_URI: Final = re.compile(r"file://(?:localhost)?(/[^?#]{1,4096})")
+
+
+def resource_files(value: Any) -> list[str]:
+    """Return the paths of the files that an answer of MCP embeds, or none where one is no file.
+
+    Examples
+    --------
+    >>> resource = {"uri": "file:///w/a%20b.py", "text": "x = 1"}
+    >>> resource_files({"content": [{"type": "resource", "resource": resource}]})
+    ['/w/a b.py']
+    """
+    blocks = value.get("content") if isinstance(value, dict) else value
+    uris = [
+        block["resource"].get("uri")
+        for block in (blocks if isinstance(blocks, list) else [])
+        if resource_text(block) is not None
+    ]
+    named = [_FILE_URI.match(uri) if isinstance(uri, str) else None for uri in uris]
+    return [unquote(found[1]) for found in named if found] if all(named) else []
 
 
 def _records(value: dict[str, Any]) -> bool:

@@ -270,6 +270,7 @@ def test_a_submission_that_is_no_patch_states_nothing():
 ATTACHED = (
     Attached(f"{CWD}/src/a.py", "named in the prompt", is_whole=True),
     Attached("AGENTS.md", "instructions of the folder", call_id="c", cwd=CWD, is_subagent=True),
+    Attached(f"{CWD}/src/name.py", "named in the prompt", access="listed"),
 )
 
 
@@ -292,6 +293,9 @@ def test_of_an_attached_folder_names_were_shown_or_may_have_been():
     found = look(files=files, attached=attached)
     assert list(evidence(found, with_attached=True).values()) == ["certain", "possible", "none"]
     assert [a.target.access for a in found.beside.attached] == ["listed", "listed"]
+    views = measure(found).file_level_metrics.views
+    assert views["accessed"].file_recall_with_attached == pytest.approx(1 / 3)
+    assert views["opened"].file_recall_with_attached == 0
 
 
 def test_files_beside_the_calls_survive_the_event_document():
@@ -305,9 +309,13 @@ def test_files_beside_the_calls_survive_the_event_document():
     assert [(row.file, row.how) for row in document.attached] == [
         ("src/a.py", "named in the prompt"),
         ("AGENTS.md", "instructions of the folder"),
+        ("src/name.py", "named in the prompt"),
     ]
     saved = trial_events(document)
-    assert attached_files(saved) == attached_files(found)
+    for with_names in (False, True):
+        assert attached_files(saved, with_names=with_names) == attached_files(
+            found, with_names=with_names
+        )
     assert saved.created == found.created
     assert names(saved) == names(found) == ["src/a.py"]
     assert files_with(saved, "written") == files_with(found, "written")

@@ -122,7 +122,7 @@ def test_what_a_harness_refused_was_no_call_in_a_trajectory() -> None:
 def test_what_swe_agent_refused_was_no_call() -> None:
     def read(observation: str, status: str = "exit_cost") -> Reading:
         step = {"action": "", "observation": observation, "thought": "I think.", "state": {}}
-        info = {"exit_status": status, "model_stats": {"api_calls": 2}}
+        info = {"exit_status": status, "model_stats": {"api_calls": 8}}
         document = {"trajectory": [step] * 2, "info": info, "history": [], "environment": "main"}
         return _reading(read_document(document, "a.traj"))
 

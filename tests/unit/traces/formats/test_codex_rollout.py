@@ -483,9 +483,9 @@ def test_a_broken_file_says_what_is_wrong():
     )
     assert reading.flags == ("malformed_line",)
     assert reading.problems == (
-        "agent/sessions/r.jsonl:5: the token counts are no numbers",
         "agent/sessions/r.jsonl:3: a tool call without a name",
         "agent/sessions/r.jsonl:4: a tool result does not name its call",
+        "agent/sessions/r.jsonl:5: the token counts are no numbers",
         "agent/sessions/r.jsonl: 1 further lines cannot be used",
     )
     assert isinstance(read_lines([Line(1, {"type": "session_meta"})], "r.jsonl"), Unreadable)
@@ -720,6 +720,8 @@ def _lacks(*lines):
         [{"type": "collab_waiting_end", "call_id": "e1", "statuses": {"t2": {"completed": "x"}}}],
         [{"type": "sub_agent_activity", "event_id": "e1", "agent_thread_id": "t2"}],
         [{"type": "entered_review_mode", "target": {"type": "uncommittedChanges"}}],
+        [{"type": "entered_review_mode"}, {"type": "exited_review_mode"}],
+        [{"type": "exited_review_mode", "review_output": {"findings": []}}],
     ],
 )
 def test_events_alone_show_that_work_was_delegated(events):

@@ -2,18 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.traces.formats.openai_calls import Place, log_item, log_message, output_text
-from retrieval_eval.traces.reading import CallLog, Complaints
+from retrieval_eval.traces.formats.openai_calls import log_item, log_message, output_text
+from retrieval_eval.traces.transcript import Transcript
 
 HOSTILE = (None, True, 3, "", "{", [], [None], {}, {"name": 1}, {"content": [{}]})
 
 
 def log_of(log_one, *entries):
-    log = CallLog(Complaints("f"))
-    took = [
-        log_one(log, entry, Place(where=f"f:{n}", timestamp=float(n)))
-        for n, entry in enumerate(entries, start=1)
-    ]
+    log = Transcript("f")
+    took = []
+    for n, entry in enumerate(entries, start=1):
+        log.at(f"f:{n}", float(n))
+        took.append(log_one(log, entry))
     return log, took
 
 
