@@ -18,7 +18,18 @@ from msgspec.structs import replace
 from retrieval_eval.records import CUT_HERE, ToolResult
 
 _HINTS: Final = (
-    *("runcat", "RUNCAT", "mitted", "OMITTED", "lided", "ELIDED", "lipped", "CLIPPED", "kipped"),
+    *(
+        "runcat",
+        "RUNCAT",
+        "mitted",
+        "OMITTED",
+        "lided",
+        "ELIDED",
+        "liding",
+        "lipped",
+        "CLIPPED",
+        "kipped",
+    ),
     *("cut off", "howing ", "SHOWING", "isplaying ", "too l", "TOO L", "more lines", "nipped"),
     *(
         "<persisted-output>",
@@ -83,6 +94,8 @@ _PLAIN_MARK: Final = re.compile(
       | --\s?more\s?--(?:\s?\(\d{1,3}%\))?
       | [\[(<*#=-]{1,8}\s?snip(?:ped)?\b[^\n]{0,60}[\])>*#=-]{1,8}
       | <truncated\s?/?>
+      | \.{3}\ eliding\ lines?\ \d{1,9}-\d{1,9}\ \.{3}
+      | \[output\ truncated\b[^\n]{0,300}\]
       | \[earlier\ output\ omitted\b[^\n]{0,80}\]
       | \[?output\ (?:was\ |is\ )?(?:capped\ at|limited\ to)\ \d[^\n]{0,120}
     )\s{0,8}"""
@@ -101,7 +114,9 @@ _COUNTED_REST: Final = re.compile(
 )
 """A whole line in brackets that says how much more there is, or that there is more."""
 
-_OF_ROWS: Final = re.compile(r"(?i)\blines?\ (?:in file|remain|left)|\bhas more lines\b")
+_OF_ROWS: Final = re.compile(
+    r"(?i)\blines? (?:in file|remain|left)|\bhas more lines\b|\beliding lines\b"
+)
 """What notes say whose harness ends an answer after a number of lines, and not within one."""
 
 _DOTS_ALONE: Final = re.compile(

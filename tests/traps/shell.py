@@ -396,4 +396,15 @@ TRAPS = (
         {"src/a.py": "certain", "src/b.py": "none"},
         "The output was fetched to its end, so that the search has found nothing else.",
     ),
+    _trap(
+        "other",
+        [
+            (
+                "bat src/b.py; cat src/a.py",
+                "/bin/bash: line 1: bat: command not found\nimport os\nx = 1",
+            )
+        ],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "The shell did not find the first program, so that the other printed everything.",
+    ),
 )

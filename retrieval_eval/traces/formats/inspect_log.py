@@ -299,7 +299,8 @@ def _join(state: _State, call: ToolCall, text: str, error: Any, moment: float | 
     if stated:
         text = text or blocks_text(_resolved(state, stated.get("message")))
     is_error = bool(stated) and not is_cut
-    is_unfinished = is_error and kind in _NOT_RUN and not is_stopped
+    # An error without an output: only the error's message was shown.
+    is_unfinished = is_error and not is_stopped and (kind in _NOT_RUN or not has_output)
     result = ToolResult(text, None, is_error, is_unfinished=is_unfinished, is_stopped=is_stopped)
     dialect = dialect_of(HARNESS)
     if dialect is not None and dialect.answer is not None:
