@@ -630,7 +630,7 @@ def read_patch(seen: Seen) -> Found:
 
 
 _UPDATED: Final = re.compile(
-    r"(?:Here is the updated code"
+    r"(?:Here is the updated code|has been edited, and the section now reads"
     r"|Showing lines (?P<first>\d{1,9})-(?P<last>\d{1,9}) of \d{1,9} from the edited file)"
     r":\s{0,9}(?:---\s{1,9})?\S"
 )
