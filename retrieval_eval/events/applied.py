@@ -106,8 +106,11 @@ class Applied:
     def _pipeline(self, stages: tuple[Invocation, ...], text: str) -> bool:
         found, is_foreign, is_packed = False, False, False
         for stage in stages:
-            if stage.program in ("curl", "wget", "gh", "hub"):
+            if stage.program in _CLIENTS:
                 is_foreign = self._downloads(stage)
+                # It takes the address of a change where git takes a file.
+                is_applied = any(_begins(stage, verb) for verb in ("am", "apply", "cherry-pick"))
+                found |= stage.program == "hub" and is_applied and _has_address(stage)
                 is_checkout = stage.program in ("gh", "hub") and _begins(stage, "pr", "checkout")
                 found |= is_checkout and _GH_FAILED.search(text) is None
                 for path in _downloaded(stage) if is_foreign else ():
@@ -228,7 +231,7 @@ class Applied:
     def _downloads(self, stage: Invocation) -> bool:
         if stage.program in ("gh", "hub"):
             return _begins(stage, "pr", "diff") or _begins(stage, "api")
-        return any(_ADDRESS.match(arg.raw) for arg in stage.args)
+        return _has_address(stage)
 
     def _put(self, path: str | None) -> bool:
         """Note where content from elsewhere was put, and return whether it is one of the files."""
@@ -256,12 +259,21 @@ class Applied:
 
     def _is_patch(self, arg: Arg | None) -> bool:
         """Return whether a patch is not the agent's own: it came from elsewhere, or was there."""
+        if arg is not None and arg.captured:
+            return any(self._shows_foreign(s) for step in arg.captured for s in step.stages)
         if arg is None or not arg.text or arg.text == "-":
             return False
         if self._is_taken(arg) or _TASK.match(arg.text):
             return True
         is_temporary = arg.text.startswith(TEMPORARY)
         return not is_temporary and posixpath.basename(arg.text) not in self._written
+
+    def _shows_foreign(self, stage: Invocation) -> bool:
+        """Return whether a command prints a change that is not the agent's own."""
+        if stage.program != "git":
+            return stage.program in _CLIENTS and self._downloads(stage)
+        verb, args = _verb(stage)
+        return verb in _SHOWS and self._are_foreign(_revisions(args))
 
     def _touches(self, paths: Iterable[Arg]) -> bool:
         return any(self._is_file(arg.raw) for arg in paths)
@@ -354,10 +366,13 @@ class Applied:
                 self._others -= self._own
 
 
+_CLIENTS: Final = words("curl wget gh hub")
 _SHOWS: Final = words("show diff format-patch log cat-file archive")
 _NAMES: Final = _SHOWS | words("rev-parse rev-list name-rev")
 _ONLY_LOOKS: Final = words("--stat --numstat --summary --check")
 _MAKES_BRANCH: Final = ("b", "B", "c", "C", "create", "force-create", "orphan")
+_VERSION: Final = re.compile(r"[vV]?\d{1,6}(?:\.\d{1,6}){1,4}(?:[-._]?[a-z]{1,6}\.?\d{0,4})?")
+"""The name of a tag as releases have them."""
 _NAME: Final = re.compile(r"(?!//)[\w./-]{1,200}$")
 
 
@@ -381,6 +396,10 @@ def _is_elsewhere(verb: str, args: tuple[Arg, ...]) -> bool:
     return verb in _ELSEWHERE or any(_EVERYWHERE.match(arg.raw) for arg in args)
 
 
+def _has_address(stage: Invocation) -> bool:
+    return any(_ADDRESS.match(arg.raw) for arg in stage.args)
+
+
 def _raw(args: Iterable[Arg]) -> list[str]:
     return [arg.raw for arg in args]
 
@@ -399,6 +418,8 @@ def _revisions(args: tuple[Arg, ...]) -> list[Arg]:
 def _is_path(text: str) -> bool:
     """Return whether an argument looks like a file rather than like a revision."""
     name = text.rpartition("/")[2]
+    if _VERSION.fullmatch(name):
+        return False
     return ":" not in text and "." in name.strip(".") and ".." not in text
 
 

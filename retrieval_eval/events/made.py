@@ -15,8 +15,9 @@ from typing import Final, Literal
 from retrieval_eval.events.calls import ReadCall
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.records import RawTarget
+from retrieval_eval.traces.results.base import is_absolute
 
-_State = Literal["known", "source", "removed", "made", "touched", "open"]
+_State = Literal["known", "source", "removed", "made", "touched", "open", "unplaced"]
 _BACKUP: Final = re.compile(
     r"(?:[._-](?:bak|backup|orig|original|old|save[d]?|copy|before|tmp)\d{0,3}|~)", re.IGNORECASE
 )
@@ -73,6 +74,11 @@ class _History:
         else:
             self.states.setdefault(key, "known")
 
+    def may_make(self, keys: Iterable[Identity]) -> None:
+        """Note a write of a whole file which may be any of these."""
+        for key in keys:
+            self.states.setdefault(key, "unplaced")
+
     def _may_restore(self, key: Identity, source: Identity | None) -> bool:
         """Return whether a copy may put back what was there before: it has the file's name."""
         if source is None or self.states.get(source) in ("made", "touched"):
@@ -89,6 +95,9 @@ class _History:
             self.states[key] = "known"
         elif state in ("made", "touched", "open") and target.state is not None:
             self.states[key] = "known" if target.state == "existed" else "made"
+        elif state == "unplaced" and (target.state == "existed" or (is_absolute(target.path))):
+            # A full path other than that of the write is another file; the same would be placed.
+            self.states[key] = "known"
         elif state == "touched" and target.access != "listed":
             # What is in it the agent did not write.
             is_sure = self.touched_at.get(key) == n_opaque
@@ -123,6 +132,9 @@ def made_by_agent(reads: Iterable[ReadCall], workspace: Workspace) -> Made:
                 )
                 if key is None:
                     continue
+                if target.access == "written" and target.is_new:
+                    placed = workspace.place(target.path, cwd=cwd, repository=target.repository)
+                    history.may_make(found.file.key for found in placed if found.doubt)
                 if target.access != "written":
                     history.see(key, target, n_opaque)
                     continue
@@ -130,5 +142,5 @@ def made_by_agent(reads: Iterable[ReadCall], workspace: Workspace) -> Made:
                 history.touched_at[key] = n_opaque
     return Made(
         frozenset(k for k, state in history.states.items() if state in ("made", "touched")),
-        frozenset(k for k, state in history.states.items() if state == "open"),
+        frozenset(k for k, state in history.states.items() if state in ("open", "unplaced")),
     )

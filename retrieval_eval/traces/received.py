@@ -18,7 +18,18 @@ from msgspec.structs import replace
 from retrieval_eval.records import CUT_HERE, ToolResult
 
 _HINTS: Final = (
-    *("runcat", "RUNCAT", "mitted", "OMITTED", "lided", "ELIDED", "lipped", "CLIPPED", "kipped"),
+    *(
+        "runcat",
+        "RUNCAT",
+        "mitted",
+        "OMITTED",
+        "lided",
+        "ELIDED",
+        "liding",
+        "lipped",
+        "CLIPPED",
+        "kipped",
+    ),
     *("cut off", "howing ", "SHOWING", "isplaying ", "too l", "TOO L", "more lines", "nipped"),
     *(
         "<persisted-output>",
@@ -29,7 +40,23 @@ _HINTS: Final = (
         "more content",
         "more rows",
     ),
-    *("xceed", "not shown", "rimmed", "hidden", "ollapsed", "SNIP", " snip", "chars]", "\u22ee"),
+    *(
+        "xceed",
+        "not shown",
+        "B shown",
+        "es shown",
+        "rs shown",
+        "snip>",
+        "es cut",
+        "rs cut",
+        "rimmed",
+        "hidden",
+        "ollapsed",
+        "SNIP",
+        " snip",
+        "chars]",
+        "\u22ee",
+    ),
     *("apped at", "imited to", "arlier output", "[cut", "<cut", "- cut", "nes ..", "nes \u2026"),
     *("to expand", "bridged", "hortened", "not displayed", "not included", "ore--", "ore --"),
     *("ers ..", "ers \u2026", "kens ..", "kens \u2026", "ytes ..", "ytes \u2026"),
@@ -82,7 +109,14 @@ _PLAIN_MARK: Final = re.compile(
             (?:\s?[\])>}~=*\u2500\u2501\u2014\u2026\u22ee.]{1,12})?(?:\s?\([^\n()]{0,80}\))?
       | --\s?more\s?--(?:\s?\(\d{1,3}%\))?
       | [\[(<*#=-]{1,8}\s?snip(?:ped)?\b[^\n]{0,60}[\])>*#=-]{1,8}
-      | <truncated\s?/?>
+      | </?truncated(?:\s[^<>\n]{0,80})?/?>
+      | </?(?:truncated[_-](?:output|content|result)|output[_-]truncated)\s?/?>
+      | [\[(<]{1,3}\s?snip(?:ped)?\s?[\])>]{1,3}
+      | [\[(<]\s?\d[\d.,]{0,14}\s?(?:[KMG]?i?B|bytes|lines)?\ of\ \d[\d.,]{0,14}\s?
+            (?:[KMG]?i?B|bytes|lines|characters|chars)
+            \ (?:(?:is|are|was|were)\ )?(?:shown|displayed)[^\n]{0,80}[\])>]
+      | \.{3}\ eliding\ lines?\ \d{1,9}-\d{1,9}\ \.{3}
+      | \[output\ truncated\b[^\n]{0,300}\]
       | \[earlier\ output\ omitted\b[^\n]{0,80}\]
       | \[?output\ (?:was\ |is\ )?(?:capped\ at|limited\ to)\ \d[^\n]{0,120}
     )\s{0,8}"""
@@ -92,7 +126,7 @@ _PLAIN_MARK: Final = re.compile(
 _UNIT: Final = r"(?:lines?|rows?|char(?:acter)?s?|bytes?|tokens?|[KMG]i?B|entries|results|matches)"
 _REST: Final = rf"(?:{_LEFT_OUT}|more|remain(?:s|ing)?|left|hidden)"
 _COUNTED_REST: Final = re.compile(
-    rf"""(?ix)\s{{0,8}}[\[(<]{{1,2}}\s?(?=[^\n]{{0,120}}?(?:
+    rf"""(?ix)\s{{0,8}}(?:{_DOTS}\s?)?[\[(<]{{1,2}}\s?(?=[^\n]{{0,120}}?(?:
             \d[\d,]{{0,14}}\s?(?:\w{{1,10}}\s)?{_UNIT}\b[^\n]{{0,60}}?\b{_REST}\b
           | \d[\d,]{{0,14}}\s?{_REST}\s{_UNIT}\b
           | \b{_REST}\b[^\n]{{0,40}}?\d[\d,]{{0,14}}\s?{_UNIT}\b
@@ -101,7 +135,19 @@ _COUNTED_REST: Final = re.compile(
 )
 """A whole line in brackets that says how much more there is, or that there is more."""
 
-_OF_ROWS: Final = re.compile(r"(?i)\blines?\ (?:in file|remain|left)|\bhas more lines\b")
+_OUTERMOST: Final = re.compile(
+    rf"""(?ix)\s{{0,8}}[*_>|~=\#\u2702\u2704\u25b6-]{{1,8}}\s?[\[(]?\s?(?:
+            (?:(?:the\ )?{_SUBJECT}\ (?:(?:was|is|has\ been)\ )?)?
+            (?:truncated|elided|clipped|omitted|snipped|cut\ off)
+          | {_COUNT}\ (?:{_LEFT_OUT}|cut)
+        )\b(?:(?:[.:;,]|\ (?:at|to|after|by|due|for)\b)[^\n={{}}]{{0,160}})?\s?[*_>|~=\#\])-]{{0,8}}
+        \s{{0,8}}"""
+)
+"""A note about the cut with some ornament, as the first or the last line of all."""
+
+_OF_ROWS: Final = re.compile(
+    r"(?i)\blines? (?:in file|remain|left)|\bhas more lines\b|\beliding lines\b"
+)
 """What notes say whose harness ends an answer after a number of lines, and not within one."""
 
 _DOTS_ALONE: Final = re.compile(
@@ -283,6 +329,8 @@ def _kind(line: str, *, is_at_edge: bool, is_end: bool) -> str:
         return "place"
     if _MARK.fullmatch(line) or _PLAIN_MARK.fullmatch(line) or _COUNTED_REST.fullmatch(line):
         return "rows" if _OF_ROWS.search(line) else "place"
+    if is_end and _OUTERMOST.fullmatch(line):
+        return "place"
     showing = _SHOWING.fullmatch(line)
     if showing is not None:
         first, last, total = (int(showing[name]) for name in ("first", "last", "total"))

@@ -475,7 +475,10 @@ _MAY_BE_REFUSED: Final = re.compile(
         (?:\w{{0,30}}Error|Failure|Failed|Warning):?\ | E[A-Z]{{3,12}}\b[:,]
       | (?:the\ |this\ |your\ )?(?:{_ACTORS})\b[^\n]{{0,80}}?\b(?:{_ENDED})\b
       | (?:{_ENDED})\b(?=\s*(?:$|[.:!;(\])>]|by\b|due\b|because\b))
-      | (?:could\ not|cannot|can't|unable\ to|failed\ to)\ \w
+      | (?:sorry,?\ |unfortunately,?\ )?(?:I\ |we\ )?
+            (?:could\ not|cannot|can't|unable\ to|failed\ to)\ \w
+      | (?:no\ such\ )?(?:file|path|folder|directory|resource)\b[^\n]{{0,200}}?
+            \b(?:not\ found|does(?:\ not|n't)\ exist|not\ exist)\b
     )""",
     re.VERBOSE | re.IGNORECASE,
 )

@@ -75,6 +75,29 @@ def moved_to_background(text: str) -> str | None:
     return None if found is None else text[: found.start()]
 
 
+_TOO_LARGE: Final = re.compile(
+    r"\s*(?:Error: )?(?:result|MCP tool \"[^\"\n]{1,200}\" response) \([^)\n]{1,60}\)"
+    r" exceeds maximum allowed tokens[^\n]{0,60}?"
+    r"(?:\. Output has been saved to (?P<path>/\S{1,1000})|\Z|\n|\.)"
+)
+
+
+def is_too_large(text: str) -> tuple[bool, str | None]:
+    r"""Return whether a server's answer was too large to show, and the file it was saved to.
+
+    Examples
+    --------
+    >>> is_too_large(
+    ...     "Error: result (81,234 characters) exceeds maximum allowed tokens. Output has"
+    ...     " been saved to /h/r.txt.\nFormat: Plain text"
+    ... )
+    (True, '/h/r.txt')
+    """
+    found = _TOO_LARGE.match(text[:_LONGEST_MOVED])
+    path = found["path"] if found is not None else None
+    return found is not None, path.removesuffix(".") if path else None
+
+
 _FORKED: Final = re.compile(
     r"\s*Skill \"?[^\"\n]{1,200}\"? (?:completed|launched) \(forked execution"
 )

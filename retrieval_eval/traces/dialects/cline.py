@@ -204,7 +204,7 @@ DIALECTS.add(
     HARNESS,
     Dialect(
         harnesses=frozenset({"cline", HARNESS}),
-        delegating=frozenset({"spawn_agent"}),
+        delegating=frozenset({"spawn_agent", "use_subagents"}),
         refusals=(
             r"The user denied this operation",
             r"The tool execution failed with the following error",

@@ -114,9 +114,17 @@ def answer(call: ToolCall) -> ToolResult:
     known = result.structured
     if known is None and has_failed and len(status) < 10:
         known = {"exit_code": int(status)}
-    has_failed = has_failed or fields.get("Signal", "(none)") not in _NONE
-    is_error = result.is_error or has_failed
-    return replace(result, text=_whole(text), structured=known, is_error=is_error)
+    is_killed = fields.get("Signal", "(none)") not in _NONE
+    is_error = result.is_error or has_failed or is_killed
+    is_silent = is_killed and not text.strip()
+    return replace(
+        result,
+        text=_whole(text),
+        structured=known,
+        is_error=is_error,
+        is_unfinished=is_silent,
+        is_stopped=result.is_stopped or (is_killed and not is_silent),
+    )
 
 
 def _unwrapped(text: str) -> str:

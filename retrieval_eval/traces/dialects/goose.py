@@ -26,10 +26,21 @@ LOCAL: Final = frozenset(
 _EXITED: Final = re.compile(r"(?:\A|\n)Command exited with code (-?\d{1,9})\.?\s*\Z")
 _LATE: Final = re.compile(r"\s*Command timed out after\b")
 _TAIL: Final = 200
+_LONGEST_NOTE: Final = 9000
 _EXCEEDED: Final = re.compile(
     r"\n\n\[Output exceeded [\d,]{1,15} (?:line|byte) limit[^\n]{1,4500}\](?=\s*\Z|\n\nCommand )"
 )
 """What goose writes below the last 50 lines of an output of more than 2,000 lines or 50 kB."""
+
+_LAST_ROWS: Final = re.compile(
+    r"\s*private note: output was [\d,]{1,15} lines and we are only showing the most recent lines, "
+    r"remainder of lines in (?P<path>\S{1,4000}) do not show [^\n]{1,300}?truncated output: ?\n?"
+)
+"""What versions before 1.20 write above the last lines of a long output."""
+_STORED: Final = re.compile(
+    r"\s*The response returned from the tool call was larger \([^)\n]{1,60}\) and is stored in the "
+    r"file [^\n]{1,200}?: (?P<path>\S{1,4000})\s*\Z"
+)
 
 
 def answer(call: ToolCall) -> ToolResult:
@@ -42,6 +53,13 @@ def answer(call: ToolCall) -> ToolResult:
     ('a', True)
     """
     result = call.result or ToolResult("")
+    rows = _LAST_ROWS.match(result.text[:_LONGEST_NOTE])
+    if rows is not None:
+        shown = f"{CUT_HERE}\n{CUT_HERE}\n{result.text[rows.end() :]}"
+        result = replace(result, text=shown, saved_to=rows["path"])
+    stored = _STORED.match(result.text[:_LONGEST_NOTE])
+    if stored is not None:
+        return replace(result, text=CUT_HERE, saved_to=stored["path"])
     exceeded = _EXCEEDED.search(result.text)
     if exceeded is not None:
         shown = result.text[: exceeded.start()] + result.text[exceeded.end() :]
@@ -82,13 +100,15 @@ DIALECTS.add(
         namespaces=LOCAL,
         delegating=frozenset(
             {
-                *("delegate", "dynamic_task__create_task"),
+                *("delegate", "dynamic_task__create_task", "subagent"),
                 *("subagent__execute_task", "summon__delegate"),
             }
         ),
         refusals=(
             r"Command timed out after\b",
             r"The user has declined to run this tool",
+            r"The command attempts to access '[^'\n]{1,1000}' which is restricted by \.gooseignore",
+            r"(?:File|The file) '[^'\n]{1,1000}' is restricted by \.gooseignore",
         ),
         saved=(r"limit \([^)\n]{1,60}\)\. Full output saved to (\S{1,1000})\. ",),
         answer=answer,

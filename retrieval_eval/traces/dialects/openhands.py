@@ -9,7 +9,14 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
-from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing, tool_name
+from retrieval_eval.traces.dialects import (
+    DIALECTS,
+    Dialect,
+    Tool,
+    read_nothing,
+    saved_path,
+    tool_name,
+)
 from retrieval_eval.traces.results.ipython import read_ipython
 from retrieval_eval.traces.results.local_files import editor_category, read_editor
 from retrieval_eval.traces.untrusted import dict_of, status_of
@@ -70,6 +77,9 @@ def answer(call: ToolCall) -> ToolResult:
     if result.is_unfinished:
         return result
     lines, code, is_late = _without_notes(result.text)
+    clipped = _CLIPPED.search(lines)
+    if clipped is not None and result.saved_to is None:
+        result = replace(result, saved_to=saved_path(clipped[0]))
     lines = _CLIPPED.sub(f"\n{CUT_HERE}\n", lines)
     if call.name not in _SHELLS:
         return replace(result, text=_EXECUTED.sub("", lines, count=1))
@@ -116,6 +126,7 @@ DIALECTS.add(
         delegating=frozenset({"delegate", "task"}),
         refusals=(
             r"(?:ERROR: )?Cannot execute multiple commands at once\b",
+            r"\[Your command \"[\s\S]{0,350}?\bNOT executed\b|\[Your command \"[\s\S]{350}",
             # The reply to a message without a call: nothing was carried out.
             r"Please continue (?:working on the task )?on whatever approach you think\b",
         ),

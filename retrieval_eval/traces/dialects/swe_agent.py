@@ -92,6 +92,8 @@ def _words(text: str) -> list[str] | None:
 
 def _editor(rest: list[str]) -> dict[str, Any]:
     arguments: dict[str, Any] = {"command": rest[0], "path": rest[1]}
+    if "--file_text" in rest[:-1]:
+        arguments["file_text"] = rest[rest.index("--file_text") + 1]
     if "--view_range" in rest:
         at = rest.index("--view_range")
         numbers = [int(n) for n in rest[at + 1 : at + 3] if n.lstrip("-").isdecimal()]

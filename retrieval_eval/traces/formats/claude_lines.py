@@ -8,8 +8,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.records import ToolResult
-from retrieval_eval.traces.dialects.claude_code import moved_to_background, opens_with_exit_status
+from retrieval_eval.records import CUT_HERE, ToolResult
+from retrieval_eval.traces.dialects.claude_code import (
+    is_too_large,
+    moved_to_background,
+    opens_with_exit_status,
+)
 from retrieval_eval.traces.reading import is_summary
 from retrieval_eval.traces.served import is_refusal, until_stopped
 from retrieval_eval.traces.tokens import (
@@ -189,6 +193,9 @@ def marked(result: ToolResult) -> ToolResult:
     That is an error without an exit code (not permitted, blocked by a hook, timed out), and a
     command that was interrupted.
     """
+    is_elsewhere, path = is_too_large(result.text)
+    if is_elsewhere:
+        return replace(result, text=CUT_HERE, is_error=False, saved_to=path)
     late = _LATE.match(result.text[:_HEAD]) if result.is_error else None
     if late is not None:
         # What was printed before stands behind the message.
@@ -204,6 +211,12 @@ def marked(result: ToolResult) -> ToolResult:
     if printed is not None:
         return replace(result, text=printed, is_stopped=True)
     structured = dict_of(result.structured)
+    if text_of(structured.get("persistedOutputPath")) and "<persisted-output>" not in result.text:
+        # Less was shown than was printed; where the part that is shown lies is not stated.
+        result = replace(result, text=f"{CUT_HERE}\n{result.text}\n{CUT_HERE}")
+    goes_on = text_of(structured.get("backgroundTaskId")) is not None
+    if goes_on and not result.is_error and "background" not in result.text[:_HEAD]:
+        result = replace(result, is_stopped=bool(result.text.strip()))
     is_interrupted = structured.get("interrupted") is True and "stdout" in structured
     if is_interrupted and (text_of(structured.get("stdout")) or "").strip():
         # Whether the agent was shown what was printed before is not stated.

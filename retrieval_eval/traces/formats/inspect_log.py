@@ -238,7 +238,8 @@ def _result(said: _Sample, shown: Any, error: Any) -> ToolResult:
     if is_stated:
         text = text or blocks_text(_resolved(said, at(error, "message")))
     is_error = is_stated and not is_cut
-    is_unfinished = is_error and kind in _NOT_RUN and not is_stopped
+    # An error without an output: only the error's message was shown.
+    is_unfinished = is_error and not is_stopped and (kind in _NOT_RUN or not has_output)
     return ToolResult(text, None, is_error, is_unfinished=is_unfinished, is_stopped=is_stopped)
 
 

@@ -566,6 +566,7 @@ PATCH_ARGUMENTS: Final = ("input", "patch", "patchText", "diff")
 CONTENTS: Final = ("content", "contents", "file_text", "fileText", "file_content", "text")
 _REPLACED: Final = ("old_string", "old_str", "oldString", "old_text", "oldText", "insert_line")
 _EXISTED: Final = re.compile(r"(?i)\b(?:overw(?:rit|rote)|updated\b|already exist)")
+_CREATED: Final = re.compile(r"\s*(?:Successfully created|(?:New )?[Ff]ile created success)")
 _LONGEST_ANSWER: Final = 6000
 
 
@@ -577,8 +578,12 @@ def _is_whole_file(seen: Seen) -> bool:
 
 def _existed(seen: Seen) -> bool:
     """Return whether the answer to a write says that the file was there before."""
-    is_update = isinstance(seen.value, dict) and seen.value.get("type") == "update"
-    return is_update or _EXISTED.search(seen.text[:_LONGEST_ANSWER]) is not None
+    value = seen.value if isinstance(seen.value, dict) else {}
+    if value.get("type") == "update" or value.get("exists") is True:
+        return True
+    if _CREATED.match(seen.text[:_LONGEST_ANSWER]):
+        return False
+    return _EXISTED.search(seen.text[:_LONGEST_ANSWER]) is not None
 
 
 def read_write(seen: Seen) -> Found:
@@ -625,7 +630,7 @@ def read_patch(seen: Seen) -> Found:
 
 
 _UPDATED: Final = re.compile(
-    r"(?:Here is the updated code"
+    r"(?:Here is the updated code|has been edited, and the section now reads"
     r"|Showing lines (?P<first>\d{1,9})-(?P<last>\d{1,9}) of \d{1,9} from the edited file)"
     r":\s{0,9}(?:---\s{1,9})?\S"
 )

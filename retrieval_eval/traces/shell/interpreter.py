@@ -64,6 +64,22 @@ class Context(Struct, frozen=True, gc=False):
     depth: int = 0
 
 
+def _ends_script(item: Item) -> str | None:
+    """Return which command ends its script (``exit``, well or not) or function, or ``set -e``."""
+    node = item.stages[0]
+    if len(item.stages) != 1 or item.is_background or not isinstance(node, Command):
+        return None
+    texts = ["".join(piece.text for piece in word) for word in node.words[:4]]
+    if texts[:1] == ["exit"]:
+        return "exit" if texts[1:] and texts[1].strip("0").isdecimal() else "exit 0"
+    if texts[:1] == ["return"]:
+        return "return"
+    if texts[:1] != ["set"]:
+        return None
+    is_flag = any(text[:1] == "-" and text[:2] != "--" and "e" in text[1:] for text in texts[1:])
+    return "set" if is_flag or "errexit" in texts else None
+
+
 class Interpreter:
     """Runs one script over an environment and collects its steps."""
 
@@ -79,10 +95,16 @@ class Interpreter:
         self.has_succeeded = has_succeeded
         self.steps: list[Step] = []
         self.searches = iter(range(MAX_SEARCHES))
+        self._may_end_from: int | None = None
+        self._may_end_well = False
         self._budget = budget if budget is not None else iter(range(MAX_WORK))
 
     def run(self, script: Sequence, context: Context) -> None:
-        """Run the pipelines of ``script`` in order."""
+        """Run the pipelines of ``script`` in order.
+
+        What stands behind an ``exit`` does not run, and behind a command that fails it need not,
+        where ``set -e`` or an ``exit`` in a condition ends the script then.
+        """
         start = 0
         is_conditional = context.is_conditional
         n_uncertain = self._before_success(script, context)
@@ -97,7 +119,13 @@ class Interpreter:
                     i < n_uncertain and any(map(self._can_fail, self.steps[start:]))
                 )
             else:
-                is_conditional = context.is_conditional
+                is_conditional = context.is_conditional or self._may_have_ended()
+            ends = _ends_script(item)
+            if ends not in (None, "set") and not is_conditional:
+                return
+            if ends in ("exit 0", "exit", "set") and self._may_end_from is None:
+                self._may_end_from = len(self.steps) if ends == "set" else 0
+            self._may_end_well |= ends == "exit 0"
             start = len(self.steps)
             inner = context
             if is_conditional != context.is_conditional:
@@ -106,6 +134,13 @@ class Interpreter:
                 self._behind(item, inner)
             else:
                 self._item(item, inner)
+
+    def _may_have_ended(self) -> bool:
+        """Return whether the script may have ended before what comes next."""
+        if self._may_end_from is None or self._may_end_well:
+            return self._may_end_well
+        before = self.steps[self._may_end_from :]
+        return not self.has_succeeded and any(map(self._can_fail, before))
 
     def _behind(self, item: Item, context: Context) -> None:
         """Run a pipeline that the shell does not wait for, in an environment of its own."""
@@ -163,7 +198,9 @@ class Interpreter:
                 return
             if node.is_subshell or context.downstream:
                 saved, self.environment = self.environment, self.environment.copy()
+                ends = self._may_end_from, self._may_end_well
                 self.run(node.body, context)
+                self._may_end_from, self._may_end_well = ends
                 self.environment = saved
             else:
                 self.run(node.body, context)

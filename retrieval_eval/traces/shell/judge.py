@@ -46,6 +46,8 @@ def judge(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
         return Verdict(operand_targets(plan, "no_result"))
     if plan.evidence == "write":
         return _write(plan, evidence, output)
+    if plan.program in output.unknown:
+        return Verdict()
     if plan.evidence == "opaque" and (plan.category == "file_write" or not evidence.is_empty):
         served = _served(plan, output)
         verdict = _opaque(served, evidence)
@@ -786,6 +788,8 @@ def _contested(group: Sequence[Plans], lines: Sequence[str]) -> frozenset[str]:
 
 def _has_failed(planned: Plans, output: Output) -> bool:
     plan = planned.shown
+    if plan is not None and plan.program in output.unknown:
+        return True
     if plan is None or not plan.operands or len(plan.files) < len(plan.operands):
         return False
     return all(output.failed(operand.written, plan.cwd) for operand in plan.files)

@@ -58,7 +58,8 @@ class Output(Struct, frozen=True, gc=False):
     """The lines of an output.
 
     ``errors`` are the names and phrases that error messages mention, ``absent`` the pairs of a
-    program and a name that it did not find. ``cuts`` are the numbers of
+    program and a name that it did not find, ``unknown`` the programs that the shell did not find.
+    ``cuts`` are the numbers of
     the lines before which a part is left out; the lines beside a cut may be halves. ``is_refused``
     says that nothing was executed at all, ``is_background`` that the command went on where nothing
     more of it was seen, and ``reset_cwd`` is the directory the harness put the shell back to.
@@ -69,6 +70,7 @@ class Output(Struct, frozen=True, gc=False):
     lines: tuple[str, ...]
     errors: frozenset[str] = frozenset()
     absent: frozenset[tuple[str, str]] = frozenset()
+    unknown: frozenset[str] = frozenset()
     cuts: tuple[int, ...] = ()
     is_refused: bool = False
     is_background: bool = False
@@ -141,6 +143,13 @@ _WITHOUT_COLON = (
 )  # fmt: skip
 """Parts of those messages that need not hold a colon and a space, as all others do."""
 
+_UNKNOWN = re.compile(
+    r"\A(?:/\S{0,200}/)?(?:ba|z|da|k)?sh: (?:line )?(?:\d{1,9}: )?"
+    r"(?:(?P<name>[\w.+-]{1,100}): (?:command )?not found"
+    r"|command not found: (?P<last>[\w.+-]{1,100}))\s*\Z"
+)
+"""What a shell says of a program that is not installed."""
+
 _LEAD = re.compile(
     r"(?:/\S*/)?(?:ba|z|da)?sh: |[\w./+-]+: (?!\s)|fatal: |error: |[\w.]*Error: |find: "
 )
@@ -186,10 +195,12 @@ def read_output(text: str, *, has_failed: bool = False, is_shortened: bool = Fal
         cuts = (len(kept),)
     elif CUT_HERE in text:
         kept, cuts = _cut_apart(kept)
+    found = [_UNKNOWN.match(line) for line in lines] if errors and "not found" in text else ()
     return Output(
         kept,
         errors,
         absent,
+        frozenset(match["name"] or match["last"] for match in found if match is not None),
         cuts,
         is_background=is_background,
         reset_cwd=reset_cwd,

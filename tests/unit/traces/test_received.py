@@ -17,6 +17,12 @@ MARKS = [
     "... and 1234 more lines",
     "\u2500\u2500 400 lines hidden \u2500\u2500",
     "[SNIP: 12000 tokens]",
+    "<snip>",
+    "... [remaining 400 lines]",
+    '<truncated after="30000"/>',
+    "<truncated_output/>",
+    "[3 KB of 90 KB shown]",
+    "[Output truncated. Use view_range=[3, 9] to read on. File has 900 lines total.]",
     "--- snip ---",
     "<truncated />",
     "[Earlier output omitted: 51234 characters]",
@@ -62,6 +68,7 @@ MARKS = [
 BETWEEN_LINES = [
     "[381 more lines in file. Use offset=21 to continue.]",
     "[200 lines remaining]",
+    "... eliding lines 3-90 ...",
     "(File has more lines. Use 'offset' parameter to read beyond line 20)",
     "[Showing lines 1-20 of 90]",
 ]
@@ -169,6 +176,22 @@ def test_a_line_about_cutting_is_content(line: str) -> None:
 )
 def test_where_the_part_is_that_was_left_out(text: str, expected: str) -> None:
     assert received(ToolResult(text)).text == expected
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "*Output was truncated at 10000 characters*",
+        "> Output truncated. Full log: /tmp/x.log",
+        "## [output truncated to 16384 bytes] ##",
+        "|| truncated ||",
+        "\u2702 400 lines cut",
+    ],
+)
+def test_an_ornament_is_a_mark_only_as_the_outermost_line(mark: str) -> None:
+    assert received(ToolResult(f"{BEFORE}\n{mark}")).text == f"{BEFORE}\n{CUT_HERE}"
+    within = ToolResult(f"{BEFORE}\n{mark}\n{BEHIND}")
+    assert received(within) is within
 
 
 def test_a_preview_ends_where_the_rest_was_saved() -> None:

@@ -350,7 +350,7 @@ OWN = "### /w/a.py\n```python\n1: import os\n2: x\n```\n"
             {"command": "str_replace", "path": "/w/a.py", "old_str": "x", "new_str": "y"},
             "The file /w/a.py has been edited, and the section now reads:\n```python\ny\n```",
             "file_write",
-            [("/w/a.py", "written")],
+            [("/w/a.py", "written"), ("/w/a.py", "matched")],
         ),
         (
             "developer__text_editor",
