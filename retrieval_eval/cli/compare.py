@@ -42,7 +42,7 @@ from retrieval_eval.records import Renderer
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.pipeline.comparison import SidesCompared
+    from retrieval_eval.agents.runs.comparison import SidesCompared
 
 _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 
@@ -163,9 +163,9 @@ def compare(
     the arms are not comparable, too few tasks are matched, or a threat overturns the difference
     (fragile). 3: a run or configuration does not exist, or the design names what there is not.
     """
-    from retrieval_eval.pipeline.comparison import compare_sides
-    from retrieval_eval.pipeline.roots import DEMO, is_demo
-    from retrieval_eval.study.stated import toml_of
+    from retrieval_eval.agents.runs.comparison import compare_sides
+    from retrieval_eval.agents.runs.roots import DEMO, is_demo
+    from retrieval_eval.agents.study.stated import toml_of
 
     if not is_reported and (renderer != "auto" or pdf or trials or force):
         raise click.UsageError(
@@ -253,7 +253,7 @@ def _print_needed(
     comparisons: Sequence[ComparisonDocument], difference: float | None, as_json: bool
 ) -> int:
     """Print how many tasks each pair's next comparison needs, and return the exit code."""
-    from retrieval_eval.study.pilot import tasks_needed
+    from retrieval_eval.agents.study.pilot import tasks_needed
 
     if not comparisons:
         raise NothingToEvaluateError("only one configuration: there is no spread between two")
@@ -277,9 +277,9 @@ def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
 
 def _print(comparison: ComparisonDocument) -> None:
     """Print a comparison as its page does: verdict, estimate, threats, other metrics, design."""
+    from retrieval_eval.agents.study.design import design_sentences
+    from retrieval_eval.agents.study.threats import leading_threats
     from retrieval_eval.report import words
-    from retrieval_eval.study.design import design_sentences
-    from retrieval_eval.study.threats import leading_threats
 
     said = words.answer_to(comparison)
     echo("")
@@ -356,10 +356,10 @@ def _print_arm(side: str, row: ArmLedger) -> None:
 
 
 def _print_metrics(metrics: Mapping[str, PairedEstimate], comparison: ComparisonDocument) -> None:
+    from retrieval_eval.agents.study.headline import deciding_estimate
     from retrieval_eval.report import words
     from retrieval_eval.report.numbers import p_value
     from retrieval_eval.report.table.estimates import estimate_notes, metric_cells
-    from retrieval_eval.study.headline import deciding_estimate
 
     known = {name.partition(",")[0]: block for name, block in metrics.items()}
     interval = words.interval_name(comparison)

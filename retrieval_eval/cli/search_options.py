@@ -15,8 +15,8 @@ from retrieval_eval.cli.common import FILE, FOLDER, echo, parse_k, parse_options
 from retrieval_eval.io.project import Project, project
 
 if TYPE_CHECKING:
-    from retrieval_eval.gold.backlog import BacklogPreset, BacklogSource
-    from retrieval_eval.search.measure import Request
+    from retrieval_eval.search.gold.backlog import BacklogPreset, BacklogSource
+    from retrieval_eval.search.run.measure import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,7 +31,7 @@ class RetrieverOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return name and help; only the help needs the kinds, so they are loaded here."""
-        from retrieval_eval.search.retrievers import shown_kinds
+        from retrieval_eval.search.ask.retrievers import shown_kinds
 
         self.help = f"{shown_kinds()}."
         return super().get_help_record(ctx)
@@ -78,7 +78,7 @@ def run_files(names: Sequence[str], data: Path) -> list[Path]:
     Notes about a choice go to standard error. Raises `BadInputError` for a name
     that is neither.
     """
-    from retrieval_eval.search.run_names import run_file
+    from retrieval_eval.search.run.run_names import run_file
 
     found = [run_file(name, data) for name in names]
     for notice in (notice for _, notices in found for notice in notices):
@@ -144,8 +144,8 @@ def asking_options(function: F) -> F:
 
 def request_of(retriever: str, seed: int, asked: Mapping[str, Any], **more: Any) -> Request:
     """Return the request that the values of `asking_options` and further fields make."""
-    from retrieval_eval.search.measure import Request
-    from retrieval_eval.search.settings import Settings
+    from retrieval_eval.search.run.measure import Request
+    from retrieval_eval.search.run.settings import Settings
 
     k_values = parse_k(asked["k_values"])
     return Request(
@@ -194,7 +194,7 @@ def backlog_options(function: F) -> F:
 
 def _backlog_source(given: str | None) -> BacklogSource | None:
     """Return the backlog that is given or stated in the project file, with its names."""
-    from retrieval_eval.gold.backlog import BacklogSource
+    from retrieval_eval.search.gold.backlog import BacklogSource
 
     stated = project()
     source = given
@@ -214,7 +214,7 @@ def backlog_names(stated: Project) -> BacklogPreset:
     Raises `BadInputError` for a preset that there is not.
     """
     from retrieval_eval.errors import BadInputError
-    from retrieval_eval.gold.backlog import PRESETS
+    from retrieval_eval.search.gold.backlog import PRESETS
 
     names = stated.backlog
     if names.preset not in PRESETS:
@@ -239,7 +239,7 @@ def backlog_at_hand(source: BacklogSource | None) -> BacklogSource | None:
     stop a run; a note goes to standard error.
     """
     from retrieval_eval.errors import BadInputError
-    from retrieval_eval.gold.backlog import read_backlog
+    from retrieval_eval.search.gold.backlog import read_backlog
 
     given = click.get_current_context().get_parameter_source("backlog")
     if source is None or given is not ParameterSource.ENVIRONMENT:

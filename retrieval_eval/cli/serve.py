@@ -12,7 +12,7 @@ from retrieval_eval.cli.search_options import backlog_names, backlog_options, da
 from retrieval_eval.io.project import project
 
 if TYPE_CHECKING:
-    from retrieval_eval.gold.backlog import BacklogSource
+    from retrieval_eval.search.gold.backlog import BacklogSource
     from retrieval_eval.serve.dashboard import Sources
 
 

@@ -34,7 +34,7 @@ class BacklogNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a project file states. Paths in it are relative to its folder.
 
-    ``study`` is the section of the design, which :mod:`retrieval_eval.study` reads.
+    ``study`` is the section of the design, which :mod:`retrieval_eval.agents.study` reads.
     """
 
     runs: Text | None = None

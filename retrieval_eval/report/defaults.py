@@ -1,10 +1,10 @@
 """How the frames of this package are shown by default.
 
 A frame notes which one it is, and rows of it keep the note (see
-:func:`retrieval_eval.study.frames.named`). The finding of a frame is computed from the rows that
-are shown, so that it follows a filter. A frame that was made for one table carries what that says
-(:func:`shown_as`); where any of its rows was edited, left out or moved since
-(:func:`~retrieval_eval.study.frames.is_as_made`), its finding and notes are not shown.
+:func:`retrieval_eval.agents.study.frames.named`). The finding of a frame is computed from the rows
+that are shown, so that it follows a filter. A frame that was made for one table carries what that
+says (:func:`shown_as`); where any of its rows was edited, left out or moved since
+(:func:`~retrieval_eval.agents.study.frames.is_as_made`), its finding and notes are not shown.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.events.evidence import CAUSES
-from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.agents.events.evidence import CAUSES
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.frames import as_made, is_as_made
 from retrieval_eval.report import words
 from retrieval_eval.report.headings import NAMED, Format, inside
 from retrieval_eval.report.names import reason_sentence
-from retrieval_eval.study.frames import as_made, is_as_made
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
+from retrieval_eval.agents.metrics.catalog import BY_NAME, METRICS
 from retrieval_eval.escape import visible
-from retrieval_eval.metrics.catalog import BY_NAME, METRICS
 from retrieval_eval.report import numbers
 from retrieval_eval.report.columns import (
     FRAMES,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import structs
 
-from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.headline import Headline, deciding_estimate
+from retrieval_eval.agents.study.verdict import apparent
 from retrieval_eval.model.impact import PairedEstimate, PairedStatistics
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import interval, times, times_interval
-from retrieval_eval.study.headline import Headline, deciding_estimate
-from retrieval_eval.study.verdict import apparent
 
 if TYPE_CHECKING:
     import pandas as pd

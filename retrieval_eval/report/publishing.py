@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from retrieval_eval import __version__
+from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import slug
@@ -38,7 +39,6 @@ from retrieval_eval.io.files import (
 )
 from retrieval_eval.io.locks import alone
 from retrieval_eval.io.yaml_text import yaml_text
-from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, index, parameters, quarto, render, simulated
 from retrieval_eval.report.checkout import commit

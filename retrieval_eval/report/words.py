@@ -13,8 +13,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.compare import PRIMARY, TASK_STATUSES, Comparison
+from retrieval_eval.agents.study.frames import is_as_made, meant_of, reason_label, rule_title
+from retrieval_eval.agents.study.gate import RULES
+from retrieval_eval.agents.study.headline import (
+    Headline,
+    deciding_estimate,
+    disagreement,
+    has_no_estimate,
+    headline_estimate,
+    looks_sentence,
+    without_ratio,
+)
+from retrieval_eval.agents.study.stated import ALPHA
+from retrieval_eval.agents.study.threats import leading_threats, threat_title
+from retrieval_eval.agents.study.verdict import is_fragile
 from retrieval_eval.escape import visible
-from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import (
     ArmLedger,
     ComparisonDocument,
@@ -44,21 +59,6 @@ from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed, ti
 from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
-from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
-from retrieval_eval.study.frames import is_as_made, meant_of, reason_label, rule_title
-from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import (
-    Headline,
-    deciding_estimate,
-    disagreement,
-    has_no_estimate,
-    headline_estimate,
-    looks_sentence,
-    without_ratio,
-)
-from retrieval_eval.study.stated import ALPHA
-from retrieval_eval.study.threats import leading_threats, threat_title
-from retrieval_eval.study.verdict import is_fragile
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval import associate, compare
+from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.model import to_builtins
-from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report import Run
 from retrieval_eval.schema import faults, kind_of
-from retrieval_eval.study import impact_analysis
 from tests.trials import trace_or_none
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]

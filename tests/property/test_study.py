@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retrieval_eval.agents.study import analysis, associate, compare
+from retrieval_eval.agents.study.compare import comparison_of
+from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.errors import RetrievalEvalError
-from retrieval_eval.study import analysis, associate, compare
-from retrieval_eval.study.compare import comparison_of
-from retrieval_eval.study.settings import Settings
-from retrieval_eval.study.trials import trials_of
 from tests.studies import frame_of, impact_document
 
 FEW = Settings(seed=7, n_resamples=200)

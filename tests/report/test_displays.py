@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 import retrieval_eval as rev
+from retrieval_eval.agents.study import Comparison
+from retrieval_eval.agents.study.verdict import is_fragile
 from retrieval_eval.report import Run, displays, words
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.table import estimates as tables
-from retrieval_eval.study import Comparison
-from retrieval_eval.study.verdict import is_fragile
 from tests.factories import BASELINE, MCP, write_run
 from tests.report.made import arm, comparison, ledger
 from tests.studies import document, study

@@ -12,14 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval import associate, compare
+from retrieval_eval.agents.study.associations import OUTCOME_METRICS, RETRIEVAL_METRICS
+from retrieval_eval.agents.study.compare import COMPARED
+from retrieval_eval.agents.study.trials import COLUMNS, NUMBERS
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.layout import discover
 from retrieval_eval.report import Run, columns, load_run
 from retrieval_eval.report.conditions import evaluated
 from retrieval_eval.report.displays import answer_box, run_header
-from retrieval_eval.study.associations import OUTCOME_METRICS, RETRIEVAL_METRICS
-from retrieval_eval.study.compare import COMPARED
-from retrieval_eval.study.trials import COLUMNS, NUMBERS
 from tests.factories import write_run
 from tests.runs import write_task, write_trial
 

@@ -12,6 +12,7 @@ import pytest
 
 import retrieval_eval as rev
 from retrieval_eval import registry
+from retrieval_eval.agents.study.frames import as_made
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import words
 from retrieval_eval.report.defaults import KNOWN, Defaults, shown_as
@@ -25,7 +26,6 @@ from retrieval_eval.report.registered import (
     figure,
 )
 from retrieval_eval.report.show import to_html
-from retrieval_eval.study.frames import as_made
 
 EVIL = "<script>&|`\u202e\ud800 任务"
 NAMES = [EVIL, *(f"group-{i}" for i in range(7))]
@@ -386,8 +386,9 @@ def test_what_is_said_of_pairs_that_were_left_out_is_of_the_frame_as_it_was_made
 
 
 def test_edited_pairs_have_no_verdict_of_their_study():
-    from retrieval_eval.study.compare import compare
-    from tests.unit.study.test_threats import arms, gains
+    from tests.unit.agents.study.test_threats import arms, gains
+
+    from retrieval_eval.agents.study.compare import compare
 
     found = compare(arms(gains(*[0.2, 0.3] * 4)), "a", "b", seed=1, n_resamples=100)
     pairs = found.pairs

@@ -7,6 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 import retrieval_eval as rev
+from retrieval_eval.agents.study import Comparison
+from retrieval_eval.agents.study.gate import RULES as GATE_RULES
+from retrieval_eval.agents.study.trials import from_document
 from retrieval_eval.model.design import ArmDesign, Design
 from retrieval_eval.model.impact import (
     ComparisonDocument,
@@ -20,9 +23,6 @@ from retrieval_eval.model.impact import (
 from retrieval_eval.report import words
 from retrieval_eval.report.table.estimates import estimate_notes
 from retrieval_eval.report.words import VERDICTS
-from retrieval_eval.study import Comparison
-from retrieval_eval.study.gate import RULES as GATE_RULES
-from retrieval_eval.study.trials import from_document
 from tests.report.made import arm, comparison, flip, gate, ledger, result, rule
 from tests.studies import document
 

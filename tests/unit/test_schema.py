@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from retrieval_eval import schema
+from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.io.artefacts import write_artefact
 from retrieval_eval.model import DOCUMENTS, PUBLISHED, from_builtins, json_schema, to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
-from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.schema import now
-from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.measure import Request, measure_request
+from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.run.measure import Request, measure_request
 from tests.generated import generated
 from tests.plain_runs import check, diff, noise
 from tests.searches import written

@@ -6,9 +6,16 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.headline import (
+    deciding_estimate,
+    disagreement,
+    repeats_sentence,
+    without_ratio,
+)
+from retrieval_eval.agents.study.stated import ALPHA
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import PairedEstimate
 from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.leading import (
@@ -30,13 +37,6 @@ from retrieval_eval.report.numbers import (
     rate,
 )
 from retrieval_eval.report.registered import NothingToShow, Words, column, tabular
-from retrieval_eval.study.headline import (
-    deciding_estimate,
-    disagreement,
-    repeats_sentence,
-    without_ratio,
-)
-from retrieval_eval.study.stated import ALPHA
 
 if TYPE_CHECKING:
     import pandas as pd
