@@ -386,9 +386,8 @@ def test_what_is_said_of_pairs_that_were_left_out_is_of_the_frame_as_it_was_made
 
 
 def test_edited_pairs_have_no_verdict_of_their_study():
-    from tests.unit.agents.study.test_threats import arms, gains
-
     from retrieval_eval.agents.study.compare import compare
+    from tests.unit.agents.study.test_threats import arms, gains
 
     found = compare(arms(gains(*[0.2, 0.3] * 4)), "a", "b", seed=1, n_resamples=100)
     pairs = found.pairs

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.agents.study.test_analysis import document
 
 from retrieval_eval.schema import faults
 from tests.studies import impact_document
+from tests.unit.agents.study.test_analysis import document
 
 WHOLE_RUN = ("associations", "family", "tiers", "calibration", "time_to_first_relevant")
 

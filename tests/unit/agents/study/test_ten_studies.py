@@ -1,9 +1,9 @@
 """The ten misleading studies and the clean ones have what their names say."""
 
 import pytest
-from tests.unit.agents.study.ten_studies import MISLEADING, STUDIES
 
 from tests.studies import comparison
+from tests.unit.agents.study.ten_studies import MISLEADING, STUDIES
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.unit.agents.study.ten_studies import STUDIES
 
 from retrieval_eval.agents.study.arms import config_pairs
 from retrieval_eval.agents.study.compare import compare, comparison_of
@@ -14,6 +13,7 @@ from retrieval_eval.agents.study.threats import THREATS, kind, leading_threats, 
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.model.impact import Threat
 from tests.studies import comparison, document, impact_document
+from tests.unit.agents.study.ten_studies import STUDIES
 
 FEW = Settings(seed=1, n_resamples=400)
 

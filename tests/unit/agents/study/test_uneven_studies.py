@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.unit.agents.study.test_threats import arms, gains
 
 import retrieval_eval as rev
 from retrieval_eval.agents.study import impact_analysis
@@ -15,6 +14,7 @@ from retrieval_eval.agents.study.headline import headline_estimate
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.report import words
 from tests.studies import document
+from tests.unit.agents.study.test_threats import arms, gains
 
 FEW = {"seed": 1, "n_resamples": 300}
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.agents.study.test_threats import arms, gains
 
 from retrieval_eval.agents.study.compare import compare
 from retrieval_eval.agents.study.headline import headline_estimate
 from retrieval_eval.report import words
 from retrieval_eval.values import signed_ends
+from tests.unit.agents.study.test_threats import arms, gains
 
 FEW = {"seed": 1, "n_resamples": 200}
 
