@@ -65,6 +65,9 @@ _HEADER = re.compile(r"\[(\w{4,40})(?: for [^\n]{0,4000})?\] Result:[ \t]*\n?")
 _FOLDER = re.compile(r"# Current (?:Workspace|Working) Directory \(")
 _LONGEST_PATH: Final = 4096
 _DETAILS = "<environment_details>"
+_FILE_CONTENT: Final = re.compile(
+    r'^<file_content path="([^"\n]{1,4096})">\n(?!Error\b)', re.MULTILINE
+)
 
 
 class _History(Transcript):
@@ -146,7 +149,16 @@ def _take(said: _History, message: Mapping[str, Any]) -> None:
         for block in blocks:
             _call(said, block)
     elif message.get("role") == "user":
+        _attach(said, blocks)
         _take_answers(said, blocks)
+
+
+def _attach(said: _History, blocks: Iterable[Mapping[str, Any]]) -> None:
+    """Note the files whose content stands in a message because the prompt names them."""
+    for block in blocks:
+        text = text_at(block, "text") if block.get("type") == "text" else None
+        for found in _FILE_CONTENT.finditer(text or ""):
+            said.attach(found[1], "named by the prompt")
 
 
 def _take_metrics(said: _History, metrics: Mapping[str, Any]) -> None:

@@ -633,6 +633,7 @@ _UPDATED: Final = re.compile(
     r"(?:Here is the updated code|has been edited, and the section now reads"
     r"|Showing lines (?P<first>\d{1,9})-(?P<last>\d{1,9}) of \d{1,9} from the edited file)"
     r":\s{0,9}(?:---\s{1,9})?\S"
+    r"|<final_file_content path=\"[^\"\n]{1,4096}\">\s{0,9}[^\s<]"
 )
 """What stands before the code that an answer shows around an edit, without numbers of lines."""
 

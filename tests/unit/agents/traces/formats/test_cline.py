@@ -6,6 +6,7 @@ import pytest
 
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.formats import read_document, read_lines
+from retrieval_eval.agents.traces.formats.cline import read_cline_document
 from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.agents.traces.tokens import count_tokens
 from retrieval_eval.agents.traces.tools import interpret
@@ -305,3 +306,10 @@ def test_one_answer_to_several_things_belongs_to_none_of_them(more, doubt, is_er
     calls = several("read_files", {"paths": ["a.py", "b.py"]}, "import os", **more)
     assert [c.arguments for c in calls] == [{"path": "a.py"}, {"path": "b.py"}]
     assert {(c.result.doubt, c.result.is_error) for c in calls} == {(doubt, is_error)}
+
+
+def test_a_file_that_the_prompt_names_is_attached():
+    named = '<file_content path="src/a.py">\nx = 1\n</file_content>'
+    said = {"role": "user", "content": [{"type": "text", "text": named}]}
+    reading = read_cline_document({"messages": [said]}, "h.json")
+    assert [(a.path, a.how) for a in reading.attached] == [("src/a.py", "named by the prompt")]
