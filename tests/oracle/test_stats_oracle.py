@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from retrieval_eval.stats.clusters import group
-from retrieval_eval.stats.correlation import spearman
+from retrieval_eval.stats.correlation import average_ranks, spearman
 from retrieval_eval.stats.distributions import beta_quantile, t_quantile
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
@@ -17,7 +17,6 @@ from retrieval_eval.stats.power import (
     smallest_detectable_difference,
 )
 from retrieval_eval.stats.proportions import wilson
-from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.sign_flips import sign_flip_p
 
 RNG = np.random.Generator(np.random.PCG64(5))

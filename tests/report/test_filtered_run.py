@@ -18,8 +18,8 @@ from retrieval_eval.agents.study.trials import COLUMNS, NUMBERS
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.layout import discover
 from retrieval_eval.report import Run, columns, load_run
-from retrieval_eval.report.conditions import evaluated
 from retrieval_eval.report.displays import answer_box, run_header
+from retrieval_eval.report.filtering import evaluated
 from tests.factories import write_run
 from tests.runs import write_task, write_trial
 

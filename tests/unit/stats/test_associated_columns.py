@@ -12,8 +12,13 @@ import numpy as np
 import pytest
 
 from retrieval_eval.stats.clusters import group
-from retrieval_eval.stats.correlation import drawn_products, permutation_p, spearman, spearman_of
-from retrieval_eval.stats.ranks import average_ranks
+from retrieval_eval.stats.correlation import (
+    average_ranks,
+    drawn_products,
+    permutation_p,
+    spearman,
+    spearman_of,
+)
 from retrieval_eval.stats.resampling import batches
 
 SEED = 11

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.agents.events.applied import Applied
+from retrieval_eval.agents.events.exposure import Applied
 from retrieval_eval.records import ToolResult
 
 FILES = ["src/core/f0.py", "src/limits.py"]
