@@ -336,7 +336,7 @@ _MOST_ADDRESSEES: Final = 100
 def addressed_sub_agents(call: ToolCall, harness: str | None = None) -> Sequence[str]:
     """Return the names of the sub-agents to which a call turns, which other calls started.
 
-    An empty name stands for one that the call does not name.
+    An empty name means one that the call does not name.
 
     Examples
     --------
