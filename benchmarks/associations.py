@@ -20,8 +20,8 @@ import numpy as np
 from rounds import OURS, Row, alternating, compared
 from scipy import stats
 
-from retrieval_eval.study import associate
-from retrieval_eval.study.associations import FAMILY
+from retrieval_eval.agents.study import associate
+from retrieval_eval.agents.study.associations import FAMILY
 
 SUITES = ("fix", "feature", "review")
 SEED = 1

@@ -49,8 +49,8 @@ def write_corpus(folder: Path, n_documents: int, n_queries: int) -> None:
 
 
 def ours(folder: Path) -> tuple[float, float, float]:
-    from retrieval_eval.gold.corpus import read_corpus
-    from retrieval_eval.search.retrievers.bm25 import Bm25Retriever
+    from retrieval_eval.search.ask.retrievers.bm25 import Bm25Retriever
+    from retrieval_eval.search.gold.corpus import read_corpus
 
     queries = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
     start = time.process_time()
@@ -66,7 +66,7 @@ def ours(folder: Path) -> tuple[float, float, float]:
 def bm25s(folder: Path) -> tuple[float, float, float]:
     import bm25s as library
 
-    from retrieval_eval.search.retrievers.bm25 import tokenize
+    from retrieval_eval.search.ask.retrievers.bm25 import tokenize
 
     queries = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
     start = time.process_time()

@@ -50,54 +50,57 @@ import nbformat
 import numpy as np
 
 import retrieval_eval as rev
+from retrieval_eval.agents.metrics.document import TrialMetrics
+from retrieval_eval.agents.outcomes import load_outcome
+from retrieval_eval.agents.runs.naming import EVENTS_SUFFIX, METRICS_SUFFIX, SUMMARY_FILE
+from retrieval_eval.agents.runs.summary import RunSummary
+from retrieval_eval.agents.runs.trial import Job, evaluate_trial, measure_saved
+from retrieval_eval.agents.study.stated import stated_from
+from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from retrieval_eval.demo import write_demo, write_search_demo
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
 from retrieval_eval.escape import encodable
-from retrieval_eval.gold.backlog import read_backlog
-from retrieval_eval.gold.bootstrap import feedback_settings, read_feedback
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.exchange import import_beir, import_trec
-from retrieval_eval.gold.gold_set import field_map
-from retrieval_eval.gold.labelling import build_pool, read_pool, write_pool
-from retrieval_eval.gold.pseudonyms import read_listed
-from retrieval_eval.gold.pseudonyms import read_mapping as pseudonyms_of
-from retrieval_eval.gold.relabel import read_mapping as relabelled_from
 from retrieval_eval.io.artefacts import DIGEST, read_artefact, read_record, sealed, write_artefact
 from retrieval_eval.io.files import decode, json_bytes
-from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
-from retrieval_eval.outcomes import load_outcome
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, SUMMARY_FILE
-from retrieval_eval.pipeline.summary import RunSummary
-from retrieval_eval.pipeline.trial import Job, evaluate_trial, measure_saved
 from retrieval_eval.records import TrialRef
 from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
-from retrieval_eval.report.sets import read_sets
 from retrieval_eval.schema import faults, kind_of
+from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask.results import QueryResult, RetrieverError
+from retrieval_eval.search.ask.retrievers.http import http_settings
+from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
+from retrieval_eval.search.ask.returned import read_documents
 from retrieval_eval.search.claims.agreement import read_human_labels
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
 from retrieval_eval.search.claims.shapes import NoVerdictError
+from retrieval_eval.search.decide.guard.files import write_pinned
+from retrieval_eval.search.decide.guard.justification import read_justifications
+from retrieval_eval.search.decide.guard.pinned import read_pinned
+from retrieval_eval.search.decide.guard.thresholds import (
+    read_thresholds,
+    shipped_thresholds,
+    toml_of,
+)
+from retrieval_eval.search.decide.noise import read_noise
 from retrieval_eval.search.demo import JUDGE
-from retrieval_eval.search.guard.files import write_pinned
-from retrieval_eval.search.guard.justification import read_justifications
-from retrieval_eval.search.guard.pinned import read_pinned
-from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds, toml_of
-from retrieval_eval.search.noise import read_noise
-from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.results import QueryResult, RetrieverError
-from retrieval_eval.search.retrievers.http import http_settings
-from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
-from retrieval_eval.search.returned import read_documents
-from retrieval_eval.search.run_files import load_search_run
-from retrieval_eval.search.running import open_journal
+from retrieval_eval.search.gold.backlog import read_backlog
+from retrieval_eval.search.gold.bootstrap import feedback_settings, read_feedback
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.exchange import import_beir, import_trec
+from retrieval_eval.search.gold.gold_set import field_map
+from retrieval_eval.search.gold.labelling import build_pool, read_pool, write_pool
+from retrieval_eval.search.gold.pseudonyms import read_listed
+from retrieval_eval.search.gold.pseudonyms import read_mapping as pseudonyms_of
+from retrieval_eval.search.gold.relabel import read_mapping as relabelled_from
+from retrieval_eval.search.run.run_files import load_search_run
+from retrieval_eval.search.run.running import open_journal
 from retrieval_eval.serve.dashboard import Sources, dashboard, diagnostics, served
-from retrieval_eval.study.stated import stated_from
-from retrieval_eval.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from tests.runs import write_task, write_trial
 
 command_line = import_module("retrieval_eval.cli.main")
@@ -863,12 +866,7 @@ def _pages() -> Iterator[Target]:
     book = v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), cell])
     Path("own.ipynb").write_text(json.dumps(book))
     yield Target("notebook", ["own.ipynb"], lambda: read_executed(Path("own.ipynb")))
-    yield whole("render", ["own.ipynb"], "render own.ipynb --renderer embedded")
-    Path("set.yml").write_text(
-        "defaults:\n  seed: 3\nreports:\n  - notebook: run_report\n    run_id: small\n"
-        "  - notebook: search_report\n    run: b.json\n    reports_dir: out\n"
-    )
-    yield Target("parameter sets", ["set.yml"], lambda: read_sets(Path("set.yml")))
+    yield whole("report NOTEBOOK", ["own.ipynb"], "report own.ipynb --renderer embedded")
 
 
 def _answers() -> Iterator[Target]:

@@ -24,8 +24,13 @@ from guard_systems import (
 )
 from simulated_draws import generator
 
-from retrieval_eval.search.guard.rule import BREACH, decide, harm_test
-from retrieval_eval.search.noise_level import NoiseLevel, noise_of_part, noise_test, run_to_run
+from retrieval_eval.search.decide.guard.rule import BREACH, decide, harm_test
+from retrieval_eval.search.decide.noise_level import (
+    NoiseLevel,
+    noise_of_part,
+    noise_test,
+    run_to_run,
+)
 
 SLICES = 3
 

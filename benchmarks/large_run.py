@@ -100,7 +100,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
 
 
 def evaluate_all(root: Path, jobs: int) -> None:
-    from retrieval_eval.pipeline import evaluate
+    from retrieval_eval.agents.runs import evaluate
 
     folders = {"runs_root": root / "runs", "benchmarks_root": root / "benchmarks"}
     evaluate(["large"], **folders, output_dir=root, jobs=jobs)
@@ -108,7 +108,7 @@ def evaluate_all(root: Path, jobs: int) -> None:
 
 def analyse(root: Path, part: str) -> None:
     """Run one part of the analysis over the metric documents in a folder."""
-    from retrieval_eval import study
+    from retrieval_eval.agents import study
 
     folder = root / "large/retrieval_events"
     paths = sorted(folder.rglob("*.retrieval_metrics.json"))
@@ -137,9 +137,9 @@ def write_copies(root: Path, n_copies: int) -> int:
 
 def time_parts(root: Path, jobs: int) -> None:
     """Evaluate a run, and print for each part the seconds, and processor seconds by process."""
-    import retrieval_eval.pipeline  # noqa: F401  not a part of the work
+    import retrieval_eval.agents.runs  # noqa: F401  not a part of the work
 
-    module = sys.modules["retrieval_eval.pipeline.evaluate"]
+    module = sys.modules["retrieval_eval.agents.runs.evaluate"]
     found: dict[str, list[float]] = {}
 
     def now() -> list[float]:
@@ -215,7 +215,7 @@ SHAPES = {
 
 def analyse_shape() -> None:
     """Print the milliseconds of the analysis of documents that are read, and of another one."""
-    from retrieval_eval import study
+    from retrieval_eval.agents import study
 
     documents = json.load(sys.stdin)
     times = []

@@ -26,12 +26,15 @@ TIMEOUT_SECONDS = 900
 
 # Room -> the modules that mutants are drawn from, and the tests that are to notice.
 ROOMS = {
-    "metrics": ("retrieval_eval/metrics", ("tests/unit/metrics", "tests/oracle")),
+    "metrics": ("retrieval_eval/agents/metrics", ("tests/unit/agents/metrics", "tests/oracle")),
     "stats": ("retrieval_eval/stats", ("tests/unit/stats", "tests/oracle", "tests/property")),
-    "study": ("retrieval_eval/study", ("tests/unit/study", "tests/property")),
-    "shell": ("retrieval_eval/traces/shell", ("tests/unit/traces", "tests/traps")),
-    "events": ("retrieval_eval/events", ("tests/unit/events", "tests/traps")),
-    "guard": ("retrieval_eval/search/guard", ("tests/unit/search/guard", "tests/property")),
+    "study": ("retrieval_eval/agents/study", ("tests/unit/agents/study", "tests/property")),
+    "shell": ("retrieval_eval/agents/traces/shell", ("tests/unit/agents/traces", "tests/traps")),
+    "events": ("retrieval_eval/agents/events", ("tests/unit/agents/events", "tests/traps")),
+    "guard": (
+        "retrieval_eval/search/decide/guard",
+        ("tests/unit/search/decide/guard", "tests/property"),
+    ),
 }
 # Modules that are to be deleted, or rewritten for speed.
 LEFT_OUT = (

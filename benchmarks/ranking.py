@@ -29,8 +29,8 @@ import pandas as pd
 import pytrec_eval
 from rounds import Row, Task, alternating, compared, processor_of
 
-from retrieval_eval.metrics.ranking import evaluate_rankings
-from retrieval_eval.metrics.ranking.result import Convention
+from retrieval_eval.ranking import evaluate_rankings
+from retrieval_eval.ranking.result import Convention
 
 CUTOFFS = (1, 3, 5, 10, 20)
 OURS = [

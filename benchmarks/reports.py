@@ -22,8 +22,8 @@ from typing import Any
 
 from rounds import OURS, Row, alternating, compared, processor_of
 
+from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.demo import write_demo
-from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report.assets import notebook
 
 START = """

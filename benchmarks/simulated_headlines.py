@@ -13,14 +13,14 @@ from simulated_draws import DIFFERENCES, MEASUREMENTS, Draw, Pair, generator
 from simulated_studies import N_RESAMPLES, Row, between, flagged, percent
 from simulated_verdicts import trial
 
-from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.outcomes import load_outcome
+from retrieval_eval.agents.study import pairs
+from retrieval_eval.agents.study.estimates import Measure
+from retrieval_eval.agents.study.headline import headline_estimate
+from retrieval_eval.agents.study.settings import Settings
 from retrieval_eval.model.impact import PairedEstimate
-from retrieval_eval.outcomes import load_outcome
 from retrieval_eval.stats.resampling import Floats
-from retrieval_eval.study import pairs
-from retrieval_eval.study.estimates import Measure
-from retrieval_eval.study.headline import headline_estimate
-from retrieval_eval.study.settings import Settings
 
 Sides = Callable[[np.random.Generator, int], Pair]
 """Both arms of a number of tasks; a time that is NaN never came."""

@@ -17,10 +17,10 @@ import numpy as np
 from simulated_draws import generator
 from simulated_studies import Row
 
-from retrieval_eval.study import compare
-from retrieval_eval.study.compare import draft_of, finish, over_pairs, p_of_lead
-from retrieval_eval.study.settings import Settings, metrics_named
-from retrieval_eval.study.trials import Trial
+from retrieval_eval.agents.study import compare
+from retrieval_eval.agents.study.compare import draft_of, finish, over_pairs, p_of_lead
+from retrieval_eval.agents.study.settings import Settings, metrics_named
+from retrieval_eval.agents.study.trials import Trial
 
 ARMS = ("control", "treatment")
 N_RESAMPLES = 499

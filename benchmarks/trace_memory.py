@@ -32,7 +32,7 @@ CALLS = 400_000
 MEASURE = """
 import json, resource, sys, time
 from pathlib import Path
-from retrieval_eval.pipeline import trial
+from retrieval_eval.agents.runs import trial
 from retrieval_eval.records import FileRef, GroundTruth, TrialRef
 
 files = (FileRef(f"src/pkg{i % 40}/file{i}.py") for i in range(0, 3000, 300))

@@ -33,14 +33,14 @@ from typing import Any
 import msgspec
 from rounds import OURS, Row, Task, alternating, compared, processor_of
 
+from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.naming import artefact_stems
+from retrieval_eval.agents.runs.roots import default_benchmarks_root
+from retrieval_eval.agents.runs.trial import Job, documents, evaluate_trial
+from retrieval_eval.agents.traces import NoTraceError, read_trace
 from retrieval_eval.demo import write_demo
 from retrieval_eval.io.layout import discover
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
-from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.naming import artefact_stems
-from retrieval_eval.pipeline.roots import default_benchmarks_root
-from retrieval_eval.pipeline.trial import Job, documents, evaluate_trial
-from retrieval_eval.traces import NoTraceError, read_trace
 
 REAL_RUNS = Path(os.environ.get("RETRIEVAL_EVAL_REAL_RUNS", "../shared/real-runs"))
 REAL = "real runs"

@@ -26,17 +26,17 @@ from retrieval_eval.errors import (
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
-    from retrieval_eval.events.normalise import extract_events
-    from retrieval_eval.gold.gold_set import load_gold_set
-    from retrieval_eval.ground_truth import load_ground_truth
-    from retrieval_eval.metrics.ranking import evaluate_rankings
-    from retrieval_eval.metrics.trial import measure
-    from retrieval_eval.pipeline import evaluate
+    from retrieval_eval.agents.events.normalise import extract_events
+    from retrieval_eval.agents.metrics.trial import measure
+    from retrieval_eval.agents.runs import evaluate
+    from retrieval_eval.agents.study import associate, compare, tasks_needed
+    from retrieval_eval.agents.traces import read_trace
+    from retrieval_eval.agents.truth import load_ground_truth
+    from retrieval_eval.ranking import evaluate_rankings
     from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
-    from retrieval_eval.search.measure import run_search
-    from retrieval_eval.study import associate, compare, tasks_needed
-    from retrieval_eval.traces import read_trace
+    from retrieval_eval.search.gold.gold_set import load_gold_set
+    from retrieval_eval.search.run.measure import run_search
 
 __version__ = "0.1.0"
 
@@ -68,21 +68,21 @@ __all__ = [
 distribution.refuse_conflict()
 
 _LAZY = {
-    "associate": "retrieval_eval.study",
-    "compare": "retrieval_eval.study",
-    "evaluate": "retrieval_eval.pipeline",
-    "evaluate_rankings": "retrieval_eval.metrics.ranking",
-    "extract_events": "retrieval_eval.events.normalise",
-    "load_ground_truth": "retrieval_eval.ground_truth",
-    "load_gold_set": "retrieval_eval.gold.gold_set",
+    "associate": "retrieval_eval.agents.study",
+    "compare": "retrieval_eval.agents.study",
+    "evaluate": "retrieval_eval.agents.runs",
+    "evaluate_rankings": "retrieval_eval.ranking",
+    "extract_events": "retrieval_eval.agents.events.normalise",
+    "load_ground_truth": "retrieval_eval.agents.truth",
+    "load_gold_set": "retrieval_eval.search.gold.gold_set",
     "load_history": "retrieval_eval.report",
     "load_run": "retrieval_eval.report",
-    "measure": "retrieval_eval.metrics.trial",
+    "measure": "retrieval_eval.agents.metrics.trial",
     "plot": "retrieval_eval.report.registered",
-    "read_trace": "retrieval_eval.traces",
-    "run_search": "retrieval_eval.search.measure",
+    "read_trace": "retrieval_eval.agents.traces",
+    "run_search": "retrieval_eval.search.run.measure",
     "table": "retrieval_eval.report.registered",
-    "tasks_needed": "retrieval_eval.study",
+    "tasks_needed": "retrieval_eval.agents.study",
 }
 
 

@@ -18,7 +18,7 @@ from retrieval_eval.model import DOCUMENTS, INPUTS, json_schema
 SCHEMA_VERSION: Final = "1.2"
 """The version of every artefact this package writes but those of `SECOND`."""
 
-SECOND: Final = {"search_run": "2.0", "search_guard": "2.0"}
+SECOND: Final = {"run_impact_analysis": "2.0", "search_guard": "2.0", "search_run": "2.0"}
 """Kinds of documents of another major version; what they were in 1.x is still read."""
 
 SUPPORTED_MAJOR: Final = 1
@@ -75,16 +75,17 @@ def check_version(document: Any, name: str) -> None:
             raise SchemaError(f"{name}: /generated_at: {moment!r} is no moment ({error})") from None
 
 
-def refuse_other_major(document: Any, name: str) -> None:
+def refuse_other_major(document: Any, name: str, kind: str | None = None) -> None:
     """Raise :class:`SchemaError` when ``document`` states another major version.
 
-    For readers of partial documents: one without a version passes.
+    For readers of partial documents: one without a version passes. ``kind`` is that of the
+    document; by default judged by its fields.
     """
     version = document.get("schema_version") if isinstance(document, dict) else None
     found = _MAJOR.match(str(version)) if isinstance(version, str | int | float) else None
     if found is None or int(found[1]) == SUPPORTED_MAJOR:
         return
-    if int(found[1]) != SUPPORTED_MAJOR + 1 or kind_of(document) not in SECOND:
+    if int(found[1]) != SUPPORTED_MAJOR + 1 or (kind or kind_of(document)) not in SECOND:
         raise SchemaError(
             f"{name}: schema version {str(version)[:20]} has another major version than the "
             f"{SUPPORTED_MAJOR}.x this package reads; use a release of this project for "

@@ -268,7 +268,7 @@ def impact(
     """Return an impact analysis of the first config with every other; intervals are made up."""
     found = [_comparison(documents, configs[0], c) | (changes or {}) for c in configs[1:]]
     return {
-        "schema_version": "1.1",
+        "schema_version": "2.0",
         "generated_at": "2026-01-02T03:04:05Z",
         "run_ids": [run_id],
         "association_only": True,
@@ -296,7 +296,9 @@ def impact(
         ],
         "family": {"m": 2, "method": "bh"},
         "tiers": [_tier(config, tier) for config in configs for tier in TIERS],
-        "calibration": [_bin(config, i) for config in configs for i in range(5)],
+        "calibration": [
+            _cell(config, own) for config in configs for own in ("none", "some", "all")
+        ],
         "time_to_first_relevant": [
             _first_hit(config, unit, len(documents) // max(1, len(configs)))
             for unit in ("seconds", "tokens", "calls")
@@ -437,18 +439,18 @@ def _tier(config: str, tier: str) -> dict[str, Any]:
     }
 
 
-def _bin(config: str, number: int) -> dict[str, Any]:
-    low = number / 5
+def _cell(config: str, opened: str) -> dict[str, Any]:
+    number = ("none", "some", "all").index(opened)
     return {
         "config_name": config,
-        "low": low,
-        "high": low + 0.2,
-        "n": 4 if number == 4 else 7,
-        "interpretable": number != 4,
-        "mean_recall": low + 0.1,
-        "mean_reward": 0.1 + 0.15 * number,
-        "ci_low": 0.15 * number,
-        "ci_high": 0.2 + 0.15 * number,
+        "dimension": "all",
+        "level": "all",
+        "opened": opened,
+        "n": 4 if number == 2 else 7,
+        "interpretable": number != 2,
+        "mean_reward": 0.1 + 0.3 * number,
+        "ci_low": 0.3 * number,
+        "ci_high": 0.2 + 0.3 * number,
     }
 
 
@@ -468,10 +470,6 @@ def _first_hit(config: str, unit: str, n: int) -> dict[str, Any]:
         "median": times[(n + 1) // 2 - 1] if times and n else None,
         "median_low": scale * 10,
         "median_high": None,
-        "restricted_mean": scale * 30,
-        "restricted_mean_low": scale * 20,
-        "restricted_mean_high": scale * 40,
-        "until": scale * 100,
         "curve": [[time, (i + 1) / n] for i, time in enumerate(times)],
     }
 
@@ -495,17 +493,17 @@ def _result(metric: str, pairs: list[dict[str, Any]]) -> dict[str, Any]:
         "mean_baseline": sum(s["baseline"] for s in known) / n,
         "mean_comparison": sum(s["comparison"] for s in known) / n,
         "mean_difference": mean,
+        "estimate": mean,
         "ci_low": mean - spread,
         "ci_high": mean + spread,
         "p_value": 0.04,
         "p_holm": 0.3 if metric in LOWER else 0.04,
         "n_clusters": 2,
         "cluster_by": "suite",
-        "rank_biserial": 0.5,
         "wins": sum(sign * s["difference"] > 0 for s in known),
         "ties": sum(s["difference"] == 0 for s in known),
         "losses": sum(sign * s["difference"] < 0 for s in known),
-        "smallest_detectable_difference": 2 * spread,
+        "smallest_detectable": 2 * spread,
     }
 
 

@@ -18,10 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import get_args
 
 import tests.traps
-from retrieval_eval.model import PUBLISHED, json_schema
-from retrieval_eval.study.threats import THREATS
-from retrieval_eval.traces.dialects import DIALECTS, dialect_of
-from retrieval_eval.traces.formats import (
+from retrieval_eval.agents.study.threats import THREATS
+from retrieval_eval.agents.traces.dialects import DIALECTS, dialect_of
+from retrieval_eval.agents.traces.formats import (
     FORMATS,
     DocumentFormat,
     FileFormat,
@@ -31,7 +30,8 @@ from retrieval_eval.traces.formats import (
     StoreFormat,
     read_file,
 )
-from retrieval_eval.traces.reading import Reading
+from retrieval_eval.agents.traces.reading import Reading
+from retrieval_eval.model import PUBLISHED, json_schema
 from tests.traps import Absent, Certainty, Situation, Trap
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -88,7 +88,7 @@ friday = "their_package.threats:friday"
 
 ```python
 from retrieval_eval.model.impact import Threat
-from retrieval_eval.study.threats import kind
+from retrieval_eval.agents.study.threats import kind
 
 
 @kind(title="Friday", meaning="an arm ran on a Friday", gravity=95)

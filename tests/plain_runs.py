@@ -15,31 +15,22 @@ from msgspec.structs import replace
 
 from retrieval_eval.model import Record
 from retrieval_eval.model.search_run import Abstention, Composite, SearchRun
-from retrieval_eval.search import (
+from retrieval_eval.search.change import baseline, comparability
+from retrieval_eval.search.change import diff as diffs
+from retrieval_eval.search.change import label_split as splits
+from retrieval_eval.search.change import transfer as transfers
+from retrieval_eval.search.decide import noise as noises
+from retrieval_eval.search.decide.guard import check as checks
+from retrieval_eval.search.decide.guard import measured
+from retrieval_eval.search.run import (
     abstention,
-    baseline,
-    comparability,
     composite,
     markdown,
     named_metrics,
     run_files,
     summary,
 )
-from retrieval_eval.search import (
-    diff as diffs,
-)
-from retrieval_eval.search import document as documents
-from retrieval_eval.search import (
-    label_split as splits,
-)
-from retrieval_eval.search import (
-    noise as noises,
-)
-from retrieval_eval.search import (
-    transfer as transfers,
-)
-from retrieval_eval.search.guard import check as checks
-from retrieval_eval.search.guard import measured
+from retrieval_eval.search.run import document as documents
 from tests.searches import GENERATED_AT, written
 
 _CLAIMS = ("n_drafts", "n_refused", "n_unlabelled", "n_without_draft")
@@ -55,7 +46,7 @@ def stored(document: Mapping[str, Any]) -> SearchRun:
         absent = {**dict.fromkeys(_CLAIMS, 0), "agreement": None}
         drafts = [{"is_refused": False, **draft} for draft in document["claims"]["queries"]]
         known["claims"] = absent | document["claims"] | {"queries": drafts}
-    found = msgspec.convert(known, SearchRun)
+    found = msgspec.convert(SearchRun.upgraded(known), SearchRun)
     own = replace(found.run.settings, empty_ranking=settings["empty_ranking"])
     header = replace(found.run, settings=own)
     return replace(found, run=header, generated_at=document["generated_at"])

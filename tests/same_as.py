@@ -58,7 +58,7 @@ def _documents(content: Any) -> Any:
 
 def write_inputs(path: Path, n: int, seed: int) -> None:
     """Write ``n`` mutations for each format, as lines of its name and the content of a file."""
-    from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
+    from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
     from tests.generated import all_traps
 
     draw = random.Random(seed)
@@ -94,8 +94,8 @@ def _ordered(name: str, value: Any) -> Any:
 
 def readings(path: Path) -> Iterator[tuple[str, str]]:
     """Yield, for each line of inputs, the format and what is read, as text."""
+    from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
     from retrieval_eval.io.files import Line
-    from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
 
     encoder = msgspec.json.Encoder(enc_hook=repr)
     known = dict(FORMATS.items())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.model import to_builtins
-from retrieval_eval.study import impact_analysis
 
 
 def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):

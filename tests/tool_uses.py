@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from retrieval_eval.traces.tools import ToolUse
+from retrieval_eval.agents.traces.tools import ToolUse
 
 
 def certain(use: ToolUse) -> ToolUse:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from retrieval_eval.events.match import Workspace
-from retrieval_eval.events.normalise import Beside, TrialEvents, created, own_output
+from retrieval_eval.agents.events.match import Workspace
+from retrieval_eval.agents.events.normalise import Beside, TrialEvents, created, own_output
+from retrieval_eval.agents.traces import NoTraceError, read_trace
 from retrieval_eval.paths import file_ref
 from retrieval_eval.records import Chunk, Event, FileRef, GroundTruth, Target, Trace
-from retrieval_eval.traces import NoTraceError, read_trace
 
 
 def ref(text: str) -> FileRef:

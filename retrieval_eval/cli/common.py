@@ -25,6 +25,7 @@ from retrieval_eval.errors import (
 )
 from retrieval_eval.escape import json_escape, made_visible
 from retrieval_eval.io.private import write_log
+from retrieval_eval.io.project import project
 from retrieval_eval.io.remote import is_url
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.values import DEFAULT_SEED
@@ -112,16 +113,44 @@ def root_options(function: F) -> F:
             "--benchmarks-root",
             type=FOLDER_OR_URL,
             help="Folder of the tasks, <suite>/<task>/. Default: $RETRIEVAL_EVAL_BENCHMARKS_ROOT, "
-            "else a folder 'benchmarks' near the runs.",
+            "else benchmarks in the project file, else a folder 'benchmarks' near the runs.",
         ),
         click.option(
             "--runs-root",
             type=FOLDER,
-            help="Folder of all runs. Default: $RETRIEVAL_EVAL_RUNS_ROOT, else ./runs.",
+            help="Folder of all runs. Default: $RETRIEVAL_EVAL_RUNS_ROOT, else runs in the "
+            "project file, else ./runs.",
         ),
     ):
         function = option(function)
     return function
+
+
+def design_options(function: F) -> F:
+    """Add ``--design`` and ``--no-design``."""
+    for option in (
+        click.option("--no-design", is_flag=True, help="Read no such file."),
+        click.option(
+            "--design",
+            type=FILE,
+            help="File that states the design of the study; what it does not state is inferred. "
+            "Default: the section 'study' of retrieval-eval.toml, else study.toml, in the run's "
+            "folder or here.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def chosen_design(
+    names: Sequence[str], runs_root: Path | None, design: Path | None, no_design: bool
+) -> Path | None:
+    """Return the file of the design that was named, or that lies beside a run or here."""
+    from retrieval_eval.agents.runs.roots import stated_design
+
+    if design is not None and no_design:
+        raise click.UsageError("--design names a file and --no-design wants none; give one of them")
+    return design if design is not None or no_design else stated_design(names, runs_root)
 
 
 def work_options(function: F) -> F:
@@ -160,13 +189,21 @@ def seed_option(default: int = DEFAULT_SEED, text: str = "Seed of resampling.") 
     )
 
 
+def _stated_jobs() -> int:
+    return project().jobs or os.cpu_count() or 1
+
+
+def _stated_renderer() -> Renderer:
+    return project().renderer
+
+
 def jobs_option(function: F) -> F:
     """Add ``--jobs``."""
     return click.option(
         "--jobs",
         type=click.IntRange(min=1),
-        default=os.cpu_count() or 1,
-        show_default="all cores",
+        default=_stated_jobs,
+        show_default="all cores, or jobs in the project file",
         help="Processes to evaluate trials with.",
     )(function)
 
@@ -183,8 +220,8 @@ def renderer_option(function: F) -> F:
     return click.option(
         "--renderer",
         type=click.Choice(get_args(Renderer)),
-        default="auto",
-        show_default=True,
+        default=_stated_renderer,
+        show_default="auto, or renderer in the project file",
         help="Renderer of the page and the PDF. embedded: our own. quarto: Quarto, which must "
         "be on the PATH. auto: Quarto where it is and succeeds, else embedded.",
     )(function)

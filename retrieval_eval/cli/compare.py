@@ -14,8 +14,9 @@ import click
 from retrieval_eval.cli.common import (
     EXIT_NO_VERDICT,
     EXIT_REGRESSED,
-    FILE,
     KeepUnchanged,
+    chosen_design,
+    design_options,
     echo,
     force_option,
     json_option,
@@ -27,11 +28,10 @@ from retrieval_eval.cli.common import (
     reports_dir_option,
     work_options,
 )
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.escape import made_visible
-from retrieval_eval.io.files import is_there, probe, write_text
 from retrieval_eval.model import to_builtins
-from retrieval_eval.model.design import DESIGN_FILE, Clustering
+from retrieval_eval.model.design import Clustering
 from retrieval_eval.model.impact import (
     ArmLedger,
     ComparisonDocument,
@@ -42,7 +42,7 @@ from retrieval_eval.records import Renderer
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.pipeline.comparison import SidesCompared
+    from retrieval_eval.agents.runs.comparison import SidesCompared
 
 _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 
@@ -64,13 +64,7 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     help="Configuration that must use MCP; may be given several times. The others are then meant "
     "not to. Default: inferred from what the trials used.",
 )
-@click.option(
-    "--design",
-    type=FILE,
-    help="File that states the design of the study; what it does not state is inferred. Default: "
-    "study.toml here, if there is one.",
-)
-@click.option("--no-design", is_flag=True, help="Leave a study.toml here unread.")
+@design_options
 @click.option(
     "--metric",
     "headline",
@@ -107,14 +101,6 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     help="With --pilot: the smallest difference in the metric that would change a decision; of "
     "cost, time and tokens a share, 0.2 for 1.2 times as much. Default: 0.05, and a share of 0.2.",
 )
-@click.option(
-    "--write-design",
-    type=FILE,
-    is_flag=False,
-    flag_value=Path(DESIGN_FILE),
-    help="Write the design of the comparison, stated or inferred, to a new file; without a name to "
-    "study.toml here.",
-)
 @work_options
 @click.option(
     "--report",
@@ -146,7 +132,6 @@ def compare(
     sequential: bool,
     is_pilot: bool,
     difference: float | None,
-    write_design: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -172,27 +157,22 @@ def compare(
     exit code is 0, or 2 where the tasks are too few to show their spread.
 
     What the arms, metric and clusters are meant to be is printed with its source. It is inferred
-    from the trials unless a study.toml or the options state it.
+    from the trials unless a project file, a study.toml or the options state it.
 
     Exit code 0: better, equivalent, or no detectable difference. 1: worse. 2: no verdict, because
     the arms are not comparable, too few tasks are matched, or a threat overturns the difference
     (fragile). 3: a run or configuration does not exist, or the design names what there is not.
     """
-    from retrieval_eval.pipeline.comparison import compare_sides
-    from retrieval_eval.pipeline.roots import DEMO, is_demo
-    from retrieval_eval.study.stated import toml_of
+    from retrieval_eval.agents.runs.comparison import compare_sides
+    from retrieval_eval.agents.runs.roots import DEMO, is_demo
+    from retrieval_eval.agents.study.stated import toml_of
 
-    if design is not None and no_design:
-        raise click.UsageError("--design names a file and --no-design wants none; give one of them")
     if not is_reported and (renderer != "auto" or pdf or trials or force):
         raise click.UsageError(
             "--renderer, --pdf, --trials and --force are for the page; add --report"
         )
     _check_pilot(is_pilot=is_pilot, is_reported=is_reported, difference=difference)
-    if design is None and not no_design and is_there(Path(DESIGN_FILE)):
-        design = Path(DESIGN_FILE)
-    if write_design is not None and probe(write_design.exists):
-        raise BadInputError(f"{write_design}: exists; name another file, or remove it first")
+    design = chosen_design(runs or sides, runs_root, design, no_design)
     if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], runs_root):
         # The place the page uses, so that the demo is not written twice.
         output_dir = output_dir or reports_dir / DEMO / "data"
@@ -222,8 +202,6 @@ def compare(
             **options,
         )
     impact = found.impact
-    if write_design is not None:
-        _write_design(impact.comparisons, write_design, err=as_json)
     if is_pilot:
         context.exit(_print_needed(impact.comparisons, difference, as_json))
     if as_json:
@@ -264,19 +242,6 @@ def _write_report(found: SidesCompared, reports_dir: Path, options: dict[str, An
         )
 
 
-def _write_design(comparisons: Sequence[ComparisonDocument], path: Path, *, err: bool) -> None:
-    from retrieval_eval.study.stated import toml_of_design
-
-    designs = [found.design for found in comparisons if found.design is not None]
-    if len(designs) != 1:
-        raise BadInputError(
-            f"--write-design writes the design of one comparison, not of {len(designs)}; name two "
-            "configurations"
-        )
-    write_text(path, toml_of_design(designs[0]))
-    echo(f"design written to {path}", err=err)
-
-
 def _check_pilot(*, is_pilot: bool, is_reported: bool, difference: float | None) -> None:
     if difference is not None and not is_pilot:
         raise click.UsageError("--difference is what the next comparison is to see; add --pilot")
@@ -288,7 +253,7 @@ def _print_needed(
     comparisons: Sequence[ComparisonDocument], difference: float | None, as_json: bool
 ) -> int:
     """Print how many tasks each pair's next comparison needs, and return the exit code."""
-    from retrieval_eval.study.pilot import tasks_needed
+    from retrieval_eval.agents.study.pilot import tasks_needed
 
     if not comparisons:
         raise NothingToEvaluateError("only one configuration: there is no spread between two")
@@ -312,9 +277,9 @@ def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
 
 def _print(comparison: ComparisonDocument) -> None:
     """Print a comparison as its page does: verdict, estimate, threats, other metrics, design."""
+    from retrieval_eval.agents.study.design import design_sentences
+    from retrieval_eval.agents.study.threats import leading_threats
     from retrieval_eval.report import words
-    from retrieval_eval.study.design import design_sentences
-    from retrieval_eval.study.threats import leading_threats
 
     said = words.answer_to(comparison)
     echo("")
@@ -391,10 +356,10 @@ def _print_arm(side: str, row: ArmLedger) -> None:
 
 
 def _print_metrics(metrics: Mapping[str, PairedEstimate], comparison: ComparisonDocument) -> None:
+    from retrieval_eval.agents.study.headline import deciding_estimate
     from retrieval_eval.report import words
     from retrieval_eval.report.numbers import p_value
     from retrieval_eval.report.table.estimates import estimate_notes, metric_cells
-    from retrieval_eval.study.headline import deciding_estimate
 
     known = {name.partition(",")[0]: block for name, block in metrics.items()}
     interval = words.interval_name(comparison)

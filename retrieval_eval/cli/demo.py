@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from retrieval_eval.agents.runs.roots import DEMO
 from retrieval_eval.cli.common import (
     echo,
     json_option,
@@ -15,7 +16,6 @@ from retrieval_eval.cli.common import (
     reports_dir_option,
 )
 from retrieval_eval.demo import write_demo
-from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Renderer
 
 

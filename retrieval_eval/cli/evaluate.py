@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from retrieval_eval.agents.runs import Evaluation, RunEvaluation, evaluate_saved
+from retrieval_eval.agents.runs import evaluate as evaluate_runs
 from retrieval_eval.cli.common import (
     FOLDER,
     echo,
@@ -21,8 +23,6 @@ from retrieval_eval.cli.common import (
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.summary import NeverHit
-from retrieval_eval.pipeline import Evaluation, RunEvaluation, evaluate_saved
-from retrieval_eval.pipeline import evaluate as evaluate_runs
 from retrieval_eval.values import counted
 
 _COLUMNS = (

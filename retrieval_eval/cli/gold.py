@@ -13,8 +13,10 @@ from retrieval_eval.cli.gold_options import corpus_file_option, folder_option, p
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.corpus import corpus_bytes, read_corpus
-from retrieval_eval.gold.exchange import (
+from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.model.gold import DEFAULT_CORPUS
+from retrieval_eval.search.gold.corpus import corpus_bytes, read_corpus
+from retrieval_eval.search.gold.exchange import (
     TREC_QRELS,
     TREC_TOPICS,
     Imported,
@@ -24,10 +26,8 @@ from retrieval_eval.gold.exchange import (
     import_trec,
     run_bytes,
 )
-from retrieval_eval.gold.gold_set import gold_set_bytes, load_gold_set
-from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.model.gold import DEFAULT_CORPUS
-from retrieval_eval.search.run_files import document_of, load_search_run
+from retrieval_eval.search.gold.gold_set import gold_set_bytes, load_gold_set
+from retrieval_eval.search.run.run_files import document_of, load_search_run
 from retrieval_eval.values import counted
 
 # Removed commands, each with what does its work now.
@@ -192,7 +192,7 @@ def pseudonymize(
     seen. Read the result before you give it away.
     """
     # Imported here, so that no other command loads the code that reads the mapping.
-    from retrieval_eval.gold.pseudonyms import pseudonymize as hide
+    from retrieval_eval.search.gold.pseudonyms import pseudonymize as hide
 
     found = hide(gold_path, entities, out, mapping, corpus=corpus_file)
     missing = found.n_entities - found.n_found

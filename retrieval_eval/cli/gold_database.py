@@ -14,12 +14,12 @@ from retrieval_eval.cli.search_options import (
     backlog_options,
     gold_option,
 )
-from retrieval_eval.gold.backlog import BacklogSource, read_backlog
-from retrieval_eval.gold.bootstrap import BootstrapResult, feedback_settings
-from retrieval_eval.gold.bootstrap import bootstrap as regenerate
-from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import STYLES
+from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
+from retrieval_eval.search.gold.bootstrap import BootstrapResult, feedback_settings
+from retrieval_eval.search.gold.bootstrap import bootstrap as regenerate
+from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.values import counted
 
 

@@ -28,7 +28,12 @@ from retrieval_eval.cli.gold_options import (
     written_option,
 )
 from retrieval_eval.cli.search_options import data_option, gold_option, run_files
-from retrieval_eval.gold.agreement import (
+from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import json_bytes
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search.gold.agreement import (
     MIN_OF_CORPUS,
     WEIGHTS,
     Compared,
@@ -38,9 +43,9 @@ from retrieval_eval.gold.agreement import (
     disagreements,
     settle,
 )
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import changing, load_gold_set, write_gold_set
-from retrieval_eval.gold.labelling import (
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.gold_set import changing, load_gold_set, write_gold_set
+from retrieval_eval.search.gold.labelling import (
     DEFAULT_DEPTH,
     Ranking,
     build_pool,
@@ -48,13 +53,8 @@ from retrieval_eval.gold.labelling import (
     jsonl_sheet,
     write_pool,
 )
-from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.io.files import json_bytes
-from retrieval_eval.model import to_builtins
-from retrieval_eval.model.gold import GoldSet
-from retrieval_eval.model.search_run import SearchRun
-from retrieval_eval.search.judging_queue import DEEPEST, judging_queue
-from retrieval_eval.search.run_files import load_search_run
+from retrieval_eval.search.run.judging_queue import DEEPEST, judging_queue
+from retrieval_eval.search.run.run_files import load_search_run
 from retrieval_eval.values import counted
 
 _MOST_SHOWN: Final = 10

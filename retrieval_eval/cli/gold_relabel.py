@@ -22,11 +22,11 @@ from retrieval_eval.cli.gold_options import (
     print_paths,
 )
 from retrieval_eval.cli.search_options import gold_option
-from retrieval_eval.gold.chunks import REASONS
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.gold.relabel import STATUSES, Relabelling, relabel, relabel_files
 from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.search.gold.chunks import REASONS
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.gold.relabel import STATUSES, Relabelling, relabel, relabel_files
 from retrieval_eval.values import counted
 
 

@@ -30,7 +30,6 @@ _HERE = "retrieval_eval.cli"
 COMMANDS = {
     "evaluate": f"{_HERE}.evaluate:evaluate",
     "report": f"{_HERE}.report:report",
-    "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
@@ -41,11 +40,13 @@ COMMANDS = {
 }
 # Removed commands, each with what does its work now.
 GONE = {
-    "history": "`report FOLDER` lists the runs of agents in a folder with their verdicts; "
-    "`search history` shows search runs over time",
-    "mcp": "`serve --mcp` does it",
-    "plan": "`compare --pilot` says how many tasks the next comparison needs",
-    "trial": "`trace PATH` shows a trial, `report RUN --trial NAME` makes its page",
+    "history": "`retrieval-eval report FOLDER` lists the runs of agents in a folder with their "
+    "verdicts; `retrieval-eval search history` shows search runs over time.",
+    "mcp": "`retrieval-eval serve --mcp` does it.",
+    "plan": "`retrieval-eval compare --pilot` says how many tasks the next comparison needs.",
+    "render": "`retrieval-eval report NOTEBOOK` writes the page of an executed notebook.",
+    "trial": "`retrieval-eval trace PATH` shows a trial, `retrieval-eval report RUN --trial NAME` "
+    "makes its page.",
 }
 
 

@@ -10,9 +10,10 @@ import click
 from click.core import ParameterSource
 
 from retrieval_eval.cli.common import (
-    FILE,
     FOLDER,
     KeepUnchanged,
+    chosen_design,
+    design_options,
     echo,
     exit_code_of,
     force_option,
@@ -22,7 +23,6 @@ from retrieval_eval.cli.common import (
     print_json,
     progress_bar,
     reports_dir_option,
-    unexpected,
     work_options,
 )
 from retrieval_eval.cli.search_report import report_searches, searched_options, searched_runs
@@ -30,18 +30,12 @@ from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
 from retrieval_eval.records import Renderer
 
 _OF_SEARCHES = ("runs", "reports_dir", "privacy", "renderer", "pdf", "force", "as_json")
-_OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
+_OF_NOTEBOOK = ("runs", "renderer", "pdf", "as_json")
 
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
-@click.option(
-    "--set",
-    "set_file",
-    type=FILE,
-    metavar="FILE.yml",
-    help="Make every report that the file lists, each with its own parameters, in place of RUN.",
-)
+@design_options
 @work_options
 @reports_dir_option("<run_id>/index.html")
 @click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
@@ -83,7 +77,8 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
 def report(
     context: click.Context,
     runs: tuple[str, ...],
-    set_file: Path | None,
+    design: Path | None,
+    no_design: bool,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -118,9 +113,9 @@ def report(
     A page that is there and whole is kept where runs, parameters, notebook, renderer and versions
     are those it was made with.
 
-    With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
-    they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.
-    One that fails does not stop the others; the exit code is the highest of them.
+    RUN may be an executed notebook (NOTEBOOK.ipynb), such as your own copy of one of this project:
+    its page, and with --pdf its PDF, are written beside it. It is not executed again; code and
+    printed text are left out.
 
     Every report is listed in REPORTS_DIR/index.html.
     """
@@ -129,13 +124,14 @@ def report(
     if trial is not None and (trials or len(runs) != 1):
         raise click.UsageError("--trial goes with one RUN, and without --trials.")
     if only_index:
-        if runs or set_file is not None:
-            raise click.UsageError("--index goes neither with RUN nor with --set.")
+        if runs:
+            raise click.UsageError("--index does not go with RUN.")
         _write_index(reports_dir, as_json)
         return
 
-    if set_file is not None:
-        context.exit(_sets(context, set_file, reports_dir, renderer, pdf, jobs, as_json))
+    if len(runs) == 1 and runs[0].endswith(".ipynb"):
+        _render(context, Path(runs[0]), renderer, pdf, as_json)
+        return
     if not runs:
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
@@ -156,6 +152,7 @@ def report(
         return
 
     keep = KeepUnchanged(force)
+    stated = chosen_design(runs, runs_root, design, no_design)
     options: dict[str, Any] = {
         "reports_dir": reports_dir,
         "jobs": jobs,
@@ -176,7 +173,7 @@ def report(
                     "k_values": parse_k(k_values),
                     "seed": seed,
                     "trials": trials,
-                }
+                } | ({} if stated is None else {"design": str(stated)})
                 page = build(runs, progress=progress, **options)
             else:
                 page = build_trial(runs, trial, progress=progress, **options)
@@ -223,53 +220,20 @@ def _each_run(folders: Sequence[Path], options: dict[str, Any], as_json: bool) -
     return max(codes)
 
 
-def _sets(
-    context: click.Context,
-    path: Path,
-    reports_dir: Path,
-    renderer: Renderer,
-    pdf: bool,
-    jobs: int,
-    as_json: bool,
-) -> int:
-    """Make the reports of a file, print what became of each, and return the exit code."""
-    from retrieval_eval.report.sets import build_sets, read_sets
+def _render(
+    context: click.Context, notebook: Path, renderer: Renderer, pdf: bool, as_json: bool
+) -> None:
+    """Write the page of an executed notebook beside it, and its PDF too with ``pdf``."""
+    from retrieval_eval.report import render_notebook
 
-    _only(context, _OF_SETS, f"--set: write it into {path}")
-    sets = read_sets(path)
-    rows: list[dict[str, str | None]] = []
-    codes = [0]
-    with progress_bar("report") as progress:
-        for outcome in build_sets(
-            sets,
-            reports_dir=reports_dir,
-            renderer=renderer,
-            pdf=pdf,
-            jobs=jobs,
-            progress=progress,
-        ):
-            code, problem = 0, None
-            if (error := outcome.error) is not None:
-                code = exit_code_of(error)
-                is_ours = isinstance(error, RetrievalEvalError)
-                problem = str(error) if is_ours else unexpected(error)
-            row = {
-                "name": outcome.name,
-                "status": outcome.status,
-                "report": str(outcome.page) if outcome.page else None,
-                "error": problem,
-            }
-            rows.append(row)
-            codes.append(code)
-            if not as_json:
-                said = outcome.page if problem is None else f"{outcome.name}: {problem}"
-                echo(f"{outcome.status:<10}{said}", err=problem is not None)
-    counts = {s: sum(r["status"] == s for r in rows) for s in ("made", "unchanged", "failed")}
+    _only(context, _OF_NOTEBOOK, "a notebook")
+    page = render_notebook(notebook, notebook.with_suffix(".html"), renderer=renderer)
+    if pdf:
+        render_notebook(notebook, notebook.with_suffix(".pdf"), renderer=renderer)
     if as_json:
-        print_json({"reports": rows, **counts, "exit_code": max(codes)})
+        print_json({"report": str(page)})
     else:
-        echo(", ".join(f"{n} {status}" for status, n in counts.items()))
-    return max(codes)
+        echo(page)
 
 
 def _only(context: click.Context, names: Sequence[str], what: str) -> None:

@@ -32,8 +32,8 @@ from retrieval_eval.cli.search_options import (
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.gold.backlog import BacklogSource
     from retrieval_eval.model.search_run import SearchRun
+    from retrieval_eval.search.gold.backlog import BacklogSource
 
 EXIT_NO_VERDICT = 2
 
@@ -144,8 +144,8 @@ def run(
     Exit code 0: measured. 2: no verdict, because queries failed or there was nothing to measure.
     3: bad input.
     """
-    from retrieval_eval.search.measure import measure_request
-    from retrieval_eval.search.run_files import document_of
+    from retrieval_eval.search.run.measure import measure_request
+    from retrieval_eval.search.run.run_files import document_of
 
     request = request_of(
         retriever,
@@ -204,7 +204,7 @@ def baseline(
     """
     if new is None:
         from retrieval_eval.errors import BadInputError
-        from retrieval_eval.search.run_files import document_of, load_search_run
+        from retrieval_eval.search.run.run_files import document_of, load_search_run
 
         if not baseline.is_file():
             how = "`retrieval-eval search baseline --update RUN` makes one"
@@ -220,7 +220,7 @@ def baseline(
     from msgspec.structs import replace
 
     from retrieval_eval.model import to_builtins
-    from retrieval_eval.search.baseline import plan_update, write_update
+    from retrieval_eval.search.change.baseline import plan_update, write_update
 
     (path,) = run_files([new], data)
     update = plan_update(baseline, path)
@@ -242,11 +242,11 @@ def _say_resumed(n_answered: int, n_queries: int) -> None:
 
 def print_run(run: SearchRun) -> None:
     """Print a run: what was measured, its means, and what is remarkable."""
-    from retrieval_eval.search.abstention import sentences
-    from retrieval_eval.search.composite import sentence as composite_sentence
-    from retrieval_eval.search.random_documents import random_sentences
-    from retrieval_eval.search.settings import HEADLINE
-    from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
+    from retrieval_eval.search.run.abstention import sentences
+    from retrieval_eval.search.run.composite import sentence as composite_sentence
+    from retrieval_eval.search.run.random_documents import random_sentences
+    from retrieval_eval.search.run.settings import HEADLINE
+    from retrieval_eval.search.run.summary import header, metric_rows, notices, shown_measures
 
     echo(f"search run: {run.label or 'no label'}")
     lines = header(run)
@@ -272,7 +272,12 @@ def print_run(run: SearchRun) -> None:
 
 
 def _print_delta(run: SearchRun) -> None:
-    from retrieval_eval.search.summary import delta_rows, delta_sentences, no_delta, shown_measures
+    from retrieval_eval.search.run.summary import (
+        delta_rows,
+        delta_sentences,
+        no_delta,
+        shown_measures,
+    )
 
     delta = run.delta
     echo("")

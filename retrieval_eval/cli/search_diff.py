@@ -114,14 +114,14 @@ def diff(
     """
     from retrieval_eval.io.files import write_text
     from retrieval_eval.model import to_builtins
-    from retrieval_eval.search.diff import diff as diff_of
-    from retrieval_eval.search.diff_text import diff_markdown
-    from retrieval_eval.search.guard.files import guard_of
-    from retrieval_eval.search.guard.pinned import read_pinned
-    from retrieval_eval.search.label_split import read_relabelled
-    from retrieval_eval.search.run_files import load_search_run
-    from retrieval_eval.search.settings import HEADLINE
-    from retrieval_eval.search.transfer import transfer
+    from retrieval_eval.search.change.diff import diff as diff_of
+    from retrieval_eval.search.change.diff_text import diff_markdown
+    from retrieval_eval.search.change.label_split import read_relabelled
+    from retrieval_eval.search.change.transfer import transfer
+    from retrieval_eval.search.decide.guard.files import guard_of
+    from retrieval_eval.search.decide.guard.pinned import read_pinned
+    from retrieval_eval.search.run.run_files import load_search_run
+    from retrieval_eval.search.run.settings import HEADLINE
 
     if report:
         from retrieval_eval.report import build_diff, load_diff
@@ -161,7 +161,7 @@ def diff(
             relabelled=read_relabelled(old_gold, gold, mapping),
         )
     if names:
-        from retrieval_eval.search.query_diff import compare_queries, query_lines
+        from retrieval_eval.search.change.query_diff import compare_queries, query_lines
 
         compared = compare_queries(found, first, second, names)
         if as_json:
@@ -211,7 +211,7 @@ def diff(
 
 
 def _print_guard(verdict: GuardRuling | str) -> None:
-    from retrieval_eval.search.guard.files import UNJUSTIFIED
+    from retrieval_eval.search.decide.guard.files import UNJUSTIFIED
 
     if isinstance(verdict, str):
         line = f"Guard not asked: {verdict}"
@@ -224,7 +224,7 @@ def _print_guard(verdict: GuardRuling | str) -> None:
 
 
 def _print_latency(first: SearchRun, second: SearchRun) -> None:
-    from retrieval_eval.search.latency import change_sentence, latency_change
+    from retrieval_eval.search.run.latency import change_sentence, latency_change
 
     if (change := latency_change(first, second)) is not None:
         echo()
@@ -233,7 +233,7 @@ def _print_latency(first: SearchRun, second: SearchRun) -> None:
 
 def _print_transfer(found: Mapping[str, Any], confidence: float) -> None:
     """Print whether what happened to the other corpora also happened to each one left out."""
-    from retrieval_eval.search.summary import points, signed_span
+    from retrieval_eval.search.run.summary import points, signed_span
 
     if not found["computable"]:
         return
@@ -262,7 +262,7 @@ def _print_transfer(found: Mapping[str, Any], confidence: float) -> None:
 
 
 def _print(found: SearchDiff) -> None:
-    from retrieval_eval.search import diff_text as tables
+    from retrieval_eval.search.change import diff_text as tables
 
     for sentence in [*([found.banner] if found.banner else []), *found.notices]:
         echo(sentence)

@@ -35,7 +35,7 @@ _DIMENSIONS = ("corpus", "area", "origin", "source")
 def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_asked: Any) -> None:
     if not is_asked or context.resilient_parsing:
         return
-    from retrieval_eval.search.guard.thresholds import SHIPPED
+    from retrieval_eval.search.decide.guard.thresholds import SHIPPED
 
     echo_lines(SHIPPED.read_text(encoding="utf-8"))
     context.exit()
@@ -159,13 +159,13 @@ def guard(
         (baseline,) = baselines
         run_path = run_files(runs, data)[0] if runs else baseline
         if retriever is not None:
-            from retrieval_eval.search.guard.adoption import refuse_overwriting
+            from retrieval_eval.search.decide.guard.adoption import refuse_overwriting
 
             if not force:  # before every query is asked
                 new = [] if n_pinned is None else [_PINNED]
                 refuse_overwriting([baseline, thresholds or _THRESHOLDS, *new])
             if n_pinned is not None:
-                from retrieval_eval.search.guard.files import write_pinned
+                from retrieval_eval.search.decide.guard.files import write_pinned
 
                 queries = write_pinned(_PINNED, gold_path, size=n_pinned)
             run_path = _measured(retriever, gold_path, queries, data)
@@ -184,9 +184,9 @@ def guard(
             "--retriever and --pin go with --init" if runs else "Missing argument 'RUN...'."
         )
     from retrieval_eval.model import to_builtins
-    from retrieval_eval.search.guard.files import Request, write_comment
-    from retrieval_eval.search.guard.files import guard as guard_files
-    from retrieval_eval.search.guard.rendering import to_text
+    from retrieval_eval.search.decide.guard.files import Request, write_comment
+    from retrieval_eval.search.decide.guard.files import guard as guard_files
+    from retrieval_eval.search.decide.guard.rendering import to_text
 
     paths = run_files(runs, data)
     request = Request(
@@ -210,7 +210,7 @@ def guard(
 
 def _measured(retriever: str, gold: Path, queries: Path | None, data: Path) -> Path:
     """Make a run of a retriever under the usual settings and return its file."""
-    from retrieval_eval.search.measure import Request, measure_request
+    from retrieval_eval.search.run.measure import Request, measure_request
 
     request = Request(gold, retriever, label="baseline", queries=queries, out=data)
     with progress_bar("query") as progress:
@@ -229,8 +229,12 @@ def _init(
     accept_weak: bool,
     as_json: bool,
 ) -> None:
-    from retrieval_eval.search.guard.adoption import next_steps, plan_adoption, write_adoption
-    from retrieval_eval.search.guard.rendering import allowed, one_line
+    from retrieval_eval.search.decide.guard.adoption import (
+        next_steps,
+        plan_adoption,
+        write_adoption,
+    )
+    from retrieval_eval.search.decide.guard.rendering import allowed, one_line
 
     adoption = plan_adoption(
         run,

@@ -75,8 +75,8 @@ def history(
     if not report and (renderer != "auto" or pdf):
         raise click.UsageError("--renderer and --pdf are for the page; add --report")
     from retrieval_eval.model import to_builtins
+    from retrieval_eval.search.decide.history import search_history
     from retrieval_eval.search.demo import DEMO, DEMO_FOLDER, measured_history
-    from retrieval_eval.search.history import search_history
 
     if str(data) == DEMO:
         with progress_bar("run") as progress:
@@ -114,7 +114,7 @@ def history(
 
 
 def _print(found: SearchHistory, data: Path, *, most: int | None) -> None:
-    from retrieval_eval.search.history import change_sentences, outcome_words
+    from retrieval_eval.search.decide.history import change_sentences, outcome_words
     from retrieval_eval.values import counted
 
     runs = found.runs
@@ -145,7 +145,7 @@ def _print(found: SearchHistory, data: Path, *, most: int | None) -> None:
 
 
 def _breach(change: PastChange) -> str:
-    from retrieval_eval.search.summary import points
+    from retrieval_eval.search.run.summary import points
 
     sides = f"{change.run} against {change.against}"
     if change.worst is None:
@@ -186,15 +186,15 @@ def _padded(row: list[str], widths: list[int]) -> list[str]:
 
 
 def _headline() -> list[str]:
-    from retrieval_eval.search.settings import HEADLINE
+    from retrieval_eval.search.run.settings import HEADLINE
 
     return list(HEADLINE)
 
 
 def _row(run: PastRun, verdict: str | None) -> list[str]:
     from retrieval_eval.escape import made_visible
-    from retrieval_eval.search.guard.rendering import WORDS
-    from retrieval_eval.search.summary import DASH, number, span
+    from retrieval_eval.search.decide.guard.rendering import WORDS
+    from retrieval_eval.search.run.summary import DASH, number, span
 
     cells = []
     for name in _headline():
@@ -223,7 +223,7 @@ def _break(before: PastRun, after: PastRun) -> str:
 
 
 def _print_gold(found: SearchHistory) -> None:
-    from retrieval_eval.search.history import gold_words
+    from retrieval_eval.search.decide.history import gold_words
 
     echo("Gold set, whenever it changed:")
     for state in found.gold:

@@ -73,10 +73,10 @@ def noise(
     from retrieval_eval.io.files import write_json
     from retrieval_eval.model import to_builtins
     from retrieval_eval.schema import now
-    from retrieval_eval.search.guard.pinned import read_pinned
-    from retrieval_eval.search.noise import check_distinct, repeated_runs
-    from retrieval_eval.search.noise import noise as noise_of
-    from retrieval_eval.search.run_files import load_search_run
+    from retrieval_eval.search.decide.guard.pinned import read_pinned
+    from retrieval_eval.search.decide.noise import check_distinct, repeated_runs
+    from retrieval_eval.search.decide.noise import noise as noise_of
+    from retrieval_eval.search.run.run_files import load_search_run
 
     pinned = None if queries is None else read_pinned(queries)
     documents = [load_search_run(path) for path in run_files(runs, data)]
@@ -104,7 +104,7 @@ def noise(
 
 
 def _print(found: NoiseFloor) -> None:
-    from retrieval_eval.search.noise import (
+    from retrieval_eval.search.decide.noise import (
         detectable_rows,
         level_rows,
         noise_sentences,

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
+from msgspec.structs import replace
 
 from retrieval_eval.cli.common import FILE, FOLDER, echo, parse_k, parse_options
+from retrieval_eval.io.project import Project, project
 
 if TYPE_CHECKING:
-    from retrieval_eval.gold.backlog import BacklogSource
-    from retrieval_eval.search.measure import Request
+    from retrieval_eval.search.gold.backlog import BacklogPreset, BacklogSource
+    from retrieval_eval.search.run.measure import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,16 +31,33 @@ class RetrieverOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return name and help; only the help needs the kinds, so they are loaded here."""
-        from retrieval_eval.search.retrievers import shown_kinds
+        from retrieval_eval.search.ask.retrievers import shown_kinds
 
         self.help = f"{shown_kinds()}."
         return super().get_help_record(ctx)
 
 
+def _stated_gold() -> Path:
+    return project().gold_set
+
+
+def _stated_data() -> Path:
+    return project().data_folder
+
+
+def _stated_corpus() -> Path | None:
+    return project().corpus_file
+
+
 def gold_option(function: F) -> F:
     """Add ``--gold``."""
     return click.option(
-        "--gold", "gold_path", type=FILE, default=GOLD, show_default=True, help="The gold set."
+        "--gold",
+        "gold_path",
+        type=FILE,
+        default=_stated_gold,
+        show_default=f"{GOLD}, or gold in the project file",
+        help="The gold set.",
     )(function)
 
 
@@ -47,8 +66,8 @@ def data_option(function: F) -> F:
     return click.option(
         "--data",
         type=FOLDER,
-        default=DATA,
-        show_default=True,
+        default=_stated_data,
+        show_default=f"{DATA}, or data in the project file",
         help="Folder of the runs that are named by their label.",
     )(function)
 
@@ -59,7 +78,7 @@ def run_files(names: Sequence[str], data: Path) -> list[Path]:
     Notes about a choice go to standard error. Raises `BadInputError` for a name
     that is neither.
     """
-    from retrieval_eval.search.run_names import run_file
+    from retrieval_eval.search.run.run_names import run_file
 
     found = [run_file(name, data) for name in names]
     for notice in (notice for _, notices in found for notice in notices):
@@ -99,7 +118,9 @@ def asking_options(function: F) -> F:
         click.option(
             "--corpus-file",
             type=FILE,
-            help="Documents; an answer that names another one fails.",
+            default=_stated_corpus,
+            help="Documents; an answer that names another one fails. Default: corpus in the "
+            "project file, if any.",
         ),
         click.option(
             "--corpus",
@@ -123,8 +144,8 @@ def asking_options(function: F) -> F:
 
 def request_of(retriever: str, seed: int, asked: Mapping[str, Any], **more: Any) -> Request:
     """Return the request that the values of `asking_options` and further fields make."""
-    from retrieval_eval.search.measure import Request
-    from retrieval_eval.search.settings import Settings
+    from retrieval_eval.search.run.measure import Request
+    from retrieval_eval.search.run.settings import Settings
 
     k_values = parse_k(asked["k_values"])
     return Request(
@@ -151,54 +172,64 @@ def _checked_source(
 
 
 def backlog_options(function: F) -> F:
-    """Add ``--backlog`` and its names; the command gets ``backlog``, a source or None."""
-    from retrieval_eval.gold.backlog import PRESETS, BacklogSource
+    """Add ``--backlog``; the command gets ``backlog``, a source or None.
+
+    What its table and columns are called stands in the project file, in the section ``[backlog]``.
+    """
 
     @wraps(function)
     def command(*args: Any, backlog: str | None, **given: Any) -> Any:
-        names = {name: given.pop(f"backlog_{name}") for name in ("table", "status", "created")}
-        preset = PRESETS[given.pop("backlog_preset")]
-        if "backlog_name" in given:
-            given["backlog_name"] = given["backlog_name"] or preset.block
-        chosen = {name: value or getattr(preset, name) for name, value in names.items()}
-        place = None if backlog is None else BacklogSource(backlog, **chosen)
-        return function(*args, backlog=place, **given)
+        return function(*args, backlog=_backlog_source(backlog), **given)
 
-    for name, meaning in (
-        ("created", "Column or key of the time an item was made"),
-        ("status", "Column or key of the review status"),
-        ("table", "Table or view of the items in a database, or schema.name"),
-    ):
-        option = click.option(
-            f"--backlog-{name}", metavar="NAME", help=f"{meaning}. Default: {_listed(name)}."
-        )
-        command = option(command)
-    command = click.option(
-        "--backlog-preset",
-        type=click.Choice(list(PRESETS)),
-        default="standard",
-        show_default=True,
-        help="Names of table, columns and block that are not given.",
-    )(command)
     return click.option(
         "--backlog",
         metavar="SOURCE",
         envvar=DATABASE_VARIABLE,
         callback=_checked_source,
         help="Items under review: a JSONL file, or a database as a SQLAlchemy URL; it is only "
-        f"read, and its password never shown. Default: ${DATABASE_VARIABLE}, which keeps the "
-        "password out of process lists.",
+        "read, and its password never shown. Default: source below [backlog] in the project file, "
+        f"else ${DATABASE_VARIABLE}, which keeps the password out of process lists.",
     )(command)  # type: ignore[return-value]
 
 
-def _listed(name: str) -> str:
-    """Return the default of a name, and the presets that have another one."""
-    from retrieval_eval.gold.backlog import PRESETS
+def _backlog_source(given: str | None) -> BacklogSource | None:
+    """Return the backlog that is given or stated in the project file, with its names."""
+    from retrieval_eval.search.gold.backlog import BacklogSource
 
-    values = {preset: getattr(names, name) for preset, names in PRESETS.items()}
-    usual = values.pop("standard")
-    others = (f"{value} for {preset}" for preset, value in values.items() if value != usual)
-    return ", ".join([usual, *others])
+    stated = project()
+    source = given
+    if stated.backlog.source is not None and not _is_given("backlog"):
+        source = stated.backlog.source
+        if "://" not in source:
+            source = str(stated.place(source))
+    if source is None:
+        return None
+    names = backlog_names(stated)
+    return BacklogSource(source, table=names.table, status=names.status, created=names.created)
+
+
+def backlog_names(stated: Project) -> BacklogPreset:
+    """Return what table, columns and block are called: as stated, else as the preset has it.
+
+    Raises `BadInputError` for a preset that there is not.
+    """
+    from retrieval_eval.errors import BadInputError
+    from retrieval_eval.search.gold.backlog import PRESETS
+
+    names = stated.backlog
+    if names.preset not in PRESETS:
+        what = f"no preset {names.preset!r} of [backlog]; known: {', '.join(PRESETS)}"
+        raise BadInputError(f"{stated.path}: {what}")
+    stated_names = {
+        name: value
+        for name in ("table", "status", "created", "block")
+        if (value := getattr(names, name)) is not None
+    }
+    return replace(PRESETS[names.preset], **stated_names)
+
+
+def _is_given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def backlog_at_hand(source: BacklogSource | None) -> BacklogSource | None:
@@ -208,7 +239,7 @@ def backlog_at_hand(source: BacklogSource | None) -> BacklogSource | None:
     stop a run; a note goes to standard error.
     """
     from retrieval_eval.errors import BadInputError
-    from retrieval_eval.gold.backlog import read_backlog
+    from retrieval_eval.search.gold.backlog import read_backlog
 
     given = click.get_current_context().get_parameter_source("backlog")
     if source is None or given is not ParameterSource.ENVIRONMENT:

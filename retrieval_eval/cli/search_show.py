@@ -13,7 +13,7 @@ from retrieval_eval.cli.search_options import data_option, run_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from retrieval_eval.search.abstention import Choice
+    from retrieval_eval.search.run.abstention import Choice
 
 
 @click.command(short_help="Print a stored run.")
@@ -42,9 +42,9 @@ def show(run: str, data: Path, target_frr: float, as_json: bool) -> None:
     """
     from retrieval_eval.cli.search import print_run
     from retrieval_eval.errors import NothingToEvaluateError
-    from retrieval_eval.search.abstention import choice_of
-    from retrieval_eval.search.run_files import document_of, load_search_run
-    from retrieval_eval.search.trust import require_trust
+    from retrieval_eval.search.run.abstention import choice_of
+    from retrieval_eval.search.run.run_files import document_of, load_search_run
+    from retrieval_eval.search.run.trust import require_trust
 
     (path,) = run_files([run], data)
     found = load_search_run(path)
@@ -68,7 +68,7 @@ def show(run: str, data: Path, target_frr: float, as_json: bool) -> None:
 
 
 def _print(choice: Choice) -> None:
-    from retrieval_eval.search.abstention import rate_text
+    from retrieval_eval.search.run.abstention import rate_text
 
     verdicts = {True: "passes", False: "fails", None: "—"}
     rows = [["refuse below", "chosen for", "ungrounded TP rate", "answerable FR rate", "gate"]]

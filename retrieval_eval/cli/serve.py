@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retrieval_eval.cli.common import FOLDER, echo
-from retrieval_eval.cli.search_options import backlog_options, data_option
+from retrieval_eval.cli.search_options import backlog_names, backlog_options, data_option
+from retrieval_eval.io.project import project
 
 if TYPE_CHECKING:
-    from retrieval_eval.gold.backlog import BacklogSource
+    from retrieval_eval.search.gold.backlog import BacklogSource
     from retrieval_eval.serve.dashboard import Sources
 
 
@@ -40,11 +41,6 @@ if TYPE_CHECKING:
 )
 @data_option
 @backlog_options
-@click.option(
-    "--backlog-name",
-    metavar="NAME",
-    help="Name of the backlog block. Default: backlog, or the preset's.",
-)
 @click.option(
     "--mcp",
     "as_mcp",
@@ -98,11 +94,11 @@ def _sources(
     reports: Path,
     *,
     backlog: BacklogSource | None,
-    backlog_name: str,
 ) -> Sources:
     from retrieval_eval.serve.dashboard import Sources, backlog_reader, check_name
 
-    check_name(backlog_name)
+    name = backlog_names(project()).block
+    check_name(name)
     if backlog is None:
-        return Sources(data, reports, None, backlog_name)
-    return Sources(data, reports, backlog_reader(backlog), backlog_name)
+        return Sources(data, reports, None, name)
+    return Sources(data, reports, backlog_reader(backlog), name)

@@ -9,27 +9,27 @@ from typing import Final, Literal, NamedTuple
 
 import click
 
-from retrieval_eval.cli.common import PATH, echo, json_option, print_json
-from retrieval_eval.cli.trace_text import in_json, print_events, print_facts, print_metrics
-from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.evidence import (
+from retrieval_eval.agents.events.evidence import (
     CAUSES,
     Certainty,
     doubt_of_gaps,
     evidence,
     possible_accesses,
 )
-from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import accesses
-from retrieval_eval.ground_truth import (
+from retrieval_eval.agents.events.normalise import TrialEvents
+from retrieval_eval.agents.events.retrieved import accesses
+from retrieval_eval.agents.runs.trial import Inspected, inspect_trace, truth_near
+from retrieval_eval.agents.traces import SeveralTracesError
+from retrieval_eval.agents.truth import (
     listed_ground_truth,
     load_ground_truth,
     stated_ground_truth,
 )
+from retrieval_eval.cli.common import PATH, echo, json_option, print_json
+from retrieval_eval.cli.trace_text import in_json, print_events, print_facts, print_metrics
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
-from retrieval_eval.pipeline.trial import Inspected, inspect_trace, truth_near
 from retrieval_eval.records import Access, GroundTruth
-from retrieval_eval.traces import SeveralTracesError
 from retrieval_eval.values import counted
 
 _LISTS = frozenset({".txt", ".json", ".lst", ".list", ".csv"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.cli.common import echo, number
-from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.events import EventDocument, EventRow
 from retrieval_eval.values import REASONS, counted

@@ -25,7 +25,7 @@ from retrieval_eval.schema import SCHEMAS, check_version, faults, kind_of
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.gold.corpus import Corpus
+    from retrieval_eval.search.gold.corpus import Corpus
 
 EXIT_DRIFT = 1
 _GOLD = "gold_set"
@@ -57,7 +57,7 @@ def validate(
     """
     corpus = None
     if corpus_file is not None:
-        from retrieval_eval.gold.corpus import read_corpus
+        from retrieval_eval.search.gold.corpus import read_corpus
 
         corpus = read_corpus(corpus_file)
     found = {str(path): _checked(path, kind, corpus) for path in files}
@@ -78,8 +78,8 @@ def validate(
 def _checked(path: Path, kind: str | None, corpus: Corpus | None) -> dict[str, Any]:
     if kind == _GOLD or (kind is None and path.suffix == ".jsonl"):
         if kind is None and _is_backlog(path):
-            from retrieval_eval.gold.backlog import read_backlog
             from retrieval_eval.model import to_builtins
+            from retrieval_eval.search.gold.backlog import read_backlog
 
             return {"valid": True, "faults": [], "backlog": to_builtins(read_backlog(str(path)))}
         return _checked_gold(path, corpus)
@@ -89,17 +89,17 @@ def _checked(path: Path, kind: str | None, corpus: Corpus | None) -> dict[str, A
 
 def _is_backlog(path: Path) -> bool:
     """Return whether the first row of a file has a review status."""
-    from retrieval_eval.gold.backlog import PRESETS
-    from retrieval_eval.gold.faults import user_lines
+    from retrieval_eval.search.gold.backlog import PRESETS
+    from retrieval_eval.search.gold.faults import user_lines
 
     row = next((line.value for line in user_lines(path)), None)
     return isinstance(row, dict) and any(one.status in row for one in PRESETS.values())
 
 
 def _checked_gold(path: Path, corpus: Corpus | None) -> dict[str, Any]:
-    from retrieval_eval.gold.drift import DRIFTS, drift
-    from retrieval_eval.gold.gold_set import gold_faults, gold_stats, load_gold_set
     from retrieval_eval.model import to_builtins
+    from retrieval_eval.search.gold.drift import DRIFTS, drift
+    from retrieval_eval.search.gold.gold_set import gold_faults, gold_stats, load_gold_set
 
     problems = gold_faults(path, corpus=corpus)
     if problems:

@@ -29,7 +29,7 @@ from retrieval_eval.io.files import (
     write_bytes,
 )
 from retrieval_eval.io.spooled import Spooled
-from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
+from retrieval_eval.model import DOCUMENTS, AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.schema import refuse_other_major
 
 DIGEST: Final = "body_sha256"
@@ -362,7 +362,8 @@ def kept_record(
     found = Json(None, problem) if problem is not None else json_in(data, label(path, root))
     if found.problem is not None:
         return Kept(note=f"{found.problem}; made again")
-    refuse_other_major(found.value, str(path))
+    kinds = (kind for kind, declared in DOCUMENTS.items() if declared.name == struct.__name__)
+    refuse_other_major(found.value, str(path), next(kinds, None))
     if isinstance(found.value, dict):
         if found.value.get("input_fingerprint") != fingerprint:
             return Kept()

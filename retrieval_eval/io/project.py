@@ -11,9 +11,8 @@ import msgspec
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode_toml
 from retrieval_eval.io.user_files import read_user_text
+from retrieval_eval.model.design import PROJECT_FILE
 from retrieval_eval.records import Renderer
-
-PROJECT_FILE: Final = "retrieval-eval.toml"
 
 _DATA: Final = "data/eval"
 _GOLD: Final = "gold-set.jsonl"
@@ -35,14 +34,11 @@ class BacklogNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a project file states. Paths in it are relative to its folder.
 
-    ``runs``, ``benchmarks`` and ``output`` may be URLs. ``study`` is the section of the design,
-    which :mod:`retrieval_eval.study` reads.
+    ``study`` is the section of the design, which :mod:`retrieval_eval.agents.study` reads.
     """
 
     runs: Text | None = None
     benchmarks: Text | None = None
-    output: Text | None = None
-    reports: Text = "reports"
     data: Text = _DATA
     gold: Text | None = None
     corpus: Text | None = None
@@ -73,11 +69,6 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def corpus_file(self) -> Path | None:
         """The file of the corpus, if one is stated."""
         return None if self.corpus is None else self.place(self.corpus)
-
-    @property
-    def reports_folder(self) -> Path:
-        """Folder of the pages."""
-        return self.place(self.reports)
 
 
 def project(start: Path | None = None) -> Project:

@@ -40,7 +40,7 @@ class Document:
 DOCUMENTS: Final[dict[str, Document]] = {
     "retrieval_events": Document("model.events", "EventDocument", "retrieval_events_schema.json"),
     "retrieval_metrics": Document(
-        "metrics.document", "TrialMetrics", "retrieval_metrics_schema.json"
+        "agents.metrics.document", "TrialMetrics", "retrieval_metrics_schema.json"
     ),
     "run_retrieval_summary": Document(
         "model.summary", "RunSummary", "run_retrieval_summary_schema.json"

@@ -9,7 +9,10 @@ from msgspec import Meta
 from retrieval_eval.model.meta import EMPTY_LIST, EMPTY_MAP, NULL, Record, about
 
 DESIGN_FILE: Final = "study.toml"
-"""The name of the file that states a design."""
+"""The name of a file that states a design."""
+
+PROJECT_FILE: Final = "retrieval-eval.toml"
+"""The name of the project file, whose section ``study`` states a design."""
 
 Role = Literal["control", "treatment", "unstated"]
 Clustering = Literal["repository", "suite", "task"]

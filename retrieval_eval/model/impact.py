@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
@@ -17,7 +17,7 @@ from retrieval_eval.model.meta import (
     InputFingerprint,
     Positive,
     Record,
-    SchemaVersion,
+    SecondSchemaVersion,
     Share,
     about,
     null_called,
@@ -33,7 +33,10 @@ class UnpairedTask(Record, frozen=True, kw_only=True):
 
 
 class PairedEstimate(Record, frozen=True, kw_only=True):
-    """One metric compared pair by pair, outside the family of compared metrics."""
+    """One metric compared pair by pair, outside the family of compared metrics.
+
+    ``estimate`` with its interval and p is the one that is read: what ``headline`` names.
+    """
 
     direction: Annotated[
         Literal["higher_is_better", "lower_is_better"],
@@ -41,28 +44,39 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     ]
     unit: Annotated[str | None, about("Unit")] = None
     kind: Annotated[
-        Literal["bounded", "positive", "censored", "unbounded"] | None,
+        Literal["bounded", "positive", "time", "unbounded"] | None,
         about(
             "What values the metric has: bounded (a share, a reward from 0 to 1), positive (cost, "
-            "time, tokens), censored (times of an event that some trials never reach), unbounded"
+            "time, tokens), time (of an event that some trials never reach), unbounded"
         ),
     ] = None
     headline: Annotated[
         Literal["mean_difference", "ratio", "restricted_mean"] | None,
         about(
-            "The estimate that leads: the ratio for positive metrics, the restricted mean for "
-            "censored ones, else the mean difference"
+            "What the estimate is: the ratio of geometric means (comparison / baseline) for "
+            "positive metrics, the difference of restricted means for times, else the mean "
+            "difference"
         ),
     ] = None
-    n_pairs: Annotated[Count, about("Pairs with a value on both sides", unit="tasks")]
+    n_pairs: Annotated[
+        Count,
+        about(
+            "Pairs with a value on both sides; of times, those without a hit included", unit="tasks"
+        ),
+    ]
     n_not_computable: Annotated[Count | None, about("Pairs without")] = None
     computable: Annotated[bool, about("There are at least three pairs")]
     reason: Annotated[str | None, about("Reason code when not computable")]
-    mean_baseline: Annotated[float | None, about("Mean of the baseline", unit="of the metric")] = (
-        NULL
-    )
+    mean_baseline: Annotated[
+        float | None,
+        about(
+            "Mean of the baseline; of times within until, where a trial without a hit counts as "
+            "until",
+            unit="of the metric",
+        ),
+    ] = NULL
     mean_comparison: Annotated[
-        float | None, about("Mean of the comparison", unit="of the metric")
+        float | None, about("The same of the comparison", unit="of the metric")
     ] = NULL
     mean_difference: Annotated[
         float | None,
@@ -70,49 +84,42 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
             "Mean of comparison minus baseline, over what averaged_over names", unit="of the metric"
         ),
     ] = NULL
-    median_difference: Annotated[
-        float | None, about("Median of comparison minus baseline", unit="of the metric")
-    ] = NULL
+    bill_low: Annotated[
+        float | None,
+        about(
+            "For positive metrics: lower end of the interval of the mean difference",
+            unit="of the metric",
+        ),
+    ] = None
+    bill_high: Annotated[float | None, about("Upper end of it", unit="of the metric")] = None
+    estimate: Annotated[float | None, about("What headline names", unit="of the headline")] = NULL
     ci_low: Annotated[
-        float | None,
-        about("Lower end of the interval of the mean difference", unit="of the metric"),
+        float | None, about("Lower end of the interval of the estimate", unit="of the headline")
     ] = NULL
-    ci_high: Annotated[
-        float | None,
-        about("Upper end of the interval of the mean difference", unit="of the metric"),
-    ] = NULL
-    rank_biserial: Annotated[
-        float | None, about("Matched-pairs rank-biserial correlation", unit="−1–1")
-    ] = NULL
-    smallest_detectable_difference: Annotated[
-        float | None,
-        about("Smallest mean difference this n could show with 80 % power", unit="of the metric"),
-    ] = NULL
+    ci_high: Annotated[float | None, about("Upper end of it", unit="of the headline")] = NULL
     ci_method: Annotated[str | None, about("How the interval was made")] = None
-    ci_reason: Annotated[str | None, about("Reason code of a missing interval")] = NULL
+    ci_reason: Annotated[str | None, about("Reason code of a missing estimate or interval")] = NULL
     p_value: Annotated[
         Share | None,
         about("Two-sided sign-flip permutation test, or t test of cluster means", unit="0–1"),
     ] = NULL
     p_method: Annotated[str | None, about("exact, monte_carlo or t_of_cluster_means")] = NULL
     p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
+    smallest_detectable: Annotated[
+        float | None,
+        about(
+            "Smallest difference, or ratio above 1, this n could show with 80 % power",
+            unit="of the headline",
+        ),
+    ] = NULL
     wins: Annotated[
         Count | None,
         about(
-            "Tasks on which the comparison did better; for times also those on which it alone "
-            "found a file",
-            unit="tasks",
+            "Tasks on which the comparison did better; of times, never is the latest", unit="tasks"
         ),
     ] = None
     ties: Annotated[Count | None, about("Tasks without a difference", unit="tasks")] = None
-    losses: Annotated[
-        Count | None,
-        about(
-            "Tasks on which it did worse; for times also those on which the baseline alone "
-            "found a file",
-            unit="tasks",
-        ),
-    ] = None
+    losses: Annotated[Count | None, about("Tasks on which it did worse", unit="tasks")] = None
     cluster_by: Annotated[str | None, about("What the tasks of a cluster share")] = NULL
     n_clusters: Annotated[
         Count | None,
@@ -166,109 +173,10 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     ] = NULL
     n_never_baseline: Annotated[
         Count | None,
-        about(
-            "For times: tasks of the baseline with a trial that never found a relevant file",
-            unit="tasks",
-        ),
+        about("For times: tasks of the baseline with a trial that never found one", unit="tasks"),
     ] = None
     n_never_comparison: Annotated[
-        Count | None,
-        about("For times: tasks of the comparison with a trial that never did", unit="tasks"),
-    ] = None
-    n_watched_baseline: Annotated[
-        Count | None, about("For times: tasks of the baseline on which one could be found")
-    ] = None
-    n_watched_comparison: Annotated[
-        Count | None, about("For times: tasks of the comparison on which one could be found")
-    ] = None
-    ratio: Annotated[
-        float | None,
-        about(
-            "For positive metrics: ratio of the geometric means, comparison / baseline, over the "
-            "pairs with both sides above 0",
-        ),
-    ] = None
-    ratio_low: Annotated[
-        float | None, about("Lower end of its interval (t of the log ratios, or of cluster means)")
-    ] = None
-    ratio_high: Annotated[float | None, about("Upper end of its interval")] = None
-    ratio_p: Annotated[
-        Share | None,
-        about("Sign-flip test of the log ratios, or t test of their cluster means", unit="0–1"),
-    ] = None
-    ratio_p_method: Annotated[str | None, about("exact, monte_carlo or t_of_cluster_means")] = None
-    ratio_reason: Annotated[str | None, about("Reason code of a missing ratio")] = None
-    ratio_ci_reason: Annotated[str | None, about("Reason code of its missing interval")] = None
-    ratio_p_reason: Annotated[str | None, about("Why it has no p-value")] = None
-    n_ratio: Annotated[Count | None, about("Pairs with both sides above 0", unit="tasks")] = None
-    n_not_positive: Annotated[
-        Count | None,
-        about("Pairs with a side, or a repeat of it, of 0 or below; they have no ratio"),
-    ] = None
-    smallest_detectable_ratio: Annotated[
-        float | None, about("Smallest ratio above 1 this n could show with 80 % power")
-    ] = None
-    smallest_detectable_ratio_low: Annotated[
-        float | None, about("Lower end of its interval, from that of the standard deviation")
-    ] = None
-    smallest_detectable_ratio_high: Annotated[float | None, about("Upper end of its interval")] = (
-        None
-    )
-    largest_share: Annotated[
-        Share | None,
-        about("Share of the sum of absolute differences that the task with the largest one has"),
-    ] = None
-    mean_difference_without_largest: Annotated[
-        float | None, about("Mean difference without that task", unit="of the metric")
-    ] = None
-    restricted_mean_baseline: Annotated[
-        float | None,
-        about(
-            "For times: mean time without a relevant file within until, over all pairs; a trial "
-            "that never found one counts as until",
-            unit="of the metric",
-        ),
-    ] = None
-    restricted_mean_comparison: Annotated[
-        float | None, about("The same of the comparison", unit="of the metric")
-    ] = None
-    restricted_mean_difference: Annotated[
-        float | None, about("Their difference, comparison minus baseline", unit="of the metric")
-    ] = None
-    restricted_mean_low: Annotated[
-        float | None, about("Lower end of the interval of that difference", unit="of the metric")
-    ] = None
-    restricted_mean_high: Annotated[
-        float | None, about("Upper end of the interval of that difference", unit="of the metric")
-    ] = None
-    restricted_mean_p: Annotated[
-        Share | None, about("Test of that difference, as p_value", unit="0–1")
-    ] = None
-    restricted_mean_p_method: Annotated[
-        str | None, about("exact, monte_carlo or t_of_cluster_means")
-    ] = None
-    restricted_mean_reason: Annotated[
-        str | None, about("Reason code of a missing restricted mean")
-    ] = None
-    restricted_mean_ci_reason: Annotated[
-        str | None, about("Reason code of its missing interval")
-    ] = None
-    restricted_mean_p_reason: Annotated[str | None, about("Why it has no p-value")] = None
-    restricted_mean_detectable: Annotated[
-        float | None,
-        about(
-            "Smallest difference of restricted means this n could show with 80 % power",
-            unit="of the metric",
-        ),
-    ] = None
-    restricted_mean_detectable_low: Annotated[
-        float | None,
-        about(
-            "Lower end of its interval, from that of the standard deviation", unit="of the metric"
-        ),
-    ] = None
-    restricted_mean_detectable_high: Annotated[
-        float | None, about("Upper end of its interval", unit="of the metric")
+        Count | None, about("The same of the comparison", unit="tasks")
     ] = None
     until: Annotated[
         float | None,
@@ -285,87 +193,20 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
             unit="of the metric",
         ),
     ] = None
-    n_restricted: Annotated[
-        Count | None, about("Pairs in the restricted means, those without a hit included")
+    n_not_positive: Annotated[
+        Count | None,
+        about("For positive metrics: pairs with a value of 0 or below; they have no ratio"),
     ] = None
-    never_share_baseline: Annotated[
-        Share | None,
-        about("Share of those tasks on which the baseline never found one, repeats averaged"),
-    ] = None
-    never_share_comparison: Annotated[
-        Share | None, about("Share on which the comparison never did")
-    ] = None
-    n_moved: Annotated[
-        Count | None, about("Pairs with a difference other than 0", unit="tasks")
-    ] = None
-    share_better: Annotated[
-        Share | None,
-        about(
-            "Share of the pairs on which the comparison did better; of times, never is the latest"
-        ),
-    ] = None
-    share_better_low: Annotated[
-        Share | None,
-        about("Lower end of its exact interval (Clopper-Pearson, for clusters Korn-Graubard)"),
-    ] = None
-    share_better_high: Annotated[Share | None, about("Upper end of its interval")] = None
-    share_worse: Annotated[Share | None, about("Share on which it did worse")] = None
-    share_worse_low: Annotated[Share | None, about("Lower end of its interval")] = None
-    share_worse_high: Annotated[Share | None, about("Upper end of its interval")] = None
-    hodges_lehmann: Annotated[
-        float | None,
-        about("Hodges-Lehmann estimate of the differences other than 0", unit="of the metric"),
-    ] = None
-    hodges_lehmann_low: Annotated[
-        float | None,
-        about("Lower end of its interval by the signed-rank test", unit="of the metric"),
-    ] = None
-    hodges_lehmann_high: Annotated[
-        float | None, about("Upper end of its interval", unit="of the metric")
-    ] = None
-    hodges_lehmann_reason: Annotated[
-        str | None, about("Reason code of the missing estimate, or of its missing interval")
-    ] = None
-    exact_low: Annotated[
-        float | None,
-        about(
-            "For bounded metrics with fewer than ten independent units: lower end of an interval "
-            "of the mean difference that holds for every distribution on the metric's range",
-            unit="of the metric",
-        ),
-    ] = None
-    exact_high: Annotated[
-        float | None, about("Upper end of that interval", unit="of the metric")
-    ] = None
-    exact_reason: Annotated[str | None, about("Why there is no such interval")] = None
     variance_between: Annotated[
         float | None,
         about(
-            "Variance of the headline's differences between tasks (of log ratios where that is "
+            "Variance of the estimate's differences between tasks (of log ratios where that is "
             "the ratio), without what repeats explain"
         ),
     ] = None
     variance_within: Annotated[
         float | None,
         about("Variance of those differences that comes from the spread of repeats"),
-    ] = None
-    variance_reason: Annotated[str | None, about("Why the two are not known")] = None
-    n_repeats_baseline: Annotated[
-        float | None, about("Mean number of trials of a pair in the baseline", unit="trials")
-    ] = None
-    n_repeats_comparison: Annotated[
-        float | None, about("Mean number of trials of a pair in the comparison", unit="trials")
-    ] = None
-    smallest_detectable_low: Annotated[
-        float | None,
-        about(
-            "Lower end of the interval of smallest_detectable_difference, from the chi-square "
-            "interval of the standard deviation",
-            unit="of the metric",
-        ),
-    ] = None
-    smallest_detectable_high: Annotated[
-        float | None, about("Upper end of that interval", unit="of the metric")
     ] = None
     always_low: Annotated[
         float | None,
@@ -712,29 +553,6 @@ class Association(Record, frozen=True, kw_only=True):
     interpretation: Annotated[str | None, about("An associational sentence")] = None
     clusters: Annotated[Count | None, about("Distinct tasks they come from", unit="tasks")] = None
     sign_change: Annotated[bool | None, about("Every large enough group has the other sign")] = None
-    partial_r: Annotated[
-        Annotated[float, Meta(ge=-1, le=1)] | None,
-        about("The same within tasks: what the configurations of a task share is removed"),
-    ] = NULL
-    partial_low: Annotated[
-        float | None, about("Lower end of its interval, tasks resampled", unit="−1–1")
-    ] = NULL
-    partial_high: Annotated[float | None, about("Upper end of its interval", unit="−1–1")] = NULL
-    partial_n: Annotated[
-        Count | None,
-        about("Those of n whose task has values under several configs", unit="observations"),
-    ] = NULL
-    partial_reason: Annotated[str | None, about("Why there is no association within tasks")] = NULL
-    partial_config_r: Annotated[
-        Annotated[float, Meta(ge=-1, le=1)] | None,
-        about("The same within tasks, the average difference of configs removed too"),
-    ] = NULL
-    partial_config_low: Annotated[float | None, about("Lower end of its interval", unit="−1–1")] = (
-        NULL
-    )
-    partial_config_high: Annotated[
-        float | None, about("Upper end of its interval", unit="−1–1")
-    ] = NULL
 
 
 class AssociationFamily(Record, frozen=True, kw_only=True):
@@ -762,14 +580,18 @@ class RewardTier(Record, frozen=True, kw_only=True):
 
 
 class CalibrationBin(Record, frozen=True, kw_only=True):
-    """One bin."""
+    """One cell: the reward of a configuration by how many of the expected files were opened."""
 
     config_name: Annotated[str, about("Config")]
-    low: Annotated[float | None, about("File recall from", unit="0–1")]
-    high: Annotated[float | None, about("File recall up to", unit="0–1")]
+    dimension: Annotated[
+        Literal["all", "candidate_set_size", "evidence_type"], about("What the tasks are split by")
+    ]
+    level: Annotated[str, about("Part of the split")]
+    opened: Annotated[
+        Literal["none", "some", "all"], about("How many of the expected files were opened")
+    ]
     n: Annotated[Count, about("Tasks", unit="tasks")]
     interpretable: Annotated[bool | None, about("It rests on enough tasks to be read")] = None
-    mean_recall: Annotated[float | None, about("Mean file recall", unit="0–1")] = NULL
     mean_reward: Annotated[float | None, about("Mean reward")] = NULL
     ci_low: Annotated[float | None, about("Lower end of the interval of the reward")] = NULL
     ci_high: Annotated[float | None, about("Upper end of the interval of the reward")] = NULL
@@ -777,15 +599,16 @@ class CalibrationBin(Record, frozen=True, kw_only=True):
 
 
 class FirstHitCurve(Record, frozen=True, kw_only=True):
-    """One configuration and unit."""
+    """One configuration and unit: the share of all trials that found a file by a time."""
 
     config_name: Annotated[str, about("Config")]
     unit: Annotated[Literal["seconds", "tokens", "calls"], about("Seconds, tokens or calls")]
-    n: Annotated[Count, about("Tasks observed; of repeats the first", unit="tasks")]
+    n: Annotated[Count, about("Tasks; of repeats the first", unit="tasks")]
     n_hit: Annotated[Count, about("Found a relevant file", unit="tasks")]
-    n_never: Annotated[Count, about("Never found one: right-censored", unit="tasks")]
-    until: Annotated[float | None, about("End of the restricted mean", unit="of the unit")] = NULL
-    curve: Annotated[tuple[tuple[float, float], ...], about("Time and share that hit by then")]
+    n_never: Annotated[Count, about("Never found one", unit="tasks")]
+    curve: Annotated[
+        tuple[tuple[float, float], ...], about("Time and share of all n that had hit by then")
+    ]
     share_never: Annotated[float | None, about("Share that never hit", unit="0–1")] = NULL
     share_never_low: Annotated[
         float | None, about("Share that never hit, lower end", unit="0–1")
@@ -793,21 +616,16 @@ class FirstHitCurve(Record, frozen=True, kw_only=True):
     share_never_high: Annotated[
         float | None, about("Share that never hit, upper end", unit="0–1")
     ] = NULL
-    median: Annotated[float | None, about("By then half had hit", unit="of the unit")] = NULL
+    median: Annotated[
+        float | None,
+        about("By then half of all n had hit; null where fewer did", unit="of the unit"),
+    ] = NULL
     median_low: Annotated[
         float | None, about("By then half had hit, lower end", unit="of the unit")
     ] = NULL
     median_high: Annotated[
-        float | None, about("By then half had hit, upper end", unit="of the unit")
-    ] = NULL
-    restricted_mean: Annotated[
-        float | None, about("Mean time without a hit within `until`", unit="of the unit")
-    ] = NULL
-    restricted_mean_low: Annotated[
-        float | None, about("Mean time without a hit within `until`, lower end", unit="of the unit")
-    ] = NULL
-    restricted_mean_high: Annotated[
-        float | None, about("Mean time without a hit within `until`, upper end", unit="of the unit")
+        float | None,
+        about("By then half had hit, upper end; null where it may be never", unit="of the unit"),
     ] = NULL
 
 
@@ -837,7 +655,7 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
     Matched comparisons and associations; nothing here is causal.
     """
 
-    schema_version: SchemaVersion
+    schema_version: SecondSchemaVersion
     generated_at: GeneratedAt
     run_ids: Annotated[tuple[str, ...], about("Runs analysed together")]
     association_only: Annotated[Literal[True], about("Always true: nothing here is causal")]
@@ -868,11 +686,95 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
     ]
     calibration: Annotated[
         tuple[CalibrationBin, ...],
-        about("Reward against file recall; intervals take tasks as independent"),
+        about("Reward by expected files opened; intervals take tasks as independent"),
     ]
     time_to_first_relevant: Annotated[
-        tuple[FirstHitCurve, ...], about("Time to first relevant with censoring")
+        tuple[FirstHitCurve, ...], about("Share of trials that had found a relevant file by a time")
     ]
     parameters: Annotated[dict[str, Any], about("Seed, number of resamples, confidence")]
     input_fingerprint: InputFingerprint = None
     body_sha256: BodyDigest = None
+
+    @classmethod
+    def upgraded(cls, document: Any) -> Any:
+        """Return a document of 1.x as one of 2.0.
+
+        There each kind of estimate had fields of its own. Calibration and times to the first hit
+        were other numbers, and are left out.
+        """
+        if not _is_first(document):
+            return document
+        compared = document.get("comparisons")
+        found = {**document, "schema_version": "2.0"}
+        found |= {"calibration": [], "time_to_first_relevant": []}
+        if isinstance(compared, list):
+            found["comparisons"] = [_upgraded_comparison(own) for own in compared]
+        return found
+
+
+def _is_first(document: Any) -> bool:
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    return isinstance(version, str) and version.startswith("1.")
+
+
+_ESTIMATE: Final = (
+    *("estimate", "ci_low", "ci_high", "p_value", "p_method"),
+    *("ci_reason", "p_reason", "smallest_detectable"),
+)
+_FORMER: Final = {
+    "ratio": (
+        *("ratio", "ratio_low", "ratio_high", "ratio_p", "ratio_p_method"),
+        *("ratio_ci_reason", "ratio_p_reason", "smallest_detectable_ratio"),
+    ),
+    "restricted_mean": (
+        *("restricted_mean_difference", "restricted_mean_low", "restricted_mean_high"),
+        *("restricted_mean_p", "restricted_mean_p_method", "restricted_mean_ci_reason"),
+        *("restricted_mean_p_reason", "restricted_mean_detectable"),
+    ),
+}
+"""What the fields of an estimate were called in 1.x, by what leads."""
+
+_OF_MEANS: Final = (
+    *("mean_difference", "ci_low", "ci_high", "p_value", "p_method"),
+    *("ci_reason", "p_reason", "smallest_detectable_difference"),
+)
+
+
+def _upgraded_estimate(own: Any) -> Any:
+    if not isinstance(own, dict):
+        return own
+    leads = own.get("headline")
+    former = _FORMER.get(leads, _OF_MEANS) if isinstance(leads, str) else _OF_MEANS
+    found = own | {now: own.get(then) for now, then in zip(_ESTIMATE, former, strict=True)}
+    if own.get("kind") == "censored":
+        found["kind"] = "time"
+    if leads == "ratio":
+        found |= {"bill_low": own.get("ci_low"), "bill_high": own.get("ci_high")}
+        found["ci_method"] = None
+        found["ci_reason"] = found["ci_reason"] or own.get("ratio_reason")
+    elif leads == "restricted_mean":
+        sides = ("mean_baseline", "mean_comparison", "mean_difference")
+        found |= {side: own.get(f"restricted_{side}") for side in sides}
+        found |= {"n_pairs": own.get("n_restricted") or 0, "ci_method": None}
+        found["reason"] = own.get("restricted_mean_reason")
+        found["computable"] = found["estimate"] is not None
+    return found
+
+
+def _upgraded_comparison(own: Any) -> Any:
+    if not isinstance(own, dict):
+        return own
+    found = dict(own)
+    metrics, suites, views = (own.get(n) for n in ("metrics", "reward_by_suite", "views"))
+    if isinstance(metrics, dict):
+        found["metrics"] = {name: _upgraded_estimate(one) for name, one in metrics.items()}
+    if isinstance(suites, list):
+        found["reward_by_suite"] = [_upgraded_estimate(one) for one in suites]
+    if isinstance(views, dict):
+        found["views"] = {
+            name: {metric: _upgraded_estimate(one) for metric, one in view.items()}
+            if isinstance(view, dict)
+            else view
+            for name, view in views.items()
+        }
+    return found

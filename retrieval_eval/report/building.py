@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from retrieval_eval.agents.runs.fingerprint import combined
+from retrieval_eval.agents.runs.roots import is_demo
 from retrieval_eval.errors import RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
 from retrieval_eval.io.files import remove, write_json, write_text
 from retrieval_eval.model import to_builtins
-from retrieval_eval.pipeline.fingerprint import combined
-from retrieval_eval.pipeline.roots import is_demo
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES

@@ -15,9 +15,12 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 from msgspec import Meta, Struct
 
-from retrieval_eval.events.retrieved import VIEWS
-from retrieval_eval.metrics.catalog import BY_NAME, FILES, METRICS, Block, in_view
-from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.metrics.catalog import BY_NAME, FILES, METRICS, Block, in_view
+from retrieval_eval.agents.metrics.document import TrialMetrics
+from retrieval_eval.agents.study.compare import Comparison
+from retrieval_eval.agents.study.frames import DTYPES, dtypes_of
+from retrieval_eval.agents.study.trials import VIEWED
 from retrieval_eval.model import Record
 from retrieval_eval.model.events import EventRow
 from retrieval_eval.model.impact import (
@@ -47,9 +50,6 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.model.summary import ExcludedFolder, MetricSummary, RunSummary
 from retrieval_eval.report.names import LABELS
-from retrieval_eval.study.compare import Comparison
-from retrieval_eval.study.frames import DTYPES, dtypes_of
-from retrieval_eval.study.trials import VIEWED
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """How the frames of this package are shown by default.
 
 A frame notes which one it is, and rows of it keep the note (see
-:func:`retrieval_eval.study.frames.named`). The finding of a frame is computed from the rows that
-are shown, so that it follows a filter. A frame that was made for one table carries what that says
-(:func:`shown_as`); where any of its rows was edited, left out or moved since
-(:func:`~retrieval_eval.study.frames.is_as_made`), its finding and notes are not shown.
+:func:`retrieval_eval.agents.study.frames.named`). The finding of a frame is computed from the rows
+that are shown, so that it follows a filter. A frame that was made for one table carries what that
+says (:func:`shown_as`); where any of its rows was edited, left out or moved since
+(:func:`~retrieval_eval.agents.study.frames.is_as_made`), its finding and notes are not shown.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.events.evidence import CAUSES
-from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.agents.events.evidence import CAUSES
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.frames import as_made, is_as_made
 from retrieval_eval.report import words
 from retrieval_eval.report.headings import NAMED, Format, inside
 from retrieval_eval.report.names import reason_sentence
-from retrieval_eval.study.frames import as_made, is_as_made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,10 +113,7 @@ def _every_pair(frame: pd.DataFrame) -> str:
 
 
 _PAGES: Final = {"trial_name": "page"}
-_AMOUNTS: Final = (
-    *("median", "median_low", "median_high", "until"),
-    *("restricted_mean", "restricted_mean_low", "restricted_mean_high"),
-)
+_AMOUNTS: Final = ("median", "median_low", "median_high")
 
 KNOWN: Final[Mapping[str, Defaults]] = {
     "study.gate": Defaults(
@@ -161,7 +158,7 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         "every-pair",
         _every_pair,
         _columns(
-            "baseline_config, comparison_config, verdict, n_pairs, mean_difference, ci_low, "
+            "baseline_config, comparison_config, verdict, n_pairs, estimate, ci_low, "
             "ci_high, p_value, p_over_pairs, failed: Rules failed"
         ),
         words.every_pair,
@@ -180,21 +177,20 @@ KNOWN: Final[Mapping[str, Defaults]] = {
     ),
     "study.first_hits": Defaults(
         "first-hits",
-        "Time to the first relevant file; the restricted mean counts a task without one",
+        "Time by which half of all tasks had a relevant file; one without it never had",
         _columns(
             "config_name, unit, n: Tasks, n_never, median, median_low: 95 % from, "
-            "median_high: 95 % to, restricted_mean, restricted_mean_low: 95 % from, "
-            "restricted_mean_high: 95 % to, until"
+            "median_high: 95 % to"
         ),
         empty="No trial has ground truth and a trace.",
         formats=dict.fromkeys(_AMOUNTS, _amount),
     ),
     "study.calibration": Defaults(
         "calibration",
-        "Mean reward of tasks by file recall; tasks count as independent of each other",
+        "Mean reward of tasks by expected files opened; tasks count as independent of each other",
         _columns(
-            "config_name, low: Recall from, high: To, n: Tasks, mean_recall, mean_reward, ci_low, "
-            "ci_high"
+            "config_name, dimension: Split by, level: Part, opened: Opened, n: Tasks, mean_reward, "
+            "ci_low, ci_high"
         ),
     ),
     "study.difference_associations": Defaults(

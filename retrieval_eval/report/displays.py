@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from retrieval_eval.agents.study.compare import Comparison
+from retrieval_eval.agents.study.frames import DISPLAYS
+from retrieval_eval.agents.study.trials import average, known_values
 from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import words
 from retrieval_eval.report.exhibits import Block, Table, strip
@@ -21,13 +24,10 @@ from retrieval_eval.report.table.estimates import (
     missing_notes,
 )
 from retrieval_eval.stats.paired import MIN_PAIRS
-from retrieval_eval.study.compare import Comparison
-from retrieval_eval.study.frames import DISPLAYS
-from retrieval_eval.study.trials import average, known_values
 
 if TYPE_CHECKING:
+    from retrieval_eval.agents.study.trials import Trial
     from retrieval_eval.report.run import Run
-    from retrieval_eval.study.trials import Trial
 
 STATUS = "standalone · non-ranking · association only"
 

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from retrieval_eval.agents.events.document import trial_events
+from retrieval_eval.agents.events.evidence import evidence
+from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.escape import encodable
-from retrieval_eval.events.document import trial_events
-from retrieval_eval.events.evidence import evidence
 from retrieval_eval.io.artefacts import read_artefact, record_in
 from retrieval_eval.io.files import probe
 from retrieval_eval.io.remote import Place
-from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
 from retrieval_eval.model.summary import RunSummary, TrialEntry

@@ -9,19 +9,19 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Union
 
+from retrieval_eval.agents.metrics.document import TrialMetrics
+from retrieval_eval.agents.runs.comparison import relabelled
+from retrieval_eval.agents.runs.naming import EVENTS_SUFFIX
+from retrieval_eval.agents.runs.summary import run_summary
+from retrieval_eval.agents.study import impact_analysis
+from retrieval_eval.agents.study.stated import kept_design
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.io.remote import Place
-from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.comparison import relabelled
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
-from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.report.conditions import NoColumnError, evaluated
 from retrieval_eval.report.documents import TrialFiles
-from retrieval_eval.study import impact_analysis
-from retrieval_eval.study.stated import kept_design
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
+from retrieval_eval.agents.study.frames import as_made, named
 from retrieval_eval.escape import encodable
 from retrieval_eval.model import value_at
 from retrieval_eval.report.columns import Column
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.numbers import finite
-from retrieval_eval.study.frames import as_made, named
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
+from retrieval_eval.agents.metrics.catalog import BY_NAME, METRICS
 from retrieval_eval.escape import visible
-from retrieval_eval.metrics.catalog import BY_NAME, METRICS
 from retrieval_eval.report import numbers
 from retrieval_eval.report.columns import (
     FRAMES,
@@ -57,16 +57,13 @@ HEADS: Final[Mapping[str, str]] = {
     "n_hit": "Hit",
     "p_value": "p",
     "p_over_pairs": "p over pairs (Holm)",
-    "ratio": "Ratio of geometric means",
-    "ratio_low": "95 % from",
-    "ratio_high": "95 % to",
-    "n_ratio": "Tasks",
+    "estimate": "Estimate",
     "p_holm": "p (Holm)",
     "p_adjusted": "p (Holm)",
     "q_value": "q",
     "spearman_r": "ρ",
     "kappa": "κ",
-    "smallest_detectable_difference": "Smallest detectable difference",
+    "smallest_detectable": "Smallest detectable",
     "mcp_calls": "MCP calls",
     "mcp_calls_ok": "MCP calls without error",
     "mcp_events": "MCP events",
@@ -99,7 +96,7 @@ OWN: Final = (
 
 _SIGNED: Final = re.compile(
     r"difference|(?:delta|change|ci_\w+|points?|others|held_out|gain)_?points|spearman_r|"
-    r"rank_biserial|kappa|^points$|^bound_"
+    r"kappa|^points$|^bound_"
 )
 
 

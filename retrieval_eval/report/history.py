@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.agents.runs.roots import DEMO
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.model.search_history import (
@@ -24,7 +25,6 @@ from retrieval_eval.model.search_history import (
     PastRun,
     SearchHistory,
 )
-from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import HISTORY_FRAMES
@@ -33,13 +33,13 @@ from retrieval_eval.report.frames import Row, make_frame
 from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Keep, digest_of, publish, write_frames
 from retrieval_eval.report.simulated import notice
-from retrieval_eval.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_history
-from retrieval_eval.search.history import (
+from retrieval_eval.search.decide.history import (
     REVIEWED,
     change_sentences,
     outcome_words,
     search_history,
 )
+from retrieval_eval.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_history
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import structs
 
-from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.headline import Headline, deciding_estimate
+from retrieval_eval.agents.study.verdict import apparent
 from retrieval_eval.model.impact import PairedEstimate, PairedStatistics
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import interval, times, times_interval
-from retrieval_eval.study.headline import Headline, deciding_estimate
-from retrieval_eval.study.verdict import apparent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,9 +50,9 @@ def leading(metric: str, block: PairedEstimate, *, has_unit: bool = False) -> st
 
     Examples
     --------
-    >>> leading("cost_usd", estimate_of({"headline": "ratio", "ratio": 1.27, "n_ratio": 9}))
+    >>> leading("cost_usd", estimate_of({"headline": "ratio", "estimate": 1.27, "n_pairs": 9}))
     '×1.27'
-    >>> leading("cost_usd", estimate_of({"mean_difference": 0.25}), has_unit=True)
+    >>> leading("cost_usd", estimate_of({"estimate": 0.25}), has_unit=True)
     '+0.25 USD'
     """
     found = deciding_estimate(block)
@@ -79,17 +78,10 @@ def interval_of(metric: str, found: Headline) -> str:
 
 
 def detectable(metric: str, found: Headline) -> str:
-    """Return the smallest value that so many pairs could show, and its own interval, as text."""
+    """Return the smallest value that so many pairs could show, as text."""
     if found.quantity == "ratio":
-        text, ends = times(found.detectable), (found.detectable_low, found.detectable_high)
-        show = [times(end)[1:] for end in ends]
-    else:
-        known = metric_name(metric)
-        text, ends = known.value(found.detectable), (found.detectable_low, found.detectable_high)
-        # No difference of two shares is larger than 1.
-        most = 1.0 if metric in BY_NAME and BY_NAME[metric].unit == "share" else math.inf
-        show = [known.value(None if end is None else min(end, most)) for end in ends]
-    return text if None in ends else f"{text} ({show[0]} to {show[1]})"
+        return times(found.detectable)
+    return metric_name(metric).value(found.detectable)
 
 
 def unit_of(metric: str) -> str:

@@ -7,37 +7,37 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
+from retrieval_eval.agents.metrics.trial import DEFAULT_K
+from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.comparison import analyse, relabelled, run_labels
+from retrieval_eval.agents.runs.evaluate import Evaluation
+from retrieval_eval.agents.study.stated import Given, Stated, stated_from, toml_of
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.backlog import STATUSES, BacklogSource, read_backlog
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import probe, read_json
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.search_run import SearchRun as StoredRun
-from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.comparison import analyse, relabelled, run_labels
-from retrieval_eval.pipeline.evaluate import Evaluation
 from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.search_run import Relabelled, SearchRun
-from retrieval_eval.search.baseline import DEFAULT_BASELINE, compare_with_baseline
+from retrieval_eval.search.change.baseline import DEFAULT_BASELINE, compare_with_baseline
+from retrieval_eval.search.change.diff import DEFAULT_FLAG_POINTS, diff
+from retrieval_eval.search.change.label_split import read_relabelled
+from retrieval_eval.search.decide.guard.files import guard_of
+from retrieval_eval.search.decide.guard.justification import read_justifications
+from retrieval_eval.search.decide.guard.pinned import read_pinned
+from retrieval_eval.search.decide.guard.thresholds import read_thresholds
+from retrieval_eval.search.decide.noise import read_noise
 from retrieval_eval.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
-from retrieval_eval.search.diff import DEFAULT_FLAG_POINTS, diff
-from retrieval_eval.search.guard.files import guard_of
-from retrieval_eval.search.guard.justification import read_justifications
-from retrieval_eval.search.guard.pinned import read_pinned
-from retrieval_eval.search.guard.thresholds import read_thresholds
-from retrieval_eval.search.label_split import read_relabelled
-from retrieval_eval.search.noise import read_noise
-from retrieval_eval.search.run_files import load_search_run
-from retrieval_eval.search.run_names import named_run
-from retrieval_eval.study.stated import Given, Stated, stated_from, toml_of
+from retrieval_eval.search.gold.backlog import STATUSES, BacklogSource, read_backlog
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.gold.relabel import read_mapping
+from retrieval_eval.search.run.run_files import load_search_run
+from retrieval_eval.search.run.run_names import named_run
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
@@ -394,8 +394,8 @@ def load_diff(
     data
         The folder whose reports are known by their labels.
     accept
-        Fingerprints that may differ, by name (see `retrieval_eval.search.comparability`), as a
-        sequence or separated by commas.
+        Fingerprints that may differ, by name (see `retrieval_eval.search.change.comparability`), as
+        a sequence or separated by commas.
     flag_points
         Metrics that moved by more are flagged.
     queries

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from retrieval_eval.metrics.catalog import BY_NAME, Metric
-from retrieval_eval.metrics.ranking.measures import DEFINITIONS
+from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.gold import SOURCE_WORDS
+from retrieval_eval.ranking.measures import DEFINITIONS
 from retrieval_eval.report.numbers import rate, signed
-from retrieval_eval.search.named_metrics import BLOCK_OF, FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
-from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.search.run.named_metrics import BLOCK_OF, FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
+from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.values import REASONS
 
 

@@ -8,8 +8,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from retrieval_eval import __version__
+from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.distribution import NAME
-from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.names import LABELS, METRICS, OUTCOMES

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from retrieval_eval import __version__
+from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import slug
@@ -38,7 +39,6 @@ from retrieval_eval.io.files import (
 )
 from retrieval_eval.io.locks import alone
 from retrieval_eval.io.yaml_text import yaml_text
-from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, index, parameters, quarto, render, simulated
 from retrieval_eval.report.checkout import commit
@@ -137,7 +137,7 @@ def publish(
             simulated.mark_title(done)
         files = [
             (executed.name, "the executed notebook"),
-            (PARAMETERS, "the parameters, of which `retrieval-eval report --set` makes it again"),
+            (PARAMETERS, "the parameters it was made with"),
             (VERSIONS, "versions of this package and of libraries, digests of inputs and code"),
             *(tables(folder) if tables else []),
             *write_figure_data(done, folder, is_simulated=is_simulated),
@@ -237,7 +237,10 @@ def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pd
     values = _without_folders(values) if values.get("privacy") is True else values
     given = {name: values.get(name, p.default) for name, p in known.items()}
     page = dict(zip(parameters.OF_PAGE, (notebook, renderer, pdf), strict=True))
-    again = f"# This page again: retrieval-eval report --set {PARAMETERS}\n"
+    again = (
+        f"# This page again: papermill {notebook}.ipynb OUT.ipynb -f {PARAMETERS}\n"
+        "# and retrieval-eval report OUT.ipynb\n"
+    )
     return again + yaml_text({**page, **given})
 
 

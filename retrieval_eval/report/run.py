@@ -9,12 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from retrieval_eval.agents.metrics.trial import DEFAULT_K
+from retrieval_eval.agents.runs.naming import IMPACT_FILE, SUMMARY_FILE
+from retrieval_eval.agents.study.compare import Comparison, compare
+from retrieval_eval.agents.study.frames import (
+    estimate_rows,
+    gate_rows,
+    ledger_rows,
+    member_rows,
+    pair_rows,
+    view_rows,
+)
+from retrieval_eval.agents.study.stated import Stated, kept_design
 from retrieval_eval.escape import encodable
 from retrieval_eval.io.remote import Place
-from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.naming import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import FRAMES, expand
 from retrieval_eval.report.documents import (
@@ -30,16 +40,6 @@ from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.names import LABELS, reason_sentence
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.trial import Trial, find_trial, page_folders, without_content
-from retrieval_eval.study.compare import Comparison, compare
-from retrieval_eval.study.frames import (
-    estimate_rows,
-    gate_rows,
-    ledger_rows,
-    member_rows,
-    pair_rows,
-    view_rows,
-)
-from retrieval_eval.study.stated import Stated, kept_design
 from retrieval_eval.values import DEFAULT_SEED
 
 if TYPE_CHECKING:

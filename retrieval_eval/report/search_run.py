@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import visible
-from retrieval_eval.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
-from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.drift import drift
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
@@ -27,16 +24,19 @@ from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import Filter, Searched, no_verdict
-from retrieval_eval.search.baseline import compare_with_baseline
-from retrieval_eval.search.guard.check import check
-from retrieval_eval.search.guard.justification import Justification
-from retrieval_eval.search.guard.pinned import pinned_lists
-from retrieval_eval.search.guard.thresholds import Thresholds, shipped_thresholds
-from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
-from retrieval_eval.search.label_split import label_split
-from retrieval_eval.search.part import part_of
-from retrieval_eval.search.settings import HEADLINE
-from retrieval_eval.search.transfer import transfer
+from retrieval_eval.search.change.baseline import compare_with_baseline
+from retrieval_eval.search.change.label_split import label_split
+from retrieval_eval.search.change.transfer import transfer
+from retrieval_eval.search.decide.guard.check import check
+from retrieval_eval.search.decide.guard.justification import Justification
+from retrieval_eval.search.decide.guard.pinned import pinned_lists
+from retrieval_eval.search.decide.guard.thresholds import Thresholds, shipped_thresholds
+from retrieval_eval.search.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
+from retrieval_eval.search.gold.corpus import Corpus
+from retrieval_eval.search.gold.drift import drift
+from retrieval_eval.search.run.judging_queue import JudgingQueue, judging_queue
+from retrieval_eval.search.run.part import part_of
+from retrieval_eval.search.run.settings import HEADLINE
 
 if TYPE_CHECKING:
     import pandas as pd

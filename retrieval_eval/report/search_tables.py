@@ -12,10 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.agents.study.stated import ALPHA
 from retrieval_eval.escape import visible
-from retrieval_eval.gold.agreement import disagreements
-from retrieval_eval.gold.backlog import STATUSES
-from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.model.search_diff import MovedDocument, MovedDocuments
 from retrieval_eval.model.search_run import (
     Abstention,
@@ -67,23 +65,25 @@ from retrieval_eval.report.searched import (
     objects,
     values_of,
 )
+from retrieval_eval.search.change.diff_text import OUTCOMES
 from retrieval_eval.search.claims.summary import (
     agreement_words,
     bounds_words,
     unproved_words,
     why_advisory_of,
 )
-from retrieval_eval.search.diff_text import OUTCOMES
-from retrieval_eval.search.guard.rendering import HEAD, cells, method, remarks
-from retrieval_eval.search.named_metrics import BLOCK_OF
-from retrieval_eval.search.noise import detectable_rows, shown_metrics
-from retrieval_eval.search.random_documents import not_beaten
-from retrieval_eval.search.scoring import NO_NAME
-from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.search.decide.guard.rendering import HEAD, cells, method, remarks
+from retrieval_eval.search.decide.noise import detectable_rows, shown_metrics
+from retrieval_eval.search.gold.agreement import disagreements
+from retrieval_eval.search.gold.backlog import STATUSES
+from retrieval_eval.search.gold.corpus import corpus_fingerprint
+from retrieval_eval.search.run.named_metrics import BLOCK_OF
+from retrieval_eval.search.run.random_documents import not_beaten
+from retrieval_eval.search.run.scoring import NO_NAME
+from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
-from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from retrieval_eval.agents.study.stated import ALPHA
 from retrieval_eval.escape import encodable, visible
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import GuardRuling
@@ -38,12 +39,11 @@ from retrieval_eval.report.headings import is_missing
 from retrieval_eval.report.names import CODES, DIMENSIONS
 from retrieval_eval.report.numbers import band, finite, interval, rate
 from retrieval_eval.report.query_pages import Places
-from retrieval_eval.search.named_metrics import moved_queries
-from retrieval_eval.search.noise import staleness
-from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.search.decide.noise import staleness
+from retrieval_eval.search.run.named_metrics import moved_queries
+from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family
 from retrieval_eval.stats.power import detectable_by_test_and_interval
-from retrieval_eval.study.stated import ALPHA
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class Noise:
         """Return how far from 0 a difference of two runs of one system lies at most, in points.
 
         At most in 95 % of cases: a normal quantile times sqrt(2) times the standard deviation of
-        a run (`retrieval_eval.search.noise_level.noise_band`). 0 for a deterministic system, None
-        for a metric whose noise was not measured.
+        a run (`retrieval_eval.search.decide.noise_level.noise_band`). 0 for a deterministic system,
+        None for a metric whose noise was not measured.
 
         Parameters
         ----------

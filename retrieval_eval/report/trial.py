@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from retrieval_eval.agents.events.document import trial_events
+from retrieval_eval.agents.events.retrieved import accesses, files_with
+from retrieval_eval.agents.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.agents.metrics.chunks import expected_lines, line_count
+from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
-from retrieval_eval.events.document import trial_events
-from retrieval_eval.events.retrieved import accesses, files_with
-from retrieval_eval.metrics.catalog import BY_NAME, read_metric
-from retrieval_eval.metrics.chunks import expected_lines, line_count
-from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import FRAMES, TRIAL_FRAMES
 from retrieval_eval.report.documents import TrialFiles, event_rows, ground_truth_rows
@@ -36,7 +36,7 @@ from retrieval_eval.values import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.events.normalise import TrialEvents
+    from retrieval_eval.agents.events.normalise import TrialEvents
     from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
     from retrieval_eval.model.summary import ExcludedFolder
     from retrieval_eval.records import FileRef, LineRange

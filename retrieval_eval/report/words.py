@@ -13,8 +13,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.compare import PRIMARY, TASK_STATUSES, Comparison
+from retrieval_eval.agents.study.frames import is_as_made, meant_of, reason_label, rule_title
+from retrieval_eval.agents.study.gate import RULES
+from retrieval_eval.agents.study.headline import (
+    Headline,
+    deciding_estimate,
+    disagreement,
+    has_no_estimate,
+    headline_estimate,
+    looks_sentence,
+    without_ratio,
+)
+from retrieval_eval.agents.study.stated import ALPHA
+from retrieval_eval.agents.study.threats import leading_threats, threat_title
+from retrieval_eval.agents.study.verdict import is_fragile
 from retrieval_eval.escape import visible
-from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import (
     ArmLedger,
     ComparisonDocument,
@@ -44,21 +59,6 @@ from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed, ti
 from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
-from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
-from retrieval_eval.study.frames import is_as_made, meant_of, reason_label, rule_title
-from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.headline import (
-    Headline,
-    deciding_estimate,
-    disagreement,
-    has_no_estimate,
-    headline_estimate,
-    looks_sentence,
-    without_ratio,
-)
-from retrieval_eval.study.stated import ALPHA
-from retrieval_eval.study.threats import leading_threats, threat_title
-from retrieval_eval.study.verdict import is_fragile
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -456,8 +456,6 @@ def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
         text += f" as the mean of {groups}" if is_by_means(result) else f" in {groups}"
     baseline, other = map(name, arms(record))
     means = (result.mean_baseline, result.mean_comparison)
-    if lead.quantity == "restricted_mean":
-        means = (result.restricted_mean_baseline, result.restricted_mean_comparison)
     a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
     if zeros := without_ratio(result):
         change = f"{known.difference(result.mean_difference)} {unit}".strip()
@@ -1171,7 +1169,7 @@ def estimates(found: pd.DataFrame, metrics: Sequence[str]) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> row = {"metric": "cost_usd", "headline": "ratio", "ratio": 1.22, "n_ratio": 22}
+    >>> row = {"metric": "cost_usd", "headline": "ratio", "estimate": 1.22, "n_pairs": 22}
     >>> estimates(pd.DataFrame([row]), ["cost_usd", "reward"])
     'Paired estimates: cost ×1.22 (n = 22)'
     """

@@ -19,16 +19,16 @@ from retrieval_eval.io.files import probe, remove, write_bytes, write_json, writ
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
-from retrieval_eval.search.baseline import plan_update, write_update
+from retrieval_eval.search.change.baseline import plan_update, write_update
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
 from retrieval_eval.search.claims.splitting import sentences
 from retrieval_eval.search.claims.veto import contradiction
 from retrieval_eval.search.claims.words import STOP_WORDS, stem, tokens
-from retrieval_eval.search.guard.check import check
-from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.measure import Request, measure_request, measured_run
-from retrieval_eval.search.noise import noise, repeated_runs
-from retrieval_eval.search.run_files import load_search_run, run_bytes
+from retrieval_eval.search.decide.guard.check import check
+from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.decide.noise import noise, repeated_runs
+from retrieval_eval.search.run.measure import Request, measure_request, measured_run
+from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.values import DEFAULT_SEED
 
 DEMO: Final = "demo"

@@ -12,7 +12,7 @@ from retrieval_eval.model.dashboard import Backlog, Dashboard, ShownRun, Skipped
 from retrieval_eval.model.search_run import MetricChange, MetricMean
 from retrieval_eval.report.numbers import MISSING, rate, signed
 from retrieval_eval.report.simulated import TITLE, notice
-from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.values import counted
 
 _STYLE: Final = """

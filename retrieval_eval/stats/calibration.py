@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
 MIN_INTERPRETABLE: Final = 5
 """A cell with fewer units is shown with its n and not interpreted."""
 
-FIFTHS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -30,19 +26,6 @@ class Cell:
     mean: Value
     interval: Interval
     is_interpretable: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """One step of a reliability curve: predictors from ``low`` up to, not including, ``high``.
-
-    The last bin includes its ``high``. ``predictor`` is the mean of the predictors in it.
-    """
-
-    low: float
-    high: float
-    predictor: Value
-    outcome: Cell
 
 
 def cell(
@@ -89,70 +72,6 @@ def cell(
 def is_binary_row(outcomes: Sequence[float] | Floats) -> bool:
     """Whether every outcome is 0 or 1."""
     return {0.0, 1.0}.issuperset(_finite(outcomes))
-
-
-def reliability(
-    predictor: Sequence[float] | Floats,
-    outcome: Sequence[float] | Floats,
-    *,
-    seed: int,
-    edges: Sequence[float] = FIFTHS,
-    n_resamples: int = 10_000,
-    confidence: float = 0.95,
-) -> tuple[Bin, ...]:
-    """Return the mean outcome in every bin of a predictor, empty bins included.
-
-    Outcomes count as binary when all of them, over all bins, are 0 or 1.
-
-    Parameters
-    ----------
-    predictor, outcome
-        One number each for every independent unit, sorted by a stable key.
-    edges
-        Ascending borders of the bins, or of tiers; each bin holds its lower border, the last
-        one both. May end in infinities.
-    seed, n_resamples, confidence
-        As for :func:`~retrieval_eval.stats.intervals.bootstrap_mean`.
-
-    Raises
-    ------
-    ValueError
-        When the rows differ in length or hold a number that is not finite, edges do not ascend,
-        or a predictor lies outside them.
-
-    Examples
-    --------
-    >>> low, high = reliability([0.1, 0.5, 1.0], [0, 1, 1], seed=1, edges=(0, 0.5, 1))
-    >>> low.outcome.n, high.outcome.n, high.outcome.mean.value
-    (1, 2, 1.0)
-    """
-    x, y = _finite(predictor), _finite(outcome)
-    borders = [float(edge) for edge in edges]
-    if len(x) != len(y):
-        raise ValueError("both rows need one number for each unit")
-    if len(borders) < 2 or not all(a < b for a, b in pairwise(borders)):
-        raise ValueError("edges must ascend")
-    if x and (min(x) < borders[0] or max(x) > borders[-1]):
-        raise ValueError("a predictor lies outside the edges")
-    is_binary = is_binary_row(y)
-    inside: list[list[tuple[float, float]]] = [[] for _ in borders[1:]]
-    for pair in zip(x, y, strict=True):
-        inside[min(bisect_right(borders, pair[0]), len(inside)) - 1].append(pair)
-    bins = []
-    for (low, high), own in zip(pairwise(borders), inside, strict=True):
-        n = len(own)
-        mean = (
-            Value.of(math.fsum(a for a, _ in own) / n, n) if n else Value.missing("too_few_values")
-        )
-        outcomes = cell(
-            [b for _, b in own],
-            is_binary=is_binary,
-            seed=seed,
-            n_resamples=n_resamples,
-            confidence=confidence,
-        )
-        bins.append(Bin(low, high, mean, outcomes))
-    return tuple(bins)
 
 
 def _finite(values: Sequence[float] | Floats) -> list[float]:

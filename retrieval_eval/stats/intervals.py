@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
 from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.distributions import t_quantile
-from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.stats.resampling import Floats, as_floats, mirrored_quantiles, resample
 from retrieval_eval.values import Interval
 
@@ -204,105 +202,3 @@ def t_mean(
     half = t_quantile(grouping.degrees_of_freedom(), (1 + confidence) / 2) * found[0]
     centre = math.fsum(data) / len(data)
     return Interval.of(centre - half, centre + half, g, confidence, STUDENT_T)
-
-
-BETTING: Final = "betting"
-_STAKES: Final = (np.arange(40) + 0.5) / 40
-
-
-def bounded_mean(
-    values: Sequence[float] | Floats, low: float, high: float, *, confidence: float = 0.95
-) -> Interval:
-    """Return an interval of the mean that holds for every distribution on [``low``, ``high``].
-
-    Unlike a bootstrap interval it promises its level for any number of values, however they are
-    distributed within the range, and so it is wide. A gambler bets on every value against the claim
-    that the mean is m. If the claim is true, the capital is expected to stay what it was, and
-    grows to 2 / (1 - confidence) times with half the error probability at most (Markov's
-    inequality). The claims that let it grow so far are left out, at both ends
-    (Waudby-Smith & Ramdas 2024). The capital is divided equally between stakes fixed in advance,
-    from 0 to all that a bet permits, so that the order of the values does not matter; only that
-    they are independent with one mean. On six and nine simulated differences of recall, nDCG and
-    reward it is shorter than other intervals with such a proof: on average Anderson's (1969) is
-    3 to 15 % longer, Hoeffding's (1963) 28 to 90 %.
-
-    Not computable without values (``too_few_values``).
-
-    Raises
-    ------
-    ValueError
-        When a value lies outside the range or is not finite.
-
-    Examples
-    --------
-    >>> ends = bounded_mean([0.5, 0.25, 0.75, 0.5, 0.0, 1.0, 0.5, 0.25], -1, 1)
-    >>> round(ends.low.value, 2), round(ends.high.value, 2)
-    (-0.24, 0.79)
-    """
-    data = as_floats(values)
-    if ((data < low) | (data > high)).any():
-        raise ValueError(f"a value lies outside {low:g} to {high:g}")
-    n = len(data)
-    if n == 0:
-        return Interval.missing("too_few_values", 0, confidence, BETTING)
-    shares = (data - low) / (high - low)
-    needed = 2 / (1 - confidence)
-    ends = _refuted(shares, needed), 1 - _refuted(1 - shares, needed)
-    below, above = (low + (high - low) * end for end in ends)
-    return Interval.of(max(low, below), min(high, above), n, confidence, BETTING)
-
-
-_PARTS: Final = np.arange(1, 16) / 16
-
-
-def _refuted(shares: Floats, needed: float) -> float:
-    """Return the largest mean in [0, 1] that bets on larger values refute; 0 if none."""
-    low, width = 0.0, 1.0
-    for _ in range(10):
-        gains = shares[:, np.newaxis] / (low + width * _PARTS) - 1
-        # At least 1 - stake: a bet on larger values loses no more than is staked.
-        capital = np.prod(1 + gains[:, :, np.newaxis] * _STAKES, axis=0)
-        # The larger the claim, the smaller the capital.
-        width /= 16
-        low += width * int(np.sum(capital.mean(axis=1) >= needed))
-    return low
-
-
-def share_interval(
-    flags: Sequence[bool] | NDArray[np.bool_],
-    *,
-    confidence: float = 0.95,
-    clusters: Sequence[Hashable] | None = None,
-) -> Interval:
-    """Return the interval of the share of units that are true.
-
-    Without ``clusters`` it is :func:`clopper_pearson`. With them the same interval is taken of the
-    number of independent units that would have the share's cluster-robust variance, made smaller
-    for its few degrees of freedom (Korn & Graubard 1998); where all units agree that number is the
-    number of clusters. Not computable without units (``too_few_values``).
-
-    Examples
-    --------
-    >>> ends = share_interval([True, True, False, False])
-    >>> round(ends.low.value, 3), round(ends.high.value, 3)
-    (0.068, 0.932)
-    >>> ends = share_interval([True] * 4, clusters=["a", "a", "b", "b"])
-    >>> round(ends.low.value, 3), ends.high.value
-    (0.158, 1.0)
-    """
-    true = np.asarray(flags, dtype=np.float64)
-    n, k = len(true), int(true.sum())
-    grouping = group(clusters, n)
-    if grouping.n_clusters in {0, n}:
-        return clopper_pearson(k, n, confidence=confidence)
-    method = "korn_graubard"
-    if grouping.n_clusters == 1 or k in {0, n}:
-        size = float(grouping.n_clusters)
-    else:
-        share, error = k / n, standard_error(true, grouping)[0]
-        independent = n if error == 0 else share * (1 - share) / error**2
-        quantile = (1 + confidence) / 2
-        wider = t_quantile(n - 1, quantile) / t_quantile(grouping.degrees_of_freedom(), quantile)
-        size = min(float(n), float(independent * wider**2))
-    ends = clopper_pearson(k / n * size, size, confidence=confidence)
-    return replace(ends, method=method)

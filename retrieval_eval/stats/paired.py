@@ -16,10 +16,8 @@ from retrieval_eval.stats.intervals import STUDENT_T, bootstrap_mean, standard_e
 from retrieval_eval.stats.power import (
     INTERVAL_EXCESS,
     detectable_by_test_and_interval,
-    detectable_interval,
     smallest_detectable_difference,
 )
-from retrieval_eval.stats.ranks import average_ranks, without_rounding
 from retrieval_eval.stats.resampling import Floats, as_floats, is_constant
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, sign_flip_p
 from retrieval_eval.values import Interval, Value
@@ -36,11 +34,9 @@ class PairedComparison:
 
     ``wins`` counts pairs where the comparison is better in the stated direction. ``interval`` is
     the studentised bootstrap interval of the mean difference, ``p_value`` the two-sided sign-flip
-    permutation test of it (``p_method`` is ``exact`` or ``monte_carlo``), and
-    ``rank_biserial`` the matched-pairs rank-biserial correlation (positive: comparison larger).
+    permutation test of it (``p_method`` is ``exact`` or ``monte_carlo``).
     ``smallest_detectable_difference`` is what p-value and interval would both find in 80 % of
-    studies of this size and spread, and ``smallest_detectable_interval`` says how well that spread
-    is known (:func:`~retrieval_eval.stats.power.detectable_interval`).
+    studies of this size and spread.
 
     ``n_clusters`` is the number of clusters, or None when no labels were given. ``clustering``
     is ``none``, ``by_cluster``, or ``cluster_means``: there are two to five clusters for more
@@ -57,16 +53,13 @@ class PairedComparison:
     mean_baseline: Value
     mean_comparison: Value
     mean_difference: Value
-    median_difference: Value
     interval: Interval
     p_value: Value
     p_method: str | None
     wins: int
     ties: int
     losses: int
-    rank_biserial: Value
     smallest_detectable_difference: Value
-    smallest_detectable_interval: Interval
     n_clusters: int | None
     clustering: str
     n_effective: float | None = None
@@ -158,18 +151,13 @@ def compare_paired(
         mean_baseline=means[0],
         mean_comparison=means[1],
         mean_difference=means[2],
-        median_difference=Value.of(float(np.median(differences)), n),
         interval=interval,
         p_value=p_value,
         p_method=p_method,
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
-        rank_biserial=rank_biserial(differences),
         smallest_detectable_difference=detectable,
-        smallest_detectable_interval=detectable_interval(
-            detectable, _degrees_of_freedom(grouping), confidence=confidence
-        ),
         n_clusters=n_clusters,
         clustering=CLUSTER_MEANS if has_few else grouping.status,
         **_effective(grouping),
@@ -283,7 +271,6 @@ class PairedRatio:
     p_value: Value
     p_method: str | None
     smallest_detectable_ratio: Value
-    smallest_detectable_interval: Interval
 
 
 MAX_NOT_POSITIVE: Final = 1 / 3
@@ -351,7 +338,7 @@ def compare_ratio(
     if lost > MAX_NOT_POSITIVE * len(before) or n < MIN_PAIRS:
         reason = "not_positive" if lost > MAX_NOT_POSITIVE * len(before) else "too_few_pairs"
         gap, empty = Value.missing(reason, n), Interval.missing(reason, n, confidence, STUDENT_T)
-        return PairedRatio(n, lost, gap, empty, gap, None, gap, empty)
+        return PairedRatio(n, lost, gap, empty, gap, None, gap)
     grouping = group(labels, n)
     if not grouping.is_usable and grouping.n_clusters > 1:
         logs = cluster_means(logs, grouping)
@@ -364,7 +351,6 @@ def compare_ratio(
         interval = t_mean(logs, confidence=confidence, clusters=labels)
         p_value, p_method = sign_flip_p(logs, seed=seed, n_resamples=n_resamples, clusters=labels)
         detectable = _detectable(logs, grouping, level_of(confidence), excess=0.0)
-    spread = detectable_interval(detectable, _degrees_of_freedom(grouping), confidence=confidence)
     return PairedRatio(
         n,
         lost,
@@ -373,7 +359,6 @@ def compare_ratio(
         p_value,
         p_method,
         _exp(detectable),
-        _exp_interval(spread),
     )
 
 
@@ -408,51 +393,7 @@ def _exp_interval(interval: Interval) -> Interval:
     return replace(interval, low=gap or ends[0], high=gap or ends[1])
 
 
-# What one unit, and the repeats of units, contribute
-
-
-@dataclass(frozen=True, slots=True)
-class Largest:
-    """The unit with the largest difference: its share of all, and the mean without it.
-
-    ``share`` is of the sum of the absolute differences.
-    """
-
-    share: Value
-    mean_without: Value
-
-
-def without_largest(
-    differences: Sequence[float] | Floats, clusters: Sequence[Hashable] | None = None
-) -> Largest:
-    """Return how much of the differences one unit carries, and their mean without it.
-
-    With two to five ``clusters`` for more units than that, it is the mean of the clusters' means,
-    as in :func:`compare_paired`. Of equally large differences the first is left out of those
-    that point where the mean does. Not computable below three units (``too_few_pairs``), or where
-    all differences are 0 (``constant_input``).
-
-    Examples
-    --------
-    >>> found = without_largest([1.0, -1.0, 6.0])
-    >>> found.share.value, found.mean_without.value
-    (0.75, 0.0)
-    """
-    data = as_floats(differences)
-    n, sizes = len(data), np.abs(data)
-    if n < MIN_PAIRS or not sizes.any():
-        gap = Value.missing("too_few_pairs" if n < MIN_PAIRS else "constant_input", n)
-        return Largest(gap, gap)
-    is_largest = sizes == sizes.max()
-    with_the_mean = is_largest & (data * math.fsum(data) > 0)
-    place = int(np.argmax(with_the_mean if with_the_mean.any() else is_largest))
-    rest = np.delete(data, place)
-    labels = None if clusters is None else [c for i, c in enumerate(clusters) if i != place]
-    grouping = group(labels, n - 1)
-    if clusters is not None and not group(clusters, n).is_usable:
-        rest = cluster_means(rest, grouping)
-    share = float(sizes[place] / math.fsum(sizes))
-    return Largest(Value.of(share, n), Value.of(math.fsum(rest) / len(rest), n - 1))
+# What the repeats of units contribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,36 +468,13 @@ def _too_few(
         mean_baseline=gap,
         mean_comparison=gap,
         mean_difference=gap,
-        median_difference=gap,
         interval=Interval.missing("too_few_pairs", n, confidence, BOOTSTRAP_T),
         p_value=gap,
         p_method=None,
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
-        rank_biserial=gap,
         smallest_detectable_difference=gap,
-        smallest_detectable_interval=detectable_interval(gap, 0.0, confidence=confidence),
         n_clusters=n_clusters,
         clustering=clustering,
     )
-
-
-def rank_biserial(differences: Sequence[float] | Floats) -> Value:
-    """Return the matched-pairs rank-biserial correlation in [-1, 1] (Kerby 2014).
-
-    The share of rank sum with positive minus the share with negative difference, zeros dropped
-    as in Wilcoxon's test; magnitudes that differ by rounding only tie. Not computable when all
-    differences are 0 (``constant_input``).
-
-    Examples
-    --------
-    >>> rank_biserial([3, 2, -1]).value
-    0.6666666666666666
-    """
-    data = as_floats(differences)
-    moved = data[data != 0]
-    if not len(moved):
-        return Value.missing("constant_input", len(data))
-    ranks = average_ranks(without_rounding(np.abs(moved)))
-    return Value.of(float(np.sum(np.sign(moved) * ranks) / np.sum(ranks)), len(data))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from retrieval_eval.stats.clusters import MIN_CLUSTERS
 from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, attainable_level
-from retrieval_eval.values import Interval, Value
+from retrieval_eval.values import Value
 
 INTERVAL_EXCESS: Final = 1.1
 """Excess over the t test, times n, that makes 80 % of normal studies leave out 0 and pass the test.
@@ -73,36 +73,6 @@ def _beyond(shift: float, freedom: float, alpha: float) -> float:
     opposite = 1 - float(nctdtr(freedom, -shift, critical))
     below = float(nctdtr(freedom, shift, critical))
     return (1.0 if math.isnan(below) else 1 - below) + (0.0 if math.isnan(opposite) else opposite)
-
-
-def detectable_interval(
-    detectable: Value, degrees_of_freedom: float, *, confidence: float = 0.95
-) -> Interval:
-    """Return how sure a smallest detectable difference is.
-
-    It is proportional to the standard deviation of the differences, which is estimated too. The
-    interval is the chi-square interval of that standard deviation, and takes the differences as
-    about normal. Not computable where the smallest detectable difference is not, for its reason.
-
-    Examples
-    --------
-    >>> ends = detectable_interval(smallest_detectable_difference(1.0, 10), 9)
-    >>> round(ends.low.value, 2), round(ends.high.value, 2)
-    (0.69, 1.82)
-    """
-    method = "chi_square"
-    if detectable.value is None or degrees_of_freedom <= 0:
-        reason = detectable.reason or "too_few_values"
-        return Interval.missing(reason, detectable.n, confidence, method)
-    from scipy.special import gammaincinv
-
-    tail, half = (1 - confidence) / 2, degrees_of_freedom / 2
-    # The quantile of chi-square over its mean is that of a gamma over its shape.
-    low, high = (
-        detectable.value * math.sqrt(half / float(gammaincinv(half, share)))
-        for share in (1 - tail, tail)
-    )
-    return Interval.of(low, high, detectable.n, confidence, method)
 
 
 def detectable_by_test_and_interval(

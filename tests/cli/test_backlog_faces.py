@@ -8,10 +8,11 @@ import click
 import pytest
 
 from retrieval_eval.cli.main import run
-from retrieval_eval.cli.serve import _sources, source_options
-from retrieval_eval.gold.backlog import PRESETS
+from retrieval_eval.cli.search_options import backlog_options, data_option
+from retrieval_eval.cli.serve import _sources
 from retrieval_eval.report import load_search
 from retrieval_eval.report.search_opening import backlog
+from retrieval_eval.search.gold.backlog import PRESETS
 from retrieval_eval.serve.app import create_app
 from tests.unit.serve.asgi import ask
 
@@ -23,7 +24,8 @@ def _served(tmp_path, options):
     made = []
 
     @click.command()
-    @source_options
+    @data_option
+    @backlog_options
     def serve(data, **names):
         made.append(_sources(data, tmp_path, **names))
 
@@ -40,7 +42,8 @@ def test_four_faces_show_the_same_backlog(database, tmp_path, monkeypatch, capsy
     gold = '{"query": "late fees", "relevant": ["d1"], "source": "chair"}\n'
     (tmp_path / "gold.jsonl").write_text(gold)
     (tmp_path / "corpus.jsonl").write_text('{"id": "d1", "text": "late fees"}\n')
-    options = ["--backlog", database.url, "--backlog-preset", preset]
+    (tmp_path / "retrieval-eval.toml").write_text(f'[backlog]\npreset = "{preset}"\n')
+    options = ["--backlog", database.url]
 
     assert run(["gold", "backlog", *options, "--json"]) == 0
     block = json.loads(capsys.readouterr().out)

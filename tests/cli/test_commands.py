@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from retrieval_eval.agents.study.compare import compare
 from retrieval_eval.cli.compare import _exit_code
 from retrieval_eval.cli.main import run
-from retrieval_eval.study.compare import compare
 from tests import studies
 from tests.runs import write_task, write_trial
 

@@ -63,13 +63,6 @@ def test_a_design_in_the_current_folder_is_read_and_named(tree, capsys):
     assert run([*PAIR, "--no-design"]) == 0
     Path("empty.toml").write_text("")
     assert run([*PAIR, "--design", "empty.toml"]) == 0
-    # A run tree is data, which states nothing.
-    path.unlink()
-    capsys.readouterr()
-    (tree / "runs" / "study" / "study.toml").write_text("alpha = 0.4\n")
-    assert run([*PAIR, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
-    assert found["design"]["alpha"] == 0.05
 
 
 @pytest.mark.parametrize(
@@ -122,37 +115,49 @@ def test_a_required_tool_that_was_never_used_gives_no_verdict_with_the_counts(tr
     assert f"8 of 8 trials of plain: {counts}" in text
 
 
-def test_the_inferred_design_is_written_once_and_reads_back_to_the_same(tree, capsys):
-    assert run([*PAIR, "--json"]) == 0
-    (first,) = json.loads(capsys.readouterr().out)["comparisons"]
-    assert run([*PAIR, "--write-design"]) == 0
-    assert "design written to study.toml" in capsys.readouterr().out
-    text = Path("study.toml").read_text(encoding="utf-8")
-    assert '[arms."tool"]  # inferred: 8 of 8 trials of tool called an MCP server' in text
-    assert run([*PAIR, "--design", "study.toml", "--json"]) == 0
-    (again,) = json.loads(capsys.readouterr().out)["comparisons"]
-    assert {**again["design"], "sources": 0} == {**first["design"], "sources": 0}
-    assert {**again, "design": 0} == {**first, "design": 0}
-    assert run([*PAIR, "--write-design"]) == 3
-    assert "study.toml: exists; name another file" in capsys.readouterr().err
-    assert Path("study.toml").read_text(encoding="utf-8") == text
-    assert run([*PAIR, "--no-design", "--write-design=other/own.toml"]) == 0
-    assert Path("other/own.toml").read_text(encoding="utf-8") == text
-
-
-def test_the_design_of_several_comparisons_is_not_written(tree, capsys):
+def test_a_design_of_two_of_several_configurations_compares_these(tree, capsys):
     for number in range(8):
         write_trial(tree / "runs" / "study", "third", f"task-{number:03d}", ["src/x.py"])
-    assert run(["compare", "study", "--output-dir", "out", "--write-design"]) == 3
-    assert "not of 3; name two configurations" in capsys.readouterr().err
-    assert not Path("study.toml").exists()
-    # A design of two of them compares these.
     text = '[arms.plain]\nrole = "control"\n[arms.tool]\nmust_use = ["mcp"]\n'
     Path("own.toml").write_text(text)
     assert run(["compare", "study", "--output-dir", "out", "--design", "own.toml", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["comparisons"]
     assert (found["baseline_config"], found["comparison_config"]) == ("plain", "tool")
     assert found["design"]["family"] == "stated_pair"
+
+
+@pytest.mark.parametrize("folder", [".", "runs/study"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("study.toml", "alpha = 0.1\n"), ("retrieval-eval.toml", "[study]\nalpha = 0.1\n")],
+)
+def test_a_design_beside_the_run_is_read_by_compare_and_report(
+    tree, capsys, monkeypatch, folder, name, text
+):
+    path = Path(folder) / name
+    path.write_text(text)
+    assert run([*PAIR, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert (found["design"]["alpha"], found["design"]["sources"]["alpha"]) == (0.1, name)
+    given = {}
+    monkeypatch.setattr("retrieval_eval.report.build", lambda _, **more: given.update(more))
+    run(["report", "study"])
+    assert Path(given["design"]).resolve() == path.resolve()
+    given.clear()
+    run(["report", "study", "--no-design"])
+    assert "design" not in given
+
+
+def test_a_project_file_without_the_section_states_no_design(tree, capsys):
+    Path("retrieval-eval.toml").write_text("[other]\nalpha = 0.1\n")
+    Path("runs/study/study.toml").write_text("alpha = 0.2\n")
+    assert run([*PAIR, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert found["design"]["alpha"] == 0.2
+    Path("runs/study/study.toml").unlink()
+    Path("retrieval-eval.toml").write_text("study = 3\n")
+    assert run([*PAIR]) == 3
+    assert "retrieval-eval.toml: study: expected a table" in capsys.readouterr().err
 
 
 def test_the_page_of_a_comparison_has_the_design_that_is_stated(tree, monkeypatch):

@@ -16,9 +16,9 @@ from retrieval_eval.cli.gold_relabel import relabel_command
 from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
-from retrieval_eval.gold.relabel import read_mapping
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.search.gold.relabel import read_mapping
 from tests.rechunking import recut, rows_of, same, split
 from tests.searches import measure
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from retrieval_eval.cli.main import run
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.gold.labelling import build_pool, write_pool
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.gold.labelling import build_pool, write_pool
 from tests.unit.serve.documents import digest
 
 GOLD = '{"id":"q1","query":"late fees","relevant":["d1"],"source":"chair"}\n'

@@ -96,15 +96,19 @@ def test_backlog_counts_a_file_even_when_a_database_is_in_the_environment(filled
     assert (document["pending_review"], document["other"], document["total"]) == (1, 1, 2)
 
 
-def test_backlog_of_a_database(filled):
+def test_backlog_of_a_database(filled, tmp_path):
     filled.run(
         "CREATE TABLE items (state TEXT, created_at TEXT)",
         "INSERT INTO items VALUES ('approved', NULL)",
     )
-    columns = ("--backlog-table", "items", "--backlog-status", "state", "--json")
-    assert json.loads(_run(backlog, "--backlog", filled.url, *columns))["approved"] == 1
+    names = '[backlog]\ntable = "items"\nstatus = "state"\n'
+    (tmp_path / "retrieval-eval.toml").write_text(names)
+    assert json.loads(_run(backlog, "--backlog", filled.url, "--json"))["approved"] == 1
     environment = {"RETRIEVAL_EVAL_DATABASE_URL": filled.url}
-    assert json.loads(_run(backlog, *columns, env=environment))["approved"] == 1
+    assert json.loads(_run(backlog, "--json", env=environment))["approved"] == 1
+    (tmp_path / "retrieval-eval.toml").write_text(f"{names}source = '{filled.url}'")
+    assert json.loads(_run(backlog, "--json"))["approved"] == 1
+    assert json.loads(_run(backlog, "--json", env=environment))["approved"] == 1
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from retrieval_eval.cli.gold import pseudonymize
 from retrieval_eval.cli.gold_labelling import pool, settle_command
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from tests.searches import measure
 
 

@@ -10,18 +10,18 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.cli.main import run
 from retrieval_eval.demo import write_search_demo
-from retrieval_eval.search.guard.files import write_pinned
-from retrieval_eval.search.guard.pinned import read_pinned
-from retrieval_eval.search.guard.rendering import MARKER
-from retrieval_eval.search.guard.thresholds import SHIPPED
-from retrieval_eval.search.run_files import load_search_run, run_bytes
+from retrieval_eval.search.decide.guard.files import write_pinned
+from retrieval_eval.search.decide.guard.pinned import read_pinned
+from retrieval_eval.search.decide.guard.rendering import MARKER
+from retrieval_eval.search.decide.guard.thresholds import SHIPPED
+from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from tests.guards import drop, run_with
 from tests.plain_runs import noise
 from tests.searches import written
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = "retrieval_eval.search.guard.pytest_plugin"
+PLUGIN = "retrieval_eval.search.decide.guard.pytest_plugin"
 WHY = """
 [[justification]]
 metrics = { "P@5" = 40 }
@@ -238,9 +238,9 @@ def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
 
 def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.cli import search_guard, search_noise
-    from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request
-    from retrieval_eval.search.noise import DEFAULT_NOISE, DEFAULT_REPEATS
-    from retrieval_eval.search.scoring import DIMENSIONS
+    from retrieval_eval.search.decide.guard.files import DEFAULT_THRESHOLDS, Request
+    from retrieval_eval.search.decide.noise import DEFAULT_NOISE, DEFAULT_REPEATS
+    from retrieval_eval.search.run.scoring import DIMENSIONS
 
     request = Request([Path("x")])
     default = {option.name: option.default for option in search_guard.guard.params}

@@ -47,7 +47,7 @@ def test_every_command_that_makes_a_page_lets_its_renderer_be_chosen(name):
     assert isinstance(renderer, click.Option)
     assert isinstance(renderer.type, click.Choice)
     assert list(renderer.type.choices) == ["auto", "embedded", "quarto"]
-    assert renderer.default == "auto"
+    assert renderer.get_default(click.Context(group)) == "auto"
     assert "auto: Quarto where it is and succeeds" in (renderer.help or "")
     assert "--pdf" in PAGES[name]
 

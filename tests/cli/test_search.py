@@ -5,10 +5,10 @@ import json
 import pytest
 
 from retrieval_eval.cli.main import run
-from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.metrics.ranking import evaluate_rankings
+from retrieval_eval.ranking import evaluate_rankings
 from retrieval_eval.schema import faults
-from retrieval_eval.search.guard.pinned import pinned_text
+from retrieval_eval.search.decide.guard.pinned import pinned_text
+from retrieval_eval.search.gold.gold_set import load_gold_set
 
 RETRIEVER = '''
 """A retriever of this test: documents by shared words, and one query that fails on demand."""
@@ -160,7 +160,7 @@ def test_another_gold_set_is_said_and_must_be_accepted(tree, capsys):
 
 def test_the_command_offers_what_can_be_accepted():
     from retrieval_eval.cli.search import baseline
-    from retrieval_eval.search.baseline import ACCEPTABLE
+    from retrieval_eval.search.change.baseline import ACCEPTABLE
 
     (option,) = (option for option in baseline.params if option.name == "accept")
     assert tuple(option.type.choices) == ACCEPTABLE
@@ -169,9 +169,9 @@ def test_the_command_offers_what_can_be_accepted():
 def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.cli.search import baseline
     from retrieval_eval.cli.search import run as command
-    from retrieval_eval.search.baseline import DEFAULT_BASELINE
-    from retrieval_eval.search.measure import DEFAULT_GOLD, DEFAULT_OUT
-    from retrieval_eval.search.settings import DEFAULT_DEPTH, DEFAULT_K
+    from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
+    from retrieval_eval.search.run.measure import DEFAULT_GOLD, DEFAULT_OUT
+    from retrieval_eval.search.run.settings import DEFAULT_DEPTH, DEFAULT_K
     from retrieval_eval.values import DEFAULT_SEED
 
     default = {option.name: option.default for option in command.params}
@@ -245,7 +245,7 @@ def interrupted(tree, *arguments):
 
 
 def test_an_interrupted_run_is_announced_when_it_is_taken_up(tree, capsys, monkeypatch):
-    from retrieval_eval.search.measure import JOURNAL
+    from retrieval_eval.search.run.measure import JOURNAL
 
     command = interrupted(tree)
     monkeypatch.setenv("STOP_AT", "blue plum")
@@ -263,7 +263,7 @@ def test_an_interrupted_run_is_announced_when_it_is_taken_up(tree, capsys, monke
 
 
 def test_a_run_of_one_corpus_leaves_the_journal_of_the_whole_alone(tree, capsys, monkeypatch):
-    from retrieval_eval.search.measure import JOURNAL
+    from retrieval_eval.search.run.measure import JOURNAL
 
     row = {"id": "q3", "query": "an apple", "corpus": "tools", "relevant": ["f2"]}
     write_gold(tree, [*GOLD, row])

@@ -13,11 +13,11 @@ from retrieval_eval.cli.gold_labelling import pool
 from retrieval_eval.cli.main import run
 from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.cli.search_show import show
-from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
-from retrieval_eval.gold.labelling import read_pool
 from retrieval_eval.io.files import write_bytes
-from retrieval_eval.search.run_files import run_bytes
-from retrieval_eval.search.settings import Settings
+from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.search.gold.labelling import read_pool
+from retrieval_eval.search.run.run_files import run_bytes
+from retrieval_eval.search.run.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 SETTINGS = Settings(n_resamples=50)

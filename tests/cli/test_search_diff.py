@@ -9,7 +9,7 @@ from retrieval_eval.cli.main import run
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.model import json_schema
 from retrieval_eval.schema import faults
-from retrieval_eval.search.run_files import run_bytes
+from retrieval_eval.search.run.run_files import run_bytes
 from tests.searches import answer, gold_query, gold_set, run_of
 
 GOLD = gold_set(

@@ -8,12 +8,12 @@ import click
 import pytest
 
 from retrieval_eval.cli.main import group, run
-from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import write_bytes
-from retrieval_eval.search.baseline import ACCEPTABLE as OF_A_BASELINE
-from retrieval_eval.search.comparability import ACCEPTABLE
+from retrieval_eval.search.change.baseline import ACCEPTABLE as OF_A_BASELINE
+from retrieval_eval.search.change.comparability import ACCEPTABLE
 from retrieval_eval.search.demo import JUDGE
-from retrieval_eval.search.run_files import run_bytes
+from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.run.run_files import run_bytes
 from tests.searches import answer, run_of
 
 # These name a gold set to write, one of two, and ones that may be absent.
@@ -48,9 +48,8 @@ def with_option(name: str) -> dict[str, click.Option]:
 
 @pytest.mark.parametrize(
     "name",
-    ["--gold", "--backlog", "--backlog-table", "--backlog-status", "--backlog-created", "--floor",
-     "--no-rerank", "--k"],
-)  # fmt: skip
+    ["--gold", "--data", "--backlog", "--floor", "--no-rerank", "--k"],
+)
 def test_an_option_has_one_meaning_wherever_it_occurs(name):
     found = {command: o for command, o in with_option(name).items() if command not in OTHER_GOLD}
     assert len(found) > 1

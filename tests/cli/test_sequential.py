@@ -29,7 +29,7 @@ def test_looks_are_given_beside_the_fixed_interval(tmp_path, monkeypatch, capsys
     assert block["always_low"] < block["ci_low"] < block["ci_high"] < block["always_high"]
     assert found["design"]["is_sequential"] is True
     # The p of the table is that of its interval; the adjusted one is of a single look.
-    assert f" {block['always_p']:.3f} — " in row
+    assert f" {block['always_p']:.3f} —" in row
     assert f"{block['p_value']:.3f}" not in row
     run([*command, "--json"])
     (found,) = json.loads(capsys.readouterr().out)["comparisons"]

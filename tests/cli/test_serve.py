@@ -47,10 +47,10 @@ def database(place):
 
 
 @contextlib.contextmanager
-def started(*arguments, stdin=subprocess.DEVNULL):
+def started(*arguments, stdin=subprocess.DEVNULL, cwd=PROJECT):
     process = subprocess.Popen(
         [*COMMAND, *arguments],
-        cwd=PROJECT,
+        cwd=cwd,
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -111,8 +111,9 @@ def test_bound_elsewhere_it_warns(place):
 
 def test_a_database_that_is_down_is_reported_without_its_password(place):
     url = f"postgresql://me:{PASSWORD}@127.0.0.1:1/none"
-    arguments = ["--backlog", url, "--backlog-name", "halacha_backlog"]
-    with started("serve", "--port", "0", *options(place), *arguments) as process:
+    (place / "retrieval-eval.toml").write_text('[backlog]\nblock = "halacha_backlog"\n')
+    arguments = ["--backlog", url]
+    with started("serve", "--port", "0", *options(place), *arguments, cwd=place) as process:
         base = address(process)
         with httpx.Client(base_url=base, timeout=SECONDS, trust_env=False) as client:
             texts = [client.get(path).text for path in ("/", "/api/metrics")]
@@ -134,11 +135,13 @@ def test_a_port_in_use_is_one_sentence(place, capsys):
     assert error.startswith(f"retrieval-eval: port {port} of 127.0.0.1 is in use")
 
 
-def test_wrong_usage(place, capsys):
+def test_wrong_usage(place, capsys, monkeypatch):
     assert run(["serve", "--mcp", "--backlog", f"me:{PASSWORD}@db"]) == 64
     assert PASSWORD not in capsys.readouterr().err
     assert run(["serve", "--port", "70000"]) == 64
-    assert run(["serve", "--backlog-name", "runs"]) == 3
+    monkeypatch.chdir(place)
+    (place / "retrieval-eval.toml").write_text('[backlog]\nblock = "runs"\n')
+    assert run(["serve"]) == 3
     assert "cannot name the backlog block" in capsys.readouterr().err
 
 
@@ -147,7 +150,7 @@ def test_wrong_usage(place, capsys):
     [
         (["--port", "0"], "starlette.applications", "serve"),
         (["--port", "0"], "uvicorn", "serve"),
-        (["--mcp"], "mcp.server", "mcp"),
+        (["--mcp"], "mcp.server", "serve"),
     ],
 )
 def test_a_missing_extra_is_one_sentence(place, monkeypatch, capsys, chosen, module, extra):

@@ -10,12 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval import associate, compare
+from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.model import to_builtins
-from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report import Run
 from retrieval_eval.schema import faults, kind_of
-from retrieval_eval.study import impact_analysis
-from retrieval_eval.study.stated import toml_of_design
 from tests.trials import trace_or_none
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
@@ -157,7 +156,7 @@ def test_the_design_of_real_comparisons_reads_back_to_the_same(evaluated):
         metrics = [done.metrics for done in run.trials]
         for stored in run.impact.comparisons:
             sides = (stored.baseline_config, stored.comparison_config)
-            again = compare(metrics, *sides, design=toml_of_design(stored.design)).record
+            again = compare(metrics, *sides, design=stored.design).record
             assert replace(again.design, sources={}) == replace(stored.design, sources={})
             assert again.gate == stored.gate
             assert again.verdict == stored.verdict

@@ -8,12 +8,12 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from retrieval_eval.events.evidence import evidence, gap_of
-from retrieval_eval.events.normalise import extract_events
-from retrieval_eval.ground_truth import load_ground_truth
+from retrieval_eval.agents.events.evidence import evidence, gap_of
+from retrieval_eval.agents.events.normalise import extract_events
+from retrieval_eval.agents.traces import read_trace
+from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.io.layout import discover
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
-from retrieval_eval.traces import read_trace
 from tests.trials import trace_or_none
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
-from retrieval_eval.traces.shell.syntax import parse_with_grammar, plain_script
-from retrieval_eval.traces.tools import interpret
+from retrieval_eval.agents.traces.shell import ShellAnalysis, ShellSession
+from retrieval_eval.agents.traces.shell.syntax import parse_with_grammar, plain_script
+from retrieval_eval.agents.traces.tools import interpret
+from retrieval_eval.agents.truth import load_ground_truth
 from tests.trials import trace_or_none
 
 pytestmark = pytest.mark.corpus

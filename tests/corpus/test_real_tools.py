@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from retrieval_eval.agents.traces.tools import ToolUse, interpret
 from retrieval_eval.records import ToolCall
-from retrieval_eval.traces.tools import ToolUse, interpret
 from tests.trials import trace_or_none
 
 pytestmark = pytest.mark.corpus

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
+from retrieval_eval.agents.traces import read_trace
+from retrieval_eval.agents.traces.formats.claude_stream import read_claude_stream
+from retrieval_eval.agents.traces.tokens import largest
 from retrieval_eval.io.files import iter_jsonl
-from retrieval_eval.traces import read_trace
-from retrieval_eval.traces.formats.claude_stream import read_claude_stream
-from retrieval_eval.traces.tokens import largest
 
 
 @pytest.fixture(scope="module")

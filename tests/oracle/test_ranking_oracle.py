@@ -9,7 +9,7 @@ import pytest
 import pytrec_eval
 from sklearn.metrics import ndcg_score
 
-from retrieval_eval.metrics.ranking import evaluate_rankings, rank_metrics
+from retrieval_eval.ranking import evaluate_rankings, rank_metrics
 
 CUTOFFS = (1, 3, 5, 10, 100)
 TREC_EVAL = {

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import NothingToEvaluateError
-from retrieval_eval.gold.bootstrap import bootstrap
-from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.gold.identity import normalize_query, query_id
+from retrieval_eval.search.gold.bootstrap import bootstrap
+from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.gold.identity import normalize_query, query_id
 from tests.databases import WritableDatabase
 
 # Few values, so that groups, ties and meetings with chair rows are common; some sort or fold

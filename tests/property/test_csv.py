@@ -10,9 +10,9 @@ import pandas as pd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrieval_eval.gold.labelling import Item, csv_sheet, read_sheet, shown_digest
 from retrieval_eval.io.csv_cells import cell, cell_text, csv_text
 from retrieval_eval.report.publishing import write_frame
+from retrieval_eval.search.gold.labelling import Item, csv_sheet, read_sheet, shown_digest
 
 TRICKY = st.text(
     alphabet="'=+-@\t\r\n ＝－a\\u05cdb1\x1b\x00\x85\u202e\ud800\ufeff;\",", max_size=12

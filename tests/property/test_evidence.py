@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.events.evidence import why_nothing_is_computable
-from retrieval_eval.events.normalise import TrialEvents, extract_events
-from retrieval_eval.events.retrieved import accesses
+from retrieval_eval.agents.events.evidence import why_nothing_is_computable
+from retrieval_eval.agents.events.normalise import TrialEvents, extract_events
+from retrieval_eval.agents.events.retrieved import accesses
+from retrieval_eval.agents.traces.formats.atif import read_atif
+from retrieval_eval.agents.traces.merge import join_trace
+from retrieval_eval.agents.traces.reading import Reading
 from retrieval_eval.records import Trace
-from retrieval_eval.traces.formats.atif import read_atif
-from retrieval_eval.traces.merge import join_trace
-from retrieval_eval.traces.reading import Reading
 from tests.scenes import Call, atif
 from tests.trials import truth
 

@@ -10,24 +10,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from retrieval_eval import schema
-from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.exchange import (
-    export_beir,
-    export_trec,
-    import_beir,
-    import_trec,
-    run_bytes,
-)
-from retrieval_eval.gold.gold_set import (
-    gold_faults,
-    gold_stats,
-    load_gold_set,
-    parse_gold,
-    percents,
-    query_line,
-    write_gold_set,
-)
-from retrieval_eval.gold.identity import fingerprint, normalize_query, query_id
 from retrieval_eval.model.gold import (
     FIELDS,
     ORIGINS,
@@ -38,8 +20,26 @@ from retrieval_eval.model.gold import (
     GoldSet,
     Label,
 )
-from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
-from retrieval_eval.search.returned import says_nothing
+from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
+from retrieval_eval.search.ask.returned import says_nothing
+from retrieval_eval.search.gold.corpus import Corpus, Document
+from retrieval_eval.search.gold.exchange import (
+    export_beir,
+    export_trec,
+    import_beir,
+    import_trec,
+    run_bytes,
+)
+from retrieval_eval.search.gold.gold_set import (
+    gold_faults,
+    gold_stats,
+    load_gold_set,
+    parse_gold,
+    percents,
+    query_line,
+    write_gold_set,
+)
+from retrieval_eval.search.gold.identity import fingerprint, normalize_query, query_id
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 WORDS = TEXT.filter(lambda text: text.strip() and normalize_query(text))

@@ -10,13 +10,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.ground_truth.readers import heredocs, path_like, touched_by
-from retrieval_eval.ground_truth.shapes import literal_path
-from retrieval_eval.ground_truth.workspace import OwnOutputs, stated_outputs
+from retrieval_eval.agents.outcomes import load_outcome
+from retrieval_eval.agents.truth import load_ground_truth
+from retrieval_eval.agents.truth.readers import heredocs, path_like, touched_by
+from retrieval_eval.agents.truth.shapes import literal_path
+from retrieval_eval.agents.truth.workspace import OwnOutputs, stated_outputs
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model import to_builtins
-from retrieval_eval.outcomes import load_outcome
 from retrieval_eval.values import REASONS
 
 NAMES = """

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from retrieval_eval.metrics.ranking import evaluate_rankings, parse_measure
-from retrieval_eval.search.judging_queue import judging_queue
-from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.scoring import score_run, upper_bounds
-from retrieval_eval.search.settings import CONVENTION, HEADLINE, Settings
+from retrieval_eval.ranking import evaluate_rankings, parse_measure
+from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.run.judging_queue import judging_queue
+from retrieval_eval.search.run.scoring import score_run, upper_bounds
+from retrieval_eval.search.run.settings import CONVENTION, HEADLINE, Settings
 from tests.searches import answer, gold_query, gold_set, stored_queries
 
 SETTINGS = Settings(k_values=(5,), n_resamples=5)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval_eval.metrics.ranking import evaluate_rankings
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.measure import run_search
-from retrieval_eval.search.named_metrics import metric_value
-from retrieval_eval.search.settings import Settings
+from retrieval_eval.ranking import evaluate_rankings
+from retrieval_eval.search.run.measure import run_search
+from retrieval_eval.search.run.named_metrics import metric_value
+from retrieval_eval.search.run.settings import Settings
 
 SETTINGS = Settings(k_values=(1, 3), n_resamples=20)
 DOCS = st.sampled_from("abcdefgh")

@@ -9,9 +9,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retrieval_eval.agents.runs.trial import Job, documents
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model import from_builtins, to_builtins
-from retrieval_eval.pipeline.trial import Job, documents
 from retrieval_eval.records import TrialRef
 from retrieval_eval.schema import faults
 

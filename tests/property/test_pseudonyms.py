@@ -9,7 +9,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.gold.pseudonyms import (
+from retrieval_eval.search.gold.pseudonyms import (
     IDENTIFIERS,
     Entity,
     Hider,

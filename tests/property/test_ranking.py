@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.ranking import evaluate_rankings, rank_metrics, trec
-from retrieval_eval.metrics.ranking.few import evaluate_few
-from retrieval_eval.metrics.ranking.ids import Ids
-from retrieval_eval.metrics.ranking.measures import as_measures
-from retrieval_eval.metrics.ranking.result import _means
-from retrieval_eval.metrics.ranking.table import blocks
-from retrieval_eval.metrics.ranking.trec import parse_decimals
+from retrieval_eval.ranking import evaluate_rankings, rank_metrics, trec
+from retrieval_eval.ranking.few import evaluate_few
+from retrieval_eval.ranking.ids import Ids
+from retrieval_eval.ranking.measures import as_measures
+from retrieval_eval.ranking.result import _means
+from retrieval_eval.ranking.table import blocks
+from retrieval_eval.ranking.trec import parse_decimals
 
 MEASURES = [
     *(f"{name}@{k}" for name in ("P", "Recall", "F1", "nDCG", "Success", "Judged") for k in (1, 3)),

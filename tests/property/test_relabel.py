@@ -7,9 +7,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.relabel import relabel
 from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
+from retrieval_eval.search.gold.corpus import Corpus, Document
+from retrieval_eval.search.gold.relabel import relabel
 
 N_WORDS = 60
 CUTS = st.sets(st.integers(1, N_WORDS - 1), max_size=8).map(sorted)

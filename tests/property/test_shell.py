@@ -8,10 +8,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.traces.shell import ShellSession
-from retrieval_eval.traces.shell.plan import fits
-from retrieval_eval.traces.shell.spans import merge, take
-from retrieval_eval.traces.shell.syntax import parse_with_grammar, plain_script
+from retrieval_eval.agents.traces.shell import ShellSession
+from retrieval_eval.agents.traces.shell.plan import fits
+from retrieval_eval.agents.traces.shell.spans import merge, take
+from retrieval_eval.agents.traces.shell.syntax import parse_with_grammar, plain_script
 
 WORDS = [
     "cat", "grep", "-n", "-rn", "sed", "-n '1,5p'", "head", "-5", "find", ".", "-exec", "{}", "\\;",

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retrieval_eval.agents.study import analysis, associate, compare
+from retrieval_eval.agents.study.compare import comparison_of
+from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.errors import RetrievalEvalError
-from retrieval_eval.study import analysis, associate, compare
-from retrieval_eval.study.compare import comparison_of
-from retrieval_eval.study.settings import Settings
-from retrieval_eval.study.trials import trials_of
 from tests.studies import frame_of, impact_document
 
 FEW = Settings(seed=7, n_resamples=200)
@@ -191,31 +191,38 @@ def test_a_frame_of_trials_and_any_part_of_it_give_what_their_documents_give(row
             assert (one.to_json(), one.family) == (other.to_json(), other.family)
 
 
-NEGATED = ("mean_difference", "median_difference", "rank_biserial")
 KEPT = (
     *("direction", "unit", "n_pairs", "n_not_computable", "computable", "reason", "ties"),
     *("p_value", "p_method", "p_reason", "ci_method", "ci_reason", "cluster_by", "n_clusters"),
-    "smallest_detectable_difference",
+    "smallest_detectable",
 )
 SIDES = (
     *(("mean_baseline", "mean_comparison"), ("wins", "losses")),
     *(("n_lacking_baseline", "n_lacking_comparison"), ("tipping_baseline", "tipping_comparison")),
 )
-ENDS = (("ci_low", "ci_high"), ("bound_low", "bound_high"))
+ENDS = (("bill_low", "bill_high"), ("bound_low", "bound_high"))
 
 
 def negated(value):
     return None if value is None else -value
 
 
+def inverted(value):
+    return None if value is None else 1 / value
+
+
 def is_mirrored(one, other):
     """Whether a compared metric is the other with its arms swapped."""
+    mirrored = inverted if one["headline"] == "ratio" else negated
     return (
         all(same(one[k], other[k]) for k in KEPT)
-        and all(same(one[k], negated(other[k])) for k in NEGATED)
+        and same(one["mean_difference"], negated(other["mean_difference"]))
+        and same(one["estimate"], mirrored(other["estimate"]))
+        and same(one["ci_low"], mirrored(other["ci_high"]))
+        and same(one["ci_high"], mirrored(other["ci_low"]))
         and all(same(one[a], other[b]) and same(one[b], other[a]) for a, b in SIDES)
         and all(
-            same(one[a], negated(other[b]))
+            same(one.get(a), negated(other.get(b)))
             for low, high in ENDS
             for a, b in ((low, high), (high, low))
         )

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieval_eval.agents.traces.results.base import merged_ranges
+from retrieval_eval.agents.traces.results.grep import grep_lines
+from retrieval_eval.agents.traces.tools import LONGEST_ARGUMENT, ToolUse, interpret
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.results.base import merged_ranges
-from retrieval_eval.traces.results.grep import grep_lines
-from retrieval_eval.traces.tools import LONGEST_ARGUMENT, ToolUse, interpret
 from tests.tool_uses import certain
 
 CATEGORIES = {

@@ -14,22 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval import extract_events, load_ground_truth, measure
-from retrieval_eval.io.files import Line
-from retrieval_eval.records import ToolCall
-from retrieval_eval.traces import NoTraceError, Trace, read_trace
-from retrieval_eval.traces.formats import (
+from retrieval_eval.agents.traces import NoTraceError, Trace, read_trace
+from retrieval_eval.agents.traces.formats import (
     FORMATS,
     DocumentFormat,
     LineFormat,
     read_document,
     read_lines,
 )
-from retrieval_eval.traces.formats.atif import read_atif
-from retrieval_eval.traces.formats.cursor import read_cursor_document
-from retrieval_eval.traces.merge import join_trace, merge_calls
-from retrieval_eval.traces.reading import Reading, Unreadable
-from retrieval_eval.traces.tokens import accumulate
-from retrieval_eval.traces.truncated import complete_json
+from retrieval_eval.agents.traces.formats.atif import read_atif
+from retrieval_eval.agents.traces.formats.cursor import read_cursor_document
+from retrieval_eval.agents.traces.merge import join_trace, merge_calls
+from retrieval_eval.agents.traces.reading import Reading, Unreadable
+from retrieval_eval.agents.traces.tokens import accumulate
+from retrieval_eval.agents.traces.truncated import complete_json
+from retrieval_eval.io.files import Line
+from retrieval_eval.records import ToolCall
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)
 JSON = st.recursive(

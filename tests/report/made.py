@@ -28,15 +28,15 @@ def result(**given: Any) -> PairedStatistics:
         mean_baseline=0.53,
         mean_comparison=0.58,
         mean_difference=0.05,
+        estimate=0.05,
         ci_low=0.02,
         ci_high=0.08,
         p_value=0.01,
         wins=87,
         ties=11,
         losses=44,
-        smallest_detectable_difference=0.06,
+        smallest_detectable=0.06,
         p_holm=0.04,
-        rank_biserial=0.3,
     )
     return replace(made, **given)
 

@@ -182,17 +182,17 @@ def test_rows_that_never_had_the_event_stay_in_the_denominator():
         {
             "config_name": ["a"] * 4 + ["b"] * 6,
             "ttfr_seconds": [10.0, 20.0, None, None, 10.0, 20.0, 30.0, None, None, None],
-            "censored_at_seconds": [None, None, 40.0, 40.0, None, None, None, 40.0, 40.0, None],
+            "never_hit": [False, False, True, True, False, False, False, True, True, None],
         }
     )
-    drawn = rev.plot.survival(frame, "ttfr_seconds", end="censored_at_seconds")
+    drawn = rev.plot.reached(frame, "ttfr_seconds", never="never_hit")
     assert drawn.finding == "Never reached: 2 of 4 with a, 2 of 5 with b"
-    # Below five rows no median is interpreted; a row whose watch is unknown is left out.
+    # Below five rows no median is interpreted; a row of which it is not known is left out.
     assert drawn.data["median"].isna().tolist() == [True, False]
     assert drawn.data["median"].tolist()[1] == 30.0
-    assert drawn.caption.endswith("Left out, as neither is known: 1 of 10.")
-    watched = rev.plot.survival(frame, "ttfr_seconds")
-    assert watched.data["n"].tolist() == [4, 6]
+    assert drawn.caption.endswith("Left out, as it is not known: 1 of 10.")
+    every = rev.plot.reached(frame, "ttfr_seconds")
+    assert every.data["n"].tolist() == [4, 6]
 
 
 def test_a_long_strip_says_that_it_is_cut():

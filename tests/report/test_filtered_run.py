@@ -12,14 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval import associate, compare
+from retrieval_eval.agents.study.associations import OUTCOME_METRICS, RETRIEVAL_METRICS
+from retrieval_eval.agents.study.compare import COMPARED
+from retrieval_eval.agents.study.trials import COLUMNS, NUMBERS
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.layout import discover
 from retrieval_eval.report import Run, columns, load_run
 from retrieval_eval.report.conditions import evaluated
 from retrieval_eval.report.displays import answer_box, run_header
-from retrieval_eval.study.associations import OUTCOME_METRICS, RETRIEVAL_METRICS
-from retrieval_eval.study.compare import COMPARED
-from retrieval_eval.study.trials import COLUMNS, NUMBERS
 from tests.factories import write_run
 from tests.runs import write_task, write_trial
 
@@ -145,7 +145,7 @@ def test_a_filter_in_the_notebook_is_followed_by_answer_pairs_and_gate(shown, pa
 
 def test_the_frames_of_a_study_are_those_of_the_stored_analysis(demo_run):
     study, stored = demo_run.study, demo_run.impact
-    columns = ["config_name", "unit", "n", "n_hit", "median", "restricted_mean", "until"]
+    columns = ["config_name", "unit", "n", "n_hit", "median"]
     pd.testing.assert_frame_equal(study.first_hits[columns], demo_run.first_hits[columns])
     assert study.admitted == stored.let_through
     assert study.tiers["mean_reward"].dropna().tolist() == [
@@ -185,7 +185,7 @@ def test_a_condition_is_a_text_a_function_or_a_mask(demo_run):
         mask.astype("boolean"),
         mask.to_numpy(),
         mask.tolist(),
-        "`file_recall` > -1 and benchmark == 'demo_fix' or benchmark.eq('demo_fix')",
+        "`file_recall` > -1 and benchmark == 'demo_fix' or benchmark in ['demo_fix']",
     ):
         pd.testing.assert_frame_equal(demo_run.filter(where).trials, expected)
     unknown = trials["ttfr_step"] > 0
@@ -274,7 +274,7 @@ UNSAFE = (
         ("nope > 1", "run.trials has no column 'nope'"),
         ("benchmark == @suite", "cannot be read"),
         ("reward = 1", "cannot be read"),
-        ("True", "True or False for every trial, not bool"),
+        ("True", "cannot be read"),
         (lambda frame: frame[frame["reward"] > 0], "True or False for every trial, not a table"),
         (lambda frame: frame["reward"].dropna() > 0, "values for 49 trials"),
         (
@@ -298,26 +298,18 @@ def test_a_condition_that_makes_no_sense_is_named(demo_run, where, told, tmp_pat
 @pytest.mark.parametrize(
     ("condition", "wanted"),
     [
-        ("a > 1 & b == 'x' | a == 1", [True, False, False]),
-        ("not a > 1 and ~(b == 'y')", [True, False, True]),
+        ("a > 1 and b == 'x' or a == 1", [True, False, False]),
+        ("not a > 1 and not (b == 'y')", [True, False, True]),
         ("b == ['x', 'z']", [True, False, False]),
         ("b not in ('x',) and a == a", [False, True, False]),
-        ("1 < a <= 2.5 and `c d` % 2 == 0", [False, True, False]),
-        ("`c d` * -2 + a / 1 <= -3 * 2", [False, True, False]),
-        ("a.fillna(0) >= a.mean() or a.isna()", [False, True, True]),
-        ("b.str.upper().str.startswith('Y', na=False)", [False, True, False]),
-        ("b.str.contains('^x|[z&|]', na=False)", [True, False, False]),
-        ("b.str.contains('(', regex=False, na=False) or b.str.len() == 1", [True, True, False]),
-        ("`c d`.between(4, 5, inclusive='left') or log10(`c d`) > 0.7", [False, True, True]),
-        ("`c d`.rank(pct=True).round(1) == 0.3", [True, False, False]),
-        ("a.isin([1, 2.0]) and `c d`.quantile(0.5) == 4", [True, True, False]),
+        ("1 < a <= 2.5 and `c d` != -2", [False, True, False]),
+        ("`c d` > a and a in [1, 2.0]", [True, True, False]),
     ],
 )
 def test_a_condition_means_what_it_means_in_pandas(condition, wanted):
     frame = pd.DataFrame({"a": [1.0, 2.0, None], "b": ["x", "y", None], "c d": [3, 4, 6]})
     assert list(evaluated(frame, condition)) == wanted
-    if "`c d`" not in condition:  # which pandas cannot read before a method in all versions
-        assert list(frame.eval(condition, engine="python")) == wanted
+    assert list(frame.eval(condition, engine="python")) == wanted
 
 
 def test_load_run_takes_a_condition(demo_run, demo_tree, part):

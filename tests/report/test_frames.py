@@ -239,7 +239,7 @@ def test_statistics_arrive_unchanged(made_run):
     assert rows.loc["file_recall", "verdict"] == "better"
     assert list(rows.index[rows["is_verdict_metric"]]) == ["file_recall"]
     recall = made_run.impact.comparisons[0].metrics["file_recall"]
-    for name in ("p_holm", "rank_biserial", "n_clusters", "ci_low", "wins"):
+    for name in ("p_holm", "estimate", "n_clusters", "ci_low", "wins"):
         assert rows.loc["file_recall", name] == getattr(recall, name)
 
 

@@ -1,4 +1,4 @@
-"""`retrieval-eval render`: the page of a notebook that a user changed and executed."""
+"""`report NOTEBOOK.ipynb`: the page of a notebook that a user changed and executed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_page_shows_what_the_user_changed(own, capsys):
         notebook.cells[-1].outputs.append(nbformat.v4.new_output("stream", text="printed"))
 
     path = own(change)
-    assert run(["render", str(path), "--renderer", "embedded"]) == 0
+    assert run(["report", str(path), "--renderer", "embedded"]) == 0
     page = path.with_suffix(".html")
     assert capsys.readouterr().out == f"{page}\n"
     html = page.read_text(encoding="utf-8")
@@ -84,11 +84,11 @@ def test_the_page_shows_what_the_user_changed(own, capsys):
 def test_it_is_neither_executed_nor_changed(own, tmp_path, capsys):
     path = own()
     before = path.read_bytes()
-    page = tmp_path / "pages" / "page.html"
-    assert run(["render", str(path), "--output", str(page), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"page": str(page)}
+    page = path.with_suffix(".html")
+    assert run(["report", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"report": str(page)}
     assert path.read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["my report.ipynb", "pages"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["my report.html", "my report.ipynb"]
 
 
 def test_simulated_data_is_named_in_the_title_once(own):
@@ -104,9 +104,9 @@ def test_simulated_data_is_named_in_the_title_once(own):
 def test_it_can_be_printed(own):
     pytest.importorskip("weasyprint")
     path = own()
-    assert run(["render", str(path), "--format", "pdf", "--renderer", "embedded"]) == 0
+    assert run(["report", str(path), "--pdf", "--renderer", "embedded"]) == 0
     assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-    assert not path.with_suffix(".html").exists()
+    assert path.with_suffix(".html").exists()
 
 
 @pytest.mark.parametrize("suffix", ["html", "pdf"])
@@ -188,7 +188,7 @@ CELL = {"cell_type": "code", "source": "import retrieval_eval", "outputs": []}
 def test_what_is_no_notebook_is_refused(tmp_path, capsys, text, message):
     path = tmp_path / "a.ipynb"
     path.write_text(text, encoding="utf-8")
-    assert run(["render", str(path)]) == EXIT_BAD_INPUT
+    assert run(["report", str(path)]) == EXIT_BAD_INPUT
     said = capsys.readouterr().err
     assert str(path) in said
     assert message in said
@@ -196,19 +196,18 @@ def test_what_is_no_notebook_is_refused(tmp_path, capsys, text, message):
 
 
 def test_a_notebook_that_is_not_there_is_bad_input(tmp_path, capsys):
-    assert run(["render", str(tmp_path / "no.ipynb")]) == EXIT_BAD_INPUT
+    assert run(["report", str(tmp_path / "no.ipynb")]) == EXIT_BAD_INPUT
     assert f"{tmp_path}: no.ipynb: cannot be read" in capsys.readouterr().err
-    assert run(["render", str(tmp_path)]) == EXIT_BAD_INPUT
 
 
 def test_a_notebook_is_never_overwritten(own, capsys):
     path = own()
     before = path.read_bytes()
-    assert run(["render", str(path), "--output", str(path)]) == EXIT_BAD_INPUT
-    assert "a page ends in .html, a PDF in .pdf" in capsys.readouterr().err
+    with pytest.raises(BadInputError, match=r"a page ends in \.html, a PDF in \.pdf"):
+        render_notebook(path, path)
     assert path.read_bytes() == before
-    other = ["--output", "a.html", "--format", "pdf"]
-    assert run(["render", str(path), *other]) == EXIT_USAGE
+    assert run(["report", str(path), "--privacy"]) == EXIT_USAGE
+    assert "--privacy does not go with a notebook" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -221,7 +220,7 @@ def test_a_notebook_is_never_overwritten(own, capsys):
 )
 def test_a_page_that_would_not_stand_alone_is_not_written(own, capsys, data, message):
     path = own(lambda notebook: shows(notebook, data))
-    assert run(["render", str(path), "--renderer", "embedded"]) == EXIT_RENDERING
+    assert run(["report", str(path), "--renderer", "embedded"]) == EXIT_RENDERING
     assert message in capsys.readouterr().err
     assert not path.with_suffix(".html").exists()
 

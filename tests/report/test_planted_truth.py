@@ -66,9 +66,12 @@ def test_pairs_and_statuses_are_those_planted(demo_run, demo_plan):
     found = study.estimates.set_index("metric")["n_pairs"].to_dict()
     # A trial without a trace is in no pair, whatever its reward.
     blind = [t for t in demo_plan.trials if t.fate == "degraded" and t.result.reward]
+    # A task on which a trial found no file is in the pairs of times, too.
+    n_timed = demo_plan.n_pairs["file_recall"]
+    planned = demo_plan.n_pairs | {"ttfr_seconds": n_timed, "ttfr_tokens": n_timed}
     assert found == {
         name: n - len(blind) * (name in ("reward", "cost_usd", "elapsed_seconds"))
-        for name, n in demo_plan.n_pairs.items()
+        for name, n in planned.items()
         if name in found
     }
     statuses = study.tasks["status"].value_counts().to_dict()

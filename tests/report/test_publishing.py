@@ -129,7 +129,7 @@ def test_every_parameter_is_recorded_also_those_by_default(made):
     make, _ = made
     page = make({"run_id": "no", "seed": 3})
     text = page.with_name("params.yml").read_text(encoding="utf-8")
-    assert text.startswith("# This page again: retrieval-eval report --set params.yml\n")
+    assert text.startswith("# This page again: papermill")
     found = read_yaml(text, "params.yml")
     known = of_notebook(assets.notebook("run_report"))
     assert list(found) == ["notebook", "renderer", "pdf", *known]

@@ -12,6 +12,7 @@ import pytest
 
 import retrieval_eval as rev
 from retrieval_eval import registry
+from retrieval_eval.agents.study.frames import as_made
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import words
 from retrieval_eval.report.defaults import KNOWN, Defaults, shown_as
@@ -25,7 +26,6 @@ from retrieval_eval.report.registered import (
     figure,
 )
 from retrieval_eval.report.show import to_html
-from retrieval_eval.study.frames import as_made
 
 EVIL = "<script>&|`\u202e\ud800 任务"
 NAMES = [EVIL, *(f"group-{i}" for i in range(7))]
@@ -45,19 +45,17 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "heatmap": (("config_name", "status", "file_recall"), {"n": "n"}),
     "lines": ((["recall@1", "file_recall"],), {}),
     "means": ((["file_recall", "cost_usd"],), {}),
-    "moved": ((), {}),
     "over_time": (
         ("file_recall", "task_name"),
         {"by": "config_name", "low": "baseline", "high": "comparison", "line": "n"},
     ),
     "paired": (("file_recall",), {}),
     "repeats": ((), {}),
-    "sensitivity": ((), {}),
     "show": ((["task_name", "file_recall", "cost_usd"],), {}),
     "significance": ((), {}),
     "stacked": (("config_name", "task_name"), {"weights": "n"}),
     "strip": (("file_recall",), {}),
-    "survival": (("file_recall",), {"end": "cost_usd"}),
+    "reached": (("file_recall",), {}),
     "tasks": ((["file_recall"], NAMES), {}),
     "timeline": ((), {}),
     "views": ((), {}),
@@ -75,7 +73,7 @@ NUMBERS = (
     *("hits_ground_truth", "step_index", "file_recall", "recall@1", "cost_usd"),
     *("baseline", "comparison", "difference", "n", "n_pairs", "mean_difference"),
     *("ci_low", "ci_high", "p_value", "q_value", "spearman_r", "sign_change"),
-    *("share_better", "share_worse", "variance_between", "variance_within"),
+    *("estimate", "variance_between", "variance_within"),
 )
 
 
@@ -112,8 +110,7 @@ def rows(n_groups: int, n_each: int = 5, *, has_values: bool = True) -> pd.DataF
             "group": None,
             "spearman_r": 0.25 * g if has_values else None,
             "sign_change": 0.0,
-            "share_better": 0.25 + g / 16 if has_values else None,
-            "share_worse": 0.25 if has_values else None,
+            "estimate": 0.25 * (2 * n_groups + g) if has_values else None,
             "variance_between": 0.25 + g / 4 if has_values else None,
             "variance_within": 0.5 if has_values else None,
             "view": NAMES[g],
@@ -214,10 +211,9 @@ def needed(name: str) -> set[str]:
     """Return the columns that an entry names or takes for granted."""
     arguments, more = ARGUMENTS[name]
     values = [*arguments, *more.values()]
-    own = ("associations", "estimates", "moved", "repeats", "sensitivity", "significance", "views")
+    own = ("associations", "estimates", "repeats", "significance", "views")
     if name in own:
         columns = {"associations": "label scope spearman_r", "views": "view verdict"}
-        columns["sensitivity"] = columns["associations"]
         return set(columns.get(name, "metric").split())
     named = {n for v in values for n in ([v] if isinstance(v, str) else v) if isinstance(n, str)}
     if name == "tasks":
@@ -390,8 +386,8 @@ def test_what_is_said_of_pairs_that_were_left_out_is_of_the_frame_as_it_was_made
 
 
 def test_edited_pairs_have_no_verdict_of_their_study():
-    from retrieval_eval.study.compare import compare
-    from tests.unit.study.test_threats import arms, gains
+    from retrieval_eval.agents.study.compare import compare
+    from tests.unit.agents.study.test_threats import arms, gains
 
     found = compare(arms(gains(*[0.2, 0.3] * 4)), "a", "b", seed=1, n_resamples=100)
     pairs = found.pairs

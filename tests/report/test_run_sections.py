@@ -19,7 +19,6 @@ DIFFERENCES = (
     "Paired comparison",
     "Shares and rewards side by side",
     "Cost, time and tokens side by side",
-    "On how many tasks",
     "More tasks or more repeats?",
     "Every metric",
     "How sure each difference is",

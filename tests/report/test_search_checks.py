@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.model.gold import Label
 from retrieval_eval.report import load_search
 from retrieval_eval.report import search_opening as opening
@@ -20,9 +19,10 @@ from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.searched import Noise
 from retrieval_eval.schema import faults
-from retrieval_eval.search.guard.justification import Justification
-from retrieval_eval.search.guard.pinned import pinned_text
-from retrieval_eval.search.guard.thresholds import read_thresholds
+from retrieval_eval.search.decide.guard.justification import Justification
+from retrieval_eval.search.decide.guard.pinned import pinned_text
+from retrieval_eval.search.decide.guard.thresholds import read_thresholds
+from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from tests.report.conftest import HOSTILE
 from tests.report.search_made import (
     Shown,

@@ -29,12 +29,12 @@ from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.query_pages import shown_names, write_pages
 from retrieval_eval.report.side_by_side import ranking_table
-from retrieval_eval.search.baseline import compare_with_baseline
-from retrieval_eval.search.diff_text import diff_markdown, summary_sentences
-from retrieval_eval.search.guard.check import check
-from retrieval_eval.search.guard.rendering import to_comment
-from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.paired_change import moved_between
+from retrieval_eval.search.change.baseline import compare_with_baseline
+from retrieval_eval.search.change.diff_text import diff_markdown, summary_sentences
+from retrieval_eval.search.change.paired_change import moved_between
+from retrieval_eval.search.decide.guard.check import check
+from retrieval_eval.search.decide.guard.rendering import to_comment
+from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
 from tests.report.conftest import (

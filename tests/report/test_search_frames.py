@@ -9,7 +9,6 @@ from retrieval_eval.report import load_search
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from retrieval_eval.report.loading import load_backlog
 from retrieval_eval.schema import faults
-from retrieval_eval.search.run_names import latest_run
 from tests.report.search_made import (
     BACKLOG,
     MEASURES,
@@ -204,11 +203,3 @@ def test_a_backlog_of_items_is_counted(tmp_path):
     run = load_search(write(tmp_path, artefact(backlog=BACKLOG)), backlog=str(items))
     assert (run.backlog["pending_review"], run.backlog["total"]) == (1, 2)
     assert load_search(write(tmp_path, artefact(backlog=BACKLOG))).backlog == BACKLOG
-
-
-def test_the_newest_run_is_found_by_its_name(tmp_path):
-    with pytest.raises(BadInputError, match="search run"):
-        latest_run(tmp_path)
-    for name in ("20260105T100000Z", "20260106T100000Z-9", "20260106T100000Z-10", "nonsense"):
-        (tmp_path / f"eval-report-{name}.json").write_text("")
-    assert latest_run(tmp_path).name == "eval-report-20260106T100000Z-10.json"

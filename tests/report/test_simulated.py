@@ -17,8 +17,8 @@ from retrieval_eval.report import build, build_search, load_run
 from retrieval_eval.report.building import build_diff
 from retrieval_eval.report.displays import run_header
 from retrieval_eval.report.publishing import write_frame
-from retrieval_eval.search.diff_text import diff_markdown
-from retrieval_eval.search.settings import Settings
+from retrieval_eval.search.change.diff_text import diff_markdown
+from retrieval_eval.search.run.settings import Settings
 from tests.plain_runs import diff
 from tests.searches import measure
 

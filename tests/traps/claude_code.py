@@ -417,4 +417,20 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The command needs an approval that was not given.",
     ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            (
+                "mcp__fs__read_file",
+                {"path": "/workspace/src/a.py"},
+                {
+                    "content": "Error: result (81,234 characters) exceeds maximum allowed tokens. "
+                    "Output has been saved to /h/.claude/projects/p/s/tool-results/mcp-1.txt.\n"
+                    "Format: Plain text\nUse offset and limit parameters to read the file."
+                },
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer was saved to a file, and nothing of it was shown.",
+    ),
 )

@@ -163,4 +163,15 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The history of the sub-agent is a file of its own, which is not there.",
     ),
+    Trap(
+        situation="write",
+        files=_trial(
+            "replace_in_file",
+            {"path": "src/a.py", "diff": "x"},
+            "The content was successfully saved to src/a.py.\n\n"
+            '<final_file_content path="src/a.py">\nimport os\n</final_file_content>',
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The answer to the edit shows the whole file.",
+    ),
 )

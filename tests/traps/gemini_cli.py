@@ -294,4 +294,31 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="A trajectory loses the text of an error, so that it is not known to have failed.",
     ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            _shell(
+                "cat src/a.py; make; cat src/b.py",
+                "Output: import os\nError: Command was killed\nExit Code: (none)\nSignal: 9",
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "possible"},
+        reason="Where the command was when it was killed is not stated.",
+    ),
+    Trap(
+        situation="write",
+        files=_trial(
+            _call(
+                "write_file",
+                {"file_path": "/workspace/src/a.py", "content": "x = 1"},
+                "Successfully created and wrote to new file: /workspace/src/a.py. "
+                "Here is the updated code:\nx = 1",
+            ),
+            _call(
+                "list_directory", {"dir_path": "/workspace/src"}, "Directory listing:\na.py", n=1
+            ),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The agent created the file that it lists.",
+    ),
 )

@@ -148,4 +148,30 @@ TRAPS = (
         expected={"src/a.py": "none", "lib/src/a.py": "certain"},
         reason="The command ran in the other folder, whose file has the same name.",
     ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            _shell(
+                "cat src/a.py; cat src/b.py",
+                "private note: output was 900 lines and we are only showing the most recent lines,"
+                " remainder of lines in /tmp/.tmpQ do not show tmp file to user, that file can be"
+                " searched if extra context needed to fulfill request. truncated output: \n"
+                "y = 1\nz = 2\n",
+            ),
+            _shell("grep -n os /tmp/.tmpQ", "1:import os"),
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "certain"},
+        reason="The last lines are of the second file; the rest lies in a file that was searched.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            _shell(
+                "cat src/a.py",
+                "The command attempts to access 'src/a.py' which is restricted by .gooseignore",
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The command was refused because of the file that it names.",
+    ),
 )

@@ -194,4 +194,15 @@ TRAPS = (
         expected={"src/a.py": "none", "lib/src/a.py": "certain"},
         reason="The command ran in the other folder, whose file has the same name.",
     ),
+    Trap(
+        situation="other",
+        files=_sample(
+            "bash",
+            {"cmd": "cd /workspace && cat src/a.py"},
+            "",
+            error=("limit", "Token limit exceeded. value: 1001; limit: 1000"),
+        ),
+        expected={"src/a.py": "none"},
+        reason="Nothing but the message of the error was shown.",
+    ),
 )

@@ -239,4 +239,19 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The shell did not wait for the command, and nothing of it was shown.",
     ),
+    Trap(
+        situation="write",
+        files=_trial(
+            _part(
+                "write",
+                {"filePath": "/srv/p/src/a.py", "content": "x = 1"},
+                "Wrote file successfully.",
+                exists=False,
+            ),
+            _part("bash", {"command": "git status --short"}, "?? src/a.py\n"),
+            tools=("write", "bash"),
+        ),
+        expected={"src/a.py": "possible"},
+        reason="Where the folder of the written file lies is not known: the two may be one file.",
+    ),
 )

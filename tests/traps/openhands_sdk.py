@@ -109,4 +109,18 @@ TRAPS = (
         expected={"src/a.py": "none", "lib/src/a.py": "certain"},
         reason="The command ran in the other folder, whose file has the same name.",
     ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            "terminal",
+            _CAT,
+            _observed(
+                '[Your command "cat src/a.py" is NOT executed. The previous command is still '
+                "running.]\n[Below is the output of the previous command.]\nhello",
+                exit_code=-1,
+            ),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The output is that of a command before, which went on.",
+    ),
 )

@@ -396,4 +396,40 @@ TRAPS = (
         {"src/a.py": "certain", "src/b.py": "none"},
         "The output was fetched to its end, so that the search has found nothing else.",
     ),
+    _trap(
+        "other",
+        [
+            (
+                "bat src/b.py; cat src/a.py",
+                "/bin/bash: line 1: bat: command not found\nimport os\nx = 1",
+            )
+        ],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "The shell did not find the first program, so that the other printed everything.",
+    ),
+    _trap(
+        "other",
+        [("cat src/a.py; exit; cat src/b.py", "import os")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "Nothing behind the end of a script runs.",
+    ),
+    _trap(
+        "other",
+        [("set -e; cat src/a.py; grep zeta src/a.py; cat src/b.py", "Exit code 1\nimport os\nx")],
+        {"src/a.py": "certain", "src/b.py": "possible"},
+        "The script ends with the first command that fails, which may be the search.",
+        is_error=True,
+    ),
+    _trap(
+        "other",
+        [("cat src/a.py; if [ -f x ]; then exit 0; fi; cat src/b.py", "import os\nx = 1")],
+        {"src/a.py": "certain", "src/b.py": "possible"},
+        "The script may have ended between the two, although it succeeded.",
+    ),
+    _trap(
+        "other",
+        [("[ -f src/b.py ] || exit 1; cat src/a.py; cat src/b.py", "import os\nx = 1")],
+        {"src/a.py": "certain", "src/b.py": "certain"},
+        "The script succeeded, so that it did not end in the condition.",
+    ),
 )

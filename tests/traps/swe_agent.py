@@ -164,6 +164,18 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The shell did not wait for the command, and nothing of it was shown.",
     ),
+    Trap(
+        situation="write",
+        files=_trial(
+            (
+                "str_replace_editor create /testbed/src/a.py --file_text 'x = 1'",
+                "File created successfully at: /testbed/src/a.py",
+            ),
+            ("ls src", "a.py"),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The agent created the file that it lists.",
+    ),
 )
 
 ABSENT: Absent = {

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.events.evidence import evidence
-from retrieval_eval.events.normalise import extract_events
-from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.traces import read_trace
+from retrieval_eval.agents.events.evidence import evidence
+from retrieval_eval.agents.events.normalise import extract_events
+from retrieval_eval.agents.traces import read_trace
+from retrieval_eval.agents.truth import load_ground_truth
 from tests.generated import absent_traps, all_traps
 from tests.traps import ALWAYS, Trap
 

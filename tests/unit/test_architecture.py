@@ -12,7 +12,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,23 +29,26 @@ FLOORS = (
     ("model",),
     ("schema",),
     ("io",),
-    ("demo", "traces", "ground_truth"),
-    ("events",),
-    ("metrics",),
-    ("outcomes",),
-    ("study",),
-    ("pipeline",),
-    ("gold",),
+    ("demo", "ranking"),
+    ("agents/traces", "agents/truth"),
+    ("agents/events",),
+    ("agents/metrics",),
+    ("agents/outcomes",),
+    ("agents/study",),
+    ("agents/runs",),
+    ("search/gold",),
     ("search",),
     ("report",),
     ("serve",),
     ("cli",),
 )
+WINGS = ("agents", "search")
+"""Neither imports the other; their parts are rooms of their own where an order is stated."""
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # Statistics know no domain: plain arrays in, numbers (or the reason for none) out.
 STATS_MAY_IMPORT = {"numpy", "scipy", "retrieval_eval.errors", "retrieval_eval.values"}
-STATS_MAY_BE_USED_BY = {"stats", "study", "gold", "search", "report"}
+STATS_MAY_BE_USED_BY = {"stats", "agents", "search", "report"}
 
 # What `import retrieval_eval` must not load: together they cost seconds.
 HEAVY = (
@@ -85,8 +88,12 @@ def _name(path: Path) -> str:
 
 
 def _room(path: Path) -> str:
-    first = path.relative_to(PACKAGE).parts[0]
-    return first.removesuffix(".py")
+    return _room_of(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def _room_of(parts: Sequence[str]) -> str:
+    part = "/".join(parts[:2])
+    return part if part in FLOOR_OF else parts[0]
 
 
 @cache
@@ -123,7 +130,8 @@ def test_every_module_belongs_to_a_room_of_the_plan():
     breaches = [
         f"{_name(path)}: the room {_room(path)!r}"
         for path in _modules()
-        if _room(path) not in FLOOR_OF and _room(path) not in {"__init__", "__main__", "stats"}
+        if _room(path) not in FLOOR_OF
+        and _room(path) not in {"__init__", "__main__", "agents", "stats"}
     ]
     _report(breaches, "A new room needs a place in the order of imports (FLOORS):")
 
@@ -137,11 +145,13 @@ def test_imports_go_one_way():
         for line, module in _imports(path):
             if not module.startswith("retrieval_eval."):
                 continue
-            other = module.split(".")[1]
+            other = _room_of(module.split(".")[1:])
             if other == "stats":
-                is_allowed = room in STATS_MAY_BE_USED_BY
+                is_allowed = room.split("/")[0] in STATS_MAY_BE_USED_BY
             else:
                 is_allowed = room == "stats" or FLOOR_OF.get(other, -1) <= FLOOR_OF.get(room, -1)
+                wings = {room.split("/")[0], other.split("/")[0]}
+                is_allowed = is_allowed and wings != set(WINGS)
             if not is_allowed:
                 breaches.append(f"{_name(path)}:{line}: {room} imports {other}")
     _report(breaches, "Data flows one way, so that every stage can be read and tested alone:")
@@ -163,14 +173,14 @@ def test_statistics_know_no_domain():
 
 def test_the_package_imports_without_heavy_libraries():
     program = (
-        "import sys, retrieval_eval, retrieval_eval.pipeline; "
+        "import sys, retrieval_eval, retrieval_eval.agents.runs; "
         f"print(*(name for name in {HEAVY!r} if name in sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [], (
-        "`retrieval_eval.pipeline` loads them; import them inside the functions that need them"
+        "`retrieval_eval.agents.runs` loads them; import them inside the functions that need them"
     )
 
 
@@ -367,9 +377,9 @@ def _asks_a_retriever(call: ast.Call, name: str) -> bool:
     if method in {"search", "search_by_id", "first_stage", "rerank"}:
         return isinstance(call.func, ast.Attribute) and is_asking
     return name in {
-        "retrieval_eval.search.results.QueryResult",
-        "retrieval_eval.search.returned.rank",
-        "retrieval_eval.search.running.run_queries",
+        "retrieval_eval.search.ask.results.QueryResult",
+        "retrieval_eval.search.ask.returned.rank",
+        "retrieval_eval.search.run.running.run_queries",
     }
 
 
@@ -407,11 +417,11 @@ DOORS = (
             | {"msgspec.json.Decoder", "orjson.loads", "pandas.read_json"}
         ),
         allowed={
-            "traces/truncated.py": "completes a JSON text that was cut",
-            "traces/results/payload.py": "completes a JSON string that was cut",
+            "agents/traces/truncated.py": "completes a JSON text that was cut",
+            "agents/traces/results/payload.py": "completes a JSON string that was cut",
             "io/artefacts.py": "own documents, of which the digest was checked",
-            "gold/gold_set.py": "rows that were read through the door, and their repeated keys",
-            "search/running.py": "round trips of what a retriever describes and of settings",
+            "search/gold/gold_set.py": "rows read through the door, and their repeated keys",
+            "search/run/running.py": "round trips of what a retriever describes and of settings",
         },
     ),
     Door(
@@ -429,11 +439,11 @@ DOORS = (
     Door(
         "reading own artefacts",
         "`read_artefact` checks major version and digest; `read_json` is for untrusted files:",
-        ("io/", "traces/", "ground_truth/", "outcomes/"),
+        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes/"),
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
-            "search/run_names.py": "labels only; the run that is chosen goes through the door",
-            "search/guard/justification.py": "written by people, so untrusted",
+            "search/run/run_names.py": "labels only; the run that is chosen goes through the door",
+            "search/decide/guard/justification.py": "written by people, so untrusted",
             "report/loading.py": "counts that a command printed, or people wrote",
             "cli/validate.py": "reports every fault of a document, not only the first",
         },
@@ -456,7 +466,7 @@ DOORS = (
         ("io/packed.py",),
         imports=frozenset({"gzip", "bz2", "lzma", "zipfile", "zstandard", "compression"}),
         allowed={
-            "traces/formats/inspect_log.py": "makes the example of its format",
+            "agents/traces/formats/inspect_log.py": "makes the example of its format",
         },
     ),
     Door(
@@ -473,23 +483,23 @@ DOORS = (
     Door(
         "whether a trial's numbers may be trusted",
         "`why_nothing_is_computable` decides whether a trace shows enough for a number:",
-        ("events/evidence.py", "values.py"),
+        ("agents/events/evidence.py", "values.py"),
         is_forbidden_node=_withholds_a_number,
         allowed={
-            "events/normalise.py": "finds the flag that the decision reads",
-            "traces/reading.py": "finds the flag that the decision reads",
-            "study/gate.py": "names the trials that were withheld for it",
+            "agents/events/normalise.py": "finds the flag that the decision reads",
+            "agents/traces/reading.py": "finds the flag that the decision reads",
+            "agents/study/gate.py": "names the trials that were withheld for it",
         },
     ),
     Door(
         "answers of a retriever",
         "Only `run_queries` asks, and only what `read_documents` let through becomes a result:",
-        ("search/running.py", "search/retrievers/"),
+        ("search/run/running.py", "search/ask/retrievers/"),
         is_forbidden_call=_asks_a_retriever,
         allowed={
-            "search/measure.py": "the one caller of `run_queries`",
-            "search/part.py": "results that a search run keeps, as results",
-            "search/label_split.py": "results that a search run keeps, as results",
+            "search/run/measure.py": "the one caller of `run_queries`",
+            "search/run/part.py": "results that a search run keeps, as results",
+            "search/change/label_split.py": "results that a search run keeps, as results",
         },
     ),
     Door(
@@ -501,29 +511,29 @@ DOORS = (
     Door(
         "answers to numbers",
         "`score_run` scores results of `run_queries`, or those that a search run keeps:",
-        ("search/scoring.py",),
+        ("search/run/scoring.py",),
         names=frozenset(
             {
-                "retrieval_eval.search.scoring.score_run",
-                "retrieval_eval.metrics.ranking.evaluate_rankings",
-                "retrieval_eval.metrics.ranking.evaluate.evaluate_rankings",
+                "retrieval_eval.search.run.scoring.score_run",
+                "retrieval_eval.ranking.evaluate_rankings",
+                "retrieval_eval.ranking.evaluate.evaluate_rankings",
             }
         ),
         allowed={
-            "search/measure.py": "scores what `run_queries` returned",
-            "search/part.py": "scores some queries of a search run anew",
-            "search/label_split.py": "scores a search run under other labels",
+            "search/run/measure.py": "scores what `run_queries` returned",
+            "search/run/part.py": "scores some queries of a search run anew",
+            "search/change/label_split.py": "scores a search run under other labels",
         },
     ),
     Door(
         "whether a search run may be trusted",
         "`distrust` and `own_faults` ask the queries; what a file says of itself is no proof:",
-        ("search/trust.py", "search/comparability.py", "report/", "serve/"),
+        ("search/run/trust.py", "search/change/comparability.py", "report/", "serve/"),
         is_forbidden_node=_believes_a_run,
         allowed={
             "cli/search.py": "of the run that was just made",
-            "search/diff.py": "shows what either run says of itself",
-            "search/history.py": "shows what each run says of itself",
+            "search/change/diff.py": "shows what either run says of itself",
+            "search/decide/history.py": "shows what each run says of itself",
             "cli/search_history.py": "shows what each run says of itself",
         },
     ),
@@ -539,9 +549,9 @@ DOORS = (
         ("report/show.py", "report/render.py", "serve/page.py"),
         is_forbidden_node=_is_html_template,
         allowed={
-            "search/guard/rendering.py": "HTML inside a comment in Markdown",
-            "search/markdown.py": "text as code inside Markdown; `entities` escapes it",
-            "study/frames.py": "a comparison that shows itself in a notebook",
+            "search/decide/guard/rendering.py": "HTML inside a comment in Markdown",
+            "search/run/markdown.py": "text as code inside Markdown; `entities` escapes it",
+            "agents/study/frames.py": "a comparison that shows itself in a notebook",
         },
     ),
     Door(
@@ -549,7 +559,7 @@ DOORS = (
         "`markdown_text` and `typst_string` are the only escapes of markup:",
         ("escape.py",),
         is_forbidden_node=_escapes_markup,
-        allowed={"search/markdown.py": "Markdown that people read as text escapes less"},
+        allowed={"search/run/markdown.py": "Markdown that people read as text escapes less"},
     ),
     Door(
         "cells to CSV",
@@ -561,14 +571,14 @@ DOORS = (
     Door(
         "work in other processes",
         "`pipeline.workers` notices each process that dies, also in the middle of an answer:",
-        ("pipeline/workers.py",),
+        ("agents/runs/workers.py",),
         names=frozenset({"concurrent.futures.ProcessPoolExecutor", "os.fork", "os.forkpty"}),
         imports=frozenset({"multiprocessing", "joblib", "loky", "concurrent.futures.process"}),
     ),
     Door(
         "HTTP",
         "Requests need deadlines, limits of size, retries and hidden credentials:",
-        ("search/http.py",),
+        ("search/ask/http.py",),
         imports=frozenset(
             {"httpx", "requests", "aiohttp", "urllib3", "urllib.request", "http.client", "tenacity"}
         ),
@@ -695,8 +705,8 @@ BREACHES = {
     ),
     "answers of a retriever": (
         [
-            "from retrieval_eval.search.results import QueryResult as Answer",
-            "from retrieval_eval.search.running import run_queries",
+            "from retrieval_eval.search.ask.results import QueryResult as Answer",
+            "from retrieval_eval.search.run.running import run_queries",
         ],
         [
             *("retriever.search(query, corpus=corpus, k=k)", "one.first_stage(query, **asked)"),
@@ -710,7 +720,7 @@ BREACHES = {
         ["ask(judge, claim, block)", "verdict_of(judge, claim, block)", "answer(claim, block)"],
     ),
     "answers to numbers": (
-        ["from retrieval_eval.search.scoring import score_run", "import retrieval_eval"],
+        ["from retrieval_eval.search.run.scoring import score_run", "import retrieval_eval"],
         ["score_run(gold, results, settings)", "map(score_run, parts)"],
         ["scored = run.metrics", "rank_metrics(ranked, relevant, measures)"],
     ),

@@ -15,16 +15,16 @@ import click
 import pytest
 
 import retrieval_eval
+from retrieval_eval.agents.events.evidence import INCOMPLETE
+from retrieval_eval.agents.events.exposure import N_LINES
+from retrieval_eval.agents.events.retrieved import OTHER_FILES
+from retrieval_eval.agents.metrics.catalog import METRICS
 from retrieval_eval.cli.main import group
-from retrieval_eval.events.evidence import INCOMPLETE
-from retrieval_eval.events.exposure import N_LINES
-from retrieval_eval.events.retrieved import OTHER_FILES
-from retrieval_eval.metrics.catalog import METRICS
-from retrieval_eval.metrics.ranking.measures import NAMES
 from retrieval_eval.model import DOCUMENTS, INPUTS
+from retrieval_eval.ranking.measures import NAMES
 from retrieval_eval.records import Doubt
 from retrieval_eval.report.registered import FIGURES, TABLES
-from retrieval_eval.search.named_metrics import BLOCK_OF
+from retrieval_eval.search.run.named_metrics import BLOCK_OF
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def test_the_page_on_evidence_names_every_doubt_and_every_gap(docs):
 
 
 def test_the_metric_of_the_how_to_is_computed(docs):
-    from retrieval_eval.metrics.catalog import FileView
+    from retrieval_eval.agents.metrics.catalog import FileView
     from tests.trials import trial, truth
 
     defined: dict[str, object] = {}

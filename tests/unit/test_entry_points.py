@@ -18,7 +18,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 METRIC = '''
 """A metric of another distribution."""
 
-from retrieval_eval.metrics.catalog import metric
+from retrieval_eval.agents.metrics.catalog import metric
 from retrieval_eval.values import ratio
 
 

@@ -15,10 +15,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from retrieval_eval.events.retrieved import VIEWS
-from retrieval_eval.gold.backlog import STATUSES
-from retrieval_eval.metrics.taxonomy import LABELS
-from retrieval_eval.study.gate import RULES
+from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.metrics.taxonomy import LABELS
+from retrieval_eval.agents.study.gate import RULES
+from retrieval_eval.search.gold.backlog import STATUSES
 from retrieval_eval.values import REASONS
 
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-bench.lock")
@@ -159,8 +159,8 @@ RETIRED = re.compile(
 USED_AS_DATA = {
     "retrieval_eval/search/claims/veto.py": {"nobody"},
     # Reasons that are keys of `opaque_reasons` in documents of every version.
-    "retrieval_eval/traces/shell/judge.py": {"told"},
-    "retrieval_eval/traces/shell/session.py": {"nobody"},
+    "retrieval_eval/agents/traces/shell/judge.py": {"told"},
+    "retrieval_eval/agents/traces/shell/session.py": {"nobody"},
 }
 """Negations that the rules recognise in drafts."""
 

@@ -14,15 +14,15 @@ import pytest
 from click.testing import CliRunner
 
 import retrieval_eval
+from retrieval_eval.agents.events.evidence import Certainty
+from retrieval_eval.agents.metrics.catalog import METRICS
+from retrieval_eval.agents.study.gate import RULES
+from retrieval_eval.agents.traces.dialects import DIALECTS
+from retrieval_eval.agents.traces.formats import FORMATS
 from retrieval_eval.cli.main import group
-from retrieval_eval.events.evidence import Certainty
-from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.report.registered import FIGURES
+from retrieval_eval.search.ask.retrievers import RETRIEVERS
 from retrieval_eval.search.claims.judge import JUDGES
-from retrieval_eval.search.retrievers import RETRIEVERS
-from retrieval_eval.study.gate import RULES
-from retrieval_eval.traces.dialects import DIALECTS
-from retrieval_eval.traces.formats import FORMATS
 
 
 @pytest.fixture(scope="module")

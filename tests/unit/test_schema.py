@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 
 from retrieval_eval import schema
+from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.io.artefacts import write_artefact
 from retrieval_eval.model import DOCUMENTS, PUBLISHED, from_builtins, json_schema, to_builtins
-from retrieval_eval.pipeline import evaluate
+from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.schema import now
-from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.measure import Request, measure_request
+from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.run.measure import Request, measure_request
 from tests.generated import generated
 from tests.plain_runs import check, diff, noise
 from tests.searches import written
+from tests.studies import impact_document, study
 
 
 @pytest.fixture(scope="module")
@@ -202,3 +204,66 @@ def test_a_document_too_deep_to_be_shown_is_a_fault():
     # How deep that is differs between versions of Python.
     too_deep = schema.Fault("", "nested too deeply")
     assert found == [too_deep] or "/schema_version" in {fault.pointer for fault in found}
+
+
+def test_an_analysis_of_1_x_is_read_as_one_of_2_0():
+    of_cost = {
+        "direction": "lower_is_better",
+        "kind": "positive",
+        "headline": "ratio",
+        "n_pairs": 9,
+        "computable": True,
+        "reason": None,
+        "n_not_positive": 1,
+        "mean_difference": 0.5,
+        "ci_low": 0.1,
+        "ci_high": 0.9,
+        "p_value": 0.2,
+        "n_ratio": 8,
+        "ratio": 1.5,
+        "ratio_low": 1.2,
+        "ratio_high": 1.9,
+        "ratio_p": 0.004,
+    }
+    of_time = {
+        "direction": "lower_is_better",
+        "kind": "censored",
+        "headline": "restricted_mean",
+        "n_pairs": 5,
+        "computable": True,
+        "reason": None,
+        "n_restricted": 9,
+        "mean_difference": -9.0,
+        "restricted_mean_difference": 2.0,
+        "until": 30.0,
+        "restricted_mean_low": 1.0,
+        "restricted_mean_high": 3.0,
+        "restricted_mean_p": 0.01,
+    }
+    compared = impact_document(study(6), seed=1)
+    (own,) = compared["comparisons"]
+    own["metrics"] |= {"cost_usd": of_cost, "ttfr_seconds": of_time}
+    former = compared | {"schema_version": "1.2"}
+    schema.check_version(former, "x")
+    assert schema.faults(former, "run_impact_analysis") == []
+    read = from_builtins(former, ImpactAnalysis, "x")
+    cost, time = (read.comparisons[0].metrics[name] for name in ("cost_usd", "ttfr_seconds"))
+    assert (cost.estimate, cost.ci_low, cost.ci_high, cost.p_value) == (1.5, 1.2, 1.9, 0.004)
+    assert (cost.mean_difference, cost.bill_low, cost.bill_high) == (0.5, 0.1, 0.9)
+    assert (time.kind, time.n_pairs, time.mean_difference, time.estimate) == ("time", 9, 2.0, 2.0)
+    assert (time.ci_low, time.ci_high, time.until) == (1.0, 3.0, 30.0)
+    # Its bins and curves were other numbers.
+    assert read.calibration == read.time_to_first_relevant == ()
+
+
+@pytest.mark.parametrize("part", [None, 3, "x", [1], {"metrics": 3, "views": {"opened": 4}}])
+def test_an_analysis_of_1_x_that_is_none_has_faults_and_does_not_raise(part):
+    document = {"schema_version": "1.2", "comparisons": [part]}
+    assert schema.faults(document, "run_impact_analysis")
+    assert schema.faults({"schema_version": "1.2", "comparisons": part}, "run_impact_analysis")
+
+
+def test_only_a_kind_that_has_it_is_of_major_2():
+    schema.check_version({"schema_version": "2.0", "comparisons": []}, "x")
+    with pytest.raises(SchemaError, match="another major version"):
+        schema.check_version({"schema_version": "2.0", "events": []}, "x")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import hatched, height, legend, light_grid, name, row_labels
 from retrieval_eval.report.headings import NAMED, declared, heading, inside

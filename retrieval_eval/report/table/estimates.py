@@ -6,9 +6,16 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.headline import (
+    deciding_estimate,
+    disagreement,
+    repeats_sentence,
+    without_ratio,
+)
+from retrieval_eval.agents.study.stated import ALPHA
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import PairedEstimate
 from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.leading import (
@@ -28,23 +35,14 @@ from retrieval_eval.report.numbers import (
     of,
     p_value,
     rate,
-    signed,
 )
 from retrieval_eval.report.registered import NothingToShow, Words, column, tabular
-from retrieval_eval.study.headline import (
-    deciding_estimate,
-    disagreement,
-    repeats_sentence,
-    without_ratio,
-)
-from retrieval_eval.study.stated import ALPHA
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NEVER: Final = "{}: never found (tasks)"
 BILL: Final = "{}: total bill ({} a task)"
-EXACT: Final = "{}: interval for any distribution"
 OUTCOMES: Final = "Better / same / worse"
 
 RATIOS: Final = (
@@ -71,8 +69,6 @@ POWER: Final = (
     "Smallest detectable: a true difference, or ratio, of this size would be found in 80 % of such "
     "studies. It rests on an estimated spread and is itself uncertain."
 )
-SPLIT: Final = 1 / 3
-"""A task with a larger share of a total bill is named below the table."""
 
 
 @tabular("estimates")
@@ -95,7 +91,7 @@ def estimates(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Word
     >>> import pandas as pd
     >>> import retrieval_eval as rev
     >>> row = {"metric": "mrr", "n_pairs": 8, "mean_baseline": 0.5, "mean_comparison": 0.75}
-    >>> row |= {"baseline_config": "old", "comparison_config": "new", "mean_difference": 0.25}
+    >>> row |= {"baseline_config": "old", "comparison_config": "new", "estimate": 0.25}
     >>> shown = rev.table.estimates(pd.DataFrame([row]))
     >>> shown.block().exhibits[0].rows
     (('MRR', '+0.25', '—', '8', '0.50', '0.75', '0 / 0 / 0'),)
@@ -124,17 +120,13 @@ def header_of(baseline: str, comparison: str, level: str = "95 % interval") -> t
 def metric_cells(metric: str, found: PairedEstimate | None) -> list[tuple[str, ...]]:
     """Return the rows of a metric: the leading estimate, and what is read beside it.
 
-    Below a time are the tasks without a relevant file, below a cost the mean difference, and below
-    fewer than ten tasks an interval that holds for any distribution.
+    Below a time are the tasks without a relevant file, below a cost the mean difference.
     """
     known = metric_name(metric)
     if found is None:
         return [(known.titled, *[MISSING] * 6)]
     lead = deciding_estimate(found)
-    is_timed = lead.quantity == "restricted_mean"
     means = (found.mean_baseline, found.mean_comparison)
-    if is_timed:
-        means = (found.restricted_mean_baseline, found.restricted_mean_comparison)
     counts = " / ".join(str(n or 0) for n in (found.wins, found.ties, found.losses))
     own = (*map(known.value, means), counts if found.n_pairs else MISSING)
     # Means and counts of all tasks stand beside the ratio only where it is of all tasks.
@@ -151,20 +143,17 @@ def metric_cells(metric: str, found: PairedEstimate | None) -> list[tuple[str, .
     ]
     if found.n_never_baseline or found.n_never_comparison:
         never = (
-            of(found.n_never_baseline, found.n_watched_baseline),
-            of(found.n_never_comparison, found.n_watched_comparison),
+            of(found.n_never_baseline, found.n_pairs),
+            of(found.n_never_comparison, found.n_pairs),
         )
         rows.append((NEVER.format(known.label), "", "", "", *never, ""))
     if has_bill:
         unit = unit_of(metric)
         text = f"{known.difference(found.mean_difference)} {unit}".strip()
-        ends = interval(found.ci_low, found.ci_high, known.digits)
+        ends = interval(found.bill_low, found.bill_high, known.digits)
         head = BILL.format(known.label, unit)
         of_all = own if found.n_not_positive else (*[""] * 3,)
         rows.append((head, text, ends, str(found.n_pairs), *of_all))
-    if found.exact_low is not None and found.exact_high is not None:
-        ends = interval(found.exact_low, found.exact_high, known.digits)
-        rows.append((EXACT.format(known.label), "", ends, str(found.n_pairs), "", "", ""))
     return rows
 
 
@@ -194,14 +183,18 @@ def estimate_notes(
     still = [
         m
         for m, block in known.items()
-        if block.kind == "bounded"
-        and block.n_moved is not None
-        and 0 < 2 * block.n_moved <= block.n_pairs < ENOUGH_FOR_TAILS
+        if block.kind == "bounded" and 0 < block.n_pairs <= 2 * (block.ties or 0)
+        if block.ties != block.n_pairs and block.n_pairs < ENOUGH_FOR_TAILS
     ]
     notes += [FEW_MOVED.format(metrics=_labels(still))] if still else []
     endless = [m for m in known if m in BY_NAME and not BY_NAME[m].is_bounded]
     means = [m for m in endless if leads[m].quantity == "mean_difference"]
-    notes += _bill_notes({m: known[m] for m in (*has["ratio"], *means)})
+    ends = [
+        *((known[m].bill_low, known[m].n_pairs) for m in has["ratio"]),
+        *((known[m].ci_low, known[m].n_pairs) for m in means),
+    ]
+    if any(finite(low) is not None and n < ENOUGH_FOR_TAILS for low, n in ends):
+        notes.append(FEW_FOR_TAILS)
     return (*notes, *missing_notes(found))
 
 
@@ -233,83 +226,6 @@ def missing_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]
     return tuple(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items())
 
 
-def _bill_notes(found: Mapping[str, PairedEstimate]) -> list[str]:
-    has_few = any(
-        finite(block.ci_low) is not None and block.n_pairs < ENOUGH_FOR_TAILS
-        for block in found.values()
-    )
-    notes = [FEW_FOR_TAILS] if has_few else []
-    for metric, block in found.items():
-        share, without = block.largest_share, block.mean_difference_without_largest
-        if share is not None and without is not None and share > SPLIT:
-            known = metric_name(metric)
-            text = f"{known.difference(without)} {unit_of(metric)}".strip()
-            notes.append(
-                f"{known.label}: one task has {percent(round(share, 2))} of the total bill; "
-                f"without it the mean difference is {text}."
-            )
-    return notes
-
-
-@tabular("moved")
-def moved(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
-    """Show a row a metric: on which share of the tasks it is better and worse, and by how much.
-
-    The shares have exact intervals. The typical difference is the Hodges-Lehmann estimate of the
-    tasks on which the two differ.
-
-    Parameters
-    ----------
-    frame, metrics
-        As for ``table.estimates``; metrics without these shares are left out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import retrieval_eval as rev
-    >>> row = {"metric": "mrr", "n_pairs": 8, "share_better": 0.75, "share_worse": 0.125}
-    >>> row |= {"share_better_low": 0.35, "share_better_high": 0.97, "hodges_lehmann": 0.2}
-    >>> rev.table.moved(pd.DataFrame([row])).block().exhibits[0].rows
-    (('MRR', '75 % [35, 97]', '12.5 %', '—', '+0.20'),)
-    """
-    found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
-    known = {m: block for m, block in found.items() if block.share_better is not None}
-    if not known:
-        raise NothingToShow("Too few tasks to say on which share of them a metric moved.")
-    rows = tuple(
-        (
-            metric_name(metric).titled,
-            _share(block.share_better, block.share_better_low, block.share_better_high),
-            _share(block.share_worse, block.share_worse_low, block.share_worse_high),
-            count(block.n_moved),
-            _typical(metric, block),
-        )
-        for metric, block in known.items()
-    )
-    lead = next(iter(known))
-    return Words(
-        f"{metric_name(lead).label}: better on {percent(known[lead].share_better)} of tasks, worse "
-        f"on {percent(known[lead].share_worse)}",
-        "Share of the tasks on which the second configuration is better and worse, with exact "
-        "intervals, and the typical difference where the two differ (Hodges-Lehmann)",
-        frame[frame["metric"].isin(list(known))],
-        cells=(("Metric", "Better", "Worse", "Tasks that differ", "Typical difference"), rows),
-    )
-
-
-def _share(share: float | None, low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return percent(share)
-    return f"{percent(share)} [{100 * low:.0f}, {100 * high:.0f}]"
-
-
-def _typical(metric: str, block: PairedEstimate) -> str:
-    known = metric_name(metric)
-    text = known.difference(block.hodges_lehmann)
-    ends = interval(block.hodges_lehmann_low, block.hodges_lehmann_high, known.digits)
-    return text if ends == MISSING else f"{text} {ends}"
-
-
 @tabular("repeats")
 def repeats(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
     """Show a row a metric: how much of its variance is between tasks, and within by repeats.
@@ -327,9 +243,8 @@ def repeats(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
     >>> import pandas as pd
     >>> import retrieval_eval as rev
     >>> row = {"metric": "mrr", "n_pairs": 8, "variance_between": 0.03, "variance_within": 0.01}
-    >>> row |= {"n_repeats_baseline": 2.0, "n_repeats_comparison": 3.0}
     >>> rev.table.repeats(pd.DataFrame([row])).block().exhibits[0].rows
-    (('MRR', '2 and 3', '0.0300', '0.0100', '75 %'),)
+    (('MRR', '0.0300', '0.0100', '75 %'),)
     """
     found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
     rows, shares = [], {}
@@ -339,20 +254,18 @@ def repeats(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
             continue
         share = between / (between + within) if between + within else None
         shares[metric] = share
-        n = [_few(block.n_repeats_baseline), _few(block.n_repeats_comparison)]
         rows.append(
             (
                 metric_name(metric).label,
-                " and ".join(dict.fromkeys(n)),
                 rate(between, 4),
                 rate(within, 4),
                 percent(None if share is None else round(share, 2)),
             )
         )
     if not rows:
-        why = next((block.variance_reason for block in found.values()), None)
         raise NothingToShow(
-            f"Whether more repeats or more tasks would help is not known: {reason_sentence(why)}."
+            "Whether more repeats or more tasks would help is not known: a configuration repeats "
+            "too few tasks."
         )
     lead = next(iter(shares))
     return Words(
@@ -360,7 +273,7 @@ def repeats(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
         "Variance of the differences of a task, and what repeats explain of it",
         frame[frame["metric"].isin(list(shares))],
         cells=(
-            ("Metric", "Trials a task", "Between tasks", "Within tasks", "Between, of both"),
+            ("Metric", "Between tasks", "Within tasks", "Between, of both"),
             tuple(rows),
         ),
         notes=(
@@ -375,10 +288,6 @@ def _advice(block: PairedEstimate) -> str:
     return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
-def _few(n: float | None) -> str:
-    return MISSING if n is None else rate(n, 1).removesuffix(".0")
-
-
 def _more(label: str, share: float | None) -> str:
     if share is None:
         return f"{label} never varies between trials of a task, nor between tasks"
@@ -390,7 +299,7 @@ def _more(label: str, share: float | None) -> str:
 
 @tabular("significance")
 def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
-    """Show one row a metric: p, p adjusted over the family, effect, clusters and power.
+    """Show one row a metric: p, p adjusted over the family, clusters and power.
 
     Parameters
     ----------
@@ -403,7 +312,7 @@ def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> W
     >>> import retrieval_eval as rev
     >>> frame = pd.DataFrame({"metric": ["mrr"], "n_pairs": [8], "p_value": [0.03]})
     >>> rev.table.significance(frame).block().exhibits[0].rows
-    (('MRR', '0.030', '—', '—', '8', '—', '—'),)
+    (('MRR', '0.030', '—', '8', '—', '—'),)
     """
     found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
     named = {(b.cluster_by, b.averaged_over) for b in found.values() if b.n_clusters != 1}
@@ -418,19 +327,18 @@ def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> W
             metric_name(metric).titled,
             p_value(leads[metric].p),
             p_value(block.p_holm),
-            signed(block.rank_biserial),
             count(leads[metric].n),
             count(block.n_clusters),
             detectable(metric, leads[metric]),
         )
         for metric, block in found.items()
     )
-    effect = ("Rank-biserial", "Tasks", "Clusters", "Smallest detectable (its 95 % interval)")
+    rest = ("Tasks", "Clusters", "Smallest detectable")
     return Words(
         "",
-        "p of the leading estimate, adjusted over the family of metrics (Holm), effect and power",
+        "p of the leading estimate, adjusted over the family of metrics (Holm), and power",
         frame[frame["metric"].isin(list(found))],
-        cells=(("Metric", "p", "p (Holm)", *effect), rows),
+        cells=(("Metric", "p", "p (Holm)", *rest), rows),
         notes=(
             " ".join(parts) or "No clusters: every task is resampled by itself.",
             POWER,

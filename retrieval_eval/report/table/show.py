@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from retrieval_eval.agents.study.frames import is_as_made
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.report.defaults import defaults_of
@@ -18,7 +19,6 @@ from retrieval_eval.report.registered import (
     printed,
     tabular,
 )
-from retrieval_eval.study.frames import is_as_made
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

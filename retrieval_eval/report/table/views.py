@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from retrieval_eval.agents.study.compare import PRIMARY
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import MISSING, interval
 from retrieval_eval.report.registered import Words, tabular
 from retrieval_eval.report.table.estimates import metric_rows
 from retrieval_eval.report.words import VERDICTS, VIEWS
 from retrieval_eval.report.words import views as finding
-from retrieval_eval.study.compare import PRIMARY
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.faults import kind, line_problem, pointer, unusable_part
 from retrieval_eval.io.files import iter_jsonl
 from retrieval_eval.model.search_run import Confusion, JudgeAgreement, ShareWithInterval
 from retrieval_eval.search.claims.coverage import Blocks
 from retrieval_eval.search.claims.judge import Judge, ask_all
 from retrieval_eval.search.claims.verdicts import verdict_of
+from retrieval_eval.search.gold.corpus import Corpus
+from retrieval_eval.search.gold.faults import kind, line_problem, pointer, unusable_part
 from retrieval_eval.stats.agreement import cohen_kappa
 from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import DEFAULT_SEED, Interval, Value, ratio

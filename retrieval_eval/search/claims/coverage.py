@@ -10,7 +10,6 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import (
     Claim,
@@ -27,6 +26,7 @@ from retrieval_eval.search.claims.drafts import Draft
 from retrieval_eval.search.claims.judge import Judge, Judgement, ask_all, block_text
 from retrieval_eval.search.claims.splitting import split_claims
 from retrieval_eval.search.claims.verdicts import verdict_of
+from retrieval_eval.search.gold.corpus import Corpus, Document
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.values import Value
 

@@ -11,10 +11,17 @@ from msgspec.structs import replace
 
 from retrieval_eval.model.search_diff import MetricDifference
 from retrieval_eval.model.search_run import DraftClaims, SearchRun, ShareWithInterval
+from retrieval_eval.search.change.paired_change import POINTS, pairs_of
 from retrieval_eval.search.claims.summary import NOT_COMPARED, agreement_words
-from retrieval_eval.search.named_metrics import UNPROVED, Share, Stored, block_of, shares, stored
-from retrieval_eval.search.paired_change import POINTS, pairs_of
-from retrieval_eval.search.summary import points
+from retrieval_eval.search.run.named_metrics import (
+    UNPROVED,
+    Share,
+    Stored,
+    block_of,
+    shares,
+    stored,
+)
+from retrieval_eval.search.run.summary import points
 
 Ends = tuple[float, float]
 

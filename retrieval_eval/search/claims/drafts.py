@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.faults import kind, line_problem, pointer, unusable_part
 from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.search.gold.faults import kind, line_problem, pointer, unusable_part
 
 _MOST_FAULTS: Final = 100
 _LONGEST: Final = 1_000_000

@@ -17,6 +17,16 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, decode_strict
 from retrieval_eval.model.search_run import JudgeFacts
+from retrieval_eval.search.ask.http import (
+    HEADER_NAME,
+    HttpClient,
+    HttpError,
+    HttpPolicy,
+    require_http,
+)
+from retrieval_eval.search.ask.options import Options
+from retrieval_eval.search.ask.returned import clean_text
+from retrieval_eval.search.ask.secrets import without_secrets
 from retrieval_eval.search.claims.judge import (
     HTTP,
     JUDGES,
@@ -33,10 +43,6 @@ from retrieval_eval.search.claims.shapes import (
     Question,
     Shape,
 )
-from retrieval_eval.search.http import HEADER_NAME, HttpClient, HttpError, HttpPolicy, require_http
-from retrieval_eval.search.options import Options
-from retrieval_eval.search.returned import clean_text
-from retrieval_eval.search.secrets import without_secrets
 
 TRIES: Final = 3
 

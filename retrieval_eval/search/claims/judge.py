@@ -17,8 +17,8 @@ from retrieval_eval.io.files import append_line, decode, is_there, json_bytes
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.registry import Registry
+from retrieval_eval.search.ask.returned import clean_text
 from retrieval_eval.search.claims.quotations import find_quote
-from retrieval_eval.search.returned import clean_text
 
 HTTP: Final = "http"
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.search_run import Claims, SearchRun
@@ -18,9 +16,11 @@ from retrieval_eval.search.claims.agreement import judge_agreement, read_human_l
 from retrieval_eval.search.claims.coverage import claims_of
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.judge import open_judge
-from retrieval_eval.search.composite import composite_of
-from retrieval_eval.search.run_files import load_search_run, run_bytes
-from retrieval_eval.search.trust import require_trust
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.run.composite import composite_of
+from retrieval_eval.search.run.run_files import load_search_run, run_bytes
+from retrieval_eval.search.run.trust import require_trust
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.search_run import JudgeFacts
-from retrieval_eval.search.claims.judge import JUDGES, Judge
-from retrieval_eval.search.user_code import (
+from retrieval_eval.search.ask.user_code import (
     accepts,
     is_callable_spec,
     load_callable,
     made_by,
     refuse_async,
 )
+from retrieval_eval.search.claims.judge import JUDGES, Judge
 
 _EXPECTED: Final = (
     "expected a function (claim, block_text), or a class, factory or object with"

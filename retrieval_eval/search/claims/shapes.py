@@ -8,9 +8,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from retrieval_eval.registry import Registry
-from retrieval_eval.search.http import TransientError
-from retrieval_eval.search.json_shape import at
-from retrieval_eval.search.returned import clean_text
+from retrieval_eval.search.ask.http import TransientError
+from retrieval_eval.search.ask.json_shape import at
+from retrieval_eval.search.ask.returned import clean_text
 
 TEMPERATURE: Final = "temperature"
 JSON_ANSWER: Final = "response_format"

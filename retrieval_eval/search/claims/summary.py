@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from retrieval_eval.model.search_run import Claims, JudgeAgreement, SearchRun, ShareWithInterval
-from retrieval_eval.search.summary import number, span
+from retrieval_eval.search.run.summary import number, span
 from retrieval_eval.values import counted
 
 NOT_COMPARED: Final = "not compared with people"

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import pytest
 
+from retrieval_eval.agents.traces import NoTraceError, read_trace
+from retrieval_eval.agents.traces.formats import FORMATS
 from retrieval_eval.io import packed
 from retrieval_eval.io.packed import PackedError, unpacked
-from retrieval_eval.traces import NoTraceError, read_trace
-from retrieval_eval.traces.formats import FORMATS
 
 LINES = "\n".join(map(json.dumps, FORMATS["codex-rollout"].example)).encode()
 

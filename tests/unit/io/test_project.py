@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.project import PROJECT_FILE, project
+from retrieval_eval.io.project import project
+from retrieval_eval.model.design import PROJECT_FILE
 
 STATED = """
 gold = "gold/set.jsonl"
 renderer = "embedded"
-runs = "s3://bucket/runs"
+runs = "runs"
 
 [backlog]
 source = "items.jsonl"
@@ -39,7 +40,7 @@ def test_a_folder_below_finds_the_file_and_paths_are_relative_to_it(stated):
     assert found.gold_set == Path("../gold/set.jsonl")
     assert found.data_folder == Path("../data/eval")
     assert (found.runs, found.renderer, found.backlog.source) == (
-        "s3://bucket/runs",
+        "runs",
         "embedded",
         "items.jsonl",
     )

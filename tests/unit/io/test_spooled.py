@@ -5,13 +5,16 @@ from itertools import chain
 import pytest
 from msgspec.structs import replace
 
-from retrieval_eval.events.document import coverage, event_document
-from retrieval_eval.events.normalise import TrialEvents, extract_events
+from retrieval_eval.agents.events.document import coverage, event_document
+from retrieval_eval.agents.events.normalise import TrialEvents, extract_events
+from retrieval_eval.agents.metrics.trial import measure
+from retrieval_eval.agents.traces import read_trace
+from retrieval_eval.agents.traces.formats import FORMATS, LineFormat
+from retrieval_eval.agents.traces.tokens import Gap, Item, Usage
 from retrieval_eval.io import spooled
 from retrieval_eval.io.artefacts import encoded
 from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled
-from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model.common import Provenance
 from retrieval_eval.records import (
     Chunk,
@@ -22,9 +25,6 @@ from retrieval_eval.records import (
     ToolCall,
     ToolResult,
 )
-from retrieval_eval.traces import read_trace
-from retrieval_eval.traces.formats import FORMATS, LineFormat
-from retrieval_eval.traces.tokens import Gap, Item, Usage
 
 
 def test_what_comes_back_from_the_file_is_what_went_in():

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.search.settings import Settings
+from retrieval_eval.search.run.settings import Settings
 from tests.plain_runs import changes, delta, differences
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 

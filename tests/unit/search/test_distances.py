@@ -7,16 +7,16 @@ import pytest
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.baseline import plan_update
-from retrieval_eval.search.guard.check import check
-from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.measure import run_search
-from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.results import QueryResult
-from retrieval_eval.search.run_files import run_bytes
-from retrieval_eval.search.running import without_distances
-from retrieval_eval.search.settings import Settings
-from retrieval_eval.search.summary import notices
+from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask.results import QueryResult
+from retrieval_eval.search.change.baseline import plan_update
+from retrieval_eval.search.decide.guard.check import check
+from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.run.measure import run_search
+from retrieval_eval.search.run.run_files import run_bytes
+from retrieval_eval.search.run.running import without_distances
+from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run.summary import notices
 from tests.unit.search.test_hostile_retrievers import DAY
 
 NOTHING = 3.4028234663852886e38

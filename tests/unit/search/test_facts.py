@@ -5,7 +5,7 @@ import math
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.running import describe_retriever
+from retrieval_eval.search.run.running import describe_retriever
 
 
 class Says:

@@ -19,18 +19,19 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import SearchRun
-from retrieval_eval.search import measure, returned
-from retrieval_eval.search.abstention import Kinds, operating_points
-from retrieval_eval.search.baseline import compare_with_baseline, plan_update
-from retrieval_eval.search.guard.check import check
-from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.measure import run_search
-from retrieval_eval.search.noise import noise
-from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.results import FAILURES
-from retrieval_eval.search.run_files import load_search_run, run_bytes
-from retrieval_eval.search.settings import Settings
-from retrieval_eval.search.trust import require_trust, warnings
+from retrieval_eval.search.ask import returned
+from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask.results import FAILURES
+from retrieval_eval.search.change.baseline import compare_with_baseline, plan_update
+from retrieval_eval.search.decide.guard.check import check
+from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.decide.noise import noise
+from retrieval_eval.search.run import measure
+from retrieval_eval.search.run.abstention import Kinds, operating_points
+from retrieval_eval.search.run.measure import run_search
+from retrieval_eval.search.run.run_files import load_search_run, run_bytes
+from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run.trust import require_trust, warnings
 
 SETTINGS = Settings(n_resamples=20, depth=20)
 DAY = date(2026, 1, 5)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from retrieval_eval.search.http import (
+from retrieval_eval.search.ask.http import (
     HttpPolicy,
     TransientError,
     _is_same_host,

@@ -5,8 +5,8 @@ import re
 import mistune
 import pytest
 
-from retrieval_eval.search.markdown import escaped
-from retrieval_eval.search.summary import metric_rows, points
+from retrieval_eval.search.run.markdown import escaped
+from retrieval_eval.search.run.summary import metric_rows, points
 from tests.plain_runs import delta, header, notices, shown_measures, stored, to_markdown
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
@@ -165,7 +165,7 @@ def test_ids_that_are_none_of_the_gold_set_are_a_notice():
 
 
 def test_the_short_list_has_the_usual_measures_and_the_unusual_ones_asked_for():
-    from retrieval_eval.search.settings import BASE_MEASURES, Settings
+    from retrieval_eval.search.run.settings import BASE_MEASURES, Settings
 
     gold = gold_set(gold_query("q1", {"a": 1}))
     usual = run_of(gold, [answer("q1", ["a"])])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.named_metrics import check_metric_name
+from retrieval_eval.search.run.named_metrics import check_metric_name
 from retrieval_eval.values import Value
 from tests.guards import run_with, with_claims
 from tests.plain_runs import metric_value, per_query, query_ids, shares

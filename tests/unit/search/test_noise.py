@@ -9,11 +9,9 @@ from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model import to_builtins
-from retrieval_eval.search import measure as measuring
-from retrieval_eval.search.guard.pinned import Pinned
-from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds
-from retrieval_eval.search.measure import Request
-from retrieval_eval.search.noise import (
+from retrieval_eval.search.decide.guard.pinned import Pinned
+from retrieval_eval.search.decide.guard.thresholds import read_thresholds, shipped_thresholds
+from retrieval_eval.search.decide.noise import (
     detectable_rows,
     level_rows,
     noise_sentences,
@@ -21,7 +19,9 @@ from retrieval_eval.search.noise import (
     repeated_runs,
     snippet,
 )
-from retrieval_eval.search.settings import Settings
+from retrieval_eval.search.run import measure as measuring
+from retrieval_eval.search.run.measure import Request
+from retrieval_eval.search.run.settings import Settings
 from tests.guards import run_with, with_claims
 from tests.plain_runs import noise, staleness
 from tests.searches import answer, failure, gold_query, gold_set, written

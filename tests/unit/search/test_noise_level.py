@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from retrieval_eval.search.noise_level import (
+from retrieval_eval.search.change.paired_change import Resampling
+from retrieval_eval.search.decide.noise_level import (
     QUERY_COUNTS,
     beyond_noise,
     by_query,
@@ -17,7 +18,6 @@ from retrieval_eval.search.noise_level import (
     run_to_run,
     runs_needed,
 )
-from retrieval_eval.search.paired_change import Resampling
 
 SETTINGS = Resampling(seed=1, n_resamples=4_000, confidence=0.95)
 

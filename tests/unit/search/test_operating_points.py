@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.abstention import (
+from retrieval_eval.search.run.abstention import (
     Kinds,
     halved,
     operating_point,
     operating_points,
     threshold_within,
 )
-from retrieval_eval.search.settings import Settings
+from retrieval_eval.search.run.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, point, run_of, stored_queries
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from retrieval_eval.search.paired_change import (
+from retrieval_eval.search.change.paired_change import (
     Resampling,
     change_of,
     contributions,

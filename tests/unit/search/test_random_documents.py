@@ -8,18 +8,18 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from retrieval_eval.metrics.ranking import evaluate_rankings
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
-from retrieval_eval.search.random_documents import (
+from retrieval_eval.ranking import evaluate_rankings
+from retrieval_eval.search.run.random_documents import (
     expected_at_random,
     not_beaten,
     random_documents,
     random_notes,
     random_sentences,
 )
-from retrieval_eval.search.scoring import score_run
-from retrieval_eval.search.settings import Settings
+from retrieval_eval.search.run.scoring import score_run
+from retrieval_eval.search.run.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 SETTINGS = Settings(n_resamples=200)

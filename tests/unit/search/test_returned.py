@@ -12,9 +12,9 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.results import RetrieverError
-from retrieval_eval.search.returned import MAX_DOCUMENTS, MAX_ID, rank, read_documents
+from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask.results import RetrieverError
+from retrieval_eval.search.ask.returned import MAX_DOCUMENTS, MAX_ID, rank, read_documents
 
 Hit = namedtuple("Hit", ["doc", "score"])
 

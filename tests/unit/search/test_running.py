@@ -9,8 +9,8 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.running import run_queries
+from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.run.running import run_queries
 
 
 def gold(*queries: GoldQuery, fingerprint: str = "f1") -> GoldSet:
@@ -309,7 +309,7 @@ def test_the_rest_is_not_asked_in_the_background_after_an_interruption(monkeypat
     def interrupt(done, total, name):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("retrieval_eval.search.running.ThreadPoolExecutor", Executor)
+    monkeypatch.setattr("retrieval_eval.search.run.running.ThreadPoolExecutor", Executor)
     retriever = Waiting({}, is_thread_safe=True)
     with pytest.raises(KeyboardInterrupt):
         run_queries(gold(*queries(50)), retriever, depth=1, jobs=2, progress=interrupt)

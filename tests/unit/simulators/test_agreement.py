@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.events.normalise import extract_events
-from retrieval_eval.ground_truth import load_ground_truth
+from retrieval_eval.agents.events.normalise import extract_events
+from retrieval_eval.agents.traces import NoTraceError, read_trace
+from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.records import Event, GroundTruth, Trace
-from retrieval_eval.traces import NoTraceError, read_trace
 from tests.simulators import DemoPlan, Fault, TaskPlan, TrialPlan, simulate_run
 
 

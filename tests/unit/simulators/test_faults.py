@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from scipy.stats import spearmanr
 
+from retrieval_eval.agents.runs.trial import inspect_trace, truth_near
 from retrieval_eval.model import to_builtins
-from retrieval_eval.pipeline.trial import inspect_trace, truth_near
 from tests.simulators import DemoPlan, Fault, TrialPlan
 from tests.simulators.plan import make_stage
 

@@ -1,7 +1,7 @@
 import pytest
 from scipy import stats as scipy_stats
 
-from retrieval_eval.stats.paired import compare_paired, rank_biserial
+from retrieval_eval.stats.paired import compare_paired
 from retrieval_eval.stats.sign_flips import sign_flip_p
 
 SEED = 7
@@ -11,10 +11,8 @@ def test_hand_computed_comparison():
     result = compare_paired([1, 2, 3, 4], [2, 2, 5, 3], seed=SEED)
     assert result.n == 4
     assert (result.mean_baseline.value, result.mean_comparison.value) == (2.5, 3.0)
-    assert (result.mean_difference.value, result.median_difference.value) == (0.5, 0.5)
+    assert result.mean_difference.value == 0.5
     assert (result.wins, result.ties, result.losses) == (2, 1, 1)
-    # |1|, |2|, |-1| have ranks 1.5, 3, 1.5: (4.5 - 1.5) / 6.
-    assert result.rank_biserial.value == 0.5
     assert result.interval.low.value < 0.5 < result.interval.high.value
     assert result.p_value.reason == "too_few_values"
     assert result.p_method is None
@@ -35,10 +33,8 @@ def test_below_three_pairs_nothing_but_counts():
     for value in (
         result.mean_baseline,
         result.mean_difference,
-        result.median_difference,
         result.interval.low,
         result.p_value,
-        result.rank_biserial,
         result.smallest_detectable_difference,
     ):
         assert value.reason == "too_few_pairs"
@@ -72,7 +68,6 @@ def test_no_difference_at_all():
     assert result.ties == 6
     assert result.mean_difference.value == 0.0
     assert result.interval.low.reason == "constant_input"
-    assert result.rank_biserial.reason == "constant_input"
     assert result.smallest_detectable_difference.reason == "constant_input"
 
 
@@ -100,20 +95,6 @@ def test_bad_rows_are_refused():
         compare_paired([1, 2, float("nan")], [1, 2, 3], seed=SEED)
 
 
-def test_rank_biserial_bounds():
-    assert rank_biserial([1, 2, 3]).value == 1.0
-    assert rank_biserial([-1, -2]).value == -1.0
-    assert rank_biserial([0, 5, -5]).value == 0.0
-
-
-def test_magnitudes_that_differ_by_rounding_only_share_their_rank():
-    gain, loss = 1 - 2 / 3, 1 / 3 - 2 / 3
-    assert gain != -loss
-    assert rank_biserial([gain, loss]).value == 0.0
-    # A third up, a third down, a half up: ranks 1.5, 1.5 and 3 of 6.
-    assert rank_biserial([gain, loss, 0.5]).value == 0.5
-
-
 def test_clusters_flip_together_by_hand():
     # Cluster sums 2, 2, 2, 2, 2, -1 of twelve pairs: |sum| >= 9 for 4 of 64 patterns.
     differences = [1, 1] * 5 + [-2, 1]
@@ -132,7 +113,7 @@ def test_clustered_comparison():
     assert (plain.n_clusters, plain.clustering) == (None, "none")
     assert (clustered.n, clustered.n_clusters, clustered.clustering) == (12, 6, "by_cluster")
     assert clustered.mean_difference == plain.mean_difference
-    assert (clustered.wins, clustered.rank_biserial) == (plain.wins, plain.rank_biserial)
+    assert clustered.wins == plain.wins
     # Sums 3, 4, 2, 5, 7, 0 are all on one side: 2 of 2 ** 6 patterns, each with either last sign.
     assert clustered.p_value.value == 2 / 32
     # Cluster means 1.5, 2, 1, 2.5, 3.5, 0: sd sqrt(7.375 / 5) = 1.2145 of six units, and all six

@@ -7,7 +7,6 @@ import pytest
 
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_run import Claims, SearchRun
 from retrieval_eval.schema import faults
@@ -16,7 +15,8 @@ from retrieval_eval.search.claims.drafts import Draft
 from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement, open_judge
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims, with_claims
 from retrieval_eval.search.demo import JUDGE
-from retrieval_eval.search.measure import Request, measure_request
+from retrieval_eval.search.gold.corpus import Corpus, Document
+from retrieval_eval.search.run.measure import Request, measure_request
 from tests.plain_runs import metric_value, per_query
 from tests.searches import answer, gold_query, gold_set, run_of, written
 from tests.simulators.search.drafts import planted_drafts

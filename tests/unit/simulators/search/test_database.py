@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
-from retrieval_eval.gold.bootstrap import read_feedback
-from retrieval_eval.gold.gold_set import query_line
+from retrieval_eval.search.gold.bootstrap import read_feedback
+from retrieval_eval.search.gold.gold_set import query_line
 from tests.simulators.search.database import REVIEWS
 
 

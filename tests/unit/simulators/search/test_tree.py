@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
-from retrieval_eval.gold.identity import query_id
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.search.gold.identity import query_id
 from tests.simulators.search import simulate_search
 
 

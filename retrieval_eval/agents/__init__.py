@@ -1,0 +1,1 @@
+"""Traces of coding agents: from a trial's folder to a comparison."""

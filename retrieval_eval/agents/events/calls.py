@@ -1,0 +1,418 @@
+"""Interprets the calls of a trace: what each tool did, and the status of each call."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from retrieval_eval.agents.events.exposure import Exposure
+from retrieval_eval.agents.events.saved import IN_ITS_OWN_WAY, SavedResults
+from retrieval_eval.agents.traces.dialects import dialect_of, marked_name
+from retrieval_eval.agents.traces.received import received
+from retrieval_eval.agents.traces.results.base import joined, text_argument
+from retrieval_eval.agents.traces.results.local_files import (
+    CONTENTS,
+    PATCH_ARGUMENTS,
+    content_lines,
+)
+from retrieval_eval.agents.traces.served import is_refusal, states_exit_status
+from retrieval_eval.agents.traces.shell import ShellAnalysis, ShellSession
+from retrieval_eval.agents.traces.shell.copies import Copies
+from retrieval_eval.agents.traces.shell.output import is_error_line
+from retrieval_eval.agents.traces.shell.session import WENT_ON, ShellEvent
+from retrieval_eval.agents.traces.tools import ToolUse, doubt_of, interpret, with_plain_output
+from retrieval_eval.agents.traces.untrusted import dict_of
+from retrieval_eval.io.spooled import Spooled
+from retrieval_eval.model.common import CallLedger
+from retrieval_eval.records import FileRef, RawTarget, Symbol, ToolCall, ToolResult, Trace
+
+_MOST_OPAQUE_REASONS = 50
+_LONGEST_REASON = 200
+_MOST_TOOLS = 200
+_LONGEST_TOOL = 200
+_SHORTEST_LIMIT = 2000
+"""Characters of an answer that every known harness shows whole."""
+
+PER_TARGET = 300
+"""Bytes that a file of a call takes in memory, about."""
+
+
+class ReadCall(Struct, frozen=True, gc=False):
+    """One call with what its tool did and, for a shell, what its command did.
+
+    ``call`` is without its result, which may be large: what is needed of it is read. ``cwd`` is the
+    folder that relative paths of the tool's own targets are relative to. ``is_refused``: the call
+    failed because it did not run or did not finish. ``defined`` are the expected symbols whose
+    definition the result may show.
+    """
+
+    index: int
+    call: ToolCall
+    use: ToolUse
+    shell: ShellAnalysis | None
+    cwd: str | None
+    has_result: bool = True
+    is_refused: bool = False
+    defined: tuple[Symbol, ...] = ()
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether files may have been touched that could not be resolved."""
+        return self.use.is_opaque or bool(self.shell and self.shell.opaque)
+
+    @property
+    def status(self) -> str:
+        """The status the call is counted under."""
+        if not self.use.is_retrieval:
+            return "not_retrieval"
+        if not self.has_result:
+            return "without_result"
+        if self.use.is_error:
+            return "error"
+        return "opaque" if self.is_opaque else "resolved"
+
+    @property
+    def n_targets(self) -> int:
+        """How many files the call touched, as often as it names them."""
+        commands = self.shell.events if self.shell is not None else ()
+        return len(self.use.targets) + sum([len(command.targets) for command in commands])
+
+    def raw_targets(self) -> Iterator[tuple[RawTarget, str | None]]:
+        """Yield every file the call touched with the folder its path is relative to."""
+        for target in self.use.targets:
+            yield target, self.cwd
+        for command in self.shell.events if self.shell is not None else ():
+            for target in command.targets:
+                yield target, None
+
+
+class CallReducer:
+    """Interprets the calls of a trace, one after the other, and keeps no result.
+
+    Each agent of a trial has a shell of its own. A call that reads the saved result of an earlier
+    call shows a further part of that result.
+
+    Parameters
+    ----------
+    harness, cwd
+        The harness and the folder that the trace states.
+    symbols
+        Expected symbols whose definitions are looked for in the results.
+    fix_lines, edit_files
+        The lines of the reference change, which are looked for too, and the files that it changes.
+
+    Attributes
+    ----------
+    exposure
+        Which call showed the reference change.
+    """
+
+    def __init__(
+        self,
+        harness: str | None,
+        cwd: str | None,
+        *,
+        symbols: Iterable[Symbol] = (),
+        fix_lines: Sequence[str] = (),
+        edit_files: Sequence[FileRef] = (),
+    ) -> None:
+        dialect = dialect_of(harness)
+        self._harness = harness
+        self.exposure = Exposure(fix_lines, [file.path for file in edit_files])
+        self._keeps_shell = dialect is None or dialect.keeps_shell
+        self._knows_cuts = dialect is not None and bool(dialect.cut)
+        self._knows_ends = dialect is not None and bool(dialect.finished)
+        self._cwd = cwd
+        self._copies = Copies()
+        self._shells: dict[str, ShellSession] = {}
+        self._saved = SavedResults()
+        self._definitions = {symbol: Definition(symbol.symbol) for symbol in symbols}
+        self._taken = 0
+
+    def take(self, call: ToolCall) -> ReadCall:
+        """Return the next call with what it did."""
+        index, self._taken = self._taken, self._taken + 1
+        self.exposure.take(index, call)
+        marked = marked_name(call.name, self._harness)
+        answered = call.result
+        call = with_plain_output(replace(call, name=marked) if marked != call.name else call)
+        if call.result is not None:
+            call = replace(call, result=self._as_known(received(call.result, call.arguments)))
+        use = interpret(call)
+        if use.command is not None:
+            self.exposure.run(index, use.command, call.result)
+        agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
+        session = self._shells.get(agent)
+        if session is None:
+            session = self._shells[agent] = ShellSession(self._cwd, self._copies)
+        if not self._keeps_shell:
+            session.restart(joined(self._cwd, call.cwd or self._cwd or ""))
+        before = session.cwd
+        use = self._of_copies(call, use, use.command_cwd or call.cwd or self._cwd)
+        use, log = _of_log(session, call, use)
+        session.learn(use.targets)
+        shell = log or _shell(session, call, use)
+        self._saved.copy(shell)
+        folder = use.command_cwd or call.cwd or self._cwd
+        again = self._saved.reread(call, use, before)
+        if again is not None:
+            use = replace(
+                use,
+                is_retrieval=True,
+                targets=again.use.targets,
+                is_opaque=again.use.is_opaque,
+            )
+            shell = again.shell or _writes_of(shell)
+            folder = again.use.command_cwd or folder
+        else:
+            targets = self._saved.others(use.targets, folder)
+            use = use if len(targets) == len(use.targets) else replace(use, targets=targets)
+            shell = self._without_saved(shell)
+            is_silent = call.result is not None and not call.result.text.strip()
+            if shell is not None and not is_silent and self._saved.is_read_by(use):
+                # What it shows of the saved result may be of any file.
+                anything = RawTarget("*", "matched", doubt="opaque_call", is_pattern=True)
+                shown = ShellEvent("saved result", "code_search", (anything,))
+                opaque = (*shell.opaque, IN_ITS_OWN_WAY)
+                shell = replace(shell, opaque=opaque, events=(*shell.events, shown))
+        commands = shell.events if shell is not None else ()
+        for target in (*use.targets, *(t for c in commands for t in c.targets)):
+            if target.access == "written":
+                self.exposure.wrote(target.path)
+        kept = replace(call, result=None) if call.result is not None else call
+        self._saved.remember(index, kept, answered, before, again)
+        return ReadCall(
+            index,
+            kept,
+            use,
+            shell,
+            folder,
+            has_result=call.result is not None,
+            is_refused=_is_refused(call, use),
+            defined=self._defined(call, use),
+        )
+
+    def _as_known(self, result: ToolResult) -> ToolResult:
+        """Return a result with what is not known of its harness left open.
+
+        Without a dialect that says how answers are cut, no long one is taken for a whole one; and
+        what a failed call printed may be the message of a call that did not run.
+        """
+        if not self._knows_cuts and len(result.text) > _SHORTEST_LIMIT:
+            result = replace(result, is_truncated=True)
+        if self._knows_ends or not result.is_error or result.is_unfinished or result.doubt:
+            return result
+        if states_exit_status(result.text, dict_of(result.structured)) or _names_an_error(result):
+            return result
+        return replace(result, doubt="may_have_failed")
+
+    def take_all(self, calls: Iterable[ToolCall]) -> Sequence[ReadCall]:
+        """Return all calls with what they did.
+
+        A command in the background has shown nothing itself once its whole output was fetched.
+        """
+        reads: Spooled[ReadCall] = Spooled(ReadCall)
+        for call in calls:
+            read = self.take(call)
+            reads.append(read, PER_TARGET * read.n_targets)
+        for index in self._saved.fetched:
+            shell = reads[index].shell
+            if shell is not None:
+                reads[index] = replace(reads[index], shell=_without_background(shell))
+        return reads.done()
+
+    def _without_saved(self, shell: ShellAnalysis | None) -> ShellAnalysis | None:
+        """Return what a command did to other files than those of saved results."""
+        if shell is None:
+            return None
+        events = []
+        for event in shell.events:
+            targets = self._saved.others(event.targets, None)
+            events += [replace(event, targets=targets)] if targets else []
+        return replace(shell, events=tuple(events))
+
+    def _of_copies(self, call: ToolCall, use: ToolUse, folder: str | None) -> ToolUse:
+        """Return what a tool did, with the files whose copies it showed."""
+        for target in use.targets:
+            if target.access == "written" and target.doubt is None:
+                self._copies.overwrite(target.path, is_edit=True)
+                text = text_argument(call.arguments, CONTENTS) or _added(call)
+                if text is not None:
+                    self._copies.keep_text(
+                        joined(folder, target.path), text, is_added=not target.is_new
+                    )
+        targets = self._copies.with_origins(use.targets)
+        return use if len(targets) == len(use.targets) else replace(use, targets=targets)
+
+    def _defined(self, call: ToolCall, use: ToolUse) -> tuple[Symbol, ...]:
+        if call.result is None or not use.is_retrieval:
+            return ()
+        text = call.result.text
+        return tuple(s for s, found in self._definitions.items() if found.is_in(text))
+
+
+def _added(call: ToolCall) -> str | None:
+    """Return the lines that a patch adds, or the text that an edit puts in."""
+    patch = text_argument(call.arguments, PATCH_ARGUMENTS)
+    if patch is None:
+        return text_argument(call.arguments, ("new_string", "new_str", "newString"))
+    return "\n".join(line[1:] for line in patch.split("\n") if line.startswith("+"))
+
+
+_MOST_LINES: Final = 200
+
+
+def _names_an_error(result: ToolResult) -> bool:
+    """Return whether a line of an answer is a command's own message: then the command ran."""
+    lines = result.text.split("\n")
+    return any(map(is_error_line, (*lines[:_MOST_LINES], *lines[-_MOST_LINES:])))
+
+
+def read_calls(trace: Trace) -> Sequence[ReadCall]:
+    """Interpret every call of a trace, as :class:`CallReducer` does."""
+    reducer = CallReducer(trace.harness, trace.cwd)
+    return reducer.take_all(trace.calls)
+
+
+def _without_background(shell: ShellAnalysis) -> ShellAnalysis:
+    """Return what a command did without the files that its output may have shown later."""
+    events = []
+    for event in shell.events:
+        kept = tuple(target for target in event.targets if target.doubt != "background")
+        events += [replace(event, targets=kept)] if kept else []
+    opaque = tuple(reason for reason in shell.opaque if reason != WENT_ON)
+    return replace(shell, events=tuple(events), opaque=opaque)
+
+
+def _is_refused(call: ToolCall, use: ToolUse) -> bool:
+    result = call.result
+    if result is None or not use.is_error:
+        return False
+    return result.is_unfinished or is_refusal(result.text)
+
+
+def _writes_of(shell: ShellAnalysis | None) -> ShellAnalysis | None:
+    """Return what a command wrote that else printed lines of a saved result alone."""
+    if shell is None:
+        return None
+    events = tuple(e for e in shell.events if all(t.access == "written" for t in e.targets))
+    return replace(shell, events=events, opaque=())
+
+
+def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis | None:
+    if use.command is None:
+        return None
+    if call.result is not None and call.result.is_unfinished:
+        return ShellAnalysis()
+    result = call.result
+    return session.analyse(
+        use.command,
+        result.text if result is not None else None,
+        is_error=use.is_error,
+        is_truncated=result is not None and result.is_truncated,
+        is_stopped=result is not None and result.is_stopped,
+        doubt=doubt_of(result),
+        cwd=use.command_cwd,
+    )
+
+
+def _of_log(
+    session: ShellSession, call: ToolCall, use: ToolUse
+) -> tuple[ToolUse, ShellAnalysis | None]:
+    """Return what a tool showed of a file that a command wrote, which is what that printed."""
+    if use.category != "file_read" or len(use.targets) != 1 or call.result is None:
+        return use, None
+    text = "\n".join(content_lines(call.result.text)[0])
+    log = session.read_log(use.targets[0].path, text)
+    return (use, None) if log is None else (replace(use, targets=()), log)
+
+
+_KEYWORDS: Final = (
+    "def|class|func|function|fn|fun|sub|module|interface|struct|trait|enum|type|const|let|var|val"
+    "|object|impl|macro_rules!|define|namespace|record|protocol"
+)
+
+
+class Definition:
+    """A line that defines a symbol, whatever the language.
+
+    The line names it behind a keyword such as ``def``, or with parameters before a body.
+
+    Examples
+    --------
+    >>> Definition("Reader.load").is_in("def load(self):"), Definition("load").is_in("load(1)")
+    (True, False)
+    """
+
+    def __init__(self, symbol: str) -> None:
+        self._name = re.split(r"::|[.#]", symbol.split("(", 1)[0].strip())[-1]
+        name = re.escape(self._name)
+        keyword = rf"\b(?:{_KEYWORDS})[ \t]{{1,8}}(?:\([^)\n]{{0,80}}\)[ \t]{{0,4}})?{name}\b"
+        body = rf"\b{name}[ \t]{{0,4}}\([^;\n]{{0,300}}\)[^;\n]{{0,80}}(?:\{{|=>)"
+        self._line = re.compile(f"{keyword}|{body}")
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text holds such a line."""
+        return self._name in text and self._line.search(text) is not None
+
+
+def count(reads: Sequence[ReadCall]) -> CallLedger:
+    """Return the counts of a trial's calls by status.
+
+    ``calls_seen`` is the sum of ``calls_not_retrieval``, ``calls_without_result``,
+    ``calls_error``, ``calls_opaque`` and ``calls_resolved``; a call counts in the first of
+    these that fits.
+    """
+    statuses: Counter[str] = Counter(read.status for read in reads)
+    housekeeping = Counter(r.call.name for r in reads if not r.use.is_retrieval)
+    n_opaque, n_events = 0, 0
+    reasons: Counter[str] = Counter()
+    for shell in (r.shell for r in reads if r.shell is not None):
+        n_opaque += bool(shell.opaque)
+        n_events += sum(event.is_certain for event in shell.events)
+        reasons.update(reason[:_LONGEST_REASON] for reason in shell.opaque)
+    mcp: Counter[str] = Counter(r.status for r in reads if r.use.is_mcp)
+    return CallLedger(
+        calls_seen=len(reads),
+        calls_not_retrieval=statuses["not_retrieval"],
+        calls_without_result=statuses["without_result"],
+        calls_error=statuses["error"],
+        calls_refused=sum(r.status == "error" and r.is_refused for r in reads),
+        calls_opaque=statuses["opaque"],
+        calls_resolved=statuses["resolved"],
+        subagent_calls=sum(r.call.is_subagent for r in reads),
+        shell_calls=sum(r.use.command is not None for r in reads),
+        shell_opaque=n_opaque,
+        shell_events=n_events,
+        mcp_calls=mcp.total(),
+        mcp_calls_ok=mcp["resolved"] + mcp["opaque"],
+        not_retrieval_by_tool=dict(sorted(housekeeping.items())),
+        opaque_reasons=_most_frequent(reasons),
+        tools=_use((r.call.name, r) for r in reads),
+        mcp_servers=_use((r.use.server, r) for r in reads if r.use.is_mcp),
+    )
+
+
+def _use(named: Iterable[tuple[str | None, ReadCall]]) -> dict[str, tuple[int, int]]:
+    """Return calls by name, and how many of them were answered; of many names the commonest."""
+    calls: Counter[str] = Counter()
+    answered: Counter[str] = Counter()
+    for name, read in named:
+        key = (name or "")[:_LONGEST_TOOL]
+        calls[key] += 1
+        answered[key] += read.has_result and not read.use.is_error
+    kept = sorted(calls, key=lambda name: (-calls[name], name))[:_MOST_TOOLS]
+    return {name: (calls[name], answered[name]) for name in sorted(kept)}
+
+
+def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
+    """Return the most frequent reasons by name; all others are counted together."""
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    kept, rest = ordered[:_MOST_OPAQUE_REASONS], ordered[_MOST_OPAQUE_REASONS:]
+    further = [(f"{len(rest)} further reasons", sum(n for _, n in rest))] if rest else []
+    return dict([*sorted(kept), *further])

@@ -1,0 +1,270 @@
+"""Outcomes: reward, cost, tokens, time, model and harness of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from retrieval_eval.agents.outcomes.fields import misfits, number, seconds, section, span, text
+from retrieval_eval.agents.outcomes.usage import (
+    agree,
+    choose_cost,
+    choose_tokens,
+    metrics_usage,
+    result_usage,
+)
+from retrieval_eval.io.files import is_there, read_json
+from retrieval_eval.model.outcome import TrialOutcome
+from retrieval_eval.records import Trace
+
+__all__ = ["Outcome", "load_outcome"]
+
+_LONGEST_MESSAGE = 300
+
+
+def load_outcome(trial_dir: Path, trace: Trace | None = None) -> Outcome:
+    """Return the outcome of a trial, from its result, its task metrics and its trace.
+
+    Where the three disagree on cost or tokens, two that agree outvote the third; otherwise
+    ``task_metrics.json`` comes before ``result.json`` before the trace, with the exceptions for
+    tokens in :func:`retrieval_eval.agents.outcomes.usage.choose_tokens`. The values not chosen are
+    kept.
+
+    Parameters
+    ----------
+    trial_dir
+        The folder of the trial; ``result.json`` and ``task_metrics.json`` in it are read and
+        never changed. Either may be missing or broken.
+    trace
+        The trial's trace, or None where there is none.
+
+    Returns
+    -------
+    Outcome
+        With None for what was not recorded, and a sentence for every file that is broken.
+    """
+    result, problems = _read(trial_dir, "result.json", is_expected=True)
+    metrics, more = _read(trial_dir, "task_metrics.json", is_expected=False)
+    broken = (*problems, *misfits(result, metrics), *more)
+    reward = read_reward(result, metrics)
+    usages = (metrics_usage(metrics), result_usage(result))
+    cost = choose_cost(*usages, trace)
+    tokens = choose_tokens(*usages, trace)
+    timing = read_timing(result, metrics, trace)
+    agent = section(result, "agent_info")
+    return Outcome(
+        reward=reward.value,
+        reward_reason=reward.reason,
+        reward_source=reward.source,
+        reward_scale=reward.scale,
+        cost_usd=cost.value,
+        cost_source=cost.source,
+        cost_other=dict(cost.others),
+        input_tokens=tokens.input_tokens,
+        output_tokens=tokens.output_tokens,
+        total_tokens=None if tokens.total.value is None else int(tokens.total.value),
+        token_source=tokens.total.source,
+        token_other=dict(tokens.total.others),
+        is_token_total_confirmed=tokens.is_confirmed,
+        elapsed_seconds=timing.elapsed_seconds,
+        elapsed_source=timing.elapsed_source,
+        wall_seconds=timing.wall_seconds,
+        started_at=timing.started_at,
+        finished_at=timing.finished_at,
+        agent_started_at=timing.agent_started_at,
+        model=_model(result) or _known(trace.model if trace else None),
+        harness=_known(agent.get("name")) or _known(trace.harness if trace else None),
+        harness_version=_known(agent.get("version"))
+        or _known(trace.harness_version if trace else None),
+        exception=_exception(result, metrics),
+        task_checksum=text(section(result).get("task_checksum")),
+        is_simulated=section(result).get("simulated") is True,
+        problems=(*broken, *reward.problems, *timing.problems),
+        unreadable=(*broken, *reward.unreadable),
+    )
+
+
+def _read(trial_dir: Path, name: str, *, is_expected: bool) -> tuple[Any, tuple[str, ...]]:
+    path = trial_dir / name
+    if not is_there(path):
+        return None, (f"{name}: missing",) if is_expected else ()
+    document = read_json(path, trial_dir)
+    if document.problem is not None:
+        return None, (document.problem,)
+    if not isinstance(document.value, dict):
+        return None, (f"{name}: expected an object",)
+    return document.value, ()
+
+
+def _known(value: Any) -> str | None:
+    """Return a name, or None for what harnesses write when they do not know one."""
+    name = text(value)
+    return None if name is None or name.lower() in {"unknown", "none", "null", "n/a"} else name
+
+
+def _model(result: Any) -> str | None:
+    stated = section(result, "agent_info").get("model_info")
+    name = stated.get("name") if isinstance(stated, dict) else stated
+    asked_for = section(result, "config", "agent").get("model_name")
+    known = _known(name) or _known(asked_for)
+    return known.rsplit("/", 1)[-1] if known else None
+
+
+def _exception(result: Any, metrics: Any) -> dict[str, str | None] | None:
+    """Return type and message of the error that ended a trial; None without one."""
+    info = section(result).get("exception_info")
+    if isinstance(info, dict) and info:
+        kind = text(info.get("exception_type")) or text(info.get("type"))
+        message = info.get("exception_message", info.get("message"))
+        return {"type": kind, "message": text(message, _LONGEST_MESSAGE)}
+    if text(info):
+        return {"type": None, "message": text(info, _LONGEST_MESSAGE)}
+    flat = section(metrics)
+    message, kind = text(flat.get("error"), _LONGEST_MESSAGE), text(flat.get("failure_class"))
+    return {"type": kind, "message": message} if message or kind else None
+
+
+# --------------------------------------------------------------------------------------------------
+# The outcome of a trial: reward, cost, tokens, time, model and harness.
+
+
+class Outcome(TrialOutcome, frozen=True, kw_only=True):
+    """The outcome of one trial, and two facts that other parts of its documents need.
+
+    ``is_simulated`` is whether the result marks the trial as simulated; ``unreadable`` are those of
+    the problems about files that could not be read. Neither is in the outcome's block.
+    """
+
+    is_simulated: bool = False
+    unreadable: tuple[str, ...] = ()
+
+    def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
+        """Return the block without what other parts of the documents hold."""
+        return {k: v for k, v in plain.items() if k not in ("is_simulated", "unreadable")}
+
+
+# --------------------------------------------------------------------------------------------------
+# The reward a verifier gave, or the reason why there is none.
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """A recorded reward, or the reason code of a missing one.
+
+    ``unreadable`` are those of the problems about records that are not numbers.
+    """
+
+    value: float | None
+    reason: str | None
+    source: str | None
+    problems: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def scale(self) -> Literal["unit", "open"] | None:
+        """Whether the reward lies in 0 to 1 (``unit``) or not (``open``)."""
+        if self.value is None:
+            return None
+        return "unit" if 0 <= self.value <= 1 else "open"
+
+
+def read_reward(result: Any, metrics: Any) -> Reward:
+    """Return the reward of ``result.json``, else of ``task_metrics.json``.
+
+    Text, booleans, NaN and infinity are recorded but no numbers (``not_a_number``); null and a
+    missing verifier result are ``not_recorded``, also when the trial ended with an exception.
+    """
+    recorded = [(s, v) for s, v in _candidates(result, metrics) if v is not None]
+    numbers = [(s, n) for s, v in recorded if (n := number(v)) is not None]
+    unreadable = tuple(
+        f"{source}: the reward {str(value)[:60]!r} is not a finite number"
+        for source, value in recorded
+        if number(value) is None
+    )
+    if not numbers or (recorded and number(recorded[0][1]) is None):
+        reason = "not_a_number" if recorded else "not_recorded"
+        return Reward(None, reason, recorded[0][0] if recorded else None, unreadable, unreadable)
+    source, value = numbers[0]
+    problems = unreadable
+    for other_source, other in numbers[1:]:
+        if not agree(value, other):
+            problems += (f"{other_source}: reward {other:g}, but {source} says {value:g}",)
+    return Reward(value, None, source, problems, unreadable)
+
+
+def _candidates(result: Any, metrics: Any) -> Iterator[tuple[str, Any]]:
+    rewards = section(result, "verifier_result", "rewards")
+    if "reward" in rewards:
+        yield "result.json", rewards["reward"]
+    elif len(rewards) == 1:
+        # Verifiers with one named score write it under that name.
+        yield "result.json", next(iter(rewards.values()))
+    else:
+        yield "result.json", section(result, "verifier_result").get("reward")
+    yield "task_metrics.json", section(metrics).get("reward")
+
+
+# --------------------------------------------------------------------------------------------------
+# When a trial and its agent started and ended.
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Unix seconds and durations; ``elapsed_seconds`` is the time the agent worked."""
+
+    started_at: float | None
+    finished_at: float | None
+    agent_started_at: float | None
+    wall_seconds: float | None
+    elapsed_seconds: float | None
+    elapsed_source: str | None
+    problems: tuple[str, ...] = ()
+
+
+def read_timing(result: Any, metrics: Any, trace: Trace | None) -> Timing:
+    """Return the times of a trial.
+
+    The agent's time comes from ``agent_execution`` of result.json, else from
+    ``agent_execution_seconds`` or ``timing.agent`` of task_metrics.json, else from the first to
+    the last time in the trace, else it is the whole trial's time; the source is recorded. A trial
+    that left no trace of an agent at work has no agent's time unless one is stated.
+    """
+    started, finished = _times(section(result))
+    if started is None and finished is None:
+        started, finished = _times(section(metrics))
+    agent_started, agent_finished = _times(section(result, "agent_execution"))
+    wall = span(started, finished)
+    stated_wall = _positive(section(metrics).get("wall_clock_seconds"))
+    candidates = (
+        ("result.json", span(agent_started, agent_finished)),
+        ("task_metrics.json", _stated_seconds(metrics)),
+        ("trace", span(trace.started_at, trace.finished_at) if trace is not None else None),
+        ("whole trial", wall if trace is not None else None),
+    )
+    source, elapsed = next(((source, value) for source, value in candidates if value), (None, None))
+    problems = tuple(
+        f"result.json: {name} ends before it starts"
+        for name, start, end in (
+            ("the trial", started, finished),
+            ("the agent", agent_started, agent_finished),
+        )
+        if start is not None and end is not None and end < start
+    )
+    return Timing(started, finished, agent_started, wall or stated_wall, elapsed, source, problems)
+
+
+def _times(holder: dict[str, Any]) -> tuple[float | None, float | None]:
+    finished = holder.get("finished_at", holder.get("completed_at"))
+    return seconds(holder.get("started_at")), seconds(finished)
+
+
+def _stated_seconds(metrics: Any) -> float | None:
+    flat = _positive(section(metrics).get("agent_execution_seconds"))
+    return flat or _positive(section(metrics, "timing").get("agent"))
+
+
+def _positive(value: Any) -> float | None:
+    found = number(value)
+    return found if found is not None and found > 0 else None

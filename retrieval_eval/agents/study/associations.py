@@ -1,0 +1,435 @@
+"""Associations of retrieval with outcomes: pooled, within configs and suites, and of changes."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import structs
+
+from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.agents.study.arms import configs_stated, pairs_to_compare
+from retrieval_eval.agents.study.frames import frame_of, notebook_html
+from retrieval_eval.agents.study.gate import let_through
+from retrieval_eval.agents.study.pairs import Pair
+from retrieval_eval.agents.study.settings import Settings, as_entry, metrics_named
+from retrieval_eval.agents.study.stated import Given, checked, stated_from
+from retrieval_eval.agents.study.trials import (
+    SCALES_DIFFER,
+    Numbers,
+    Trial,
+    Trials,
+    are_poolable,
+    average,
+    some_trials,
+)
+from retrieval_eval.model.impact import Association, AssociationFamily, DifferenceAssociation
+from retrieval_eval.stats import MIN_POINTS
+from retrieval_eval.values import DEFAULT_SEED, counted, signed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ASSOCIATED: Final = [metric for metric in BY_NAME.values() if metric.is_associated]
+RETRIEVAL_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] != "outcome")
+OUTCOME_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] == "outcome")
+
+Family = tuple[tuple[Metric, Metric], ...]
+"""The family of tests, fixed in advance: every retrieval metric with every outcome."""
+
+FAMILY: Final[Family] = tuple(
+    product(metrics_named(RETRIEVAL_METRICS), metrics_named(OUTCOME_METRICS))
+)
+
+MIN_GROUP: Final = 5
+"""A group with fewer units does not contradict the pooled sign."""
+
+
+@dataclass(frozen=True)
+class Associations:
+    """Rank associations of retrieval metrics with outcomes; none of them shows a cause.
+
+    ``family`` has the number ``m`` of tests with a p-value, those ``declared``, and the
+    ``method`` that makes their q-values; ``records`` are the entries of the impact document. See
+    :func:`associate`.
+    """
+
+    family: AssociationFamily
+    records: tuple[Association, ...] = field(repr=False)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row an association: metrics, scope, group, n, r with interval, p and q."""
+        rows = (structs.asdict(row) | {"label": association_label(row)} for row in self.records)
+        return frame_of("associations", rows)
+
+    def sentences(self) -> list[str]:
+        """Return what every pooled association is, and what it is within each configuration."""
+        return [
+            " ".join(filter(None, (row.interpretation, within_sentence(row, self.records))))
+            for row in self._pooled
+        ]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the entries of ``associations`` in a ``run_impact_analysis.json``."""
+        return [as_entry(row) for row in self.records]
+
+    @property
+    def _pooled(self) -> list[Association]:
+        return [row for row in self.records if row.scope == "pooled"]
+
+    def __repr__(self) -> str:
+        n = sum(row.computable for row in self._pooled)
+        declared = counted(len(self._pooled), "association")
+        return f"<Associations: {n} of {declared} can be given; none of them shows a cause>"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.sentences())
+
+
+def association_label(row: Association | DifferenceAssociation) -> str:
+    """Return the metrics of both sides, as ``File recall ~ reward``."""
+    sides = (row.retrieval_metric, row.outcome_metric)
+    first, second = (BY_NAME[m].title if m in BY_NAME else m for m in sides)
+    return f"{first} ~ {second.lower()}"
+
+
+def within_sentence(row: Association, records: Sequence[Association]) -> str:
+    """Return a pooled association within each configuration; the empty text without any."""
+    sides = (row.retrieval_metric, row.outcome_metric)
+    own = [
+        f"{each.group} {signed(each.spearman_r)} (n={each.n})"
+        for each in records
+        if each.scope == "config"
+        and (each.retrieval_metric, each.outcome_metric) == sides
+        and each.spearman_r is not None
+    ]
+    return f"Within configurations: {', '.join(own)}." if len(own) > 1 else ""
+
+
+def associate(
+    trials: Trials,
+    retrieval: Sequence[str | Metric] = RETRIEVAL_METRICS,
+    outcomes: Sequence[str | Metric] = OUTCOME_METRICS,
+    *,
+    seed: int = DEFAULT_SEED,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    design: Given = None,
+    mcp_configs: Sequence[str] | None = None,
+    n_resamples: int = 10_000,
+    confidence: float | None = None,
+) -> Associations:
+    """Return the rank associations of retrieval metrics with outcomes over trials (Spearman's r).
+
+    Only the trials count that the validity gate lets through in at least one comparison. A unit
+    is a task under one configuration, repeats averaged; the units of one task are one cluster.
+    Pooled over everything, and within each configuration and each suite, since pooling can reverse
+    a sign; the false discovery rate is controlled over the pooled family.
+
+    Parameters
+    ----------
+    trials
+        ``load_run(…).trials`` or rows of it, or metrics documents of trials.
+    retrieval, outcomes
+        The metrics of both sides: every one of the first with every one of the second is the
+        family. For a column of numbers of your own give a
+        :class:`~retrieval_eval.agents.metrics.catalog.Metric` of its name.
+    seed
+        Seed of every resampling.
+    pairs
+        The comparisons whose gate selects the trials; by default every pair of configurations.
+    design
+        What was meant, as for :func:`~retrieval_eval.compare`; by default inferred.
+    mcp_configs
+        The configurations that must use MCP, the others being meant not to; by default inferred
+        from their trials.
+    n_resamples, confidence
+        Number of resamples, and coverage of every interval, by default 1 − alpha.
+
+    Returns
+    -------
+    Associations
+        Not computable below three units, or where one side is constant.
+
+    Raises
+    ------
+    BadInputError
+        When a metric or configuration is not known, or the frame lacks a column that is read.
+    NothingToEvaluateError
+        When there is no trial.
+
+    Examples
+    --------
+    In a notebook the trials are ``load_run("demo").trials``. Here a few documents will do:
+
+    >>> trials = [
+    ...     {
+    ...         "provenance": {"benchmark": "suite", "task_name": f"t-{i}", "config_name": "new"},
+    ...         "coverage": {},
+    ...         "ledger": {"calls_seen": 5},
+    ...         "file_level_metrics": {"computable": True, "file_recall": i / 16},
+    ...         "outcome": {"reward": (i + i % 3) / 16},
+    ...     }
+    ...     for i in range(8)
+    ... ]
+    >>> found = associate(trials, ["file_recall"], ["reward"])
+    >>> found.frame["n"].tolist(), found.frame["spearman_r"].round(2).tolist()
+    ([8, 8, 8], [0.95, 0.95, 0.95])
+    >>> found.sentences()
+    ['Positive rank association of file recall and reward (Spearman r=+0.95, n=8); ...']
+    """
+    family = tuple(product(metrics_named(retrieval), metrics_named(outcomes)))
+    stated = stated_from(design)
+    needed = sorted({m.name for pair in family for m in pair})
+    ordered = some_trials(trials, needed=needed, scales=stated.reward_scale)
+    configs = sorted({trial.config_name for trial in ordered})
+    stated = checked(stated, ordered).with_mcp(configs_stated(mcp_configs, configs), configs)
+    coverage = 1 - stated.level if confidence is None else confidence
+    settings = Settings(seed, n_resamples, coverage, stated)
+    chosen = pairs_to_compare(ordered, stated).pairs if pairs is None else pairs
+    valid, _ = let_through(ordered, chosen, stated)
+    return associations(valid, settings, among=ordered, family=family)
+
+
+Found = dict[str, Any]
+"""The association of one pair of metrics, before q-values and sentence are added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One task under one configuration: its known numbers with repeats averaged."""
+
+    task: str
+    config: str
+    suite: str
+    values: Mapping[str, float]
+    trials: tuple[Trial, ...]
+
+
+def associations(
+    trials: Sequence[Trial],
+    settings: Settings,
+    *,
+    among: Sequence[Trial],
+    family: Family = FAMILY,
+) -> Associations:
+    """Return the associations over trials that the gate let through.
+
+    Configurations and suites are those of ``among``, all trials: one without remaining trials has
+    no association, with the reason. This is the only way an association is computed.
+    """
+    units = _units(trials, family)
+    known: dict[tuple[int, ...], list[Found]] = {}
+    results: list[Found] = []
+    for scope, group, rows in _groups(units, among):
+        # With one configuration, or one suite, the units are those of the pooled scope.
+        same = tuple(map(id, rows))
+        if same not in known and len(rows) < MIN_POINTS:
+            known[same] = _of_too_few(rows, family)
+        elif same not in known:
+            known[same] = _associate(rows, settings, family)
+        results += [found | {"scope": scope, "group": group} for found in known[same]]
+    pooled = [found for found in results if found["scope"] == "pooled"]
+    m, method = _adjust(pooled)
+    for found in pooled:
+        found["sign_change"] = _changes_sign(found, results)
+    records = (Association(**f, interpretation=_sentence(f, family)) for f in results)
+    return Associations(AssociationFamily(m=m, declared=len(pooled), method=method), tuple(records))
+
+
+def difference_associations(
+    pairs: Sequence[Pair],
+    values_of: Callable[[str], Iterable[tuple[float | None, float | None]]],
+    settings: Settings,
+) -> tuple[DifferenceAssociation, ...]:
+    """Return whether a larger change of retrieval goes with a larger change of an outcome.
+
+    ``values_of`` gives a column's numbers of both sides, in the order of the pairs.
+    """
+    columns = {m.name: values_of(settings.column(m)) for m in _both_sides(FAMILY)}
+    units = []
+    for pair, *sides in zip(pairs, *columns.values(), strict=True):
+        values = _known({name: _difference(*own) for name, own in zip(columns, sides, strict=True)})
+        task = f"{pair.benchmark}/{pair.task_name}"
+        trials = (*pair.baseline, *pair.comparison)
+        units.append(Unit(task, "", pair.benchmark, values, trials))
+    rows = _associate(units, settings, FAMILY)
+    _adjust(rows)
+    return tuple(
+        DifferenceAssociation(
+            **row, interpretation=_sentence(row | {"group": None}, FAMILY, "the change of ")
+        )
+        for row in rows
+    )
+
+
+def _difference(before: float | None, after: float | None) -> float | None:
+    # Differences that are equal but for rounding must tie; their last digits would rank them.
+    return None if before is None or after is None else round(after - before, 12)
+
+
+def _both_sides(family: Family) -> list[Metric]:
+    # By name: the hash of a metric is that of all its fields.
+    sides = {metric.name: metric for side in zip(*family, strict=True) for metric in side}
+    return list(sides.values())
+
+
+def _units(trials: Sequence[Trial], family: Family) -> list[Unit]:
+    groups: dict[tuple[str, str, str], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[*trial.task, trial.config_name].append(trial)
+    names = [metric.name for metric in _both_sides(family)]
+    return [
+        Unit(
+            f"{suite}/{task}",
+            config,
+            suite,
+            _known({name: average(group, name) for name in names}),
+            tuple(group),
+        )
+        for (suite, task, config), group in sorted(groups.items())
+    ]
+
+
+def _known(values: Mapping[str, float | None]) -> Numbers:
+    return Numbers({name: value for name, value in values.items() if value is not None})
+
+
+def _groups(
+    units: Sequence[Unit], among: Sequence[Trial]
+) -> Iterator[tuple[str, str | None, Sequence[Unit]]]:
+    yield "pooled", None, units
+    for config in sorted({trial.config_name for trial in among}):
+        yield "config", config, [unit for unit in units if unit.config == config]
+    for suite in sorted({trial.benchmark for trial in among}):
+        yield "suite", suite, [unit for unit in units if unit.suite == suite]
+
+
+def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> list[Found]:
+    """Return every association of the family over some units."""
+    from retrieval_eval.stats.correlation import spearman_of
+
+    found = spearman_of(
+        _columns(units, family),
+        [(metric.name, outcome.name) for metric, outcome in family],
+        seed=settings.seed,
+        n_resamples=settings.n_resamples,
+        confidence=settings.confidence,
+        clusters=[unit.task for unit in units],
+    )
+    has_one_scale = are_poolable(trial for unit in units for trial in unit.trials)
+    return [
+        _not_computable(metric.name, outcome.name, SCALES_DIFFER)
+        | {"n": result.n, "clusters": result.n_clusters}
+        if outcome.name == "reward" and not has_one_scale
+        else {
+            "retrieval_metric": metric.name,
+            "outcome_metric": outcome.name,
+            "n": result.n,
+            "clusters": result.n_clusters,
+            "computable": result.r.computable,
+            "reason": result.r.reason,
+            "spearman_r": result.r.value,
+            "ci_low": result.interval.low.value,
+            "ci_high": result.interval.high.value,
+            "p_value": result.p_value.value,
+            "p_method": result.p_method,
+            "p_reason": result.p_value.reason,
+            "q_value": None,
+        }
+        for (metric, outcome), result in zip(family, found, strict=True)
+    ]
+
+
+def _of_too_few(units: Sequence[Unit], family: Family) -> list[Found]:
+    """Return the associations over one or two units, or none, where none can be computed.
+
+    They are those of :func:`_associate`, without loading what computes: a run of a few trials has
+    only such.
+    """
+    has_one_scale = are_poolable(trial for unit in units for trial in unit.trials)
+    found = []
+    for metric, outcome in family:
+        sides = (metric.name, outcome.name)
+        tasks = [u.task for u in units if all(name in u.values for name in sides)]
+        is_off = outcome.name == "reward" and not has_one_scale
+        reason = SCALES_DIFFER if is_off else "too_few_values"
+        row = _not_computable(*sides, reason)
+        found.append(row | {"n": len(tasks), "clusters": len(set(tasks))})
+    return found
+
+
+def _columns(units: Sequence[Unit], family: Family) -> dict[str, list[float]]:
+    return {
+        metric.name: [u.values.get(metric.name, math.nan) for u in units]
+        for metric in _both_sides(family)
+    }
+
+
+def _not_computable(metric: str, outcome: str, reason: str) -> Found:
+    names = ("spearman_r", "ci_low", "ci_high", "p_value", "p_method", "q_value")
+    return {
+        "retrieval_metric": metric,
+        "outcome_metric": outcome,
+        "computable": False,
+        "reason": reason,
+        "p_reason": reason,
+        **dict.fromkeys(names),
+    }
+
+
+def _adjust(rows: Sequence[Found]) -> tuple[int, str]:
+    """Add q-values over a family; return its size and the method."""
+    if all(row["p_value"] is None for row in rows):
+        return 0, "benjamini_hochberg"
+    from retrieval_eval.stats.multiplicity import benjamini_hochberg
+
+    adjusted = benjamini_hochberg([row["p_value"] for row in rows])
+    for row, q_value in zip(rows, adjusted.values, strict=True):
+        row["q_value"] = q_value
+    return adjusted.m, adjusted.method
+
+
+def _changes_sign(pooled: Found, results: Sequence[Found]) -> bool:
+    """Return whether every group of some scope that is large enough has the other sign.
+
+    One deviating group among many is noise; a whole scope that deviates is a pooling artefact.
+    """
+    if not pooled["computable"]:
+        return False
+    for scope in ("config", "suite"):
+        signs = [
+            r["spearman_r"] * pooled["spearman_r"] < 0
+            for r in results
+            if r["scope"] == scope
+            and r["computable"]
+            and r["n"] >= MIN_GROUP
+            and r["retrieval_metric"] == pooled["retrieval_metric"]
+            and r["outcome_metric"] == pooled["outcome_metric"]
+        ]
+        if signs and all(signs):
+            return True
+    return False
+
+
+def _sentence(result: Found, family: Family, prefix: str = "") -> str:
+    """Return a sentence about an association; it never states a cause."""
+    names = result["retrieval_metric"], result["outcome_metric"]
+    metric, outcome = next((a.label, b.label) for a, b in family if (a.name, b.name) == names)
+    what = f"{prefix}{metric} and {prefix}{outcome}"
+    where = f" within {result['group']}" if result["group"] else ""
+    if not result["computable"]:
+        return f"No association of {what}{where} can be given (n={result['n']})."
+    r = result["spearman_r"]
+    sign = "positive" if r > 0 else "negative" if r < 0 else "no"
+    sentence = (
+        f"{sign.capitalize()} rank association of {what}{where} "
+        f"(Spearman r={signed(r)}, n={result['n']}); an association, not a cause."
+    )
+    if result.get("sign_change"):
+        sentence += " Within the groups it has the other sign: the pooled value mixes them."
+    return sentence

@@ -1,0 +1,390 @@
+"""What could overturn a comparison: each threat is a number, a sentence and an effect.
+
+``effect`` of a threat is ``none`` where the verdict does not change, ``lowers`` where it is weaker
+than the measured tasks alone would show, and ``withholds`` where there is no verdict. To add a
+kind of threat, add a function here or an entry point.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import structs
+
+from retrieval_eval.agents.metrics.catalog import Metric
+from retrieval_eval.agents.study.arms import Arm
+from retrieval_eval.agents.study.estimates import Measure, observed_times
+from retrieval_eval.agents.study.gate import Valid
+from retrieval_eval.agents.study.headline import Headline, headline_estimate, without_ratio
+from retrieval_eval.agents.study.pairs import Pair, Planned
+from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.trials import SCALES_DIFFER, Trial, average, known_values
+from retrieval_eval.agents.study.verdict import Conclusion, apparent
+from retrieval_eval.model.design import Design
+from retrieval_eval.model.impact import (
+    ComparisonDocument,
+    PairedEstimate,
+    PairedStatistics,
+    RewardBySuite,
+    Threat,
+)
+from retrieval_eval.registry import Registry
+from retrieval_eval.values import signed
+
+if TYPE_CHECKING:
+    from retrieval_eval.stats.equivalence import Equivalence
+    from retrieval_eval.stats.robustness import MeanTest
+
+GRAVITY: Final = 100.0
+"""The gravity of a kind of threat that states none."""
+
+LARGEST: Final = 1e100
+"""Differences beyond this cannot be squared, and are of no real metric; nothing threatens them."""
+
+Keep = Callable[[Trial], bool]
+"""Whether a trial counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The differences of the matched tasks on the scale on which they are averaged.
+
+    ``values`` are comparison minus baseline; of a metric that is led by its ratio they are log
+    ratios. ``clusters`` label the tasks, where they are clustered.
+    """
+
+    pairs: tuple[Pair, ...]
+    values: tuple[float, ...]
+    clusters: tuple[Hashable, ...] | None
+    is_ratio: bool
+
+    def test(self, places: Sequence[int] | None = None) -> MeanTest | None:
+        """Return the test of the mean, of all tasks or of those at some places."""
+        from retrieval_eval.stats.robustness import mean_test
+
+        if places is None:
+            return mean_test(self.values, self.clusters)
+        labels = None if self.clusters is None else [self.clusters[i] for i in places]
+        return mean_test([self.values[i] for i in places], labels)
+
+    def on_scale(self, value: float) -> float:
+        """Return a mean as documents give it: a difference, or a ratio."""
+        # Beyond this no ratio is a number.
+        return math.exp(min(value, 700.0)) if self.is_ratio else value
+
+    def said(self, value: float, digits: int = 3) -> str:
+        """Return a mean in print: ``+0.120`` or ``1.27 times``."""
+        return f"{math.exp(min(value, 50.0)):.2f} times" if self.is_ratio else signed(value, digits)
+
+
+@dataclass(frozen=True)
+class Study:
+    """The input of every kind of threat: one comparison before its verdict.
+
+    ``measure`` holds the matched pairs and the planned tasks, ``blocks`` the estimates by metric.
+    ``primary`` is the metric of the verdict. ``view`` is what counts as retrieved in it, where that
+    is not the settings' own. ``reward_by_suite`` is empty where rewards can be averaged. ``views``
+    are the estimates of the metric under every view, where it has views; ``over`` the family of
+    pairs that the verdict is one of.
+    """
+
+    arms: tuple[Arm, Arm]
+    valid: Valid
+    measure: Measure
+    blocks: Mapping[str, PairedStatistics]
+    primary: Metric
+    design: Design
+    reward_by_suite: Sequence[RewardBySuite] = ()
+    view: str | None = None
+    views: Mapping[str, PairedEstimate] = field(default_factory=dict)
+    over: OverPairs | None = None
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """The matched pairs."""
+        return self.measure.pairs
+
+    @property
+    def planned(self) -> Sequence[Planned]:
+        """Every task that a trial of either arm ran."""
+        return self.measure.planned
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the study."""
+        return self.measure.settings
+
+    @property
+    def column(self) -> str:
+        """The column of trials that holds the metric of the verdict."""
+        return self.settings.column(self.primary, self.view)
+
+    @property
+    def block(self) -> PairedEstimate:
+        """The estimate of the metric of the verdict."""
+        return self.blocks[self.primary.name]
+
+    @cached_property
+    def headline(self) -> Headline:
+        """The leading estimate of the metric of the verdict."""
+        return headline_estimate(self.block)
+
+    @cached_property
+    def found(self) -> Conclusion:
+        """What the measured tasks show, whatever threatens it.
+
+        Where a margin is stated and the difference is shown to lie within it, the arms are
+        equivalent, also when the difference is clear.
+        """
+        found = apparent(self.block, self.design.alpha)
+        same = self.equivalence
+        if same is None or not same.is_equivalent or not self._is_always_within(same):
+            return found
+        if without_ratio(self.block):
+            # What holds of the tasks with a ratio is not shown of all.
+            return found
+        return "equivalent"
+
+    def _is_always_within(self, same: Equivalence) -> bool:
+        """Whether the interval that holds at every look lies within the margins, if it is read."""
+        low, high = self.block.always_low, self.block.always_high
+        if self.block.always_method is None:
+            return True
+        return (
+            low is not None
+            and high is not None
+            and same.margin_low < low
+            and high < same.margin_high
+        )
+
+    @cached_property
+    def equivalence(self) -> Equivalence | None:
+        """The test of the difference against the stated margin; None where none is stated."""
+        margin = self.design.margin
+        if margin is None or self.headline.p is None:
+            return None
+        from retrieval_eval.stats.equivalence import equivalence_of_pairs, equivalence_of_ratios
+
+        sample = self.sample
+        options: dict[str, Any] = {
+            "seed": self.settings.seed,
+            "is_higher_better": self.primary.direction == "higher_is_better",
+            "alpha": self.design.alpha,
+            "n_resamples": self.settings.n_resamples,
+            "clusters": sample.clusters,
+        }
+        if sample.is_ratio:
+            return equivalence_of_ratios(sample.values, ratio_margin(margin), **options)
+        return equivalence_of_pairs(sample.values, margin, **options)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the measured tasks show a difference."""
+        return self.found in ("better", "worse")
+
+    @property
+    def sign(self) -> int:
+        """1 where the comparison has the larger values, else -1."""
+        return 1 if self.headline.is_larger else -1
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The differences of the matched tasks."""
+        return self.sample_of()
+
+    def sample_of(self, keep: Keep | None = None) -> Sample:
+        """Return the differences of the matched tasks, from the trials that count."""
+        if self.headline.quantity == "restricted_mean":
+            rows = list(self._time_changes(keep))
+        else:
+            rows = [(pair, self._change(pair, keep)) for pair in self.pairs]
+        known = [(pair, value) for pair, value in rows if value is not None]
+        if self.block.reason == SCALES_DIFFER or any(abs(v) > LARGEST for _, v in known):
+            known = []
+        pairs = tuple(pair for pair, _ in known)
+        labels = self.measure.clusters(pairs).labels
+        return Sample(
+            pairs,
+            tuple(value for _, value in known),
+            None if labels is None else tuple(labels),
+            self.headline.quantity == "ratio",
+        )
+
+    def _time_changes(self, keep: Keep | None) -> Iterator[tuple[Pair, float | None]]:
+        """Yield the tasks of the estimate with the change of their times, those never hit too."""
+        until = self.block.until
+        if until is None:
+            return
+        kept = [
+            replace(
+                pair,
+                baseline=tuple(t for t in pair.baseline if keep is None or keep(t)),
+                comparison=tuple(t for t in pair.comparison if keep is None or keep(t)),
+            )
+            for pair in self.pairs
+        ]
+        for pair, *sides in observed_times(kept, self.primary):
+            before, after = (
+                statistics.mean(until if time is None else min(time, until) for time in side)
+                for side in sides
+            )
+            yield pair, after - before
+
+    def _change(self, pair: Pair, keep: Keep | None) -> float | None:
+        before, after = (
+            self._side([t for t in side if keep is None or keep(t)])
+            for side in (pair.baseline, pair.comparison)
+        )
+        if before is None or after is None:
+            return None
+        if self.headline.quantity != "ratio":
+            return after - before
+        return math.log(after) - math.log(before) if before > 0 and after > 0 else None
+
+    def _side(self, trials: Sequence[Trial]) -> float | None:
+        if self.headline.quantity == "ratio":
+            # As the estimate: a repeat of 0 or below has no logarithm, and its task no ratio.
+            from retrieval_eval.stats.paired import geometric_mean
+
+            known = known_values(trials, self.column)
+            return geometric_mean(known) if known else None
+        return average(trials, self.column)
+
+    def overturns(self, estimate: float | None) -> bool:
+        """Whether a mean on the sample's scale contradicts what the measured tasks show.
+
+        A clear difference is contradicted by none and by one of the other sign, equivalence by one
+        beyond the margin.
+        """
+        if estimate is None:
+            return False
+        if self.is_clear:
+            # A sum of exactly 0 can leave a rounding error.
+            return round(self.sign * estimate, 9) <= 0
+        if self.found == "equivalent" and self.design.margin is not None:
+            margin = self.design.margin
+            is_ratio = self.sample.is_ratio
+            return abs(estimate) > (math.log(ratio_margin(margin)) if is_ratio else margin)
+        return False
+
+
+def ratio_margin(margin: float) -> float:
+    """Return a stated margin as a ratio: both 0.1 and 1.1 are ten percent.
+
+    Examples
+    --------
+    >>> ratio_margin(0.25), ratio_margin(1.25)
+    (1.25, 1.25)
+    """
+    return margin if margin > 1 else 1 + margin
+
+
+@dataclass(frozen=True, slots=True)
+class OverPairs:
+    """The family of pairs of configurations that a comparison is one of.
+
+    ``p_value`` is that of the verdict's metric, adjusted over the ``n`` pairs that have one (Holm).
+    """
+
+    n: int
+    p_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreatKind:
+    """One kind of threat.
+
+    ``check`` is given the :class:`Study` and yields the threats that it finds. ``title`` is the
+    printed name and ``meaning`` what the kind is about. ``gravity`` orders threats of the same
+    effect, the gravest (least) first.
+    """
+
+    check: Callable[[Study], Iterator[Threat]]
+    title: str
+    meaning: str
+    gravity: float = GRAVITY
+
+
+THREATS: Final = Registry[ThreatKind](
+    "retrieval_eval.threats",
+    "threat",
+    tuple(
+        f"retrieval_eval.agents.study.threats.{name}"
+        for name in ("missing", "groups", "use", "rest")
+    ),
+)
+"""Every kind of threat by name, in the order in which documents list them."""
+
+
+def kind(
+    *, title: str, meaning: str, gravity: float = GRAVITY
+) -> Callable[[Callable[[Study], Iterator[Threat]]], ThreatKind]:
+    """Return a decorator that makes a function a :class:`ThreatKind`.
+
+    Examples
+    --------
+    >>> @kind(title="Friday", meaning="an arm ran on a Friday", gravity=90)
+    ... def friday(study):
+    ...     yield from ()
+    >>> friday.title, friday.gravity
+    ('Friday', 90)
+    """
+    return lambda check: ThreatKind(check, title, meaning, gravity)
+
+
+def threats_of(study: Study) -> tuple[Threat, ...]:
+    """Return every threat to a comparison, in the order of their kinds; none beside no arm."""
+    if not all(arm.trials for arm in study.arms):
+        return ()
+    return tuple(threat for entry in THREATS.values() for threat in entry.check(study))
+
+
+def lowers(study: Study) -> bool:
+    """Whether a threat lowers what the measured tasks show; the first that does ends the search."""
+    return any(
+        threat.effect == "lowers" for entry in THREATS.values() for threat in entry.check(study)
+    )
+
+
+def leading_threats(record: ComparisonDocument, n: int = 3) -> tuple[Threat, ...]:
+    """Return the ``n`` threats to a comparison that matter most, as every page leads with them.
+
+    Those that change the verdict come first, then by the gravity of their kind.
+    """
+    return tuple(
+        sorted(record.threats, key=lambda t: (_EFFECTS.index(t.effect), gravity_of(t.name)))
+    )[:n]
+
+
+_EFFECTS: Final = ("withholds", "lowers", "none")
+
+
+def gravity_of(name: str) -> float:
+    """Return the gravity of a kind of threat; an unknown one has the least weight."""
+    return THREATS[name].gravity if name in THREATS else GRAVITY
+
+
+def threat_title(name: str) -> str:
+    """Return the printed name of a kind of threat; an unknown one as it is named.
+
+    Examples
+    --------
+    >>> threat_title("few_clusters"), threat_title("unheard_of")
+    ('Few clusters', 'Unheard of')
+    """
+    return THREATS[name].title if name in THREATS else name.replace("_", " ").capitalize()
+
+
+def threat_rows(record: ComparisonDocument) -> Iterator[dict[str, Any]]:
+    """Yield one row a threat, those that matter most first."""
+    sides = {
+        "baseline_config": record.baseline_config,
+        "comparison_config": record.comparison_config,
+    }
+    for threat in leading_threats(record, len(record.threats)):
+        yield sides | {"title": threat_title(threat.name)} | structs.asdict(threat)

@@ -1,0 +1,647 @@
+"""ATIF trajectories: steps with tool calls and, in the same step, the observed results.
+
+Source: the Agent Trajectory Interchange Format, versions 1.0 to 1.8. Results are joined by
+``source_call_id``, over the whole document where a converter put one into another step. Results
+that lack it belong to the calls of their step in order where there are as many; otherwise each may
+be any call's, which is a doubt. An answer that could not be parsed has an observation about that
+and no call; some converters put that observation into the step before. Steps marked
+``is_copied_context`` replay what happened before and are left out. Embedded sub-agent trajectories
+follow the call that refers to them; a reference to another file is not opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from retrieval_eval.agents.traces.clock import unix_seconds
+from retrieval_eval.agents.traces.dialects import dialect_of, swe_agent, terminus
+from retrieval_eval.agents.traces.dialects.openhands import SDK
+from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, openhands
+from retrieval_eval.agents.traces.formats.claude_lines import marked
+from retrieval_eval.agents.traces.reading import (
+    CONTINUED_ELSEWHERE,
+    HISTORY_COMPACTED,
+    SUBAGENT_ELSEWHERE,
+    Reading,
+    Unreadable,
+    arguments_of,
+    is_summary,
+)
+from retrieval_eval.agents.traces.served import states_end, states_exit_status
+from retrieval_eval.agents.traces.talk import complains_of_format
+from retrieval_eval.agents.traces.tokens import is_misstated
+from retrieval_eval.agents.traces.transcript import Transcript
+from retrieval_eval.agents.traces.truncated import (
+    TRIMMED,
+    TRUNCATED,
+    complete_json,
+    is_placeholder,
+    preview_of,
+    whole_or_rest,
+)
+from retrieval_eval.agents.traces.untrusted import (
+    blocks_text,
+    clean,
+    count_at,
+    dict_at,
+    dict_of,
+    list_of,
+    text_at,
+    text_of,
+)
+from retrieval_eval.io.files import decode
+from retrieval_eval.records import ToolCall, ToolResult
+
+_VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
+NEWEST_MINOR = 8
+_DEEPEST_DELEGATION = 8
+_FAILURES_ARE_EMPTY = frozenset({"gemini-cli", "qwen-coder", "qwen-code", "goose"})
+"""Agents whose trajectories lose the text of failed calls, so an empty result is ambiguous."""
+
+
+class _Trajectory(Transcript):
+    """A trajectory's transcript; ``runner`` is the agent that it is of, in lower case."""
+
+    def __init__(self, name: str, runner: str) -> None:
+        super().__init__(name, "step", are_ids_reused=True)
+        self.runner = runner
+        self.terminal = terminus.Terminal()
+        self.embedded: frozenset[str] = frozenset()
+        self.own_ids: frozenset[str] = frozenset()
+
+    def lose(self, what: str) -> None:
+        """Record an unusable step; its tokens are unknown, and so is every later total."""
+        self.note(what)
+        self.add_gap()
+
+
+def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
+    """Return the reading of an ATIF document, or why its version cannot be read."""
+    version = _VERSION.fullmatch(text_of(document.get("schema_version")) or "")
+    if version is None or int(version[1]) != 1:
+        stated = str(clean(document.get("schema_version")))[:60]
+        return Unreadable(f"{name}: schema_version {stated} is not readable (expected ATIF-v1.x)")
+    if not isinstance(document.get("steps"), list):
+        return Unreadable(f"{name}: an ATIF trajectory without a list of steps")
+    agent = dict_at(document, "agent")
+    said = _Trajectory(name, (text_at(agent, "name") or "").lower())
+    said.embedded = frozenset(_embedded_ids(document, _DEEPEST_DELEGATION))
+    if int(version[2] or 0) > NEWEST_MINOR:
+        said.flags["newer_minor_version"] = None
+    if document.get("_corpus_trim_applied"):
+        said.flags[TRIMMED] = None
+    if text_of(document.get("continued_trajectory_ref")):
+        said.flags[CONTINUED_ELSEWHERE] = None
+    own = (step for step in _steps(document) if not step.get("is_copied_context"))
+    said.own_ids = frozenset(key for step in own for key in _call_ids(step) if key)
+    _take_document(said, document, "", None, depth=0)
+    metrics = dict_at(document, "final_metrics")
+    said.session(document.get("session_id"))
+    said.version = text_at(agent, "version")
+    said.model = text_at(agent, "model_name") or _model(document)
+    said.paid(metrics.get("total_cost_usd"))
+    return said.reading(
+        f"atif-1.{int(version[2] or 0)}",
+        harness=text_at(agent, "name"),
+        cwd=_folder(agent),
+        declared_tokens=declared_tokens(metrics),
+    )
+
+
+def _steps(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from map(dict_of, list_of(document.get("steps")))
+
+
+def _call_ids(step: Mapping[str, Any]) -> Iterator[str | None]:
+    for call in list_of(step.get("tool_calls")):
+        yield text_of(dict_of(call).get("tool_call_id"))
+
+
+def _embedded_ids(document: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """Yield the ids of the trajectories of sub-agents that a document holds."""
+    for child in list_of(document.get("subagent_trajectories")) if depth else ():
+        key = text_of(dict_of(child).get("trajectory_id"))
+        if key is not None:
+            yield key
+        yield from _embedded_ids(dict_of(child), depth - 1)
+
+
+def _take_document(
+    said: _Trajectory, document: Mapping[str, Any], pointer: str, agent: str | None, *, depth: int
+) -> None:
+    """Log all steps of a trajectory, then the embedded ones that no step refers to.
+
+    ``agent`` is the sub-agent whose trajectory it is.
+    """
+    children: dict[str, tuple[int, Any]] = {}
+    for index, child in enumerate(list_of(document.get("subagent_trajectories"))):
+        key = text_of(dict_of(child).get("trajectory_id"))
+        children[f"#{index}" if key is None or key in children else key] = (index, child)
+    tokens = StepTokens(said.runner, pointer or said.name)
+
+    def descend(key: str) -> None:
+        index, child = children.pop(key)
+        place = f"{pointer}/subagent_trajectories/{index}"
+        if depth < _DEEPEST_DELEGATION:
+            known = key if not key.startswith("#") else place
+            said.sub_agents.add(known)
+            _take_document(said, dict_of(child), place, known, depth=depth + 1)
+
+    n_before = said.n_calls
+    before: Any = None
+    for index, step in enumerate(list_of(document.get("steps"))):
+        entry, place = dict_of(step), f"{pointer}/steps/{index}"
+        said.at(f"{said.name}#{place}")
+        said.by(agent)
+        if is_placeholder(entry) or _is_apart(before, entry.get("step_id")):
+            said.flags[TRIMMED] = None
+            said.add_gap()
+        before = entry.get("step_id")
+        if is_placeholder(entry):
+            continue
+        if not isinstance(step, dict):
+            said.lose("expected an object")
+        elif entry.get("is_copied_context"):
+            _take_copied(said, entry, is_part=agent is None)
+        elif entry:
+            if _is_summary(entry):
+                said.note_summary(n_before)
+            is_wrong = is_misstated(entry.get("metrics"), COUNTS)
+            used = tokens.of(entry, index)
+            said.used(*((None, 0, 0) if is_wrong else used), is_misstated=is_wrong)
+            for key in _take_step(said, entry, place):
+                if key in children:
+                    descend(key)
+    for key in list(children):
+        descend(key)
+
+
+def _take_copied(said: _Trajectory, step: Mapping[str, Any], *, is_part: bool) -> None:
+    """Note that a trajectory goes on from another file, which is seen where it copies a call."""
+    is_first = not said.n_calls and HISTORY_COMPACTED not in said.flags
+    if is_part and is_first and any(key not in said.own_ids for key in _call_ids(step)):
+        said.note_summary()
+
+
+def _is_apart(before: Any, number: Any) -> bool:
+    """Return whether steps are missing between two step numbers."""
+    return isinstance(number, int) and isinstance(before, int) and number > before + 1
+
+
+def _is_summary(step: Mapping[str, Any]) -> bool:
+    source = step.get("source")
+    if source not in ("user", "system"):
+        return False
+    extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
+    if source == "system" and dict_of(extra.get("context_management")):
+        return True
+    message = whole_or_rest(step.get("message"), keep_cut_text=True)
+    return is_summary(blocks_text(message))
+
+
+def _take_step(said: _Trajectory, step: Mapping[str, Any], pointer: str) -> list[str]:
+    """Log one step and return the ids of the embedded trajectories it refers to."""
+    source = step.get("source")
+    extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
+    said.at(
+        said.where,
+        unix_seconds(step.get("timestamp")),
+        by_agent=source not in ("user", "system"),
+        starts=source == "agent",
+    )
+    is_inner = said.agent is not None or extra.get("is_sidechain") is True
+    said.by(said.agent, is_subagent=is_inner)
+    said.cwd = text_at(extra, "cwd")
+    results = _results(said, step)
+    calls = _calls(said, step, extra)
+    said.begin_step()
+    if source == "agent":
+        said.spoke(blocks_text(step.get("message")))
+    elif source == "user":
+        said.heard(blocks_text(step.get("message")))
+    added: list[ToolCall] = []
+    for call_id, name, arguments in calls:
+        if said.runner == openhands.HARNESS and len(calls) == 1:
+            text = results[0].text if len(results) == 1 else None
+            seen = openhands.repaired(name, arguments, step.get("message"), text)
+            if seen is not None:
+                arguments = seen
+                if preview_of(step.get("tool_calls")) is None:
+                    said.flags["argument_mismatch"] = None
+        own = pointer if len(calls) == 1 else f"{pointer}/{len(added)}"
+        added.append(said.made(name, arguments, call_id or own))
+    results = _without_refused(said, results, added)
+    _take_delegated(said, results, added)
+    references = [key for found in results for key in found.refers_to]
+    if any(call.name == terminus.TOOL for call in added) and _is_terminus(said.runner):
+        _type(said, added, results)
+        return references
+    for call in added:
+        said.add(call)
+    _join_results(said, step, added, results, extra)
+    shown = "\n".join(found.text for found in results if found.text.strip())
+    if shown:
+        said.heard(shown, is_users=False)
+    return references
+
+
+def _without_refused(
+    said: _Trajectory, results: list[_Found], calls: list[ToolCall]
+) -> list[_Found]:
+    """Return the results without those of answers that held no call that could be read."""
+    n_more = len(results) - len(calls)
+    kept = []
+    for found in reversed(results):
+        if n_more > 0 and found.call_id is None and complains_of_format(found.text):
+            n_more -= 1
+            said.heard(found.text)
+        else:
+            kept.append(found)
+    return kept[::-1]
+
+
+def _take_delegated(said: _Trajectory, results: list[_Found], calls: list[ToolCall]) -> None:
+    """Note which sub-agent each call started, as its result states."""
+    for found in results:
+        only = calls[0].call_id if len(calls) == 1 else None
+        call_id = found.call_id or only
+        if call_id is not None and found.refers_to:
+            said.delegated[call_id] = found.refers_to[0]
+
+
+def _join_results(
+    said: _Trajectory,
+    step: Mapping[str, Any],
+    calls: list[ToolCall],
+    results: list[_Found],
+    extra: Mapping[str, Any],
+) -> None:
+    """Give the results of a step to their calls."""
+    by_id = {call.call_id: call for call in calls}
+    is_paired = len(results) == len(calls) and _is_whole(step, len(calls))
+    if calls and is_paired and all(found.call_id is None for found in results):
+        results = [replace(r, call_id=c.call_id) for r, c in zip(results, calls, strict=True)]
+    loose: list[_Found] = []
+    for found in results:
+        if found.call_id:
+            call = by_id.get(found.call_id, ToolCall(found.call_id, "", {}, None))
+            answer = _result(said, found, call, extra, len(calls))
+            if answer is not None:
+                said.join(found.call_id, answer)
+        elif found.text or not found.refers_to:
+            loose.append(found)
+    if loose:
+        answered = {found.call_id for found in results}
+        _join_any(said, [c for c in calls if c.call_id not in answered], loose)
+
+
+def _is_whole(step: Mapping[str, Any], n_calls: int) -> bool:
+    """Return whether a step certainly held so many calls, and no more, and all of its results."""
+    calls, results = step.get("tool_calls"), dict_of(step.get("observation")).get("results")
+    return isinstance(calls, list) and len(calls) == n_calls and isinstance(results, list)
+
+
+def _join_any(said: _Trajectory, calls: list[ToolCall], loose: list[_Found]) -> None:
+    """Join results that may be any of several calls' to each of them, with that doubt."""
+    said.flags["result_without_call"] = None
+    text = "\n".join(found.text for found in loose if found.text)
+    is_error = all(_is_error(found.extra) for found in loose)
+    is_cut = any(found.is_truncated for found in loose)
+    for call in calls if text or is_error else ():
+        answer = ToolResult(text, None, is_error, is_cut, is_error, doubt="unlinked_result")
+        said.join(call.call_id, answer)
+
+
+def _is_terminus(agent: str) -> bool:
+    dialect = dialect_of(agent)
+    return dialect is not None and terminus.HARNESS in dialect.harnesses
+
+
+def _type(said: _Trajectory, calls: list[ToolCall], results: list[_Found]) -> None:
+    """Log the commands that were typed in a step, each with its share of the joint screen."""
+    typing = [call for call in calls if call.name == terminus.TOOL]
+    keys = [text_of(call.arguments.get("keystrokes")) or "" for call in typing]
+    screens = [found.text for found in results if found.has_content]
+    shares = said.terminal.read(keys, "\n".join(screens) if screens else None)
+    typed = dict(zip(map(id, typing), shares, strict=True))
+    for call in calls:
+        share = typed.get(id(call))
+        if share is None:
+            said.add(replace(call, result=ToolResult("")))
+        elif share.command is None:
+            arguments = {**call.arguments, "is_input": True}
+            said.add(replace(call, arguments=arguments, result=share.result))
+        else:
+            folder = {"workdir": share.cwd} if share.cwd is not None else {}
+            arguments = {"command": share.command, **folder}
+            said.add(replace(call, arguments=arguments, result=share.result))
+
+
+def _objects(said: _Trajectory, value: Any, what: str) -> list[Mapping[str, Any]]:
+    """Return the objects of a list; anything but a list of objects (or null) is a problem."""
+    stated = [value] if isinstance(value, dict) else value
+    found: list[Mapping[str, Any]] = [e for e in list_of(stated) if isinstance(e, dict)]
+    if stated is not None and (not isinstance(stated, list) or len(found) < len(stated)):
+        said.lose(f"{what} are no list of objects")
+    return found
+
+
+def _calls(
+    said: _Trajectory, step: Mapping[str, Any], extra: Mapping[str, Any]
+) -> list[tuple[str, str, Mapping[str, Any]]]:
+    stated = step.get("tool_calls")
+    if preview_of(stated) is not None:
+        said.flags[TRUNCATED] = None
+        stated = whole_or_rest(stated, keep_cut_text=False)
+    calls = []
+    for call in _objects(said, stated, "the tool calls"):
+        name = text_of(call.get("function_name"))
+        if name is not None:
+            arguments = arguments_of(call.get("arguments", extra.get("raw_arguments")))
+            action = text_of(arguments.get("raw_action"))
+            if name == swe_agent.ACTION and action is not None:
+                name, arguments = swe_agent.call_of(action, None)
+            calls.append((text_of(call.get("tool_call_id")) or "", name, arguments))
+        elif preview_of(step.get("tool_calls")) is None:
+            said.lose("a tool call without a name")
+    return calls
+
+
+class _Found(Struct, frozen=True, gc=False):
+    call_id: str | None
+    text: str
+    has_content: bool
+    is_truncated: bool
+    extra: Mapping[str, Any]
+    refers_to: tuple[str, ...]
+
+
+def _results(said: _Trajectory, step: Mapping[str, Any]) -> list[_Found]:
+    stated = step.get("observation")
+    is_cut = preview_of(stated) is not None
+    if is_cut:
+        said.flags[TRUNCATED] = None
+    observation = whole_or_rest(stated, keep_cut_text=True)
+    if observation is not None and not isinstance(observation, dict):
+        said.lose("the observation is no object")
+    entries = _objects(said, dict_of(observation).get("results"), "the results")
+    are_failures_empty = said.runner in _FAILURES_ARE_EMPTY
+    found = []
+    for entry in entries:
+        refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
+        if any(_is_elsewhere(said, ref) for ref in refs):
+            said.flags[SUBAGENT_ELSEWHERE] = None
+        content = entry.get("content")
+        if not isinstance(content, str | list | None):
+            said.lose("the content of a result is no text")
+        found.append(
+            _Found(
+                text_of(entry.get("source_call_id")),
+                blocks_text(content),
+                content is not None and (content != "" or not are_failures_empty),
+                is_cut and entry is entries[-1],
+                dict_of(entry.get("extra")),
+                tuple(key for ref in refs if (key := text_of(ref.get("trajectory_id")))),
+            )
+        )
+    return found
+
+
+def _is_elsewhere(said: _Trajectory, reference: Mapping[str, Any]) -> bool:
+    """Return whether the trajectory of a sub-agent lies in another file."""
+    return text_of(reference.get("trajectory_id")) not in said.embedded and not _has_no_calls(
+        reference
+    )
+
+
+def _has_no_calls(reference: Mapping[str, Any]) -> bool:
+    """Return whether a sub-agent only wrote a summary of the history, without calls of tools."""
+    path = text_of(reference.get("trajectory_path")) or ""
+    return path.rpartition("/")[2].startswith("trajectory.summarization-")
+
+
+def _result(
+    said: _Trajectory, found: _Found, call: ToolCall, extra: Mapping[str, Any], n_calls: int
+) -> ToolResult | None:
+    """Return the result of a call, or None where an empty result does not show how it ended."""
+    own = extra if n_calls == 1 else {}
+    if said.runner == CLAUDE_CODE:
+        answer = result_of_claude_code(found.call_id or "", found.text, found.is_truncated, own)
+        answer = marked(replace(answer, is_error=True)) if _is_error(found.extra) else answer
+        is_answer = found.has_content or answer.is_error or bool(answer.text or answer.structured)
+        return answer if is_answer or found.refers_to else None
+    if said.runner == openhands.HARNESS:
+        answer = openhands.result(call.name, found.text, found.is_truncated)
+    else:
+        answer = ToolResult(found.text, None, _is_error(own), found.is_truncated)
+    records = [found.extra, own, *(dict_of(e.get("tool_metadata")) for e in (found.extra, own))]
+    details = dict_of(dict_of(extra.get("tool_call_details")).get(found.call_id or ""))
+    records += [details, dict_of(details.get("metadata"))]
+    has_ended = states_exit_status(answer.text, *records)
+    if answer.is_error or _is_error(found.extra):
+        known = answer.structured
+        if known is None and has_ended:
+            known = next(filter(states_end, records), None)
+        answer = replace(answer, structured=known, is_error=True, is_unfinished=not has_ended)
+    is_answer = found.has_content or has_ended or found.extra.get("success") is True
+    if not is_answer and not answer.is_error:
+        return answer if found.refers_to else None
+    if said.runner == SDK and call.name == "terminal" and not has_ended:
+        # Harbor's runner leaves out the note of a time limit, and the exit status.
+        answer = replace(answer, is_stopped=bool(answer.text.strip()))
+    dialect = dialect_of(said.runner)
+    if dialect is None or dialect.answer is None:
+        return answer
+    return dialect.answer(replace(call, result=answer))
+
+
+def _is_error(extra: Mapping[str, Any]) -> bool:
+    if not extra:
+        return False
+    flags = ("is_error", "isError", "tool_result_is_error")
+    return any(extra.get(flag) is True for flag in flags) or extra.get("success") is False
+
+
+def _model(document: Mapping[str, Any]) -> str | None:
+    models = (text_of(step.get("model_name")) for step in _steps(document))
+    return next(filter(None, models), None)
+
+
+def _folder(agent: Mapping[str, Any]) -> str | None:
+    folders = list_of(dict_of(agent.get("extra")).get("cwds"))
+    return text_of(clean(folders[0])) if len(folders) == 1 else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Tool results as Claude Code's ATIF converter writes them: original text plus decorations.
+#
+# A result's content is the original text, then ``[stdout]``, ``[stderr]`` and ``[metadata]`` copies
+# of the structured result, then ``[error] tool reported failure``. The original is kept in the
+# step's ``extra``; where that was lost, the decorations are taken off again.
+
+_FAILURE = "[error] tool reported failure"
+_METADATA = "[metadata] {"
+_STREAM = re.compile(r"(?:\A|\n\n)\[std(?:out|err)\]\n")
+_STATED = re.compile(r"(?:\A|\n)\[(?:exit_code\] -?\d{1,9}|interrupted\] \w{1,10})\s*\Z")
+_LONGEST_STATED = 60
+
+
+def result_of_claude_code(
+    call_id: str, content: str, is_truncated: bool, extra: Mapping[str, Any]
+) -> ToolResult:
+    """Return the result of a call.
+
+    Parameters
+    ----------
+    call_id, content, is_truncated
+        The observed result; a truncated one may end anywhere.
+    extra
+        The ``extra`` of a step with this one call (empty when it has several).
+    """
+    text, structured, is_error = undecorated(content, is_truncated)
+    metadata = dict_of(extra.get("tool_result_metadata"))
+    raw = dict_of(metadata.get("raw_tool_result"))
+    if raw.get("tool_use_id") == call_id and isinstance(raw.get("content"), (str, list)):
+        text, is_truncated = blocks_text(raw["content"]), False
+    if isinstance(metadata.get("tool_use_result"), (dict, list)):
+        structured = clean(metadata["tool_use_result"])
+    is_error = is_error or extra.get("tool_result_is_error") is True or raw.get("is_error") is True
+    return marked(ToolResult(text, structured, is_error, is_truncated))
+
+
+def undecorated(content: str, is_truncated: bool = False) -> tuple[str, Any, bool]:
+    r"""Return a result's original text, its structured result and whether it failed.
+
+    Examples
+    --------
+    >>> undecorated('a.py\n\n[stdout]\na.py\n[metadata] {"noOutputExpected": false}')
+    ('a.py', {'noOutputExpected': False}, False)
+    >>> undecorated("no such file\n\n[error] tool reported failure")
+    ('no such file', None, True)
+    """
+    text, is_error, structured = content, False, None
+    if text.endswith(_FAILURE):
+        text, is_error = text.removesuffix(_FAILURE).rstrip("\n"), True
+    # The copies are JSON on one line, so the last line that begins like this is the decoration.
+    at = text.rfind("\n" + _METADATA) + 1
+    if text.startswith(_METADATA, at):
+        structured = _decoded_metadata(text[at + len(_METADATA) - 1 :], is_truncated)
+        if structured is not None:
+            text = text[:at].rstrip("\n")
+    while (stated := _STATED.search(text, max(0, len(text) - _LONGEST_STATED))) is not None:
+        text = text[: stated.start()].rstrip("\n")
+    return _without_streams(text), structured, is_error
+
+
+def _decoded_metadata(text: str, is_truncated: bool) -> Any:
+    return clean(complete_json(text, keep_cut_text=False) if is_truncated else decode(text)[0])
+
+
+def _without_streams(text: str) -> str:
+    """Cut the copy of standard output where it certainly repeats what stands before it."""
+    found = _STREAM.search(text)
+    if found is None:
+        return text
+    before, after = text[: found.start()], text[found.end() :]
+    if not before:
+        # The result itself was empty, so the copy is all that is left of it.
+        return after.replace("\n[stderr]\n", "\n", 1)
+    copy = after.split("\n[stderr]\n", 1)[0].strip()
+    is_copy = before.startswith(copy) or copy.startswith(before)
+    return before if is_copy else text
+
+
+# --------------------------------------------------------------------------------------------------
+# Tokens of ATIF steps; one message of the model may be split over several steps.
+
+CLAUDE_CODE = "claude-code"
+COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
+"""The names of the token counts in a step's ``metrics``."""
+
+
+class StepTokens:
+    """Converts the ``metrics`` of successive steps into usages, one for each message.
+
+    Steps have no message id. The Claude Code converter writes a step for each block of a message
+    and repeats the message's prompt counts on each, so neighbouring steps with the same prompt
+    counts are one message there (prompts only grow). Its ``prompt_tokens`` leave out the tokens
+    written to the cache; they are added where the numbers prove that they are missing.
+    """
+
+    def __init__(self, agent: str, scope: str) -> None:
+        self._repeats = agent == CLAUDE_CODE
+        self._scope = scope
+        self._key: tuple[Any, ...] | None = None
+        self._message_id = ""
+
+    def of(self, step: Mapping[str, Any], index: int) -> tuple[str, int, int]:
+        """Return the message that a step is of, and its tokens: prompt and output."""
+        metrics = dict_at(step, "metrics")
+        prompt, output = count_at(metrics, "prompt_tokens"), count_at(metrics, "completion_tokens")
+        if not prompt + output:
+            return self._message_id, 0, 0
+        extra = dict_at(metrics, "extra")
+        written = count_at(extra, "cache_creation_input_tokens")
+        read = max(count_at(metrics, "cached_tokens"), count_at(extra, "cache_read_input_tokens"))
+        key = (prompt, read, written)
+        if not self._repeats or key != self._key:
+            self._message_id = f"{self._scope}/steps/{index}"
+        self._key = key
+        # A prompt that included what was read and what was written could not be smaller.
+        is_written_missing = prompt < read + written
+        prompt += written if is_written_missing else 0
+        return self._message_id, prompt, output
+
+
+def declared_tokens(metrics: Mapping[str, Any]) -> int | None:
+    """Return the prompt and completion tokens that ``final_metrics`` declares, if any.
+
+    The Claude Code converter sums over steps, so its declared totals count messages repeatedly.
+    """
+    return count_at(metrics, "total_prompt_tokens", "total_completion_tokens") or None
+
+
+def _is_atif(document: Mapping[str, Any]) -> bool:
+    return _VERSION.fullmatch(text_of(document.get("schema_version")) or "") is not None
+
+
+def _may_be_atif(document: Mapping[str, Any]) -> bool:
+    """Whether a document states any version: the reader then reports which it expects."""
+    return text_of(document.get("schema_version")) is not None
+
+
+FORMATS.add(
+    "atif",
+    DocumentFormat(
+        recognises=_is_atif,
+        read=read_atif,
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=(
+            "each step's own tokens, cached ones inside the prompt (Claude Code's converter leaves "
+            "out those written to the cache; they are added), sub-agents marked; the totals are "
+            "those of the file, in a part of a continued run from the run's beginning"
+        ),
+        source="ATIF 1.0 to 1.8 as described; files of 1.2 and 1.5 seen",
+        may_be=_may_be_atif,
+        example={
+            "schema_version": "ATIF-v1.6",
+            "session_id": "s",
+            "agent": {"name": "codex", "version": "1"},
+            "steps": [
+                {
+                    "step_id": 1,
+                    "source": "agent",
+                    "tool_calls": [
+                        {"tool_call_id": "c", "function_name": "shell", "arguments": {}}
+                    ],
+                    "observation": {"results": [{"source_call_id": "c", "content": "a.py"}]},
+                }
+            ],
+        },
+    ),
+)

@@ -1,0 +1,348 @@
+"""Cline's history: messages with tool blocks or, in older versions, calls as XML in the text.
+
+The command line keeps an object with ``messages`` and, beside it, one about the session and one
+with the messages of each sub-agent; the extension keeps an array, which is read as lines. In XML a
+message holds one call, and the next user message answers it below a line that names the tool. A
+call of the newest tools does several things, each with a result of its own, and is read as a call
+for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from retrieval_eval.agents.traces.clock import from_milliseconds
+from retrieval_eval.agents.traces.dialects.cline import (
+    HARNESS,
+    LISTS,
+    answer,
+    operations_of,
+    results_of,
+)
+from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
+from retrieval_eval.agents.traces.reading import Reading, Unreadable, arguments_of
+from retrieval_eval.agents.traces.transcript import Transcript
+from retrieval_eval.agents.traces.untrusted import (
+    amount_of,
+    at,
+    blocks_text,
+    clean,
+    count_at,
+    dict_at,
+    dict_of,
+    list_of,
+    text_at,
+    text_of,
+)
+from retrieval_eval.io.files import Line, decode
+from retrieval_eval.records import ToolResult
+
+FORMAT = "cline-history"
+_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "read_file": ("path",),
+    "list_files": ("path", "recursive"),
+    "search_files": ("path", "regex", "file_pattern"),
+    "list_code_definition_names": ("path",),
+    "write_to_file": ("path", "content"),
+    "replace_in_file": ("path", "diff"),
+    "execute_command": ("command", "requires_approval"),
+    "use_mcp_tool": ("server_name", "tool_name", "arguments"),
+    "access_mcp_resource": ("server_name", "uri"),
+    "browser_action": ("action", "url"),
+    "ask_followup_question": ("question",),
+    "attempt_completion": ("result", "command"),
+    "plan_mode_respond": ("response",),
+    "new_task": ("context",),
+}
+"""The tools of older versions, which stand in the text as XML, with their parameters."""
+
+_OPENING = re.compile(r"<(\w{4,40})>\s{0,40}<")
+_HEADER = re.compile(r"\[(\w{4,40})(?: for [^\n]{0,4000})?\] Result:[ \t]*\n?")
+_FOLDER = re.compile(r"# Current (?:Workspace|Working) Directory \(")
+_LONGEST_PATH: Final = 4096
+_DETAILS = "<environment_details>"
+_FILE_CONTENT: Final = re.compile(
+    r'^<file_content path="([^"\n]{1,4096})">\n(?!Error\b)', re.MULTILINE
+)
+
+
+class _History(Transcript):
+    """A history's transcript, and what is known of its calls before they are answered."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name, "message", answer=answer, harness=HARNESS, holds_run=True, is_native=True
+        )
+        self.names: dict[str, str] = {}
+        self.counts: dict[str, int] = {}
+        self.pending: str | None = None
+
+
+def read_cline_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
+    """Return the reading of the history, or of the description, of a session."""
+    if "messages" not in document:
+        return _session(document)
+    messages = document.get("messages")
+    if not isinstance(messages, list):
+        return Unreadable(f"{name}: a Cline history without a list of messages")
+    said = _History(name)
+    origin = dict_at(document, "origin")
+    said.version = text_at(origin, "version")
+    said.session(document.get("sessionId"), origin.get("parentThreadId"))
+    if origin.get("parentThreadId") is not None or document.get("agent") == "subagent":
+        # The history of a sub-agent lies beside that of the agent, and shares no call with it.
+        said.facts |= {"holds_run": False, "part_of": text_at(origin, "parentThreadId")}
+        said.by(text_at(origin, "subagent") or text_at(document, "sessionId") or name)
+        said.sub_agents.update(filter(None, (said.agent,)))
+    numbered = ((f"/messages/{n}", message) for n, message in enumerate(messages))
+    return _reading(said, numbered)
+
+
+def read_cline_lines(lines: Iterable[Line], name: str) -> Reading:
+    """Return the reading of the messages of an array."""
+    return _reading(_History(name), ((f"/{line.number - 1}", line.value) for line in lines))
+
+
+def _reading(said: _History, messages: Iterable[tuple[str, Any]]) -> Reading:
+    for pointer, message in messages:
+        is_agent = at(message, "role") == "assistant"
+        said.at(f"{said.name}#{pointer}", from_milliseconds(at(message, "ts")), by_agent=is_agent)
+        if isinstance(message, dict):
+            _take(said, message)
+        else:
+            said.note("expected an object")
+            said.add_gap()
+    return said.reading(FORMAT)
+
+
+def _session(document: Mapping[str, Any]) -> Reading:
+    """Return what the file beside a history states: folder, model and cost.
+
+    Its tokens leave those of sub-agents out, which the messages state.
+    """
+    usage = dict_at(document, "usage") or dict_at(document, "metadata", "usage")
+    model = document.get("model")
+    return Reading(
+        FORMAT,
+        harness=HARNESS,
+        model=text_of(clean(model.get("id") if isinstance(model, dict) else model)),
+        cwd=text_of(clean(document.get("cwd"))),
+        declared_cost_usd=amount_of(usage.get("totalCost", usage.get("cost"))),
+        has_agent=False,
+        is_native=True,
+    )
+
+
+def _take(said: _History, message: Mapping[str, Any]) -> None:
+    stated = message.get("content")
+    blocks = [{"type": "text", "text": stated}] if isinstance(stated, str) else list_of(stated)
+    blocks = [dict_of(block) for block in blocks]
+    if message.get("role") == "assistant":
+        said.pending = None
+        info = dict_at(message, "modelInfo")
+        said.model = text_of(clean(info.get("modelId", info.get("id")))) or said.model
+        _take_metrics(said, dict_at(message, "metrics"))
+        for block in blocks:
+            _call(said, block)
+    elif message.get("role") == "user":
+        _attach(said, blocks)
+        _take_answers(said, blocks)
+
+
+def _attach(said: _History, blocks: Iterable[Mapping[str, Any]]) -> None:
+    """Note the files whose content stands in a message because the prompt names them."""
+    for block in blocks:
+        text = text_at(block, "text") if block.get("type") == "text" else None
+        for found in _FILE_CONTENT.finditer(text or ""):
+            said.attach(found[1], "named by the prompt")
+
+
+def _take_metrics(said: _History, metrics: Mapping[str, Any]) -> None:
+    tokens = dict_at(metrics, "tokens") or metrics
+    # The input includes what was read from a cache or written to one, as far as it is as large.
+    cached = count_at(tokens, "cacheReadTokens", "cacheWriteTokens")
+    sent = count_at(tokens, "inputTokens")
+    prompt = count_at(tokens, "prompt", "cached") + (sent if sent >= cached else sent + cached)
+    output = count_at(tokens, "completion", "outputTokens")
+    said.used(None, prompt, output)
+    said.paid(metrics.get("cost"))
+
+
+def _call(said: _History, block: Mapping[str, Any]) -> None:
+    if block.get("type") == "text":
+        found = _in_text(text_at(block, "text") or "")
+        if found is None or said.pending is not None:
+            return
+        name, arguments, call_id = *found, said.where
+        said.pending = call_id
+    elif block.get("type") == "tool_use":
+        stated = text_at(block, "name")
+        if stated is None:
+            said.note("a tool call without a name")
+            return
+        name, arguments = stated, dict(arguments_of(block.get("input")))
+        call_id = text_at(block, "id") or said.where
+    else:
+        return
+    said.names[call_id] = name
+    called, given = _unwrapped(name, arguments)
+    operations = operations_of(called, given)
+    said.counts[call_id] = len(operations)
+    for number, one in enumerate(operations):
+        said.call(called, one, call_id if number == 0 else f"{call_id}/{number}")
+
+
+def _unwrapped(name: str, arguments: dict[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the call of a server's tool that a call of ``use_mcp_tool`` is."""
+    server, tool = text_at(arguments, "server_name"), text_at(arguments, "tool_name")
+    if name != "use_mcp_tool" or not server or not tool:
+        return name, arguments
+    inner = arguments.get("arguments")
+    value = decode(inner)[0] if isinstance(inner, str) else inner
+    return f"mcp__{server}__{tool}", arguments_of(value if isinstance(value, dict) else inner)
+
+
+def _in_text(text: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the first call that a text holds as XML, if its closing tag is there."""
+    for found in _OPENING.finditer(text):
+        name = found[1]
+        if name not in _PARAMETERS:
+            continue
+        end = text.find(f"</{name}>", found.end() - 1)
+        if end < 0:
+            return None
+        body = text[found.end() - 1 : end]
+        values = {p: v for p in _PARAMETERS[name] if (v := _parameter(body, p)) is not None}
+        return name, dict(clean(values))
+    return None
+
+
+def _parameter(body: str, name: str) -> str | None:
+    start, end = body.find(f"<{name}>"), body.rfind(f"</{name}>")
+    return body[start + len(name) + 2 : end].strip("\n") if 0 <= start < end else None
+
+
+def _take_answers(said: _History, blocks: list[Mapping[str, Any]]) -> None:
+    texts = [text_at(block, "text") for block in blocks if block.get("type") == "text"]
+    known = [text for text in texts if text is not None]
+    for text in known if said.cwd is None else ():
+        heading = _FOLDER.search(text)
+        if heading is not None:
+            rest = text[heading.end() : heading.end() + _LONGEST_PATH]
+            said.cwd = text_of(clean(rest.split(")", 1)[0].split("\n", 1)[0]))
+    for block in blocks:
+        call_id = text_at(block, "tool_use_id")
+        if block.get("type") == "tool_result" and call_id is not None:
+            for number, result in enumerate(_results(said, call_id, block)):
+                said.answer(call_id if number == 0 else f"{call_id}/{number}", result)
+    if said.pending is not None:
+        body = _below_its_name(said.names[said.pending], known)
+        if body is not None:
+            said.answer(said.pending, ToolResult(body))
+        said.pending = None
+
+
+def _results(said: _History, call_id: str, block: Mapping[str, Any]) -> list[ToolResult]:
+    """Return the results that a block holds, one for each thing that the call does."""
+    results = results_of(block.get("content"))
+    if results is not None:
+        return results
+    text = blocks_text(block.get("content"))
+    header = _HEADER.match(text)
+    text = text[header.end() :] if header is not None else text
+    is_error = block.get("is_error") is True
+    result = ToolResult(text, None, is_error, is_unfinished=is_error)
+    if said.names.get(call_id) in LISTS and not is_error:
+        result = replace(result, doubt="unlinked_result")
+    return [result] * said.counts.get(call_id, 1)
+
+
+def _below_its_name(name: str, texts: list[str]) -> str | None:
+    """Return the text below the line that names the tool; without such a line nothing is known."""
+    for place, text in enumerate(texts):
+        header = _HEADER.match(text)
+        if header is None or header[1] != name:
+            continue
+        parts = [text[header.end() :]]
+        for further in texts[place + 1 :]:
+            if further.lstrip().startswith((_DETAILS, "[")):
+                break
+            parts.append(further)
+        return "\n".join(part for part in parts if part).split(f"\n{_DETAILS}", 1)[0]
+    return None
+
+
+def _is_history(message: Mapping[str, Any]) -> bool:
+    if message.get("role") not in ("user", "assistant") or "content" not in message:
+        return False
+    if "modelInfo" in message or ("metrics" in message and "ts" in message):
+        return True
+    blocks = list_of(message.get("content"))
+    texts = (text_at(block, "text") or "" for block in blocks)
+    return any(
+        text.startswith(_DETAILS) or _in_text(text) is not None or _HEADER.match(text)
+        for text in texts
+    )
+
+
+def _is_document(document: Mapping[str, Any]) -> bool:
+    messages = list_of(document.get("messages"))
+    if messages:
+        return any(_is_history(dict_of(message)) for message in messages[:50])
+    has_usage = "usage" in document or "usage" in dict_at(document, "metadata")
+    has_state = isinstance(document.get("cwd"), str) and has_usage
+    return has_state and ("session_id" in document or "sessionId" in document)
+
+
+_COUNTERS = (
+    "Tokens and cost of each message; inputTokens include the cached ones, the cached ones of the "
+    "older form stand beside prompt. Each sub-agent's file counts its own, which the totals of the "
+    "session's description leave out."
+)
+
+_EXAMPLE: tuple[Mapping[str, Any], ...] = (
+    {"role": "user", "content": [{"type": "text", "text": "task"}], "ts": 1_700_000_000_000},
+    {
+        "role": "assistant",
+        "ts": 1_700_000_001_000,
+        "modelInfo": {"modelId": "m"},
+        "metrics": {"tokens": {"prompt": 5, "completion": 2}, "cost": 0.5},
+        "content": [
+            {"type": "tool_use", "id": "c", "name": "read_file", "input": {"path": "a.py"}}
+        ],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "c", "content": "x = 1"}],
+    },
+)
+
+FORMATS.add(
+    FORMAT,
+    LineFormat(
+        recognises=_is_history,
+        read=read_cline_lines,
+        keeps=("times", "tokens", "cost", "model"),
+        counters=_COUNTERS,
+        priority=2,
+        file_names=("api_conversation_history.json",),
+        folders=("tasks",),
+        sub_agent_files=("agent_*.messages.json",),
+        example=_EXAMPLE,
+    ),
+)
+FORMATS.add(
+    "cline-session",
+    DocumentFormat(
+        recognises=_is_document,
+        read=read_cline_document,
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        counters=_COUNTERS,
+        file_names=("*.messages.json",),
+        example={"messages": list(_EXAMPLE)},
+    ),
+)

@@ -1,0 +1,189 @@
+"""Cursor CLI: ``tool_call`` events, ``started`` and ``completed`` with one call id each.
+
+The events come as JSONL or as the steps of a ``cursor-jsonl-v1`` document. The key inside
+``tool_call`` names the tool; its ``result`` has one key, the status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from retrieval_eval.agents.traces.clock import from_milliseconds
+from retrieval_eval.agents.traces.dialects.cursor import result_of
+from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
+from retrieval_eval.agents.traces.reading import Reading, Unreadable, arguments_of
+from retrieval_eval.agents.traces.transcript import Transcript
+from retrieval_eval.agents.traces.truncated import (
+    TRIMMED,
+    TRUNCATED,
+    is_placeholder,
+    preview_of,
+    whole_or_rest,
+)
+from retrieval_eval.agents.traces.untrusted import at, clean, count_at, dict_of, text_at, text_of
+from retrieval_eval.io.files import Line
+
+FORMAT = "cursor-jsonl"
+
+
+class _Session(Transcript):
+    """A session's transcript, with its first and its last event."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, harness="cursor")
+        self.init: Mapping[str, Any] = {}
+        self.result: Mapping[str, Any] | None = None
+
+
+def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
+    """Return the reading of a ``cursor-jsonl-v1`` document."""
+    steps = document.get("steps")
+    if not isinstance(steps, list):
+        return Unreadable(f"{name}: a Cursor trace without a list of steps")
+    said = _Session(name)
+    if document.get("_corpus_trim_applied"):
+        said.flags[TRIMMED] = None
+    for index, step in enumerate(steps):
+        where = f"{name}#/steps/{index}"
+        if isinstance(step, dict):
+            _take(said, step, where)
+        else:
+            said.complaints.note(where, "expected a JSON object")
+    return _reading(said)
+
+
+def read_cursor_lines(lines: Iterable[Line], name: str) -> Reading:
+    """Return the reading of a JSONL file of Cursor events."""
+    said = _Session(name)
+    for entry, where in said.complaints.objects(lines):
+        _take(said, entry, where)
+    return _reading(said)
+
+
+def _reading(said: _Session) -> Reading:
+    if said.result is None:
+        said.ending = ("no_result_event",)
+    elif said.result.get("subtype") not in (None, "success"):
+        said.ending = (f"result_{str(clean(said.result['subtype']))[:60]}",)
+    said.session(said.init.get("session_id"))
+    said.model = text_at(said.init, "model")
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    tokens = count_at(at(said.result, "usage"), *names)
+    return said.reading(FORMAT, declared_tokens=tokens or None)
+
+
+def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
+    kind = event.get("type")
+    is_agents = kind in ("thinking", "assistant", "tool_call")
+    said.at(where, from_milliseconds(event.get("timestamp_ms")), by_agent=is_agents)
+    if is_placeholder(event):
+        said.flags[TRIMMED] = None
+        said.add_gap()
+    elif event.get("source") == "malformed":
+        said.note("a line that the harness could not read")
+    elif kind == "system" and event.get("subtype") == "init":
+        said.init = said.init or event
+        said.cwd = text_at(said.init, "cwd")
+    elif kind == "result":
+        said.result = event
+    elif kind == "tool_call":
+        _take_call(said, event)
+
+
+def _take_call(said: _Session, event: Mapping[str, Any]) -> None:
+    """Log a call, or complete the one that was started under its id."""
+    stated = event.get("tool_call")
+    is_cut = preview_of(stated) is not None
+    if is_cut:
+        said.flags[TRUNCATED] = None
+    name, sure = _tool(whole_or_rest(stated, keep_cut_text=False))
+    if name is None and is_cut:
+        return
+    _, seen = _tool(whole_or_rest(stated, keep_cut_text=True)) if is_cut else (name, sure)
+    is_done = event.get("subtype") == "completed"
+    result = result_of(seen.get("result"), is_cut) if is_done else None
+    call_id = text_at(event, "call_id") or said.where
+    begun = said.next_waiting(call_id)
+    if result is None or begun is None or begun.result is not None or begun.name != name:
+        said.begin_step()
+        said.call(name, sure.get("args"), call_id, result=result)
+        return
+    arguments = arguments_of(sure.get("args"))
+    if len(arguments) > len(begun.arguments):
+        said.touch(call_id, None, arguments)
+    said.join(call_id, result)
+
+
+def _tool(tool_call: Any) -> tuple[str | None, Mapping[str, Any]]:
+    for name, body in dict_of(tool_call).items():
+        if isinstance(body, dict) and text_of(name):
+            return text_of(name), body
+    return None, {}
+
+
+def _is_cursor_event(event: Mapping[str, Any]) -> bool:
+    kind = event.get("type")
+    if kind in ("tool_call", "thinking"):
+        return True
+    # An assistant's line with a message id is Claude Code's.
+    is_claude = text_of(dict_of(event.get("message")).get("id"))
+    return kind == "assistant" and "model_call_id" in event and not is_claude
+
+
+def _may_be_cursor_event(event: Mapping[str, Any]) -> bool:
+    return event.get("type") == "system" and event.get("subtype") == "init"
+
+
+def _is_cursor_document(document: Mapping[str, Any]) -> bool:
+    version = text_of(document.get("schema_version")) or ""
+    return version.lower().startswith("cursor-jsonl-v1")
+
+
+_EXAMPLE: tuple[Mapping[str, Any], ...] = (
+    {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w"},
+    {
+        "type": "tool_call",
+        "subtype": "started",
+        "call_id": "c",
+        "tool_call": {"globToolCall": {"args": {"globPattern": "*.py"}}},
+    },
+    {
+        "type": "tool_call",
+        "subtype": "completed",
+        "call_id": "c",
+        "tool_call": {"globToolCall": {"result": {"success": {"files": ["/w/a.py"]}}}},
+    },
+    {"type": "result", "subtype": "success"},
+)
+
+_COUNTERS = (
+    "The totals that the last line states for the run, the cached tokens beside the input; whether "
+    "sub-agents are in them is not known. No cost is kept."
+)
+_SOURCE = "Cursor CLI, which is closed: files seen, which state no version"
+
+FORMATS.add(
+    FORMAT,
+    LineFormat(
+        recognises=_is_cursor_event,
+        read=read_cursor_lines,
+        keeps=("times", "tokens", "model"),
+        counters=_COUNTERS,
+        source=_SOURCE,
+        may_be=_may_be_cursor_event,
+        priority=1,
+        example=_EXAMPLE,
+    ),
+)
+FORMATS.add(
+    "cursor-jsonl-v1",
+    DocumentFormat(
+        recognises=_is_cursor_document,
+        read=read_cursor_document,
+        keeps=("times", "tokens", "model"),
+        counters=_COUNTERS,
+        source=_SOURCE,
+        example={"schema_version": "cursor-jsonl-v1", "steps": list(_EXAMPLE)},
+    ),
+)

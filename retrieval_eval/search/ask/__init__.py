@@ -1,0 +1,1 @@
+"""Retrievers: who answers queries."""

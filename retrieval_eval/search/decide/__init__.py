@@ -1,0 +1,1 @@
+"""Whether a change is more than noise, and whether it may be merged."""

@@ -1,0 +1,228 @@
+"""Thresholds of the guard: what may change by how much, read from TOML and checked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, cast
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.decide.guard.rule import RULES, Rule
+from retrieval_eval.search.decide.guard.toml import Table, raise_faults, read_toml
+from retrieval_eval.search.run.named_metrics import NOT_IN_PARTS, check_metric_name
+from retrieval_eval.search.run.scoring import DIMENSIONS
+
+Direction = Literal["down is bad", "up is bad"]
+Unit = Literal["points", "relative_percent"]
+
+DIRECTIONS: Final = ("down is bad", "up is bad")
+UNITS: Final = ("points", "relative_percent")
+MIN_QUERIES: Final = 20
+"""Smaller slices are not judged, unless a threshold names another number."""
+PINNED: Final = "queries"
+"""The slice that is a file of query ids."""
+
+SHIPPED: Final = Path(__file__).with_name("guard.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The queries a threshold looks at: a slice, or a pinned list by its path as it is written."""
+
+    dimension: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.dimension} {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What one metric may do.
+
+    ``max_change`` is the largest allowed change in the bad direction, in points (hundredths) or in
+    per cent of the baseline; ``floor`` and ``ceiling`` bound the value itself, in the metric's own
+    unit. None: no such bound. A metric that the baseline did not record is not checked;
+    ``required``: it leaves no verdict. With ``slices``, dimensions such as corpus, it holds for
+    each of their slices of at least ``min_queries`` queries, and the worst of them decides.
+    """
+
+    metric: str
+    direction: Direction
+    max_change: float | None = None
+    unit: Unit | None = None
+    floor: float | None = None
+    ceiling: float | None = None
+    part: Part | None = None
+    required: bool = False
+    slices: tuple[str, ...] = ()
+    min_queries: int = MIN_QUERIES
+
+    @property
+    def name(self) -> str:
+        """The metric, and the slice where there is one."""
+        if self.part is None and self.slices:
+            return f"{self.metric} [worst {' or '.join(self.slices)}]"
+        return f"{self.metric} [{self.part}]" if self.part else self.metric
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the value itself is bounded, by a floor or a ceiling."""
+        return self.floor is not None or self.ceiling is not None
+
+    def limit_points(self, baseline: float | None) -> float | None:
+        """Return the allowed change in points, given the baseline's value.
+
+        Examples
+        --------
+        >>> Threshold("P@5", "down is bad", 2.0, "relative_percent").limit_points(0.75)
+        1.5
+        """
+        if self.max_change is None or self.unit == "points":
+            return self.max_change
+        return None if baseline is None else self.max_change * abs(baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """All thresholds of a file, and the rule that turns them into a verdict."""
+
+    rows: tuple[Threshold, ...]
+    rule: Rule
+    alpha: float
+    path: Path
+
+
+def shipped_thresholds() -> Thresholds:
+    """Return the thresholds that come with the package."""
+    return read_thresholds(SHIPPED)
+
+
+def read_thresholds(path: Path) -> Thresholds:
+    """Return the thresholds of a TOML file.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read, is not TOML, or holds a key, metric, direction, unit or
+        number that means nothing; every fault is listed with its pointer.
+    """
+    top = Table(read_toml(path), "", [])
+    decision = top.table("decision")
+    rule = decision.choice("rule", RULES, RULES[0])
+    alpha = decision.number("alpha", least=0.0, most=0.5)
+    decision.report_unknown_keys()
+    rows = [_threshold(table) for table in top.tables("threshold")]
+    top.report_unknown_keys()
+    if not rows and not top.faults:
+        top.fault("threshold", "there is none, and nothing checked is nothing passed")
+    seen = set()
+    for place, row in enumerate(rows):
+        if row.name in seen:
+            top.fault(f"threshold/{place}", f"a second threshold for {row.name}")
+        seen.add(row.name)
+    raise_faults(path, top.faults)
+    return Thresholds(
+        tuple(rows),
+        cast("Rule", rule),
+        0.05 if alpha is None else alpha,
+        path,
+    )
+
+
+def toml_of(thresholds: Thresholds) -> str:
+    """Return thresholds as the TOML that `read_thresholds` reads."""
+    head = f"[decision]\nrule = {_quoted(thresholds.rule)}\nalpha = {thresholds.alpha!r}\n"
+    blocks = [head]
+    for row in thresholds.rows:
+        keys = {
+            "metric": _quoted(row.metric),
+            "direction": _quoted(row.direction),
+            "max_change": row.max_change,
+            "unit": row.unit and _quoted(row.unit),
+            "floor": row.floor,
+            "ceiling": row.ceiling,
+            "slice": row.part and f"{{ {row.part.dimension} = {_quoted(row.part.value)} }}",
+            "slices": json.dumps(row.slices) if row.slices else None,
+            "min_queries": row.min_queries if row.slices else None,
+            "required": "true" if row.required else None,
+        }
+        lines = (f"{name} = {value}\n" for name, value in keys.items() if value is not None)
+        blocks.append("[[threshold]]\n" + "".join(lines))
+    return "\n".join(blocks)
+
+
+def _quoted(text: str) -> str:
+    # Basic strings of TOML are written as those of JSON, but for one control character.
+    return json.dumps(text).replace("\x7f", "\\u007f")
+
+
+def _threshold(table: Table) -> Threshold:
+    metric = table.text("metric")
+    if metric:
+        try:
+            check_metric_name(metric)
+        except BadInputError as error:
+            table.fault("metric", str(error))
+    direction = table.choice("direction", DIRECTIONS)
+    max_change = table.number("max_change", least=0.0)
+    unit = table.choice("unit", UNITS, None)
+    if ("max_change" in table.given) != ("unit" in table.given):
+        table.fault("unit", f"expected with max_change, and one of {', '.join(UNITS)}")
+    least = -1.0 if metric == "composite" else 0.0
+    floor = table.number("floor", least=least, most=1.0)
+    ceiling = table.number("ceiling", least=least, most=1.0)
+    if not {"max_change", "floor", "ceiling"} & set(table.given):
+        table.fault("max_change", "expected max_change, floor or ceiling: nothing is bounded")
+    if floor is not None and ceiling is not None and floor > ceiling:
+        table.fault("floor", f"{floor:g} is above the ceiling of {ceiling:g}: nothing can pass")
+    part = part_of(table)
+    if part is not None and metric in NOT_IN_PARTS:
+        table.fault("slice", f"{metric} has no value for a part of a run")
+    slices, min_queries = _slices_of(table, metric)
+    required = table.flag("required", default=False)
+    table.report_unknown_keys()
+    return Threshold(
+        metric,
+        cast("Direction", direction),
+        max_change,
+        cast("Unit | None", unit),
+        floor,
+        ceiling,
+        part,
+        required,
+        slices,
+        min_queries,
+    )
+
+
+def _slices_of(table: Table, metric: str) -> tuple[tuple[str, ...], int]:
+    """Return the dimensions of the declared slices, and the least number of queries of one."""
+    given = table.raw("slices")
+    least = table.number("min_queries", least=1)
+    known = ", ".join(DIMENSIONS)
+    is_list = isinstance(given, list) and all(name in list(DIMENSIONS) for name in given) and given
+    if given is not None and (not is_list or len(set(given)) < len(given)):
+        table.fault("slices", f"expected a list of some of {known}")
+        return (), MIN_QUERIES
+    if given is None and least is not None:
+        table.fault("min_queries", "expected with slices")
+    if least is not None and least != int(least):
+        table.fault("min_queries", "expected a whole number")
+    if given and "slice" in table.given:
+        table.fault("slices", "slice and slices exclude each other")
+    if given and metric in NOT_IN_PARTS:
+        table.fault("slices", f"{metric} has no value for a part of a run")
+    return tuple(given or ()), MIN_QUERIES if least is None else int(least)
+
+
+def part_of(table: Table) -> Part | None:
+    """Return the slice that a table names under ``slice``, None where it names none."""
+    given = table.table("slice")
+    known = (*DIMENSIONS, PINNED)
+    found = [Part(name, value) for name in known if (value := given.text(name, required=False))]
+    given.report_unknown_keys()
+    if "slice" in table.given and len(found) != 1:
+        table.fault("slice", f"expected exactly one of {', '.join(known)}")
+    return found[0] if found else None

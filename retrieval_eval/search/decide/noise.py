@@ -1,0 +1,450 @@
+"""Noise: how much a search run moves when nothing changed, and what changes it can therefore show.
+
+Two kinds: between runs of one system on the same queries, and between samples of queries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import astuple, replace
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.io.artefacts import read_artefact
+from retrieval_eval.model import from_builtins
+from retrieval_eval.model.noise import (
+    DetectablePoints,
+    MetricNoise,
+    NoiseFloor,
+    NoiseSettings,
+    RepeatedRun,
+    RunToRun,
+    SuggestedThreshold,
+)
+from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchRun
+from retrieval_eval.records import Progress
+from retrieval_eval.schema import SCHEMA_VERSION, check_version, faults
+from retrieval_eval.search.change.comparability import (
+    common_measures,
+    copies,
+    differences,
+    judge_of,
+    own_faults,
+    setup_changes,
+    system_changes,
+)
+from retrieval_eval.search.change.paired_change import Resampling, linear, pairs_of
+from retrieval_eval.search.decide.guard.pinned import Pinned
+from retrieval_eval.search.decide.guard.rule import SMALLEST_RESOLUTION
+from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.decide.noise_level import (
+    MOST_RUNS,
+    QUERY_COUNTS,
+    by_query,
+    detectable_changes,
+    noise_band,
+    query_sampling,
+    run_to_run,
+    runs_needed,
+)
+from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.run.measure import Request, measured_run
+from retrieval_eval.search.run.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
+from retrieval_eval.search.run.settings import BASE_MEASURES, HEADLINE
+from retrieval_eval.search.run.summary import DASH
+from retrieval_eval.search.run.trust import incomplete
+
+Rows = list[list[str]]
+
+DEFAULT_NOISE: Final = Path("data/eval/noise.json")
+OLDEST: Final = timedelta(days=92)
+"""A quarter: noise that was measured longer ago is measured again."""
+DEFAULT_REPEATS: Final = 10
+ALPHA: Final = 0.05
+_STEP: Final = 0.1
+_LEAST_RUNS: Final = 2
+_RANKED_FILE: Final = "run:"
+
+
+def repeated_runs(
+    request: Request, *, repeats: int = DEFAULT_REPEATS, progress: Progress | None = None
+) -> list[SearchRun]:
+    """Run one request several times and return the search runs; no report is written.
+
+    They have what `noise` needs: queries and means, but no slices, intervals, bounds or null
+    systems. Documents that several runs returned alike are held once.
+
+    The retriever is opened anew for each. What it keeps outside of itself, such as a cache of
+    embeddings on disk, is shared by the runs and cannot be seen in their noise.
+
+    Raises
+    ------
+    BadInputError
+        When there are fewer than two repeats, or the retriever is a ranked file, which answers
+        the same every time.
+    """
+    if repeats < _LEAST_RUNS:
+        raise BadInputError(f"{repeats} repeats show no noise; 2 or more are needed")
+    if request.retriever.startswith(_RANKED_FILE):
+        raise BadInputError(
+            "a ranked file answers the same every time; name finished runs of the system instead"
+        )
+
+    # The repeats themselves show what a second answer would.
+    request = dataclasses.replace(request, ask_twice=0)
+    gold = load_gold_set(request.gold_path)
+
+    def one(number: int) -> SearchRun:
+        def report(done: int, total: int, name: str) -> None:
+            if progress is not None:
+                progress(number * total + done, repeats * total, name)
+
+        return measured_run(request, progress=report, is_repeat=True, gold=gold)
+
+    return _sharing(one(number) for number in range(repeats))
+
+
+def _sharing(runs: Iterable[SearchRun]) -> list[SearchRun]:
+    """Return runs that hold once what several of them returned alike."""
+    rankings: dict[str, tuple[RankedDocument, ...]] = {}
+
+    def shared(query: QueryResult) -> QueryResult:
+        first = rankings.setdefault(query.id, query.ranking)
+        if first == query.ranking:
+            return replace(query, ranking=first)
+        known = {found.doc: found for found in first}
+        return replace(
+            query,
+            ranking=tuple(
+                other if (other := known.get(found.doc, found)) == found else found
+                for found in query.ranking
+            ),
+        )
+
+    return [replace(run, queries=tuple(map(shared, run.queries))) for run in runs]
+
+
+def check_distinct(runs: Sequence[SearchRun]) -> None:
+    """Raise NothingToEvaluateError when a list has one run twice (`copies`)."""
+    if found := copies(runs):
+        raise NothingToEvaluateError(found[0])
+
+
+def noise(
+    runs: Sequence[SearchRun],
+    *,
+    generated_at: str,
+    seed: int,
+    change: tuple[SearchRun, SearchRun] | None = None,
+    pinned: Pinned | None = None,
+) -> NoiseFloor:
+    """Return the noise of a system from runs of it that differ in nothing (A/A).
+
+    Parameters
+    ----------
+    runs
+        At least two search runs of one set-up over the same queries.
+    generated_at
+        The date of the noise file (ISO 8601).
+    seed
+        Seed of resampling; number and coverage are those of the first run.
+    change
+        Two runs whose difference is typical of changes to come. How much such a change varies
+        from query to query is what hides it, and runs of one system do not know.
+    pinned
+        Look at these queries only.
+
+    Returns
+    -------
+    NoiseFloor
+        By metric the run-to-run noise (exactly 0 where deterministic),
+        the query-sampling noise, the smallest detectable changes, and suggested thresholds.
+
+    Raises
+    ------
+    NothingToEvaluateError
+        When there are fewer than two runs, one has no verdict, they are not of one system, or
+        lack a pinned query.
+    """
+    _check_same(runs)
+    if pinned is not None:
+        runs = [_of_pinned(run, pinned) for run in runs]
+    first = runs[0]
+    resampling = Resampling.of(first.run.settings, seed)
+    rankings = [_rankings(run) for run in runs]
+    n_varied = sum(
+        any(ranking[query] != rankings[0][query] for ranking in rankings) for query in rankings[0]
+    )
+    metrics = {}
+    for name in _names(runs):
+        table = by_query([_shares(run, name) for run in runs])
+        if not table.size:
+            continue
+        level = run_to_run(table)
+        detectable = partial(detectable_changes, table, level.sd_points, _differences(change, name))
+        metrics[name] = MetricNoise(
+            n_queries=level.n_queries,
+            run_to_run=RunToRun(
+                **{name: getattr(level, name) for name in RunToRun.__struct_fields__}
+            ),
+            band_points=noise_band(level, is_deterministic=n_varied == 0),
+            query_sampling=query_sampling(table, resampling),
+            smallest_detectable_points=detectable(),
+            by_n_queries={str(n): detectable(n) for n in QUERY_COUNTS},
+        )
+    judge = judge_of(first)
+    return NoiseFloor(
+        schema_version=SCHEMA_VERSION,
+        generated_at=generated_at,
+        n_runs=len(runs),
+        n_queries=len(rankings[0]),
+        pinned=None if pinned is None else pinned.fingerprint,
+        n_queries_varied=n_varied,
+        is_deterministic=n_varied == 0,
+        run=first.run,
+        judge=judge,
+        runs=tuple(RepeatedRun(label=run.label, generated_at=run.generated_at) for run in runs),
+        change=None if change is None else tuple(run.label for run in change),
+        settings=NoiseSettings(**asdict(resampling)),
+        metrics=metrics,
+        suggested_thresholds=suggestions(metrics, len(runs)),
+    )
+
+
+def _check_same(runs: Sequence[SearchRun]) -> None:
+    if len(runs) < _LEAST_RUNS:
+        raise NothingToEvaluateError(f"{len(runs)} run shows no noise; name two or more")
+    for number, run in enumerate(runs, 1):
+        if reasons := own_faults(run) or incomplete(run):
+            raise NothingToEvaluateError(f"run {number} has no verdict: {'; '.join(reasons)}")
+    if found := system_changes(runs):
+        raise NothingToEvaluateError(found[0])
+
+
+def _shares(run: SearchRun, name: str) -> dict[str, Share]:
+    # Claim metrics always cover every query of the run, also those that are not pinned.
+    asked = {query.id for query in run.queries}
+    return {query: share for query, share in shares(run, name).items() if query in asked}
+
+
+def _of_pinned(run: SearchRun, pinned: Pinned) -> SearchRun:
+    ids = set(pinned.ids)
+    kept = tuple(query for query in run.queries if query.id in ids)
+    if len(kept) < len(ids):
+        missing = min(ids - {query.id for query in kept})
+        raise NothingToEvaluateError(
+            f"the runs lack {len(ids) - len(kept)} of {len(ids)} pinned queries, the first is "
+            f"{missing!r}"
+        )
+    return replace(run, queries=kept)
+
+
+def _names(runs: Sequence[SearchRun]) -> list[str]:
+    others = [name for name in BLOCK_OF if name not in WHOLE_RUN_ONLY]
+    return common_measures(runs[0].run, runs[1].run) + [
+        name for name in others if all(shares(run, name) for run in runs)
+    ]
+
+
+def _rankings(run: SearchRun) -> dict[str, list[str]]:
+    return {query.id: [found.doc for found in query.ranking] for query in run.queries}
+
+
+def _differences(change: tuple[SearchRun, SearchRun] | None, name: str) -> list[float] | None:
+    """Return by how much a typical change moves a metric, query by query."""
+    if change is None:
+        return None
+    pairs = pairs_of(*(shares(run, name) for run in change)).values()
+    old, new = (linear([pair[side] for pair in pairs]) for side in (0, 1))
+    return [b - a for a, b in zip(old, new, strict=True)]
+
+
+def read_noise(path: Path) -> NoiseFloor:
+    """Return the noise document in a file.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read or is no valid noise file; the message names JSON pointers.
+    """
+    if not path.is_file():
+        raise BadInputError(f"{path}: no such file; `retrieval-eval search noise` writes one")
+    found = read_artefact(path, path.parent)
+    if found.problem is not None:
+        raise BadInputError(f"not a noise file: {found.problem}")
+    check_version(found.value, str(path))
+    if wrong := faults(found.value, "search_noise"):
+        raise BadInputError(f"{path}: not a valid noise file: {'; '.join(map(str, wrong[:5]))}")
+    return from_builtins(found.value, NoiseFloor, str(path), strict=False)
+
+
+def staleness(noise: NoiseFloor, run: SearchRun) -> list[str]:
+    """Return why noise may not hold for a search run, in sentences; empty if it does.
+
+    It was measured on another gold set, under other settings, with another retriever or corpus, or
+    more than a quarter before the run.
+    """
+    found = [
+        f"the noise was measured differently: {sentence}"
+        for sentence in differences(noise.run, run.run).values()
+    ]
+    found += [
+        f"the noise was measured before this changed: {change}"
+        for change in setup_changes(noise.run, run.run)
+    ]
+    then, now = _moment(noise.generated_at), _moment(run.generated_at)
+    if now - then > OLDEST:
+        found.append(
+            f"the noise was measured {(now - then).days} days before the run, more than a quarter"
+        )
+    return found
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def suggestions(metrics: Mapping[str, MetricNoise], n_runs: int) -> tuple[SuggestedThreshold, ...]:
+    """Return a suggested threshold for each shipped one whose metric was measured.
+
+    It is the shipped change, or, where that is less, what the difference of two runs of the same
+    system exceeds in 5 % of comparisons over all these thresholds together (Bonferroni; Student's
+    t, for the noise was estimated from ``n_runs``), in tenths of a point. Where nothing moved it
+    is the shipped one.
+    """
+    from scipy.special import stdtrit
+
+    rows = [
+        row
+        for row in shipped_thresholds().rows
+        if row.max_change is not None and row.unit == "points" and row.metric in metrics
+    ]
+    found = []
+    for row in rows:
+        assert row.max_change is not None
+        quantile = float(stdtrit(n_runs - 1, 1 - ALPHA / len(rows)))
+        beyond = quantile * math.sqrt(2.0) * metrics[row.metric].run_to_run.sd_points
+        found.append(
+            SuggestedThreshold(
+                metric=row.metric,
+                direction=row.direction,
+                shipped_max_change_points=row.max_change,
+                noise_points=beyond,
+                max_change_points=max(row.max_change, _rounded_up(beyond)),
+            )
+        )
+    return tuple(found)
+
+
+def snippet(noise: NoiseFloor) -> str:
+    """Return the suggested thresholds of a noise document as TOML for ``guard.toml``."""
+    moment = noise.generated_at[:10]
+    lines = [f"# Suggested from {noise.n_runs} runs of one system, {moment}."]
+    for row in noise.suggested_thresholds:
+        usual = row.shipped_max_change_points
+        lines += [
+            "",
+            f"# Noise reaches {row.noise_points:.2f} points; shipped: {usual:g}.",
+            "[[threshold]]",
+            f'metric = "{row.metric}"',
+            f'direction = "{row.direction}"',
+            f"max_change = {row.max_change_points:.1f}",
+            'unit = "points"',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _rounded_up(points: float) -> float:
+    return math.ceil(points / _STEP - 1e-9) / round(1 / _STEP)
+
+
+def noise_sentences(noise: NoiseFloor) -> list[str]:
+    """Return what was repeated, whether it is deterministic, and how many runs a guard needs."""
+    use, gold = noise.run.retriever, noise.run.gold_set
+    asked = f"{noise.n_queries:,} queries of {gold.name} ({gold.fingerprint[:12]})"
+    found = [f"{noise.n_runs} runs of {use.name} over {asked}."]
+    if noise.is_deterministic:
+        found.append("Deterministic: every query got the same documents in every run.")
+    else:
+        found.append(
+            f"{noise.n_queries_varied} of {noise.n_queries} queries got other documents in "
+            "some run."
+        )
+    return found + _runs_needed(noise)
+
+
+def _runs_needed(noise: NoiseFloor) -> list[str]:
+    alpha = ALPHA / max(len(noise.suggested_thresholds), 1)
+    words = []
+    for name in HEADLINE:
+        band = noise.metrics.get(name)
+        if band is None or not band.band_points:
+            continue
+        n = runs_needed(SMALLEST_RESOLUTION, band.band_points, noise.n_runs - 1, alpha=alpha)
+        words.append(f"{name} " + (f"more than {MOST_RUNS}" if n is None else f"{n:,}"))
+    what = f"Runs on either side whose means show a change of {SMALLEST_RESOLUTION:g} points"
+    return [f"{what} to the guard: {', '.join(words)}."] if words else []
+
+
+def shown_metrics(noise: NoiseFloor) -> list[str]:
+    """Return the metrics of the short list: base measures, and all that are no measures."""
+    return [name for name in noise.metrics if name in BASE_MEASURES or "@" not in name]
+
+
+def level_rows(noise: NoiseFloor, names: Sequence[str]) -> Rows:
+    """Return noise between runs and between samples of queries, and what can be detected."""
+    rows = [
+        [
+            *("metric", "queries", "run to run, SD", "largest", "sampling, SD"),
+            *("detectable: runs", "change", "unrelated"),
+        ]
+    ]
+    for name in names:
+        metric = noise.metrics[name]
+        level = metric.run_to_run
+        is_still = level.is_deterministic
+        detectable = metric.smallest_detectable_points
+        rows.append(
+            [
+                name,
+                str(metric.n_queries),
+                "deterministic" if is_still else _points(level.sd_points),
+                _points(level.largest_delta_points),
+                _points(metric.query_sampling.level_sd_points),
+                *map(_points, astuple(detectable)),
+            ]
+        )
+    return rows
+
+
+def detectable_rows(noise: NoiseFloor) -> Rows:
+    """Return the smallest detectable changes of the headline measures by number of queries.
+
+    The range is that from runs alone to unrelated systems; the number between, where there is
+    one, is for the given change.
+    """
+    names = [name for name in HEADLINE if name in noise.metrics]
+    rows = [["queries", *names]]
+    if not names:
+        return rows
+    for count in noise.metrics[names[0]].by_n_queries:
+        cells = [noise.metrics[name].by_n_queries[count] for name in names]
+        rows.append([f"{int(count):,}", *map(_range, cells)])
+    return rows
+
+
+def _range(detectable: DetectablePoints) -> str:
+    shown = [_points(value) for value in astuple(detectable) if value is not None]
+    return " … ".join(shown) or DASH
+
+
+def _points(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}"

@@ -1,0 +1,1 @@
+"""A run: every gold query asked and scored."""

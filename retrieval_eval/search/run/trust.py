@@ -1,0 +1,367 @@
+"""May the numbers of a search run be trusted: one question, asked here of every run.
+
+`~retrieval_eval.search.ask.returned.read_documents` decides whether one answer can be scored. What
+it found over a whole run, and whether the retriever answers the same question alike, makes the
+block ``trust`` of the run; `distrust` reads it for everything that decides by a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.model.search_run import (
+    MetricMean,
+    QueryResult,
+    SearchRun,
+    Trust,
+    TrustSample,
+)
+from retrieval_eval.search.ask.results import FAILURES, RISING
+from retrieval_eval.search.ask.results import QueryResult as Answer
+from retrieval_eval.search.run.label_facts import outside_sentence
+from retrieval_eval.search.run.settings import HEADLINE
+from retrieval_eval.stats.proportions import clopper_pearson
+from retrieval_eval.values import counted
+
+ASK_TWICE: Final = 20
+"""Queries asked a second time unless another number is stated."""
+
+LOWER: Final = (
+    "negate them, or say that lower is better (lower_is_better = True on a retriever of your own,"
+    " --option best=low of run: and http:)"
+)
+"""What to do where scores are distances."""
+
+# Sums and quotients are off by their last digits.
+_ROUNDING: Final = 1e-9
+_COUNTS: Final = ("n_failed", "n_asked_twice", "n_same_answer", "is_deterministic")
+_VARIED: Final = ("other_answer", "failed")
+SecondAnswer = Literal["same", "other_scores", "other_answer", "failed"]
+
+
+def check_limits(max_failed: float, ask_twice: int) -> None:
+    """Raise `BadInputError` for a share of failures, or a number of queries, that is none."""
+    if not 0 <= max_failed < 1:
+        raise BadInputError(
+            f"the largest share of failed queries is {max_failed}; it must be 0 or more and below 1"
+        )
+    if ask_twice < 0:
+        raise BadInputError(f"{ask_twice} queries cannot be asked twice; it must be 0 or more")
+
+
+def sample_of(n: int, seed: int, *, is_reopened: bool = False) -> TrustSample | None:
+    """Return the rule by which `~retrieval_eval.search.run.running.sampled` chooses; None for 0."""
+    if not n:
+        return None
+    rule = "the smallest SHA-256 of seed, colon and query id; answered ones are asked again"
+    return TrustSample(n_wanted=n, seed=seed, rule=rule, is_reopened=is_reopened)
+
+
+def second_answer(answer: Answer, threshold: float | None = None) -> SecondAnswer | None:
+    """Return how the second answer to a query differs from the first; None without a second.
+
+    Metrics see documents in their order, so that this decides whether two answers are the same.
+    Scores decide where a score is compared with a number: at a floor, whose effect on the ranking
+    is seen in it, and at the ``threshold`` of refusals, whose effect counts as another answer.
+    Scores that differ otherwise, such as in their last digit, count as other scores.
+    """
+    again = answer.again
+    if again is None or answer.status == "failed":
+        return None
+    if again.status == "failed":
+        return "failed"
+    if _decided(answer, threshold) != _decided(again, threshold):
+        return "other_answer"
+    return "same" if answer.ranking == again.ranking else "other_scores"
+
+
+def _decided(answer: Answer, threshold: float | None) -> tuple[list[str], bool, bool]:
+    top = answer.ranking[0].score if answer.ranking else -math.inf
+    is_below = threshold is not None and top < threshold
+    return [found.doc for found in answer.ranking], answer.is_refused, is_below
+
+
+def trust_in(
+    queries: Sequence[QueryResult],
+    *,
+    ids_checked: bool,
+    max_failed: float = 0.0,
+    is_declared: bool = False,
+    sample: TrustSample | None = None,
+    confidence: float = 0.95,
+) -> Trust:
+    """Return what was found out about the answers of a run.
+
+    Parameters
+    ----------
+    queries
+        Those of the run.
+    ids_checked
+        Whether the documents were known.
+    max_failed
+        The share of failed queries above which there is no verdict.
+    is_declared
+        Whether the retriever says that it is deterministic.
+    sample
+        Which queries were to be asked twice.
+    confidence
+        Coverage of the interval of the share that varies.
+    """
+    failed = [query.failure or "raised" for query in queries if query.status == "failed"]
+    found = Counter(failed)
+    second = Counter(query.second_answer for query in queries if query.second_answer is not None)
+    n_varied = sum(second[code] for code in _VARIED)
+    n_twice = second.total()
+    is_measured = n_twice > 0 and not (is_declared and not n_varied)
+    return Trust(
+        ids_checked=ids_checked,
+        n_failed=len(failed),
+        failed_share=len(failed) / len(queries) if queries else 0.0,
+        max_failed_share=max_failed,
+        problems={code: found[code] for code in FAILURES if found[code]},
+        n_asked_twice=n_twice,
+        n_same_answer=n_twice - n_varied,
+        n_same_scores=second["same"],
+        varied_high=clopper_pearson(n_varied, n_twice, confidence=confidence).high.value,
+        is_declared=is_declared,
+        determinism="measured" if is_measured else "declared" if is_declared else "not_measured",
+        is_deterministic=not n_varied if n_twice or is_declared else None,
+        sample=sample,
+    )
+
+
+def reasons(trust: Trust, queries: Sequence[QueryResult]) -> list[str]:
+    """Return why a run with these queries has no verdict of its own, in sentences."""
+    failed = [query for query in queries if query.status == "failed"]
+    n_rising = sum(query.failure == RISING for query in failed)
+    found = []
+    if n_rising:
+        found.append(
+            f"scores rise along the answers to {n_rising:,} of {counted(len(queries), 'query')}, as"
+            f" distances do, and here the highest score is the best, so nothing was scored: {LOWER}"
+        )
+    elif failed and len(failed) > trust.max_failed_share * len(queries):
+        limit = trust.max_failed_share
+        above = f", above the limit of {_percent(limit)}" if limit else ""
+        found.append(
+            f"{len(failed)} of {counted(len(queries), 'query')} failed{above}, so the means are not"
+            f" those of the gold set; the first was {failed[0].id} ({failed[0].error})"
+        )
+    return found
+
+
+def recounted(run: SearchRun, queries: Sequence[QueryResult]) -> Trust:
+    """Return the block ``trust`` of a run for these of its queries."""
+    known = trust_of(run)
+    return trust_in(
+        queries,
+        ids_checked=known.ids_checked,
+        max_failed=known.max_failed_share,
+        is_declared=known.is_declared,
+        sample=known.sample,
+        confidence=run.run.settings.confidence,
+    )
+
+
+def trust_of(run: SearchRun) -> Trust:
+    """Return the block ``trust`` of a run; of one of an earlier version, what can be known."""
+    if run.trust is not None:
+        return run.trust
+    return trust_in(run.queries, ids_checked=run.run.ids_checked is True)
+
+
+def distrust(run: SearchRun) -> list[str]:
+    """Return why nothing may be decided by a run, in sentences; empty where it may be.
+
+    The queries of the run decide it, and not what its file says of them.
+    """
+    return reasons(trust_of(run), run.queries) or contradictions(run)
+
+
+def contradictions(run: SearchRun) -> list[str]:
+    """Return what a run states that does not follow from its own queries, in sentences.
+
+    Precision and reciprocal rank follow from the grades beside the documents, every mean from the
+    values of its queries, and the counts of ``trust`` from what each query records. A file edited
+    by hand, or cut by a tool, seldom agrees with itself.
+    """
+    ids = {query.id for query in run.queries}
+    if len(ids) < len(run.queries) or len(ids) != run.status.n_queries:
+        # A truncated run, which has a reason of its own.
+        return []
+    found = []
+    if wrong := [query.id for query in run.queries if not _follows(query)]:
+        found.append(
+            f"P or RR does not follow from the documents of {counted(len(wrong), 'query')}; the"
+            f" first is {wrong[0]}"
+        )
+    if wrong := [name for name, mean in run.metrics.items() if not _is_mean(run, name, mean)]:
+        found.append(
+            f"the mean of {wrong[0]} does not follow from the queries, nor do"
+            f" {counted(len(wrong) - 1, 'other mean')}"
+            if len(wrong) > 1
+            else f"the mean of {wrong[0]} does not follow from the queries"
+        )
+    if run.trust is not None:
+        counts = recounted(run, run.queries)
+        wrong = [name for name in _COUNTS if getattr(run.trust, name) != getattr(counts, name)]
+        if wrong:
+            found.append(f"trust states another {' and '.join(wrong)} than the queries")
+    return found
+
+
+def _is_mean(run: SearchRun, name: str, mean: MetricMean) -> bool:
+    if not all(name in query.metrics for query in run.queries):
+        # What a query lacks has a reason of its own, and a history keeps some metrics only.
+        return True
+    values = [query.metrics[name] for query in run.queries]
+    known = [value for value in values if value is not None]
+    if mean.value is None or len(known) != mean.n:
+        return mean.value is None
+    return abs(math.fsum(known) / mean.n - mean.value) <= _ROUNDING
+
+
+def _follows(query: QueryResult) -> bool:
+    """Return whether P and RR of a query are those of the grades in its ranking."""
+    if query.status == "failed" or query.n_retrieved != len(query.ranking):
+        return True
+    hits = [rank for rank, found in enumerate(query.ranking, 1) if (found.grade or 0) >= 1]
+    for name, value in query.metrics.items():
+        if value is None:
+            continue
+        stem, _, cutoff = name.partition("@")
+        if name == "RR":
+            expected = 1 / hits[0] if hits else 0.0
+        elif stem == "P" and cutoff.isdecimal():
+            expected = sum(rank <= int(cutoff) for rank in hits) / int(cutoff)
+        else:
+            continue
+        if abs(value - expected) > _ROUNDING:
+            return False
+    return True
+
+
+def require_trust(run: SearchRun, name: str) -> None:
+    """Raise NothingToEvaluateError, naming the run, where nothing may be decided by it."""
+    if why := distrust(run):
+        raise NothingToEvaluateError(f"{name} has no verdict: {'; '.join(why)}")
+
+
+def incomplete(run: SearchRun) -> list[str]:
+    """Return why other runs may not be compared with a run, in sentences.
+
+    A run that allowed failures has a verdict of its own. Where each query is paired with its like,
+    a query that failed here would be left out silently, and so none may have failed.
+    """
+    if why := distrust(run):
+        return why
+    failed = [query for query in run.queries if query.status == "failed"]
+    if not failed:
+        return []
+    share = f"{len(failed)} of {counted(len(run.queries), 'query')}"
+    limits = "failed, within the limit of the run, and what it is compared with needs each of them"
+    return [f"{share} {limits}; the first was {failed[0].id}"]
+
+
+def line(run: SearchRun) -> str:
+    """Return what was found out about the answers in one line, for a terminal and a page.
+
+    Such as "600 queries, 0 failed; ids checked; 20 asked twice, all the same".
+    """
+    trust, n = trust_of(run), len(run.queries)
+    failed = f"{counted(n, 'query')}, {trust.n_failed:,} failed"
+    if trust.n_failed:
+        codes = ", ".join(f"{count:,} {FAILURES[code]}" for code, count in _known(trust))
+        failed += f" ({codes})" if codes else ""
+    if trust.max_failed_share:
+        failed += f", at most {_percent(trust.max_failed_share)} may"
+    ids = "ids checked" if trust.ids_checked else "ids not checked"
+    return f"{failed}; {ids}; {_twice(trust)}"
+
+
+def _known(trust: Trust) -> list[tuple[str, int]]:
+    return [(code, n) for code, n in trust.problems.items() if code in FAILURES]
+
+
+def _twice(trust: Trust) -> str:
+    declared = ""
+    if trust.is_declared:
+        but = ", which is not so" if trust.is_deterministic is False else ""
+        declared = f" (the retriever says that it is deterministic{but})"
+    if not trust.n_asked_twice:
+        return f"none asked twice{declared}"
+    n_varied = trust.n_asked_twice - trust.n_same_answer
+    n_scores = trust.n_same_answer - trust.n_same_scores
+    parts = []
+    if n_varied:
+        parts.append(f"{n_varied:,} answered differently")
+    if n_scores:
+        parts.append(f"{n_scores:,} with other scores in the same order")
+    return f"{trust.n_asked_twice:,} asked twice, {', '.join(parts) or 'all the same'}{declared}"
+
+
+def warnings(run: SearchRun) -> list[str]:
+    """Return what a reader must know before the numbers, in sentences without a full stop."""
+    trust = trust_of(run)
+    found = []
+    if trust.n_failed and trust.n_failed <= trust.max_failed_share * len(run.queries):
+        found.append(
+            f"{trust.n_failed:,} of {counted(len(run.queries), 'query')} failed, within the limit"
+            f" of {_percent(trust.max_failed_share)}, and means are over the others{_bounds(run)}"
+        )
+    n_varied = trust.n_asked_twice - trust.n_same_answer
+    if n_varied:
+        but = "although the retriever says that it is deterministic: it"
+        found.append(
+            f"{n_varied:,} of {counted(trust.n_asked_twice, 'query')} asked twice got another"
+            f" answer{f', {but}' if trust.is_declared else ': the retriever'} is not deterministic,"
+            " and `retrieval-eval search noise` says how much its numbers move"
+        )
+    found += _of_answers(run)
+    if (labels := outside_sentence(run)) is not None:
+        found.append(labels)
+    if n_other := run.run.n_other_queries:
+        found.append(
+            f"the file has rankings of {counted(n_other, 'query')} that the gold set lacks; they"
+            " were left out"
+        )
+    return found
+
+
+def _of_answers(run: SearchRun) -> list[str]:
+    """Return what was odd about answers that were scored nevertheless, in sentences."""
+    n = len(run.queries)
+    has = {
+        code: sum(code in query.problems for query in run.queries)
+        for code in ("unsorted", RISING, "no_score")
+    }
+    found = []
+    if n_other := has["unsorted"] + has[RISING]:
+        found.append(
+            f"{n_other:,} of {counted(n, 'query')} were answered in another order than the scores"
+            " say, and the scores decided"
+        )
+    if has["no_score"]:
+        found.append(
+            f"{has['no_score']:,} of {counted(n, 'query')} got places with the score ±3.4e38 (the"
+            " largest 32-bit number), which says that nothing was found there; they were left out"
+        )
+    return found
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
+
+
+def _bounds(run: SearchRun) -> str:
+    means = {name: run.metrics[name] for name in HEADLINE if name in run.metrics}
+    found = [
+        f"{name} would lie from {mean.failed_low:.3f} to {mean.failed_high:.3f}"
+        for name, mean in means.items()
+        if mean.failed_low is not None and mean.failed_high is not None
+    ]
+    return f"; with each failed one between 0 and 1, {' and '.join(found)}" if found else ""

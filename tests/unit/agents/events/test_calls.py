@@ -1,0 +1,86 @@
+"""Each call of a trace is reduced to what it did; its result is not kept."""
+
+from __future__ import annotations
+
+import gc
+
+from retrieval_eval.agents.events.calls import CallReducer, ReadCall, read_calls
+from retrieval_eval.records import FileRef, Symbol, ToolCall, ToolResult, Trace
+
+_SAVED = "/tmp/results/1.txt"
+_LINE = "limit = read_limit(config)"
+
+_CALLS = (
+    ToolCall("1", "Read", {"file_path": "/workspace/a.py"}, ToolResult(f"1\t{_LINE}\n" * 50)),
+    ToolCall("2", "Bash", {"command": "grep -rn limit src"}, ToolResult(f"src/b.py:1:{_LINE}\n")),
+    ToolCall(
+        "3",
+        "Grep",
+        {"pattern": "limit", "output_mode": "content"},
+        ToolResult(
+            f"<persisted-output>\nOutput too large. Full output saved to: {_SAVED}\n{_LINE}"
+        ),
+    ),
+    ToolCall("4", "Read", {"file_path": _SAVED}, ToolResult(f"1\tsrc/c.py:7:{_LINE}\n")),
+    ToolCall("5", "Bash", {"command": "cat d.py"}, ToolResult(_LINE, is_error=True)),
+    ToolCall("6", "Bash", {"command": "cat e.py"}, None),
+)
+
+
+def _reads(calls: tuple[ToolCall, ...]) -> list[ReadCall]:
+    reducer = CallReducer(None, "/workspace")
+    return [reducer.take(call) for call in calls]
+
+
+def test_a_reduced_call_keeps_no_text_of_its_result() -> None:
+    reads = _reads(_CALLS)
+    assert all(_LINE not in repr(read) and read.call.result is None for read in reads)
+    paths = [[target.path for target, _ in read.raw_targets()] for read in reads]
+    assert paths[:2] == [["/workspace/a.py"], ["/workspace/src/b.py"]]
+    assert paths[3] == ["src/c.py"]  # a further part of the search's result
+
+
+def test_a_reducer_keeps_no_result_either() -> None:
+    reducer = CallReducer(None, "/workspace")
+    calls = [ToolCall(c.call_id, c.name, c.arguments, c.result) for c in _CALLS]
+    kept = [reducer.take(calls.pop(0)) for _ in _CALLS]
+    assert len(kept) == len(_CALLS)
+    results = {id(call.result) for call in _CALLS if call.result is not None}
+    seen: set[int] = set()
+    todo: list[object] = [reducer]
+    while todo:
+        found = todo.pop()
+        if id(found) not in seen and not isinstance(found, type):
+            seen.add(id(found))
+            todo += [r for r in gc.get_referents(found) if type(r).__module__ != "builtins"]
+            todo += [r for r in gc.get_referents(found) if isinstance(r, (dict, list, tuple))]
+    assert results.isdisjoint(seen)
+
+
+def test_the_status_of_a_call_is_known_without_its_result() -> None:
+    assert [read.status for read in _reads(_CALLS)][-2:] == ["error", "without_result"]
+    denied = ToolResult("Permission to use Bash has been denied.", is_error=True)
+    call = ToolCall("1", "Bash", {"command": "cat a.py"}, denied)
+    (read,) = _reads((call,))
+    assert read.is_refused
+    assert read.has_result
+
+
+def test_calls_taken_one_by_one_are_those_of_the_trace() -> None:
+    trace = Trace(
+        _CALLS, "x", "transcript", has_trajectory=False, has_transcript=True, cwd="/workspace"
+    )
+    assert list(read_calls(trace)) == _reads(_CALLS)
+
+
+def test_symbols_and_the_reference_change_are_found_in_the_same_pass() -> None:
+    symbol = Symbol(FileRef("a.py"), "read_limit")
+    fix = [_LINE, "if size > limit: raise TooLarge(size)"]
+    reducer = CallReducer(None, None, symbols=[symbol], fix_lines=fix)
+    shown = ToolResult("def read_limit(config):\n" + "\n".join(f"+{line}" for line in fix))
+    reads = [
+        reducer.take(ToolCall("1", "Read", {"file_path": "b.py"}, ToolResult("read_limit(x)"))),
+        reducer.take(ToolCall("2", "Read", {"file_path": "a.py"}, shown)),
+    ]
+    assert [read.defined for read in reads] == [(), (symbol,)]
+    assert reducer.exposure.found_at == 1

@@ -1,0 +1,435 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retrieval_eval.agents.events.calls import read_calls
+from retrieval_eval.agents.events.evidence import evidence
+from retrieval_eval.agents.events.normalise import extract_events
+from retrieval_eval.agents.events.roots import Expected, Layout, Root, find_layout, stated_roots
+from retrieval_eval.records import (
+    FileRef,
+    GroundTruth,
+    Repository,
+    ToolCall,
+    ToolResult,
+    Trace,
+)
+from tests.trials import truth
+
+
+def _trace(*steps: tuple[str, dict[str, Any], str], cwd: str | None = None) -> Trace:
+    calls = tuple(
+        ToolCall(f"c{number}", name, arguments, ToolResult(answer))
+        for number, (name, arguments, answer) in enumerate(steps)
+    )
+    return Trace(calls, "example", "transcript", False, True, cwd=cwd)
+
+
+def _read(path: str) -> tuple[str, dict[str, Any], str]:
+    return ("Read", {"file_path": path}, "1\timport os")
+
+
+def _names(trace: Trace, expected: GroundTruth) -> list[str]:
+    """Return the names of the files that a trial certainly touched, each once."""
+    events = extract_events(trace, expected).events
+    return list(dict.fromkeys(str(t.file) for event in events for t in event.targets))
+
+
+def _bash(command: str, answer: str = "import os") -> tuple[str, dict[str, Any], str]:
+    return ("Bash", {"command": command}, answer)
+
+
+def _found(trace: Trace, expected: GroundTruth) -> list[Root]:
+    """Return the roots of a trial beside those that are known without it."""
+    layout = find_layout(read_calls(trace), trace.cwd, expected)
+    stated = {root.folder for root in stated_roots(None)}
+    return [root for root in layout.roots if root.folder not in stated]
+
+
+def test_the_one_folder_that_explains_the_paths_is_inferred():
+    trace = _trace(_read("/srv/project/src/a.py"), _read("/srv/project/other.py"))
+    assert _found(trace, truth("src/a.py")) == [Root("/srv/project", "inferred", None, True)]
+
+
+def test_a_folder_that_the_agent_worked_in_is_observed():
+    trace = _trace(_bash("cd /srv/project && cat src/a.py"))
+    assert _found(trace, truth("src/a.py")) == [Root("/srv/project", "observed", None, True)]
+
+
+def test_the_folder_of_the_session_is_stated():
+    trace = _trace(_read("/srv/project/src/a.py"), cwd="/srv/project")
+    assert _found(trace, truth("src/a.py")) == [Root("/srv/project", "stated", None, True)]
+
+
+def test_a_folder_that_git_names_replaces_the_folder_of_the_session_below_it():
+    top = _bash("git rev-parse --show-toplevel", "/srv/project")
+    found = _found(_trace(top, cwd="/srv/project/tools"), truth("src/a.py"))
+    assert found == [Root("/srv/project", "observed", None, True)]
+
+
+def test_a_clone_is_the_checkout_of_its_repository():
+    expected = truth("widgets::src/a.py", "gears::src/b.py")
+    trace = _trace(
+        _bash("cd /srv && git clone -b main --depth 1 git@host.example:acme/widgets.git w", ""),
+        _bash("cd /srv && gh repo clone acme/gears", ""),
+        _bash("git clone https://host.example/acme/other /srv/other", ""),
+    )
+    assert _found(trace, expected) == [
+        Root("/srv/w", "observed", "widgets", True),
+        Root("/srv/gears", "observed", "gears", True),
+    ]
+    assert find_layout(read_calls(trace), None, expected).elsewhere == {"/srv/other"}
+
+
+def test_a_clone_that_failed_is_none():
+    trace = _trace(
+        _bash("git clone https://host.example/acme/widgets /srv/w", "fatal: no such host")
+    )
+    assert not _found(trace, truth("widgets::src/a.py"))
+
+
+def test_several_worktrees_of_one_checkout_are_its_own():
+    trace = _trace(
+        _bash("git worktree add /srv/one", ""),
+        _bash("git -C /srv/project worktree add -b fix ../two main", ""),
+        _read("/srv/project/src/a.py"),
+        cwd="/srv/project",
+    )
+    assert [root.folder for root in _found(trace, truth("src/a.py"))] == [
+        "/srv/project",
+        "/srv/one",
+        "/srv/two",
+    ]
+
+
+def test_a_worktree_of_another_repository_lies_elsewhere():
+    trace = _trace(
+        _bash("git clone https://host.example/acme/gears /srv/gears", ""),
+        _bash("cd /srv/gears && git worktree add ../fix", ""),
+        _read("/srv/fix/src/a.py"),
+    )
+    expected = truth("widgets::src/a.py")
+    assert find_layout(read_calls(trace), None, expected).elsewhere == {"/srv/gears", "/srv/fix"}
+    assert not extract_events(trace, expected).events[-1].possible
+
+
+def test_two_folders_that_explain_as_much_are_no_root():
+    trace = _trace(_read("/srv/one/src/a.py"), _read("/srv/two/src/a.py"))
+    assert not _found(trace, truth("src/a.py"))
+
+
+def test_a_folder_above_a_copy_in_it_explains_more():
+    trace = _trace(
+        _read("/srv/one/src/a.py"), _read("/srv/one/src/b.py"), _read("/srv/one/copy/src/a.py")
+    )
+    found = _found(trace, truth("src/a.py", "src/b.py"))
+    assert found == [Root("/srv/one", "inferred", None, True)]
+
+
+def test_no_inference_makes_one_path_two_files():
+    expected = truth("pkg/src/a.py", "src/b.py", "src/a.py")
+    trace = _trace(_read("/workspace/pkg/src/a.py"), _read("/workspace/pkg/src/b.py"))
+    assert not _found(trace, expected)
+    events = extract_events(trace, expected).events
+    assert [str(t.file) for e in events for t in e.targets] == ["pkg/src/a.py", "pkg/src/b.py"]
+
+
+def test_what_an_agent_wrote_first_tells_where_it_works_only_when_nothing_else_does():
+    write = ("Write", {"file_path": "/srv/copy/src/a.py", "content": "x"}, "File created")
+    both = _trace(write, _read("/srv/copy/src/a.py"), _read("/srv/project/src/a.py"))
+    alone = _trace(write, _read("/srv/copy/src/a.py"))
+    assert [root.folder for root in _found(both, truth("src/a.py"))] == ["/srv/project"]
+    assert [root.folder for root in _found(alone, truth("src/a.py"))] == ["/srv/copy"]
+
+
+def test_folders_of_several_repositories_beside_each_other_are_their_checkouts():
+    trace = _trace(_read("/srv/project/widgets/Cargo.toml"), _read("/srv/project/gears/x.rs"))
+    found = _found(trace, truth("widgets::Cargo.toml", "gears::Cargo.toml"))
+    assert {(root.folder, root.repository) for root in found} == {
+        ("/srv/project/widgets", "widgets"),
+        ("/srv/project/gears", "gears"),
+    }
+
+
+def test_a_task_states_an_absolute_folder():
+    expected = GroundTruth(
+        (FileRef("a.py", "widgets"),), repositories=(Repository("widgets", "/W"),)
+    )
+    assert stated_roots(None, expected)[0] == Root("/w", "stated", "widgets", True)
+
+
+@pytest.mark.parametrize(
+    ("raw", "cwd"),
+    [
+        ("C:\\dev\\repo\\src\\a.py", "C:\\dev\\repo"),
+        ("/c/dev/repo/src/a.py", "C:\\dev\\repo"),
+        ("/mnt/c/dev/repo/src/a.py", "C:\\dev\\repo"),
+        ("C:/dev/repo/src/a.py", "/c/dev/repo"),
+        ("\\\\wsl$\\Debian\\home\\dev\\src\\a.py", "/home/dev"),
+        ("~/repo/src/a.py", "/home/dev/repo"),
+        ("/private/tmp/x/src/a.py", "/tmp/x"),
+    ],
+)
+def test_a_root_is_found_in_every_spelling(raw: str, cwd: str):
+    event = extract_events(_trace(_read(raw), cwd=cwd), truth("src/a.py")).events[0]
+    assert [(str(t.file), t.placement) for t in event.targets] == [("src/a.py", "stated")]
+
+
+def test_one_letter_folders_are_no_drives_where_no_drive_is_named():
+    layout = Layout((), has_drives=False)
+    assert layout.spelled("/c/src/a.py") == "/c/src/a.py"
+
+
+def test_an_undecided_path_is_possible_and_never_certain():
+    trace = _trace(_read("/srv/one/src/a.py"), _read("/srv/two/src/a.py"))
+    for event in extract_events(trace, truth("src/a.py")).events:
+        assert not event.targets
+        assert [(str(t.file), t.doubt) for t in event.possible] == [("src/a.py", "unplaced_path")]
+
+
+def test_ends_are_found_from_the_longest_and_have_two_components():
+    expected = Expected((FileRef("src/a.py"), FileRef("x/src/a.py"), FileRef("a.py")))
+    assert [folder for folder, _ in expected.ends("/srv/x/src/a.py")] == ["/srv", "/srv/x"]
+    assert not list(expected.ends("a.py"))
+
+
+_PACKAGES = ("django", "astropy", "sphinx", "requests")
+
+
+def _task(*files: str, repository: str | None) -> GroundTruth:
+    stated = () if repository is None else (Repository(repository),)
+    return GroundTruth(
+        truth(*files).files,
+        repositories=stated,
+        primary=repository,
+        confidence="high",
+    )
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["with the repository", "without"])
+@pytest.mark.parametrize("name", _PACKAGES)
+@pytest.mark.parametrize(
+    "start",
+    [
+        "cd /testbed && cat {}",
+        "cat /testbed/{}",
+        "cd /repo_full && cat {}",
+        "cd /workspace && cat {}",
+        "cd /home/dev/checkout && cat {}",
+    ],
+)
+def test_a_package_with_the_name_of_its_repository_keeps_its_folder(
+    start: str, name: str, is_named: bool
+) -> None:
+    repository = name if is_named else None
+    read = [f"{name}/conftest.py", "conftest.py", f"{name}/io/ascii.py", "setup.py"]
+    trace = _trace(*(_bash(start.format(path)) for path in read))
+    assert _names(trace, _task(f"{name}/io/ascii.py", repository=repository)) == read
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["with the repository", "without"])
+@pytest.mark.parametrize("expected", ["conftest.py", "setup_helpers.py", "io/ascii.py"])
+def test_below_a_mounted_checkout_a_longer_path_is_another_file(
+    expected: str, is_named: bool
+) -> None:
+    trace = _trace(_bash(f"cd /testbed && cat astropy/{expected}"))
+    task = _task(expected, repository="astropy" if is_named else None)
+    assert _names(trace, task) == [f"astropy/{expected}"]
+    assert not extract_events(trace, task).events[-1].possible
+
+
+_BELOW = {
+    "/workspace/acme__widgets__1.2": "certain",
+    "/workspace/acme__widgets-1234": "certain",
+    "/workspace/repo": "possible",
+    "/workspace/p": "possible",
+    "/repo_full/p": "possible",
+    "/testbed/p": "none",
+}
+
+
+@pytest.mark.parametrize("repository", ["widgets", None], ids=["with the repository", "without"])
+@pytest.mark.parametrize("folder", _BELOW)
+@pytest.mark.parametrize(
+    "look", ["cat {}/setup.py", "cd {} && cat setup.py", "ls {}/setup.py", "grep -rn x {}"]
+)
+@pytest.mark.parametrize("cwd", ["/workspace", None])
+def test_a_file_at_the_top_of_a_folder_in_a_workspace(look, folder, repository, cwd) -> None:
+    answer = f"{folder}/setup.py:1:x" if look.startswith("grep") else f"{folder}/setup.py"
+    trace = _trace(_bash(look.format(folder), answer), cwd=cwd)
+    found = evidence(extract_events(trace, _task("setup.py", repository=repository)))
+    assert [*found.values()] == [_BELOW[folder]]
+
+
+@pytest.mark.parametrize("repository", ["widgets", None], ids=["with the repository", "without"])
+def test_names_below_an_instance_do_not_depend_on_the_name_of_the_repository(repository) -> None:
+    read = ["setup.py", "widgets/b.py", "docs/c.rst"]
+    trace = _trace(*(_read(f"/workspace/acme__widgets__1.2/{path}") for path in read))
+    assert _names(trace, _task("src/a.py", repository=repository)) == read
+    both = _trace(_read("/workspace/a__b__1.0/setup.py"), _read("/workspace/a__c__1.0/setup.py"))
+    assert set(evidence(extract_events(both, _task("setup.py", repository=None))).values()) == {
+        "possible"
+    }
+
+
+@pytest.mark.parametrize("repository", ["widgets", None], ids=["with the repository", "without"])
+@pytest.mark.parametrize("cwd", ["/testbed", "/srv/app", "/workspace"])
+@pytest.mark.parametrize("folder", ["/tmp/widgets", "/opt/up"])
+def test_a_clone_beside_the_checkout_may_hold_its_files(folder, cwd, repository) -> None:
+    address = "https://host.example/acme/widgets"
+    clone = _bash(f"git clone --depth 1 {address} {folder}", "Cloning")
+    looks = (_bash(f"cd {folder} && cat src/a.py && ls -a", "x\n.git"), _read(f"{folder}/setup.py"))
+    trace = _trace(_read(f"{cwd}/src/b.py"), clone, *looks, cwd=cwd)
+    task = _task("src/a.py", "setup.py", "src/b.py", repository=repository)
+    assert [*evidence(extract_events(trace, task)).values()] == ["possible", "possible", "certain"]
+
+
+def test_what_was_unpacked_among_temporary_files_may_be_a_copy() -> None:
+    unpack = _bash("curl -sL https://host.example/w.tgz | tar xz -C /tmp", "")
+    trace = _trace(unpack, _read("/tmp/widgets-2.0/src/a.py"), cwd="/testbed")
+    found = evidence(extract_events(trace, _task("src/a.py", repository="widgets")))
+    assert [*found.values()] == ["possible"]
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["with the repository", "without"])
+def test_a_folder_with_the_name_of_the_one_above_is_a_package_in_it(is_named: bool) -> None:
+    task = _task("io/ascii.py", repository="astropy" if is_named else None)
+    for folder in ("/home/dev/astropy", "/srv/astropy-5.0", "/opt/astropy__astropy-7"):
+        trace = _trace(_read(f"{folder}/astropy/io/ascii.py"))
+        assert not any(event.matched for event in extract_events(trace, task).events), folder
+
+
+_PROOFS = {
+    "a clone": (_bash("git clone https://host.example/acme/flask /workspace/flask", ""),),
+    "git names the top": (
+        _bash("cd /workspace/flask && git rev-parse --show-toplevel", "/workspace/flask"),
+    ),
+    "a listing shows .git": (_bash("ls -a /workspace/flask", ".\n..\n.git\nREADME.md\nsrc"),),
+    "a long listing shows .git": (
+        _bash(
+            "ls -la /workspace/flask",
+            "total 8\ndrwxr-xr-x 8 root root 4096 Jan  1 10:00 .git\n"
+            "-rw-r--r-- 1 root root 90 Jan  1 10:00 README.md",
+        ),
+    ),
+    "a search finds .git": (_bash("find /workspace -name .git", "/workspace/flask/.git"),),
+    "a file of git": (_bash("cat /workspace/flask/.git/HEAD", "ref: refs/heads/main"),),
+    "the agent works there": (_bash("cd /workspace/flask && ls", "README.md\nsrc"),),
+    "an expected file ends so": (_read("/workspace/flask/src/flask/app.py"),),
+}
+
+
+@pytest.mark.parametrize("proof", _PROOFS)
+def test_a_folder_that_is_proved_to_be_the_checkout_is_no_part_of_names(proof: str) -> None:
+    read = (_read("/workspace/flask/README.md"), _read("/workspace/flask/src/other.py"))
+    task = _task("src/flask/app.py", "README.md", repository="flask")
+    names = _names(_trace(*_PROOFS[proof], *read, cwd=None), task)
+    assert {"README.md", "src/other.py"} <= set(names)
+    assert not any(name.startswith("flask/") for name in names)
+
+
+def test_a_folder_that_nothing_proves_keeps_its_name() -> None:
+    task = _task("src/flask/app.py", "README.md", repository="flask")
+    trace = _trace(
+        _read("/workspace/flask/README.md"), _read("/workspace/flask/src/x.py"), cwd="/workspace"
+    )
+    first, second = extract_events(trace, task).events
+    assert [(str(t.file), t.doubt) for t in first.possible] == [("README.md", "unplaced_path")]
+    assert [str(t.file) for t in second.targets] == ["flask/src/x.py"]
+
+
+def test_a_package_that_the_agent_worked_in_is_no_checkout() -> None:
+    task = _task("conftest.py", repository="astropy")
+    trace = _trace(
+        _bash("cd /workspace && ls", "astropy\nsetup.py"),
+        _bash("cd /workspace/astropy && cat conftest.py"),
+    )
+    assert "conftest.py" not in _names(trace, task)
+
+
+def test_the_part_of_a_checkout_that_holds_git_itself_is_no_checkout_of_its_own() -> None:
+    task = _task("src/a.py", repository="widgets")
+    trace = _trace(
+        _bash("find /testbed -name .git", "/testbed/.git\n/testbed/extern/gears/.git"),
+        _read("/testbed/extern/gears/src/a.py"),
+    )
+    assert _names(trace, task) == ["extern/gears/src/a.py"]
+
+
+def test_several_repositories_lie_in_folders_of_their_names() -> None:
+    trace = _trace(_read("/workspace/flask/setup.py"), _read("/workspace/click/setup.py"))
+    assert _names(trace, truth("flask::a.py", "click::setup.py")) == [
+        "flask::setup.py",
+        "click::setup.py",
+    ]
+
+
+def test_a_file_that_a_remote_tool_names_too_has_one_name() -> None:
+    remote = ("mcp__sourcegraph__read_file", {"repo": "acme/flask", "path": "src/other.py"}, "x")
+    trace = _trace(remote, _read("/workspace/flask/src/other.py"))
+    assert _names(trace, _task("src/flask/app.py", repository="flask")) == ["src/other.py"]
+    package = (
+        "mcp__sourcegraph__read_file",
+        {"repo": "acme/flask", "path": "flask/other.py"},
+        "x",
+    )
+    trace = _trace(package, _read("/workspace/flask/other.py"))
+    assert _names(trace, _task("src/flask/app.py", repository="flask")) == ["flask/other.py"]
+
+
+@pytest.mark.parametrize("version", ["__5.0", "-7590", "", "__main", "-5.0"])
+def test_a_folder_of_owner_and_repository_is_a_checkout_beside_others(version: str) -> None:
+    folder = f"/workspace/sphinx-doc__sphinx{version}"
+    trace = _trace(
+        _read(f"{folder}/sphinx/writers/latex.py"),
+        _bash("cat /workspace/test/out.tex", "x"),
+        _read(f"{folder}/sphinx/conftest.py"),
+    )
+    task = _task("sphinx/writers/latex.py", repository="sphinx")
+    assert _names(trace, task) == [
+        "sphinx/writers/latex.py",
+        "test/out.tex",
+        "sphinx/conftest.py",
+    ]
+
+
+def _call(number: int, name: str, arguments: dict[str, Any], cwd: str, **more: Any) -> ToolCall:
+    answer = ToolResult("1\timport os")
+    return ToolCall(f"c{number}", name, arguments, answer, cwd=cwd, **more)
+
+
+@pytest.mark.parametrize("worktree", ["/tmp/wt/a1", "/srv/app/.claude/worktrees/a1", "/srv/fix"])
+def test_a_worktree_that_the_harness_made_for_a_sub_agent_is_a_checkout(worktree: str) -> None:
+    own = {"is_subagent": True, "parent_id": "a1"}
+    calls = (
+        _call(0, "Read", {"file_path": "/srv/app/src/c.py"}, "/srv/app"),
+        _call(1, "Agent", {"prompt": "look", "isolation": "worktree"}, "/srv/app"),
+        _call(2, "Read", {"file_path": f"{worktree}/src/a.py"}, worktree, **own),
+        _call(3, "Read", {"file_path": f"{worktree}/README.md"}, worktree, **own),
+    )
+    trace = Trace(calls, "example", "transcript", False, True, cwd="/srv/app")
+    expected = truth("src/a.py", "src/c.py", "README.md")
+    assert _names(trace, expected) == ["src/c.py", "src/a.py", "README.md"]
+
+
+def test_a_worktree_that_the_agent_entered_is_a_checkout() -> None:
+    calls = (
+        _call(0, "Read", {"file_path": "/srv/app/src/c.py"}, "/srv/app"),
+        _call(1, "EnterWorktree", {"name": "x"}, "/srv/app"),
+        _call(2, "Read", {"file_path": "/tmp/wt/x/README.md"}, "/tmp/wt/x"),
+    )
+    trace = Trace(calls, "example", "transcript", False, True, cwd="/srv/app")
+    assert _names(trace, truth("src/c.py", "README.md")) == ["src/c.py", "README.md"]
+
+
+def test_a_sub_agent_in_another_folder_is_in_no_worktree() -> None:
+    own = {"is_subagent": True, "parent_id": "a1"}
+    calls = (
+        _call(0, "Agent", {"prompt": "look"}, "/srv/app"),
+        _call(1, "Read", {"file_path": "/srv/app/src/c.py"}, "/srv/app"),
+        _call(2, "Read", {"file_path": "/srv/gears/README.md"}, "/srv/gears", **own),
+    )
+    trace = Trace(calls, "example", "transcript", False, True, cwd="/srv/app")
+    assert "README.md" not in _names(trace, truth("src/c.py", "README.md"))

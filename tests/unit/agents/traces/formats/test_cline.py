@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.agents.traces import read_trace
+from retrieval_eval.agents.traces.formats import read_document, read_lines
+from retrieval_eval.agents.traces.formats.cline import read_cline_document
+from retrieval_eval.agents.traces.reading import Unreadable
+from retrieval_eval.agents.traces.tokens import count_tokens
+from retrieval_eval.agents.traces.tools import interpret
+from retrieval_eval.io.files import Line
+from retrieval_eval.records import CUT_HERE
+
+DETAILS = (
+    "<environment_details>\n# Current Working Directory (/workspace) Files\nsrc/a.py\n"
+    "</environment_details>"
+)
+
+
+def text(value):
+    return {"type": "text", "text": value}
+
+
+def says(*blocks, at=1_700_000_001_000):
+    metrics = {"tokens": {"prompt": 90, "completion": 10, "cached": 0}, "cost": 0.25}
+    info = {"modelId": "a-model", "providerId": "p"}
+    message = {"role": "assistant", "content": list(blocks), "ts": at}
+    return {**message, "modelInfo": info, "metrics": metrics}
+
+
+def user(*blocks, at=1_700_000_002_000):
+    return {"role": "user", "content": list(blocks), "ts": at}
+
+
+def use(call_id, name, **arguments):
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def result(call_id, value, **more):
+    content = [{"type": "text", "text": value}]
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **more}
+
+
+def read(*messages):
+    return read_document({"messages": list(messages)}, "agent/s.messages.json")
+
+
+def xml(name, parameter, value):
+    call = f"I look.\n\n<{name}>\n<{parameter}>{value}</{parameter}>\n</{name}>"
+    return {"role": "assistant", "content": [text(call)]}
+
+
+def touched(call):
+    return [(t.path, t.access) for t in interpret(call).targets]
+
+
+def test_blocks_are_joined_by_id():
+    found = "Found 1 result.\n\nsrc/b.py\n│----\n│x = 1\n│----\n"
+    reading = read(
+        user(text("<task>\nfind x\n</task>"), text(DETAILS), at=1_700_000_000_000),
+        says(use("c1", "read_file", path="src/a.py"), use("c2", "search_files", regex="x")),
+        user(result("c2", found), result("c1", "import os")),
+    )
+    assert [touched(call) for call in reading.calls] == [
+        [("/workspace/src/a.py", "opened")],
+        [("/workspace/src/b.py", "matched")],
+    ]
+    assert (reading.model, reading.cwd) == ("a-model", "/workspace")
+    assert (count_tokens(reading.items), reading.declared_cost_usd) == (100, 0.25)
+    assert (reading.started_at, reading.finished_at) == (1_700_000_001, 1_700_000_002)
+    assert (reading.harness, reading.flags) == ("cline-cli", ())
+
+
+def test_a_call_as_xml_is_answered_below_a_line_that_names_the_tool():
+    messages = [
+        user(text("<task>\nfind x\n</task>"), text(DETAILS)),
+        {
+            "role": "assistant",
+            "content": [text("I look.\n\n<read_file>\n<path>src/a.py</path>\n</read_file>")],
+        },
+        user(text("[read_file for 'src/a.py'] Result:"), text("import os"), text(DETAILS)),
+        {
+            "role": "assistant",
+            "content": [text("<execute_command>\n<command>ls</command>\n</execute_command>")],
+        },
+        user(
+            text("[execute_command for 'ls'] Result:\nCommand executed.\nOutput:\na.py"),
+            text(DETAILS),
+        ),
+        xml("read_file", "path", "b.py"),
+        user(text("Please use a tool.")),
+    ]
+    lines = [Line(n, m) for n, m in enumerate(messages, start=1)]
+    reading = read_lines(lines, "agent/api_conversation_history.json")
+    assert [(c.name, c.result and c.result.text) for c in reading.calls] == [
+        ("read_file", "import os"),
+        ("execute_command", "a.py"),
+        ("read_file", None),
+    ]
+    assert touched(reading.calls[0]) == [("/workspace/src/a.py", "opened")]
+    assert reading.calls[0].where == "agent/api_conversation_history.json#/1"
+
+
+def test_a_server_s_tool_has_its_own_name():
+    (call,) = read(
+        says(use("c", "use_mcp_tool", server_name="sg", tool_name="find", arguments='{"q": "x"}'))
+    ).calls
+    assert (call.name, call.arguments) == ("mcp__sg__find", {"q": "x"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "is_error", "is_unfinished"),
+    [
+        (result("c", "Command executed.\nOutput:\na.py"), "a.py", False, False),
+        (result("c", "Command failed with exit code 2.\nOutput:\na.py"), "a.py", True, False),
+        (
+            result(
+                "c",
+                "Command is still running in the user's terminal.\nHere's the output so far:\na.py"
+                "\n\nYou will be updated on the terminal status and new output in the future.",
+            ),
+            "a.py",
+            True,
+            False,
+        ),
+        (result("c", "Command is still running in the user's terminal."), "", True, True),
+        (result("c", "no", is_error=True), "no", True, True),
+    ],
+)
+def test_sentences_around_an_output_say_how_a_command_ended(answer, text, is_error, is_unfinished):
+    (call,) = read(says(use("c", "execute_command", command="ls")), user(answer)).calls
+    assert (call.result.text, call.result.is_error) == (text, is_error)
+    assert call.result.is_unfinished == is_unfinished
+
+
+def test_a_session_is_read_with_the_file_beside_it(tmp_path):
+    folder = tmp_path / "agent" / "sessions" / "s1"
+    folder.mkdir(parents=True)
+    history = {"messages": [says(use("c", "read_file", path="a.py")), user(result("c", "x"))]}
+    (folder / "s1.messages.json").write_text(json.dumps(history), encoding="utf-8")
+    session = {"session_id": "s1", "cwd": "/w", "usage": {"totalCost": 9.5}}
+    (folder / "s1.json").write_text(json.dumps(session), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert (trace.format, trace.calls[0].result.text) == ("cline-history", "x")
+    assert (trace.cwd, trace.flags) == ("/w", ())
+
+
+def test_the_description_of_a_session_states_folder_and_cost():
+    document = {
+        "session_id": "s1",
+        "cwd": "/workspace",
+        "model": "a-model",
+        "usage": {"inputTokens": 5, "outputTokens": 2, "totalCost": 0.5},
+    }
+    reading = read_document(document, "agent/s1.json")
+    assert (reading.cwd, reading.model) == ("/workspace", "a-model")
+    # Its tokens leave out those of sub-agents.
+    assert (reading.declared_tokens, reading.declared_cost_usd) == (None, 0.5)
+
+
+def history(session, *messages, **origin):
+    origin = {"sessionId": session, "version": "3.0.65", **origin}
+    return {"sessionId": session, "origin": origin, "messages": list(messages)}
+
+
+def spent(*blocks, **metrics):
+    return {**says(*blocks), "metrics": metrics}
+
+
+def test_the_history_of_a_sub_agent_beside_that_of_the_agent_belongs_to_it(tmp_path):
+    folder = tmp_path / "agent"
+    folder.mkdir()
+    metrics = {"inputTokens": 1000, "outputTokens": 20, "cacheReadTokens": 500}
+    lead = history(
+        "1_a",
+        spent(use("c1", "spawn_agent", task="look"), **metrics),
+        user(result("c1", '{"text": "done"}')),
+    )
+    sub = history(
+        "1_a__agent_1",
+        spent(use("c2", "read_files", files=["src/a.py"]), **metrics),
+        user(result("c2", json.dumps([{"query": "src/a.py", "result": "1 | x", "success": True}]))),
+        parentThreadId="1_a",
+        subagent="agent_1",
+    )
+    for name, document in (("1_a", lead), ("agent_1", sub)):
+        (folder / f"{name}.messages.json").write_text(json.dumps(document), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert [(call.call_id, call.parent_id) for call in trace.calls] == [
+        ("c1", None),
+        ("c2", "agent_1"),
+    ]
+    assert (trace.harness_version, trace.flags) == ("3.0.65", ())
+    # The input includes the cached tokens, and the sub-agent's belong to the total.
+    assert (trace.declared_tokens, trace.counted_tokens) == (None, 2040)
+    # The lead's file alone brings those of its sub-agents.
+    alone = read_trace(folder / "1_a.messages.json")
+    assert [call.parent_id for call in alone.calls] == [None, "agent_1"]
+    assert (alone.flags, alone.counted_tokens) == ((), 2040)
+
+
+def test_where_a_long_output_was_cut_is_marked():
+    cut = "[... output truncated: 200000 chars total. Refine the command ...]"
+    answer = json.dumps([{"query": "cat a b", "result": f"x\n{cut}\ny", "success": True}])
+    reading = read(
+        says(use("c1", "run_commands", commands=["cat a b"])), user(result("c1", answer))
+    )
+    assert reading.calls[0].result.text == f"x\n{CUT_HERE}\ny"
+
+
+def test_what_is_broken_is_named():
+    broken = {"type": "tool_use", "id": "c"}
+    reading = read(says(broken), 3)
+    assert reading.problems == (
+        "agent/s.messages.json#/messages/0: a tool call without a name",
+        "agent/s.messages.json#/messages/1: expected an object",
+    )
+    assert isinstance(read_document({"messages": 3}, "x"), Unreadable)
+
+
+# The tools of the newest versions, which do several things in one call.
+
+
+def several(name, arguments, content, **more):
+    call = {"type": "tool_use", "id": "c", "name": name, "input": arguments}
+    answered = {"type": "tool_result", "tool_use_id": "c", "content": content, **more}
+    messages = [
+        {"role": "assistant", "modelInfo": {"id": "a-model"}, "content": [call]},
+        {"role": "user", "content": [answered]},
+    ]
+    return read_document({"messages": messages}, "s.messages.json").calls
+
+
+def operation(query, result="", error=None):
+    entry = {"query": query, "result": result, "success": error is None}
+    return entry if error is None else {**entry, "error": error}
+
+
+def test_each_file_of_a_read_has_its_own_result():
+    calls = several(
+        "read_files",
+        {"files": [{"path": "/w/src/a.py", "start_line": 9}, {"path": "/w/src/b.py"}]},
+        [
+            operation("/w/src/a.py:9-EOF", " 9 | import os\n10 | x = 1"),
+            operation("/w/src/b.py", error="Error reading file: ENOENT: no such file"),
+        ],
+    )
+    (target,) = interpret(calls[0]).targets
+    assert (target.path, target.lines) == ("/w/src/a.py", ((9, 10),))
+    assert calls[1].result.is_error
+    assert interpret(calls[1]).targets == ()
+
+
+def test_each_command_of_a_call_has_its_own_result():
+    calls = several(
+        "run_commands",
+        {"commands": ["cat src/a.py", {"command": "cat", "args": ["src/b c.py"]}, "make"]},
+        [
+            operation("cat src/a.py", "import os"),
+            operation("cat", "part", error="Command exited with code 1"),
+            operation("make", error="Command failed: Command timed out after 30000ms"),
+        ],
+    )
+    assert [(c.arguments["command"], c.result.text) for c in calls] == [
+        ("cat src/a.py", "import os"),
+        ("cat 'src/b c.py'", "part"),
+        ("make", "Command failed: Command timed out after 30000ms"),
+    ]
+    assert [(c.result.is_error, c.result.is_unfinished) for c in calls] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    assert interpret(calls[0]).command == "cat src/a.py"
+
+
+def test_a_search_names_file_and_line():
+    found = "Found 2 results for pattern: x\n\nsrc/a.py:3:1\n> 3: x\n\nsrc/b.py:9:5\n  8: y\n"
+    (call,) = several("search_codebase", {"queries": ["x"]}, [operation("x", found)])
+    assert [(t.access, t.path, t.lines) for t in interpret(call).targets] == [
+        ("matched", "src/a.py", ((3, 3),)),
+        ("matched", "src/b.py", ((9, 9),)),
+    ]
+    (call,) = several("search_codebase", {"queries": "x"}, [operation("x", "Found 0 results")])
+    assert interpret(call).targets == ()
+    assert not interpret(call).is_opaque
+
+
+def test_an_edit_states_its_result_in_a_text():
+    stated = json.dumps(operation("edit:/w/a.py", "Edited /w/a.py"))
+    (call,) = several("editor", {"path": "/w/a.py", "old_text": "x", "new_text": "y"}, stated)
+    (target,) = interpret(call).targets
+    assert (target.access, target.path) == ("written", "/w/a.py")
+    stated = json.dumps(operation("edit:/w/a.py", error="Editor operation failed: no match"))
+    (call,) = several("editor", {"path": "/w/a.py", "old_text": "x", "new_text": "y"}, stated)
+    assert interpret(call).targets == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "doubt", "is_error"),
+    [({}, "unlinked_result", False), ({"is_error": True}, None, True)],
+)
+def test_one_answer_to_several_things_belongs_to_none_of_them(more, doubt, is_error):
+    calls = several("read_files", {"paths": ["a.py", "b.py"]}, "import os", **more)
+    assert [c.arguments for c in calls] == [{"path": "a.py"}, {"path": "b.py"}]
+    assert {(c.result.doubt, c.result.is_error) for c in calls} == {(doubt, is_error)}
+
+
+def test_a_file_that_the_prompt_names_is_attached():
+    named = '<file_content path="src/a.py">\nx = 1\n</file_content>'
+    said = {"role": "user", "content": [{"type": "text", "text": named}]}
+    reading = read_cline_document({"messages": [said]}, "h.json")
+    assert [(a.path, a.how) for a in reading.attached] == [("src/a.py", "named by the prompt")]

@@ -1,0 +1,98 @@
+"""Merging of the mentions of one file, and texts that harnesses add."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from retrieval_eval.agents.traces.results.base import distinct, is_file_path, joined, merged_ranges
+from retrieval_eval.agents.traces.results.decorations import is_failure, undecorated
+from retrieval_eval.records import Access, RawTarget
+
+
+@pytest.mark.parametrize(
+    ("mentions", "access"),
+    [
+        (["listed", "matched"], "matched"),
+        (["matched", "listed"], "matched"),
+        (["opened", "matched", "listed"], "opened"),
+        (["matched", "opened"], "opened"),
+    ],
+)
+def test_a_file_counts_by_its_strongest_mention(mentions: list[Access], access: Access) -> None:
+    (target,) = distinct(RawTarget("a.py", mention) for mention in mentions)
+    assert target.access == access
+
+
+def test_a_write_does_not_hide_what_the_same_call_showed() -> None:
+    # An edit is answered with the lines around it.
+    first, second = RawTarget("a", "written"), RawTarget("a", "matched", lines=((3, 9),))
+    assert distinct([first, second]) == (first, second)
+    assert distinct([first, replace(second, doubt="no_result")]) == (first,)
+
+
+def test_a_whole_read_does_not_weaken_the_access() -> None:
+    first, second = RawTarget("a", "matched"), RawTarget("a", "opened", is_whole=True)
+    (target,) = distinct([first, second])
+    assert (target.access, target.is_whole) == ("opened", True)
+
+
+def test_lines_of_all_mentions_are_merged_in_order_of_first_appearance() -> None:
+    found = distinct(
+        [
+            RawTarget("b", "matched", "r", ((5, 6),)),
+            RawTarget("a", "matched", "r", None),
+            RawTarget("b", "matched", "r", ((1, 4), (9, 9))),
+            RawTarget("b", "matched", "other", ((2, 2),)),
+            RawTarget("folder/", "listed"),
+        ]
+    )
+    assert [(t.path, t.repository, t.lines) for t in found] == [
+        ("b", "r", ((1, 6), (9, 9))),
+        ("a", "r", None),
+        ("b", "other", ((2, 2),)),
+    ]
+
+
+def test_ranges() -> None:
+    assert merged_ranges([]) is None
+    assert merged_ranges([(1, 9), (3, 4), (11, 12)]) == ((1, 9), (11, 12))
+
+
+@pytest.mark.parametrize(
+    "path", ["", "   ", "a/", "a\\", "a\nb", "..", "a/.", "x" * 5000, "\ud800"]
+)
+def test_what_is_no_file(path: str) -> None:
+    assert not is_file_path(path)
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "result"),
+    [
+        ("/w", "a.py", "/w/a.py"),
+        ("/w", "../x/a.py", "/x/a.py"),
+        ("/w", "/x/a.py", "/x/a.py"),
+        ("/w", "~/a.py", "~/a.py"),
+        ("/w", "C:\\a.py", "C:\\a.py"),
+        (None, "./a.py", "./a.py"),
+    ],
+)
+def test_joining(base: str | None, path: str, result: str) -> None:
+    assert joined(base, path) == result
+
+
+def test_only_reminders_at_the_start_of_a_line_are_the_harness_speaking() -> None:
+    quoted = "a.py:1:print('<system-reminder>x</system-reminder>')"
+    assert undecorated(quoted) == quoted
+    assert undecorated(f"a\n<system-reminder>\nx\n</system-reminder>\n{quoted}") == f"a\n\n{quoted}"
+
+
+def test_a_saved_result_without_a_preview_shows_nothing() -> None:
+    assert undecorated("<persisted-output>\nOutput too large (9MB).\n</persisted-output>") == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["12\tError: x", "src/a.py:3:Error: x", "errors.go", "An Error: x", "File does exist"]
+)
+def test_content_about_errors_is_no_failure(text: str) -> None:
+    assert not is_failure(text)
