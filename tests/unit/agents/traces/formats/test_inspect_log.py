@@ -145,9 +145,10 @@ def test_a_log_of_several_samples_lists_them_and_reads_the_named_one(shape, tmp_
     [
         ({"type": "timeout", "message": "Command timed out before completing."}, "", (True, True)),
         ({"type": "approval", "message": "no"}, "", (True, True)),
-        ({"type": "file_not_found", "message": "File 'x' was not found."}, "", (True, False)),
+        ({"type": "file_not_found", "message": "File 'x' was not found."}, "", (True, True)),
+        ({"type": "file_not_found", "message": "File 'x' was not found."}, "a", (True, False)),
         ({"type": "limit", "message": "too long"}, "a.py:3:x", (False, False)),
-        ({"type": "limit", "message": "too long"}, "", (True, False)),
+        ({"type": "limit", "message": "too long"}, "", (True, True)),
     ],
 )
 def test_the_kind_of_an_error_says_whether_the_call_ran(error, result, state):
