@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from retrieval_eval import schema
@@ -243,7 +244,8 @@ def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.search.run.scoring import DIMENSIONS
 
     request = Request([Path("x")])
-    default = {option.name: option.default for option in search_guard.guard.params}
+    at = click.Context(search_guard.guard)
+    default = {option.name: option.get_default(at) for option in search_guard.guard.params}
     assert (default["baselines"], default["gold_path"]) == (
         list(request.baselines),
         request.gold,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import click
 import pytest
 
 from retrieval_eval.cli.main import run
@@ -174,7 +175,8 @@ def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.search.run.settings import DEFAULT_DEPTH, DEFAULT_K
     from retrieval_eval.values import DEFAULT_SEED
 
-    default = {option.name: option.default for option in command.params}
+    at = click.Context(command)
+    default = {option.name: option.get_default(at) for option in command.params}
     assert (default["gold_path"], default["out"]) == (DEFAULT_GOLD, DEFAULT_OUT)
     assert (default["depth"], default["seed"]) == (DEFAULT_DEPTH, DEFAULT_SEED)
     assert default["k_values"] == ",".join(map(str, DEFAULT_K))

@@ -15,7 +15,7 @@ from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import words
 from tests.studies import comparison, document, study
 
-SCHEMA = Path(__file__).parents[3] / "schemas" / "run_impact_analysis_schema.json"
+SCHEMA = Path(__file__).parents[4] / "schemas" / "run_impact_analysis_schema.json"
 
 BREAKS = {
     "crashed_before_start": {"exception": {"type": "E", "message": "x"}, "calls": 0},

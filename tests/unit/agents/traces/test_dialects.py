@@ -92,7 +92,7 @@ def test_the_order_of_dialects_does_not_depend_on_what_is_imported_first():
     orders = {
         subprocess.run(
             [sys.executable, "-c", program, *first],
-            cwd=Path(__file__).resolve().parents[3],
+            cwd=Path(__file__).resolve().parents[4],
             capture_output=True,
             text=True,
             check=True,

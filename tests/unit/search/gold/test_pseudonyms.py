@@ -71,7 +71,7 @@ def test_keys_are_random():
     assert len(new_mapping().key) == 32
 
 
-PACKAGE = Path(__file__).resolve().parents[3] / "retrieval_eval"
+PACKAGE = Path(__file__).resolve().parents[4] / "retrieval_eval"
 
 ENTITIES = """
 [[entity]]
@@ -420,7 +420,9 @@ def test_nothing_else_reads_the_mapping():
                 names = [alias.name for alias in node.names]
             if any(".pseudonym" in name for name in names):
                 users.add(path.relative_to(PACKAGE).as_posix())
-    own = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("gold/pseudonym*.py")}
+    own = {
+        path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("search/gold/pseudonym*.py")
+    }
     assert users - own == {"cli/gold.py"}
 
 

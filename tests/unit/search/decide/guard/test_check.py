@@ -150,7 +150,7 @@ def test_every_rule_is_described_by_its_own_sentence_and_in_the_guide(tmp_path):
         for rule in RULES
     }
     assert len(sentences) == len(RULES)
-    guide = (Path(__file__).parents[4] / "docs" / "guard.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[5] / "docs" / "guard.md").read_text(encoding="utf-8")
     assert all(f"| `{rule}`" in guide for rule in RULES)
 
 
@@ -349,13 +349,6 @@ def test_another_judge_leaves_no_verdict(tmp_path):
     found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), drop("claim_coverage", 1))
     assert [row["verdict"] for row in found["rows"]] == ["pass", "no_verdict"]
     assert "another judge decided (offline 1, now offline 2)" in found["rows"][1]["reasons"]
-
-
-def test_a_judge_is_known_by_its_former_name(tmp_path):
-    baseline, run = (with_claims(run_with([3] * 8), [[True]] * 8) for _ in range(2))
-    run["claims"]["judge"] |= {"name": "rules"}
-    found = verdict_of(tmp_path, run, baseline, drop("claim_coverage", 1))
-    assert [row["verdict"] for row in found["rows"]] == ["pass"]
 
 
 def test_claims_are_compared_over_all_claims(tmp_path):
