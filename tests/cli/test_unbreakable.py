@@ -233,7 +233,7 @@ def test_two_who_add_labels_at_once_both_keep_them(inputs, tmp_path, monkeypatch
     begun = in_turn(
         monkeypatch,
         gold_labelling,
-        "read_pool",
+        "load_gold_set",
         lambda: codes.append(run([*READ, "filled/sheet-ben.csv"])),
     )
     with working_in(work):

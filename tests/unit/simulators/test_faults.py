@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from scipy.stats import spearmanr
 
-from retrieval_eval.agents.runs.trial import inspect_trace, truth_near
+from retrieval_eval.agents.metrics.trial import DEFAULT_K
+from retrieval_eval.agents.runs.trial import Job, documents, trial_by_path
+from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.model import to_builtins
 from tests.simulators import DemoPlan, Fault, TrialPlan
 from tests.simulators.plan import make_stage
@@ -105,8 +107,9 @@ def test_every_number_of_an_affected_trial_is_the_planted_one(fault: Fault, faul
     root, plan = faulty(fault)
     trials = [trial for trial in plan.trials if trial.path in plan.affected]
     for trial in trials:
-        folder = root / "runs" / trial.path
-        document = inspect_trace(folder, truth_near(folder)).metrics
+        stated, _ = trial_by_path(root / "runs" / trial.path)
+        (resolved,), _ = resolve_trials([stated], TaskIndex(root / "benchmarks"))
+        _, document = documents(Job(resolved, None, "", DEFAULT_K))
         found, wanted = measured(to_builtins(document)), planted(trial)
         if document.coverage.possible_files and "file_recall" in found:
             low, high = document.file_level_metrics.file_recall_bounds

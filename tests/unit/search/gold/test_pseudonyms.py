@@ -420,9 +420,7 @@ def test_nothing_else_reads_the_mapping():
                 names = [alias.name for alias in node.names]
             if any(".pseudonym" in name for name in names):
                 users.add(path.relative_to(PACKAGE).as_posix())
-    own = {
-        path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("search/gold/pseudonym*.py")
-    }
+    own = {p.relative_to(PACKAGE).as_posix() for p in PACKAGE.glob("search/gold/pseudonym*.py")}
     assert users - own == {"cli/gold.py"}
 
 
