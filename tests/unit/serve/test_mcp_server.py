@@ -107,5 +107,5 @@ def test_it_writes_nothing(sources):
 
 def test_without_the_extra_it_says_how_to_install_it(sources, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    with pytest.raises(BadInputError, match=r"pip install '\.\[mcp\]'"):
+    with pytest.raises(BadInputError, match=r"pip install '\.\[serve\]'"):
         create_server(sources)
