@@ -194,7 +194,8 @@ def _means(scores: Mapping[str, Floats]) -> dict[str, Value]:
         # Sums of whole numbers below 2**53 are exact in floating point.
         for limb in range(_LIMBS):
             rest *= 1 << _LIMB_BITS
-            whole = np.floor(rest)
+            # Towards 0: what is left of a small negative number stays as it is.
+            whole = np.trunc(rest)
             rest -= whole
             shift = _LIMB_BITS * (_LIMBS - limb - 1)
             for row, part in enumerate(whole.sum(axis=1).tolist()):

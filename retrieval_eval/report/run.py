@@ -199,8 +199,9 @@ class Run(frames.Measured):
         Parameters
         ----------
         name
-            The name of a trial, of the folder of its page, or of a task; of several trials the
-            first by config and name. Of a folder that was excluded: a trial that says why.
+            The name of a trial or of a task, also with ``@`` and its config, or of the folder of
+            its page; of several trials the first by config and name. Of a folder that was
+            excluded: a trial that says why.
         config, batch
             Only trials of this config, and of this batch of the run; empty for any.
         privacy, has_run_page

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from retrieval_eval.agents.events.normalise import TrialEvents
     from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
-    from retrieval_eval.model.summary import ExcludedFolder
+    from retrieval_eval.model.summary import ExcludedFolder, TrialEntry
     from retrieval_eval.records import FileRef, LineRange
     from retrieval_eval.report.run import Run
 
@@ -550,6 +550,7 @@ def find_trial(run: Run, name: str, config: str, batch: str, options: Mapping[st
         [i for i, _ in fitting if run.trial_folders[i] == name]
         or [i for i, e in fitting if e.trial_name == name and name]
         or [i for i, e in fitting if name in ("", e.task_name)]
+        or [i for i, e in fitting if name in _with_config(e)]
     )
     if found:
         return Trial(
@@ -566,6 +567,10 @@ def find_trial(run: Run, name: str, config: str, batch: str, options: Mapping[st
     where = f" under the config '{config}'" if config else ""
     listed = ", ".join(close) or ", ".join(sorted({e.config_name for _, e in trials}))
     raise BadInputError(f"no trial or task named '{name}'{where}; the closest are {listed}")
+
+
+def _with_config(entry: TrialEntry) -> tuple[str, str]:
+    return f"{entry.trial_name}@{entry.config_name}", f"{entry.task_name}@{entry.config_name}"
 
 
 def page_folders(trials: Sequence[TrialFiles]) -> tuple[str, ...]:

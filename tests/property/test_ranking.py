@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
@@ -126,6 +126,7 @@ def test_few_rankings_have_the_numbers_of_many_to_the_last_bit(qrels, rankings):
 
 
 @given(st.lists(st.none() | st.floats(-2, 2), min_size=1, max_size=9), st.floats(0, 1e-20))
+@example([-9.444557018776753e-19], 0.0)
 def test_a_mean_is_of_the_exact_sum(numbers, tiny):
     values = np.array([math.nan if number is None else number for number in [*numbers, tiny]])
     present = [number for number in values.tolist() if number == number]

@@ -209,7 +209,7 @@ def test_private_reports_of_searches_hold_no_secret(home, capsys, monkeypatch):
         next(Path(name).glob("eval-report-*.json")).rename(f"{name}.json")
     page = ["--reports-dir", "out", "--privacy", "--renderer", "embedded"]
     beside = ["--baseline", "a.json", "--backlog", "queue.jsonl", "--justification", "why.toml"]
-    assert run(["search", "report", "b.json", *beside, *files, *page]) == 0, capsys.readouterr().err
-    run(["search", "diff", "a.json", "b.json", "--report", *page])
+    assert run(["report", "b.json", *beside, *files, *page]) == 0, capsys.readouterr().err
+    run(["report", "a.json", "b.json", *page])
     assert len(home) > 35
     assert _leaks(Path("out"), home) == set()

@@ -171,7 +171,7 @@ def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, m
     assert "could not be made" not in failed.read_text(encoding="utf-8")
 
 
-def test_the_command_writes_the_page_of_a_trial_by_path_and_by_name(given, tmp_path, capsys):
+def test_the_command_writes_the_page_of_a_trial(given, tmp_path, capsys):
     roots = [
         *("--runs-root", str(given["runs_root"])),
         *("--benchmarks-root", str(given["benchmarks_root"])),
@@ -179,8 +179,8 @@ def test_the_command_writes_the_page_of_a_trial_by_path_and_by_name(given, tmp_p
         *("--reports-dir", str(tmp_path)),
         *("--renderer", "embedded"),
     ]
-    path = given["runs_root"] / "run-1" / "base" / BATCHES[1] / "task-one__aaaaaaa"
-    assert command(["trial", str(path), "--report", "--privacy", *roots]) == 0
+    trial = ["report", "run-1", "--trial"]
+    assert command([*trial, "task-one__aaaaaaa@base", "--privacy", *roots]) == 0
     page = Path(capsys.readouterr().out.strip())
     assert page.parent.name.startswith("task-one__aaaaaaa@base-")
     text = page.read_text(encoding="utf-8")
@@ -190,10 +190,9 @@ def test_the_command_writes_the_page_of_a_trial_by_path_and_by_name(given, tmp_p
     for beside in page.parent.rglob("*"):
         if beside.is_file():
             assert str(given["runs_root"].parent) not in beside.read_text(encoding="utf-8"), beside
-    assert command(["trial", "task-tw", "--run", "run-1", "--report", *roots]) == 3
+    assert command([*trial, "task-tw", *roots]) == 3
     assert "task-two" in capsys.readouterr().err
-    chosen = ["task-one", "--run", "run-1", "--config", "mcp", "--report", "--json"]
-    assert command(["trial", *chosen, *roots]) == 0
+    assert command([*trial, "task-one__aaaaaaa@mcp", "--json", *roots]) == 0
     page = Path(json.loads(capsys.readouterr().out)["report"])
     assert page.parent.name == "task-one__aaaaaaa@mcp"
 
@@ -225,11 +224,3 @@ def test_notebooks_in_one_kernel_know_nothing_of_each_other(tmp_path, monkeypatc
             assert shown.execution_count == 3
         # All that a kill would leave, the kernel's connection too, is in folders that then go.
         assert {path.suffix for path in temporary.iterdir()} == {".private"}
-
-
-@pytest.mark.parametrize(
-    "option", [["--config", "x"], ["--privacy"], ["--pdf"], ["--renderer", "quarto"]]
-)
-def test_options_of_a_page_without_one_are_wrong_usage(option, capsys):
-    assert command(["trial", "x", "--run", "r", *option]) == 64
-    assert f"{option[0]} is for the page; add --report" in capsys.readouterr().err
