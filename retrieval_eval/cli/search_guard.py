@@ -41,8 +41,23 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     context.exit()
 
 
+def _no_workflow(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value == "github":
+        raise click.UsageError(
+            "no workflow is written any more; copy docs/github-workflow/retrieval-guard.yml"
+        )
+
+
 @click.command(short_help="Compare a run with the baseline.")
 @click.argument("runs", nargs=-1, metavar="RUN...")
+@click.option(
+    "--workflow",
+    type=click.Choice(["auto", "github", "none"]),
+    hidden=True,
+    expose_value=False,
+    callback=_no_workflow,
+    help="Kept so that commands which state `none` still run.",
+)
 @click.option(
     "--init",
     is_flag=True,

@@ -237,6 +237,12 @@ def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
     )
 
 
+def test_a_former_option_is_harmless_or_says_what_replaces_it(capsys):
+    assert run(["search", "guard", "--workflow", "github", "run.json"]) == 64
+    assert "docs/github-workflow/retrieval-guard.yml" in capsys.readouterr().err
+    assert run(["search", "guard", "--workflow", "none", "no-such-run.json"]) == 3
+
+
 def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.cli import search_guard, search_noise
     from retrieval_eval.search.decide.guard.files import DEFAULT_THRESHOLDS, Request
