@@ -116,8 +116,8 @@ _INSTANCE: Final = re.compile(
     r"[a-z0-9][\w.-]{0,100}?__[\w.-]{1,100}(?:__v?\d[\w.+-]{0,50}|-\d{1,9})"
 )
 """A folder named by owner, repository and version or issue, as no folder in a checkout is."""
-_RUNNERS: Final = ("/home/runner/work/", "/__w/")
-"""Folders in which the runner of a workflow keeps each checkout in a folder of the same name."""
+_RUNNER: Final = re.compile(r"/(?:\w+/runner/work|__w)/")
+"""Where the runner of a workflow keeps each checkout in a folder of the same name."""
 _MOST_CANDIDATES: Final = 50
 _MOST_ROOTS: Final = 50
 _MOST_TRIED: Final = 200
@@ -981,7 +981,7 @@ def _is_package(folder: str) -> bool:
     """Return whether a folder has the name of the one above it, as a package in its checkout."""
     above, _, name = folder.rpartition("/")
     is_named = name in checkout_names(above.rpartition("/")[2])
-    return is_named and not above.startswith(_RUNNERS)
+    return is_named and _RUNNER.match(above) is None
 
 
 def _is_telling(files: Iterable[FileRef]) -> bool:

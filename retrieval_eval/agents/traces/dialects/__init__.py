@@ -358,8 +358,8 @@ def addressees(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> addressees({"target": "/root/look", "message": "go on"}), addressees({})
-    (('/root/look',), ('',))
+    >>> addressees({"target": "look", "message": "go on"}), addressees({})
+    (('look',), ('',))
     """
     stated = [arguments.get(name) for name in _ADDRESSEES]
     listed = [value if isinstance(value, list) else [value] for value in stated]

@@ -750,7 +750,7 @@ def test_events_about_a_call_name_its_sub_agent():
     ("name", "arguments"),
     [
         ("send_input", {"id": "t2", "message": "go on"}),
-        ("followup_task", {"target": "/root/look", "message": "go on"}),
+        ("followup_task", {"target": "lead/look", "message": "go on"}),
         ("assign_task", {"target": "look", "message": "go on"}),
         ("resume_agent", {"id": "t2"}),
         ("wait_agent", {"targets": ["t2"]}),
@@ -765,7 +765,7 @@ def test_who_turns_to_a_sub_agent_had_one_started(name, arguments):
     # Of the sub-agent that a call started, the file decides.
     own = read(
         called(1, "spawn_agent", "c0", message="look", task_name="look"),
-        answered(1, "c0", '{"agent_id":"t2","task_name":"/root/look"}'),
+        answered(1, "c0", '{"agent_id":"t2","task_name":"lead/look"}'),
         called(2, name, "c1", **arguments),
     )
     sub = read(called(2, "exec_command", "s1", cmd="ls"), meta={**META, "id": "t2", **OF_MAIN})
