@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.agents.runs.trial import Job, documents
+from retrieval_eval.io.artefacts import encoded
 from retrieval_eval.io.layout import discover
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
-from retrieval_eval.model import to_builtins
 from retrieval_eval.records import ToolCall, Trace, TrialRef
 from retrieval_eval.schema import faults
 from tests.trials import trace_or_none
@@ -38,7 +38,7 @@ def streams(real_runs) -> list[tuple[TrialRef, Trace]]:
 def measured(trial: TrialRef, path: Path) -> dict[str, Any]:
     """Return the metric document, once what has to hold of any trial was checked."""
     job = Job(replace(trial, path=path), path, "c/t", (1, 5, 10))
-    events, metrics = (to_builtins(record) for record in documents(job))
+    events, metrics = (json.loads(encoded(record)) for record in documents(job))
     for document, kind in ((events, "retrieval_events"), (metrics, "retrieval_metrics")):
         assert faults(document, kind) == []
     ledger = metrics["ledger"]

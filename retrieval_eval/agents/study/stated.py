@@ -34,6 +34,9 @@ HEADLINE: Final = "file_recall"
 
 ARGUMENT: Final = "argument"
 
+UNCLEAR: Final = "unclear: "
+"""Begins the source of an arm whose role cannot be inferred."""
+
 SECTION: Final = "study"
 """The section of a project file that states a design."""
 
@@ -183,7 +186,8 @@ def stated_from(given: Given) -> Stated:
     given
         The path of a ``study.toml``, or of a project file with a section ``study``; its text (which
         holds a line end); the same as a mapping; or a
-        :class:`~retrieval_eval.model.design.Design`, every part of which is then stated.
+        :class:`~retrieval_eval.model.design.Design`, every part of which is then stated
+        but the arms whose role was unclear.
 
     Raises
     ------
@@ -242,7 +246,8 @@ def _of_design(design: Design) -> Stated:
                 may_use=arm.may_use,
                 must_not_use=arm.must_not_use,
             )
-            for arm in design.arms
+            for side, arm in zip(("baseline", "comparison"), design.arms, strict=True)
+            if not design.sources.get(side, "").startswith(UNCLEAR)
         },
         **{name: getattr(design, name) for name in names},
         sources=dict.fromkeys(_FIELDS, ARGUMENT),
