@@ -8,9 +8,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieval_eval.agents.traces.results.base import merged_ranges
 from retrieval_eval.agents.traces.shell import ShellSession
 from retrieval_eval.agents.traces.shell.plan import fits
-from retrieval_eval.agents.traces.shell.spans import merge, take
+from retrieval_eval.agents.traces.shell.spans import take
 from retrieval_eval.agents.traces.shell.syntax import parse_with_grammar, plain_script
 
 WORDS = [
@@ -140,7 +141,7 @@ def test_taking_lines_agrees_with_a_list(
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5)).map(lambda p: (p[0], sum(p)))))
 def test_merged_ranges_cover_the_same_lines(ranges: list[tuple[int, int]]) -> None:
-    merged = merge(ranges)
+    merged = merged_ranges(ranges) or ()
     assert {n for a, b in merged for n in range(a, b + 1)} == {
         n for a, b in ranges for n in range(a, b + 1)
     }

@@ -327,9 +327,11 @@ def _of_log(
     """Return what a tool showed of a file that a command wrote, which is what that printed."""
     if use.category != "file_read" or len(use.targets) != 1 or call.result is None:
         return use, None
+    path = use.targets[0].path
+    if not session.wrote_log(path):
+        return use, None
     text = "\n".join(content_lines(call.result.text)[0])
-    log = session.read_log(use.targets[0].path, text)
-    return (use, None) if log is None else (replace(use, targets=()), log)
+    return replace(use, targets=()), session.read_log(path, text)
 
 
 _KEYWORDS: Final = (

@@ -26,6 +26,7 @@ from retrieval_eval.records import ToolCall, ToolResult
 
 _MAY_MATTER: Final = re.compile(r"\b(?:git|curl|wget|gh|hub|patch|cp|mv|tee|install|rsync|tar)\b")
 _LONGEST: Final = 50_000
+_LONGEST_REVISION: Final = 300
 _MOST_KNOWN: Final = 10_000
 _FAILED: Final = re.compile(r"^(?:fatal|error): ", re.MULTILINE)
 _NOT_THERE: Final = re.compile(r"\b(git|curl|wget|gh|hub|patch): (?:command )?not found\b")
@@ -304,7 +305,7 @@ class Applied:
         if "*" in raw:
             stages = [stage for step in revision.captured for stage in step.stages]
             return any(_is_elsewhere(*_verb(s)) for s in stages if s.program == "git")
-        ends = [end for end in re.split(r"\.{2,3}", raw[:300]) if end]
+        ends = [end for end in re.split(r"\.{2,3}", raw[:_LONGEST_REVISION]) if end]
         return any(map(self._is_foreign_name, ends))
 
     def _is_foreign_name(self, name: str) -> bool:
@@ -314,15 +315,15 @@ class Applied:
             return not self._has_stashed
         if _OWN.fullmatch(name):
             return False
-        base = re.split(r"[~^@:{]", name, maxsplit=1)[0]
+        base = _base(name)
         if base in self._own and base not in self._fetched:
             return False
         is_hash = _HASH.fullmatch(base) is not None
         return not (is_hash and any(map(partial(_agree, base), self._own)))
 
     def _is_remote(self, revision: Arg) -> bool:
-        base = re.split(r"[~^@:{]", revision.raw[:300], maxsplit=1)[0]
-        return base in self._fetched or _REMOTE.match(revision.raw[:300]) is not None
+        base = _base(revision.raw)
+        return base in self._fetched or _REMOTE.match(revision.raw[:_LONGEST_REVISION]) is not None
 
     def _is_other_commit(self, revision: Arg) -> bool:
         """Return whether a revision is a commit of a remote, or one that the agent did not make.
@@ -331,11 +332,11 @@ class Applied:
         """
         if self._is_fetched(revision) or self._is_remote(revision):
             return True
-        base = re.split(r"[~^@:{]", revision.raw[:300], maxsplit=1)[0]
+        base = _base(revision.raw)
         return _HASH.fullmatch(base) is not None and self._is_foreign(revision)
 
     def _is_fetched(self, revision: Arg) -> bool:
-        base = re.split(r"[~^@:{]", revision.raw[:300], maxsplit=1)[0]
+        base = _base(revision.raw)
         if _FETCHED.match(base) or base in self._fetched:
             return True
         is_seen = _HASH.fullmatch(base) is not None and any(
@@ -388,6 +389,11 @@ def _extracts(stage: Invocation) -> bool:
     texts = stage.texts()
     is_short = bool(texts) and re.fullmatch(r"-?[a-zA-Z]{0,9}x[a-zA-Z]{0,9}", texts[0]) is not None
     return is_short or "--extract" in texts or "-x" in texts
+
+
+def _base(revision: str) -> str:
+    """Return the commit or branch from which a revision leads on: ``v1`` of ``v1~2``."""
+    return re.split(r"[~^@:{]", revision[:_LONGEST_REVISION], maxsplit=1)[0]
 
 
 def _agree(one: str, other: str) -> bool:
@@ -453,6 +459,8 @@ def _verb(stage: Invocation) -> tuple[str, tuple[Arg, ...]]:
 
 
 # ------------------------------------------------------------------------------------------------
+# Whether a result showed an agent the change.
+
 N_LINES: Final = 3
 """Lines of the reference change in one result that make it an exposure."""
 

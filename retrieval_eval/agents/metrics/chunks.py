@@ -13,6 +13,7 @@ from retrieval_eval.agents.events.match import Identity
 from retrieval_eval.agents.events.normalise import TrialEvents
 from retrieval_eval.agents.events.retrieved import accesses, ranked
 from retrieval_eval.agents.metrics.catalog import Block, TrialView, metric
+from retrieval_eval.agents.traces.results.base import merged_ranges
 from retrieval_eval.model.metrics import LineOverlap
 from retrieval_eval.records import Chunk, FileRef, LineRange, Target
 from retrieval_eval.values import Value, ratio
@@ -185,8 +186,8 @@ def expected_lines(trial: TrialEvents) -> list[FileLines]:
     return [
         FileLines(
             chunks[0].file,
-            tuple(_merge((c.line_start, c.line_end) for c in chunks)),
-            None if _is_unknown(found) else tuple(_merge(found.ranges if found else ())),
+            merged_ranges((c.line_start, c.line_end) for c in chunks) or (),
+            None if _is_unknown(found) else merged_ranges(found.ranges if found else ()) or (),
             found is not None and found.is_whole,
         )
         for key, chunks in wanted.items()
@@ -215,9 +216,7 @@ def line_overlap(trial: TrialEvents) -> LineOverlap:
     expected = sum(lines.n_expected for lines in files)
     found = sum(lines.n_found or 0 for lines in files)
     is_counted = not any(s.is_whole or s.is_unknown for s in seen.values())
-    lines_read = (
-        sum(_length(_merge(s.ranges)) for s in seen.values()) if is_counted and seen else None
-    )
+    lines_read = sum(line_count(s.ranges) for s in seen.values()) if is_counted and seen else None
     recall = Value.of(found / expected, expected)
     why = "nothing_retrieved" if not seen else "unknown_length"
     shares = {
@@ -274,12 +273,12 @@ def _line_bounds(
         if sure is not None:
             # A file that was read whole is at least as long as the last line expected of it.
             shown = [*sure.ranges, (1, ranges[-1][1])] if sure.is_whole else sure.ranges
-            others += _length(_merge(shown)) - found
-    others += sum(_length(_merge(s.ranges)) for key, s in seen.items() if key not in wanted)
+            others += line_count(shown) - found
+    others += sum(line_count(s.ranges) for key, s in seen.items() if key not in wanted)
     is_endless = is_open or any(event.open_doubt is not None for event in trial.events)
     for some in (*seen.values(), *possible.values()):
         is_endless = is_endless or some.is_whole or some.is_unknown
-    more = sum(_length(_merge(s.ranges)) for s in possible.values())
+    more = sum(line_count(s.ranges) for s in possible.values())
     most = None if is_endless else low + others + more
     precise = (high / (high + others) if high + others else 0.0) if seen or high else None
     shares = {
@@ -293,12 +292,12 @@ def _line_bounds(
     return {name: ends for name, ends in shares.items() if ends[0] < ends[1]}
 
 
-def _wanted(trial: TrialEvents) -> dict[Identity, list[LineRange]]:
+def _wanted(trial: TrialEvents) -> dict[Identity, tuple[LineRange, ...]]:
     """Return the lines that are expected of each file, as merged ranges."""
     wanted: dict[Identity, list[LineRange]] = defaultdict(list)
     for chunk in trial.ground_truth.chunks:
         wanted[chunk.file.key].append((chunk.line_start, chunk.line_end))
-    return {key: _merge(ranges) for key, ranges in wanted.items()}
+    return {key: merged_ranges(ranges) or () for key, ranges in wanted.items()}
 
 
 def _lines_seen(trial: TrialEvents) -> dict[Identity, _Seen]:
@@ -319,26 +318,17 @@ def _overlap(wanted: Sequence[LineRange], seen: _Seen | None) -> int:
         return 0
     if seen.is_whole:
         return _length(wanted)
+    shown = merged_ranges(seen.ranges) or ()
     return sum(
         max(0, min(last, end) - max(first, start) + 1)
         for start, end in wanted
-        for first, last in _merge(seen.ranges)
+        for first, last in shown
     )
-
-
-def _merge(ranges: Iterable[LineRange]) -> list[LineRange]:
-    merged: list[LineRange] = []
-    for first, last in sorted(ranges):
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
-        else:
-            merged.append((first, last))
-    return merged
 
 
 def line_count(ranges: Iterable[LineRange]) -> int:
     """Return how many distinct lines some ranges hold."""
-    return _length(_merge(ranges))
+    return _length(merged_ranges(ranges) or ())
 
 
 def _length(ranges: Iterable[LineRange]) -> int:

@@ -111,7 +111,6 @@ _PLAIN_MARK: Final = re.compile(
       | [\[(<*#=-]{1,8}\s?snip(?:ped)?\b[^\n]{0,60}[\])>*#=-]{1,8}
       | </?truncated(?:\s[^<>\n]{0,80})?/?>
       | </?(?:truncated[_-](?:output|content|result)|output[_-]truncated)\s?/?>
-      | [\[(<]{1,3}\s?snip(?:ped)?\s?[\])>]{1,3}
       | [\[(<]\s?\d[\d.,]{0,14}\s?(?:[KMG]?i?B|bytes|lines)?\ of\ \d[\d.,]{0,14}\s?
             (?:[KMG]?i?B|bytes|lines|characters|chars)
             \ (?:(?:is|are|was|were)\ )?(?:shown|displayed)[^\n]{0,80}[\])>]
@@ -266,8 +265,6 @@ def with_cuts(text: str, stated: str = "") -> str:
 
     A line that ``stated`` holds is no mark.
     """
-    if not any(hint in text for hint in _HINTS) and _DOTS_ALONE.search(text) is None:
-        return text
     if text.lstrip()[: len(_PERSISTED)] == _PERSISTED:
         end = _PREVIEW_END.search(text, max(0, len(text) - _LONGEST_MARK))
         return text if end is None else f"{text[: end.start()]}\n{CUT_HERE}\n</persisted-output>"
@@ -297,11 +294,13 @@ def _dots(text: str) -> Iterator[tuple[int, int, str]]:
 def _marks(text: str) -> list[tuple[int, int, str]]:
     """Return where the marks stand, and of each whether it is a mark of a place or a notice."""
     found: list[tuple[int, int, str]] = []
+    hints = [re.escape(hint) for hint in _HINTS if hint in text]
+    if not hints:
+        return found
     end_of_head = _end_of_lines(text, _FIRST_LINES)
     start_of_tail = _start_of_lines(text, _LAST_LINES)
     done = 0
-    there = "|".join(re.escape(hint) for hint in _HINTS if hint in text)
-    for number, hint in enumerate(re.finditer(there, text) if there else ()):
+    for number, hint in enumerate(re.finditer("|".join(hints), text)):
         at = hint.start()
         if at < done or number > _MOST_HINTS:
             continue

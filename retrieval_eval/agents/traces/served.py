@@ -170,7 +170,7 @@ def _is_closing(line: str) -> bool:
 
 
 _STOP_HINTS: Final = (
-    *("timed out", "imeout", "imed out", "TIMED OUT", "background", "still running"),
+    *("imeout", "imed out", "TIMED OUT", "background", "still running"),
     *("killed after", "terminated", "did not", "no new output", "stopped after", "exceeded the"),
 )
 _FRAME: Final = re.compile(r"\s*</?[a-z_]{1,40}>\s*")

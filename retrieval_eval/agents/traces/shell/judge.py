@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from retrieval_eval.agents.traces.results.base import merged_ranges
 from retrieval_eval.agents.traces.results.payload import parsed
 from retrieval_eval.agents.traces.served import (
     is_error_message,
@@ -30,7 +31,7 @@ from retrieval_eval.agents.traces.shell.plan import Operand, Plan
 from retrieval_eval.agents.traces.shell.possible import SAVED, mentioned, operand_targets, unnamed
 from retrieval_eval.agents.traces.shell.programs.filters import line_without_count
 from retrieval_eval.agents.traces.shell.programs.readers import READERS
-from retrieval_eval.agents.traces.shell.spans import WHOLE, close, merge, take
+from retrieval_eval.agents.traces.shell.spans import WHOLE, close, take
 from retrieval_eval.agents.traces.shell.steps import Invocation, Step
 from retrieval_eval.records import CUT_HERE, Doubt, LineRange, RawTarget
 
@@ -162,7 +163,7 @@ def _lines_shown(
         found = map(_PRINTED_NUMBER.match, evidence.whole_lines())
         numbers = [int(match[1]) for match in found if match is not None]
         if numbers:
-            return merge([(n, n) for n in numbers])
+            return merged_ranges((n, n) for n in numbers)
     if not evidence.is_cut:
         return close(plan.spans, evidence.n_lines)
     n_head = (evidence.cuts[0] if evidence.cuts else len(evidence.lines)) - 1
@@ -321,7 +322,9 @@ def _names(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     for path, numbers in found.items():
         if SAVED.search(path):
             continue
-        ranges = merge([(n, n) for n in numbers]) or (close(spans, None) if spans else None)
+        ranges = merged_ranges((n, n) for n in numbers)
+        if ranges is None and spans:
+            ranges = close(spans, None)
         targets.append(RawTarget(plan.path(path), plan.access, None, ranges or None, is_whole))
     return Verdict((*targets, *half))
 
@@ -433,7 +436,7 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
         if evidence.rivals:
             return Verdict()
         return _unresolved(plan, output, "its output does not look like numbered lines")
-    ranges = merge([(n, n) for n in numbers]) or None
+    ranges = merged_ranges((n, n) for n in numbers)
     return Verdict(
         tuple(
             RawTarget(plan.path(o.written), plan.access, None, ranges)
@@ -456,7 +459,7 @@ def _remote(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     if not evidence.is_sole and plan.access != "matched" and len(found) != 1:
         return _unresolved(plan, output, _SHARED)
     targets = [
-        RawTarget(path, plan.access, repository or None, merge([(n, n) for n in numbers]) or None)
+        RawTarget(path, plan.access, repository or None, merged_ranges((n, n) for n in numbers))
         for (repository, path), numbers in found.items()
         if plan.access == "listed" or numbers or plan.access == "matched"
     ]

@@ -241,12 +241,14 @@ class ShellSession:
         args = tuple(arg for arg in first.args if arg is not named[0])
         return (*log, replace(first, args=args), *rest)
 
-    def read_log(self, path: str, text: str) -> ShellAnalysis | None:
-        """Return what a file shows that a pipeline wrote; None for another file."""
-        stages = self._logs.get(path)
-        if stages is None:
-            return None
-        events, opaque = self._weighed([Step(stages)], read_output(text), False, None)
+    def wrote_log(self, path: str) -> bool:
+        """Return whether a pipeline wrote a file, so that :meth:`read_log` knows what it shows."""
+        return path in self._logs
+
+    def read_log(self, path: str, text: str) -> ShellAnalysis:
+        """Return what a file shows that a pipeline wrote."""
+        step = Step(self._logs[path])
+        events, opaque = self._weighed([step], read_output(text), False, None)
         return ShellAnalysis(tuple(events), tuple(opaque))
 
     def _with_sources(self, step: Step) -> Step:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retrieval_eval.agents.traces.results.base import merged_ranges
 from retrieval_eval.records import LineRange
 
 Span = tuple[int, int | None]
@@ -64,24 +65,7 @@ def close(spans: Spans | None, n_lines: int | None) -> tuple[LineRange, ...] | N
             last = first + n_lines - sum(b - a + 1 for a, b in closed) - 1
         if last >= first:
             closed.append((first, last))
-    return merge(closed)
-
-
-def merge(ranges: list[LineRange]) -> tuple[LineRange, ...]:
-    """Return sorted, disjoint ranges that cover the same lines; adjacent ones become one.
-
-    Examples
-    --------
-    >>> merge([(5, 6), (1, 2), (3, 3)])
-    ((1, 3), (5, 6))
-    """
-    merged: list[LineRange] = []
-    for first, last in sorted(ranges):
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
-        else:
-            merged.append((first, last))
-    return tuple(merged)
+    return merged_ranges(closed) or ()
 
 
 _SED_PART = re.compile(r"(\d{1,9})(?:,(\+?)(\d{1,9}|\$))?(p|q|d)?")
