@@ -52,10 +52,16 @@ import numpy as np
 import retrieval_eval as rev
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.outcomes import load_outcome
-from retrieval_eval.agents.runs.naming import EVENTS_SUFFIX, METRICS_SUFFIX, SUMMARY_FILE
+from retrieval_eval.agents.runs.naming import (
+    EVENTS_SUFFIX,
+    IMPACT_FILE,
+    METRICS_SUFFIX,
+    SUMMARY_FILE,
+)
 from retrieval_eval.agents.runs.summary import RunSummary
 from retrieval_eval.agents.runs.trial import Job, evaluate_trial, measure_saved
 from retrieval_eval.agents.study.stated import stated_from
+from retrieval_eval.agents.study.stated import toml_of as design_text
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from retrieval_eval.demo import write_demo, write_search_demo
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
@@ -604,8 +610,9 @@ def _trials() -> Iterator[Target]:
         yield Target(f"document: {kind.__name__}", [name], read)
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
-    pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
-    do(f"{pair} --write-design study.toml")
+    impact = read_record(place / IMPACT_FILE, place, ImpactAnalysis)
+    text, _, _ = design_text(stated_from(impact.comparisons[0].design)).partition("[sources]")
+    Path("study.toml").write_text(text, encoding="utf-8")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
 
     again = f"evaluate small {roots} --jobs 1"
@@ -615,8 +622,9 @@ def _trials() -> Iterator[Target]:
     yield whole("evaluate, own documents", own, again)
     yield whole("evaluate --from-events", trials, saved)
     yield whole("validate", own, *(f"validate {name}" for name in own))
+    pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
     yield whole("compare --design", ["study.toml"], f"{pair} --design study.toml")
-    yield whole("trial", inputs, f"trial {found} {roots}")
+    yield whole("trace", inputs, f"trace {found}")
     yield Target("load_run, its frames", own, _frames, 0.02)
 
 
