@@ -68,6 +68,7 @@ from retrieval_eval.errors import BadInputError, RetrievalEvalError
 from retrieval_eval.escape import encodable
 from retrieval_eval.io.artefacts import DIGEST, read_artefact, read_record, sealed, write_artefact
 from retrieval_eval.io.files import decode, json_bytes
+from retrieval_eval.io.project import read_project
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -614,6 +615,12 @@ def _trials() -> Iterator[Target]:
     text, _, _ = design_text(stated_from(impact.comparisons[0].design)).partition("[sources]")
     Path("study.toml").write_text(text, encoding="utf-8")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
+    # Under another name, so that no command here takes it for its own.
+    stated = (
+        'data = "eval"\njobs = 2\n\n[backlog]\nsource = "queue.jsonl"\n\n[study]\nalpha = 0.1\n'
+    )
+    Path("project.toml").write_text(stated, encoding="utf-8")
+    yield Target("project file", ["project.toml"], lambda: read_project(Path("project.toml")))
 
     again = f"evaluate small {roots} --jobs 1"
     saved = "evaluate --from-events runs/small/retrieval_events --output-dir out"
