@@ -20,9 +20,6 @@ from tests.guards import drop, run_with
 from tests.plain_runs import noise
 from tests.searches import written
 
-pytest_plugins = ["pytester"]
-
-PLUGIN = "retrieval_eval.search.decide.guard.pytest_plugin"
 WHY = """
 [[justification]]
 metrics = { "P@5" = 40 }

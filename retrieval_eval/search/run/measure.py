@@ -128,7 +128,7 @@ def run_search(
         True`` and gives another answer counts as one that does not say so.
     is_repeat
         Of a repeated run only queries and means are needed: it has no slices, intervals, bounds
-        of unjudged documents or null systems.
+        of unjudged documents or comparison with random documents.
 
     Returns
     -------
