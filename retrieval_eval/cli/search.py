@@ -20,7 +20,6 @@ from retrieval_eval.cli.common import (
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import (
     BASELINE,
-    DATA,
     RetrieverOption,
     asking_options,
     backlog_at_hand,
@@ -29,6 +28,7 @@ from retrieval_eval.cli.search_options import (
     request_of,
     run_files,
 )
+from retrieval_eval.io.project import DATA
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
