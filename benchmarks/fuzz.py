@@ -52,16 +52,23 @@ import numpy as np
 import retrieval_eval as rev
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.outcomes import load_outcome
-from retrieval_eval.agents.runs.naming import EVENTS_SUFFIX, METRICS_SUFFIX, SUMMARY_FILE
+from retrieval_eval.agents.runs.naming import (
+    EVENTS_SUFFIX,
+    IMPACT_FILE,
+    METRICS_SUFFIX,
+    SUMMARY_FILE,
+)
 from retrieval_eval.agents.runs.summary import RunSummary
 from retrieval_eval.agents.runs.trial import Job, evaluate_trial, measure_saved
 from retrieval_eval.agents.study.stated import stated_from
+from retrieval_eval.agents.study.stated import toml_of as design_text
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from retrieval_eval.demo import write_demo, write_search_demo
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
 from retrieval_eval.escape import encodable
 from retrieval_eval.io.artefacts import DIGEST, read_artefact, read_record, sealed, write_artefact
 from retrieval_eval.io.files import decode, json_bytes
+from retrieval_eval.io.project import read_project
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -604,9 +611,16 @@ def _trials() -> Iterator[Target]:
         yield Target(f"document: {kind.__name__}", [name], read)
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
-    pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
-    do(f"{pair} --write-design study.toml")
+    impact = read_record(place / IMPACT_FILE, place, ImpactAnalysis)
+    text, _, _ = design_text(stated_from(impact.comparisons[0].design)).partition("[sources]")
+    Path("study.toml").write_text(text, encoding="utf-8")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
+    # Under another name, so that no command here takes it for its own.
+    stated = (
+        'data = "eval"\njobs = 2\n\n[backlog]\nsource = "queue.jsonl"\n\n[study]\nalpha = 0.1\n'
+    )
+    Path("project.toml").write_text(stated, encoding="utf-8")
+    yield Target("project file", ["project.toml"], lambda: read_project(Path("project.toml")))
 
     again = f"evaluate small {roots} --jobs 1"
     saved = "evaluate --from-events runs/small/retrieval_events --output-dir out"
@@ -615,8 +629,9 @@ def _trials() -> Iterator[Target]:
     yield whole("evaluate, own documents", own, again)
     yield whole("evaluate --from-events", trials, saved)
     yield whole("validate", own, *(f"validate {name}" for name in own))
+    pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
     yield whole("compare --design", ["study.toml"], f"{pair} --design study.toml")
-    yield whole("trial", inputs, f"trial {found} {roots}")
+    yield whole("trace", inputs, f"trace {found}")
     yield Target("load_run, its frames", own, _frames, 0.02)
 
 

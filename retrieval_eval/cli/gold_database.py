@@ -16,7 +16,7 @@ from retrieval_eval.cli.search_options import (
 )
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import STYLES
-from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
+from retrieval_eval.search.gold.backlog import STATUSES, BacklogSource, read_backlog
 from retrieval_eval.search.gold.bootstrap import BootstrapResult, feedback_settings
 from retrieval_eval.search.gold.bootstrap import bootstrap as regenerate
 from retrieval_eval.search.gold.corpus import read_corpus
@@ -180,7 +180,7 @@ def backlog(
         print_json(to_builtins(found))
         return
     block = to_builtins(found)
-    for name in ("pending_review", "approved", "rejected", "published", "other", "total"):
+    for name in (*STATUSES, "other", "total"):
         echo(f"{name:<15}{block[name]:>9}")
     for name, n in found.other_statuses.items():
         echo(f"  other: {name} {n}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retrieval_eval.cli.common import (
+    EXIT_NO_VERDICT,
     FILE,
     FOLDER,
     echo,
@@ -20,7 +21,6 @@ from retrieval_eval.cli.common import (
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import (
     BASELINE,
-    DATA,
     RetrieverOption,
     asking_options,
     backlog_at_hand,
@@ -29,13 +29,12 @@ from retrieval_eval.cli.search_options import (
     request_of,
     run_files,
 )
+from retrieval_eval.io.project import DATA
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from retrieval_eval.model.search_run import SearchRun
     from retrieval_eval.search.gold.backlog import BacklogSource
-
-EXIT_NO_VERDICT = 2
 
 _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
 

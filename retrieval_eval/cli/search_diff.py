@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retrieval_eval.cli.common import (
+    EXIT_NO_VERDICT,
     FILE,
     FOLDER,
     KeepUnchanged,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from retrieval_eval.model.guard import GuardRuling
     from retrieval_eval.model.search_diff import SearchDiff
     from retrieval_eval.model.search_run import SearchRun
-
-EXIT_NO_VERDICT = 2
 
 _CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
 _MOST = 10

@@ -19,15 +19,15 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.cli.search_options import (
     BASELINE,
-    DATA,
+    NOISE,
+    THRESHOLDS,
     data_option,
     gold_option,
     run_files,
 )
+from retrieval_eval.io.project import DATA
 
-_THRESHOLDS = DATA / "guard.toml"
 _JUSTIFICATION = DATA / "justification.toml"
-_NOISE = DATA / "noise.json"
 _PINNED = DATA / "pinned.txt"
 _DIMENSIONS = ("corpus", "area", "origin", "source")
 
@@ -101,7 +101,7 @@ def _no_workflow(_context: click.Context, _option: click.Parameter, value: str |
 @click.option(
     "--thresholds",
     type=FILE,
-    help=f"What may change by how much. Default: {_THRESHOLDS}, if any, else the shipped ones.",
+    help=f"What may change by how much. Default: {THRESHOLDS}, if any, else the shipped ones.",
 )
 @click.option("--queries", type=FILE, help="Look at the queries of this pinned list only.")
 @gold_option
@@ -114,7 +114,7 @@ def _no_workflow(_context: click.Context, _option: click.Parameter, value: str |
 @click.option(
     "--noise",
     type=FILE,
-    help=f"Run-to-run noise, of `search noise`. Default: {_NOISE}, if there is one.",
+    help=f"Run-to-run noise, of `search noise`. Default: {NOISE}, if there is one.",
 )
 @click.option("--comment", type=FILE, metavar="OUT.md", help="Write a pull-request comment.")
 @click.option(
@@ -178,7 +178,7 @@ def guard(
 
             if not force:  # before every query is asked
                 new = [] if n_pinned is None else [_PINNED]
-                refuse_overwriting([baseline, thresholds or _THRESHOLDS, *new])
+                refuse_overwriting([baseline, thresholds or THRESHOLDS, *new])
             if n_pinned is not None:
                 from retrieval_eval.search.decide.guard.files import write_pinned
 
@@ -255,7 +255,7 @@ def _init(
         run,
         today=datetime.now(UTC).date(),
         baseline=baseline,
-        thresholds=thresholds or _THRESHOLDS,
+        thresholds=thresholds or THRESHOLDS,
         gold=gold,
         queries=queries,
         slices=slices,

@@ -21,7 +21,7 @@ from retrieval_eval.cli.common import (
     progress_bar,
     reports_dir_option,
 )
-from retrieval_eval.cli.search_options import DATA
+from retrieval_eval.io.project import DATA
 from retrieval_eval.records import Renderer
 
 if TYPE_CHECKING:

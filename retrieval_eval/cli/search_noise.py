@@ -18,7 +18,7 @@ from retrieval_eval.cli.common import (
     seed_option,
 )
 from retrieval_eval.cli.search_options import (
-    DATA,
+    NOISE,
     asking_options,
     data_option,
     request_of,
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     help="Two runs that differ like a typical change, to compute how large a detectable change is.",
 )
 @data_option
-@click.option(
-    "--out", type=FILE, default=DATA / "noise.json", show_default=True, help="Where to write."
-)
+@click.option("--out", type=FILE, default=NOISE, show_default=True, help="Where to write.")
 @seed_option()
 @json_option
 def noise(

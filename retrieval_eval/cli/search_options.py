@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from retrieval_eval.cli.common import FILE, FOLDER, echo, parse_k, parse_options
-from retrieval_eval.io.project import Project, project
+from retrieval_eval.io.project import DATA, GOLD, Project, project
 
 if TYPE_CHECKING:
     from retrieval_eval.search.gold.backlog import BacklogPreset, BacklogSource
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-DATA: Final = Path("data/eval")
-GOLD: Final = DATA / "gold-set.jsonl"
 BASELINE: Final = DATA / "baseline.json"
+NOISE: Final = DATA / "noise.json"
+THRESHOLDS: Final = DATA / "guard.toml"
 DATABASE_VARIABLE: Final = "RETRIEVAL_EVAL_DATABASE_URL"
 
 

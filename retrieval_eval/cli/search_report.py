@@ -11,18 +11,17 @@ import click
 
 from retrieval_eval.cli.common import FILE, KeepUnchanged, echo, print_json, progress_bar
 from retrieval_eval.cli.search_options import (
-    DATA,
-    GOLD,
+    NOISE,
+    THRESHOLDS,
     backlog_at_hand,
     backlog_options,
     data_option,
     run_files,
 )
+from retrieval_eval.io.project import GOLD
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_NOISE: Final = DATA / "noise.json"
-_THRESHOLDS: Final = DATA / "guard.toml"
 _NAMES: Final = (
     "data",
     "baseline",
@@ -58,12 +57,12 @@ def searched_options(function: F) -> F:
         click.option(
             "--thresholds",
             type=FILE,
-            help=f"Of the guard. Default: {_THRESHOLDS}, if any, else the shipped ones.",
+            help=f"Of the guard. Default: {THRESHOLDS}, if any, else the shipped ones.",
         ),
         click.option(
             "--noise",
             type=FILE,
-            help=f"Noise file, to compare changes with. Default: {_NOISE}, if any.",
+            help=f"Noise file, to compare changes with. Default: {NOISE}, if any.",
         ),
         click.option(
             "--corpus-file",
@@ -118,7 +117,7 @@ def report_searches(
     from retrieval_eval.report import build_diff, build_search
 
     labels = searched["gold"] or _if_there(GOLD)
-    noise = searched["noise"] or _if_there(_NOISE)
+    noise = searched["noise"] or _if_there(NOISE)
     keep = KeepUnchanged(force)
     given = {"reports_dir": reports_dir, "noise": noise, "keep": keep, **page}
     with progress_bar("cell") as progress:
@@ -140,7 +139,7 @@ def report_searches(
                 backlog=backlog_at_hand(searched["backlog"]) or "",
                 gold=labels,
                 corpus=searched["corpus_file"] or corpus,
-                thresholds=searched["thresholds"] or _if_there(_THRESHOLDS),
+                thresholds=searched["thresholds"] or _if_there(THRESHOLDS),
                 justification=searched["justification"] or "",
                 mapping=searched["mapping"] or "",
                 old_gold=searched["old_gold"] or "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -53,8 +53,8 @@ def serve(
     allowed_hosts: tuple[str, ...],
     reports: Path,
     data: Path,
+    backlog: BacklogSource | None,
     as_mcp: bool,
-    **backlog: Any,
 ) -> None:
     """Show runs, backlog and reports over HTTP, read-only, until Ctrl-C.
 
@@ -64,7 +64,7 @@ def serve(
 
     For the configuration of an MCP client: command "retrieval-eval", arguments "serve" and "--mcp".
     """
-    sources = _sources(data, reports, **backlog)
+    sources = _sources(data, reports, backlog)
     if as_mcp:
         from retrieval_eval.serve.mcp_server import run_stdio
 
@@ -89,12 +89,7 @@ def serve(
             echo("stopped", err=True)
 
 
-def _sources(
-    data: Path,
-    reports: Path,
-    *,
-    backlog: BacklogSource | None,
-) -> Sources:
+def _sources(data: Path, reports: Path, backlog: BacklogSource | None) -> Sources:
     from retrieval_eval.serve.dashboard import Sources, backlog_reader, check_name
 
     name = backlog_names(project()).block

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 EXIT_DRIFT = 1
 _GOLD = "gold_set"
 _MOST_FAULTS = 20
-_STATUSES = ("pending_review", "approved", "rejected", "published", "other")
 
 
 @click.command()
@@ -124,8 +123,10 @@ def _print(name: str, one: dict[str, Any]) -> None:
     if "gold" in one:
         _print_gold(name, one)
     elif "backlog" in one:
+        from retrieval_eval.search.gold.backlog import STATUSES
+
         block = one["backlog"]
-        parts = [f"{block[status]:,} {status}" for status in _STATUSES]
+        parts = [f"{block[status]:,} {status}" for status in (*STATUSES, "other")]
         age = number(block["oldest_pending_age_days"], 1)
         oldest = f", the oldest pending for {age} days" if block["oldest_pending_at"] else ""
         echo(f"{name}: {counted(block['total'], 'item')} under review: {', '.join(parts)}{oldest}")

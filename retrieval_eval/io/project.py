@@ -14,8 +14,8 @@ from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.model.design import PROJECT_FILE
 from retrieval_eval.records import Renderer
 
-_DATA: Final = "data/eval"
-_GOLD: Final = "gold-set.jsonl"
+DATA: Final = Path("data/eval")
+GOLD: Final = DATA / "gold-set.jsonl"
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -39,7 +39,7 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     runs: Text | None = None
     benchmarks: Text | None = None
-    data: Text = _DATA
+    data: Text = DATA.as_posix()
     gold: Text | None = None
     corpus: Text | None = None
     renderer: Renderer = "auto"
@@ -63,7 +63,7 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def gold_set(self) -> Path:
         """The gold set: the stated one, else the one in the data folder."""
-        return self.data_folder / _GOLD if self.gold is None else self.place(self.gold)
+        return self.data_folder / GOLD.name if self.gold is None else self.place(self.gold)
 
     @property
     def corpus_file(self) -> Path | None:

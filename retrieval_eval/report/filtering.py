@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import operator
+import re
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
+from functools import reduce
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Union
 
@@ -28,19 +34,6 @@ if TYPE_CHECKING:
 
     from retrieval_eval.report.run import Run
 
-import ast
-import operator
-import re
-import warnings
-from contextlib import suppress
-from functools import reduce
-from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-# ------------------------------------------------------------------------------------------------
 # Conditions on columns, as text: comparisons joined by and, or and not.
 
 LONGEST: Final = 4_000
@@ -171,7 +164,8 @@ def _compared(op: ast.cmpop, sides: tuple[Any, Any]) -> Any:
     return _COMPARISONS[type(op)](left, right)
 
 
-# ------------------------------------------------------------------------------------------------
+# What passes, and the documents of it.
+
 Condition = Union["pd.Series[Any]", Sequence[bool]]
 Where = str | Callable[["pd.DataFrame"], Condition] | Condition
 """Which rows to keep: a query over the columns of their frame, such as ``run.trials``, a function

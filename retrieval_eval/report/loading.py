@@ -14,6 +14,7 @@ from retrieval_eval.agents.runs.evaluate import Evaluation
 from retrieval_eval.agents.study.stated import Given, Stated, stated_from, toml_of
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
+from retrieval_eval.io.project import DATA
 from retrieval_eval.io.remote import is_url
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -43,7 +44,6 @@ from retrieval_eval.values import DEFAULT_SEED
 PathLike = str | Path | None
 P = ParamSpec("P")
 T = TypeVar("T")
-DATA: Final = "data/eval"
 BACKLOG: Final = (*STATUSES, "other")
 """The states of a review item that are counted."""
 _loaded: dict[str, Run] | None = None

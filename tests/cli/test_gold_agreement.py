@@ -1,4 +1,4 @@
-"""Agreement, settling, blind packs and re-labelling, run as commands on the search demo."""
+"""Agreement, settling and re-labelling, run as commands on the search demo."""
 
 from __future__ import annotations
 

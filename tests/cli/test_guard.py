@@ -20,9 +20,6 @@ from tests.guards import drop, run_with
 from tests.plain_runs import noise
 from tests.searches import written
 
-pytest_plugins = ["pytester"]
-
-PLUGIN = "retrieval_eval.search.decide.guard.pytest_plugin"
 WHY = """
 [[justification]]
 metrics = { "P@5" = 40 }
@@ -256,9 +253,9 @@ def test_the_command_and_the_function_have_the_same_defaults():
         list(request.baselines),
         request.gold,
     )
-    assert DEFAULT_THRESHOLDS == search_guard._THRESHOLDS
+    assert DEFAULT_THRESHOLDS == search_guard.THRESHOLDS
     assert tuple(DIMENSIONS) == search_guard._DIMENSIONS
-    assert DEFAULT_NOISE == search_guard._NOISE
+    assert DEFAULT_NOISE == search_guard.NOISE
     measured = {option.name: option.default for option in search_noise.noise.params}
     assert (measured["out"], measured["repeats"]) == (DEFAULT_NOISE, DEFAULT_REPEATS)
 

@@ -19,7 +19,7 @@ from retrieval_eval.agents.traces.formats import (
 from retrieval_eval.io.files import entries, files_below, is_inside, names_in, opened, probe
 from retrieval_eval.registry import entry_points
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parents[2]
 _TRIAL_FILES = ("result.json", "task_metrics.json", "trajectory.json")
 _TRACE_SUFFIXES = (".txt", ".jsonl")
 _BLOCK = 1 << 20

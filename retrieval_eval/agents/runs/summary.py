@@ -61,18 +61,24 @@ def run_summary(
         The document's time stamp; by default the present.
     """
     totals, entries = Totals(), []
-    numbers: dict[str, TaskNumbers] = {}
     for stem, trial in rows:
         totals.add(trial)
-        own = trial.provenance
-        held = numbers.setdefault(own.config_name, TaskNumbers(summarised()))
-        values = [read_metric(trial, metric) for metric in held.metrics]
-        held.add((own.benchmark, own.task_name), [(v.value, v.reason) for v in values])
         entries.append(trial_entry(stem, trial))
-    unscaled = totals.unscaled
-    over_tasks = {config: held.summary(unscaled) for config, held in numbers.items()}
-    return totals.summary(
-        run_id, over_tasks, entries, excluded, k_values, generated_at=generated_at
+    unscaled = off_scale(totals.rewards)
+    return RunSummary(
+        schema_version=SCHEMA_VERSION,
+        generated_at=generated_at or now(),
+        run_id=run_id,
+        parameters={"k_values": list(k_values)},
+        counts=totals.summary(len(excluded)),
+        configs={name: totals.configs[name].summary(unscaled) for name in sorted(totals.configs)},
+        trials=tuple(entries),
+        excluded=tuple(
+            ExcludedFolder(
+                path=e.path.name, config_name=e.config_name, reason=e.reason, detail=e.detail
+            )
+            for e in excluded
+        ),
     )
 
 
@@ -108,6 +114,7 @@ class ConfigTotals:
     ledger: dict[str, int] = field(default_factory=dict)
     found_by: dict[str, int] = field(default_factory=dict)
     names: dict[str, set[str]] = field(default_factory=dict)
+    numbers: TaskNumbers = field(default_factory=lambda: TaskNumbers(summarised()))
 
     def add(self, trial: TrialMetrics) -> None:
         """Add a trial."""
@@ -132,16 +139,17 @@ class ConfigTotals:
         _count(self.found_by, files.found_by)
         for name in _NAMES:
             self.names.setdefault(name, set()).update(filter(None, [getattr(own, name)]))
+        self.numbers.add(trial)
 
-    def summary(self, over_tasks: OverTasks) -> ConfigSummary:
-        """Return the summary of the configuration of which this holds all trials."""
+    def summary(self, unscaled: Collection[str]) -> ConfigSummary:
+        """Return the summary; ``unscaled`` are the suites whose rewards are not from 0 to 1."""
         count = Counter(self.counts)
         names = {name: tuple(sorted(self.names.get(name, ()))) for name in _NAMES}
         return ConfigSummary(
             n_trials=count["trials"],
-            n_tasks=over_tasks.n_tasks,
+            n_tasks=self.numbers.n_tasks,
             n_computable=count["computable"],
-            metrics=over_tasks.metrics,
+            metrics=self.numbers.summary(unscaled),
             never_hit=NeverHit(count=count["never_hit"], denominator=count["may_hit"]),
             error_taxonomy={label: self._pooled(label) for label in LABELS},
             events_by_category=dict(sorted(self.events.items())),
@@ -173,11 +181,6 @@ class Totals:
     rewards: dict[str, list[int]] = field(default_factory=dict)
     """How many rewards each suite has, and how many of them lie from 0 to 1."""
 
-    @property
-    def unscaled(self) -> set[str]:
-        """The suites whose rewards are not from 0 to 1."""
-        return off_scale(self.rewards)
-
     def add(self, trial: TrialMetrics) -> None:
         """Add a trial, by its metrics."""
         own = trial.provenance
@@ -195,46 +198,7 @@ class Totals:
         if reward is not None:
             _add(self.rewards, own.benchmark, (1, 0 <= reward <= 1))
 
-    def summary(
-        self,
-        run_id: str,
-        over_tasks: Mapping[str, OverTasks],
-        trials: Iterable[TrialEntry],
-        excluded: Sequence[Exclusion],
-        k_values: Sequence[int],
-        *,
-        generated_at: str | None = None,
-    ) -> RunSummary:
-        """Return the summary of the run of which this holds all trials.
-
-        Parameters
-        ----------
-        over_tasks
-            The means and medians of every configuration.
-        trials
-            The line of every trial, in order.
-        run_id, excluded, k_values, generated_at
-            As for `run_summary`.
-        """
-        return RunSummary(
-            schema_version=SCHEMA_VERSION,
-            generated_at=generated_at or now(),
-            run_id=run_id,
-            parameters={"k_values": list(k_values)},
-            counts=self._counts(len(excluded)),
-            configs={
-                name: self.configs[name].summary(over_tasks[name]) for name in sorted(self.configs)
-            },
-            trials=tuple(trials),
-            excluded=tuple(
-                ExcludedFolder(
-                    path=e.path.name, config_name=e.config_name, reason=e.reason, detail=e.detail
-                )
-                for e in excluded
-            ),
-        )
-
-    def _counts(self, n_excluded: int) -> TrialCounts:
+    def summary(self, n_excluded: int) -> TrialCounts:
         """Return how many trials were found and what became of them.
 
         ``simulated`` is only counted where a trial is.
@@ -268,14 +232,6 @@ _REASONS: Final = tuple(REASONS)
 """A column holds the position of a reason in these."""
 
 
-@dataclass(frozen=True, slots=True)
-class OverTasks:
-    """Some metrics of one configuration over its tasks, and how many tasks there are."""
-
-    n_tasks: int
-    metrics: dict[str, MetricSummary]
-
-
 class TaskNumbers:
     """Some metrics of every trial of one configuration: nine bytes a number.
 
@@ -292,19 +248,27 @@ class TaskNumbers:
         self._rows: dict[Task, list[int]] = {}
         self._n = 0
 
-    def add(self, task: Task, values: Iterable[tuple[float | None, str | None]]) -> None:
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks there are."""
+        return len(self._rows)
+
+    def add(self, trial: TrialMetrics) -> None:
         """Add a trial: its numbers, or why there is none; trials come in the order of the run.
 
         The first of a task's repeats gives the reason of a number that none of them has.
         """
-        self._rows.setdefault(task, []).append(self._n)
+        own = trial.provenance
+        self._rows.setdefault((own.benchmark, own.task_name), []).append(self._n)
         self._n += 1
-        columns = zip(self._numbers, self._reasons, values, strict=True)
-        for numbers, reasons, (value, reason) in columns:
-            numbers.append(math.nan if value is None else value)
-            reasons.append(0 if reason is None else _REASONS.index(reason))
+        for metric, numbers, reasons in zip(
+            self.metrics, self._numbers, self._reasons, strict=True
+        ):
+            found = read_metric(trial, metric)
+            numbers.append(math.nan if found.value is None else found.value)
+            reasons.append(0 if found.reason is None else _REASONS.index(found.reason))
 
-    def summary(self, unscaled: Collection[str]) -> OverTasks:
+    def summary(self, unscaled: Collection[str]) -> dict[str, MetricSummary]:
         """Return means and medians. Repeats are averaged first, so that ``n`` counts tasks.
 
         Parameters
@@ -312,11 +276,10 @@ class TaskNumbers:
         unscaled
             The suites whose rewards are not from 0 to 1.
         """
-        found = {
+        return {
             metric.name: self._over_tasks(metric, column, unscaled)
             for column, metric in enumerate(self.metrics)
         }
-        return OverTasks(len(self._rows), found)
 
     def _over_tasks(self, metric: Metric, column: int, unscaled: Collection[str]) -> MetricSummary:
         numbers, is_reward = self._numbers[column], metric.name == "reward"

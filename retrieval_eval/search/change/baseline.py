@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.io.files import is_there, write_bytes
+from retrieval_eval.io.project import DATA
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.search_run import (
     Delta,
@@ -42,7 +43,7 @@ from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.search.run.trust import incomplete
 from retrieval_eval.values import counted
 
-DEFAULT_BASELINE: Final = Path("data/eval/baseline.json")
+DEFAULT_BASELINE: Final = DATA / "baseline.json"
 SLICED_BY: Final = ("corpus", "area")
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")

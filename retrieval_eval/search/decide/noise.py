@@ -18,6 +18,7 @@ from msgspec.structs import astuple, replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.artefacts import read_artefact
+from retrieval_eval.io.project import DATA
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.noise import (
     DetectablePoints,
@@ -63,7 +64,7 @@ from retrieval_eval.search.run.trust import incomplete
 
 Rows = list[list[str]]
 
-DEFAULT_NOISE: Final = Path("data/eval/noise.json")
+DEFAULT_NOISE: Final = DATA / "noise.json"
 OLDEST: Final = timedelta(days=92)
 """A quarter: noise that was measured longer ago is measured again."""
 DEFAULT_REPEATS: Final = 10

@@ -12,6 +12,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.files import remove
 from retrieval_eval.io.locks import alone
+from retrieval_eval.io.project import DATA, GOLD
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
@@ -45,8 +46,8 @@ from retrieval_eval.search.run.scoring import score_run
 from retrieval_eval.search.run.settings import Settings
 from retrieval_eval.search.run.trust import ASK_TWICE, check_limits, sample_of
 
-DEFAULT_GOLD: Final = Path("data/eval/gold-set.jsonl")
-DEFAULT_OUT: Final = Path("data/eval")
+DEFAULT_GOLD: Final = GOLD
+DEFAULT_OUT: Final = DATA
 JOURNAL: Final = "search-run.journal.jsonl"
 
 OnResume = Callable[[int, int], None]
@@ -128,7 +129,7 @@ def run_search(
         True`` and gives another answer counts as one that does not say so.
     is_repeat
         Of a repeated run only queries and means are needed: it has no slices, intervals, bounds
-        of unjudged documents or null systems.
+        of unjudged documents or comparison with random documents.
 
     Returns
     -------

@@ -30,8 +30,8 @@ def part_of(run: SearchRun, ids: Collection[str], gold: GoldSet | None = None) -
     """Return a search run of some of its queries, every number of which rests on these alone.
 
     Means, intervals, slices, refusals and claims are those that a run of these queries would have.
-    The composite, the null systems and the change against a baseline are left out: the first two
-    are of whole runs, and the change is measured anew by comparing two parts.
+    The composite, the comparison with random documents and the change against a baseline are left
+    out: the first two are of whole runs, and the change is measured anew by comparing two parts.
 
     Parameters
     ----------

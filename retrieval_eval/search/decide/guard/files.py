@@ -10,6 +10,7 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, write_bytes
+from retrieval_eval.io.project import DATA
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.model.search_run import SearchRun
@@ -29,7 +30,7 @@ from retrieval_eval.search.run.measure import DEFAULT_GOLD
 from retrieval_eval.search.run.run_files import load_search_run
 from retrieval_eval.values import DEFAULT_SEED
 
-DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
+DEFAULT_THRESHOLDS: Final = DATA / "guard.toml"
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
 """What stands beside a breach in a diff: the guard itself may pass it by justification."""
 

@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+import retrieval_eval
 from retrieval_eval.agents.runs import fingerprint
 from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.agents.runs.trial import Job, evaluate_trial
@@ -42,6 +43,19 @@ def test_the_code_of_another_distributions_entry_counts(installed):
     without, with_one, changed = installed(""), installed("theirs = 1"), installed("theirs = 2")
     assert len({without, with_one, changed}) == 3
     assert installed("theirs = 1") == with_one
+
+
+def test_all_code_of_this_package_counts(monkeypatch):
+    read = set()
+    monkeypatch.setattr(
+        files.Path,
+        "read_bytes",
+        lambda path, _read=files.Path.read_bytes: (read.add(path), _read(path))[1],
+    )
+    fingerprint.code_fingerprint.cache_clear()
+    fingerprint.code_fingerprint()
+    package = files.Path(retrieval_eval.__file__).resolve().parent
+    assert {path for path in read if path.is_relative_to(package)} == {*package.rglob("*.py")}
 
 
 def test_a_broken_entry_ends_an_evaluation_with_its_name(tmp_path, monkeypatch):
