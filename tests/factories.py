@@ -91,7 +91,7 @@ def write_run(
                     "metrics_file": f"{stem}.retrieval_metrics.json",
                 }
             )
-    _write(folder / "run_retrieval_summary.json", summary(run_id, trials, documents, excluded))
+    _write(folder / "run_retrieval_summary.json", summary(run_id, trials, excluded))
     _write(folder / "run_impact_analysis.json", impact(run_id, documents, configs, changes))
     return folder
 
@@ -229,10 +229,7 @@ def event_document(
 
 
 def summary(
-    run_id: str,
-    trials: list[dict[str, Any]],
-    documents: list[dict[str, Any]],
-    excluded: tuple[dict[str, Any], ...],
+    run_id: str, trials: list[dict[str, Any]], excluded: tuple[dict[str, Any], ...]
 ) -> dict[str, Any]:
     """Return a run summary over the given trials."""
     return {

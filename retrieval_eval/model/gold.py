@@ -41,10 +41,6 @@ ALSO_UNDERSTOOD: Final = {other: name for name, other in CASE_LAW_NAMES.items()}
 NonBlank = Annotated[str, Meta(pattern=r"\S")]
 Grade = Annotated[int, Meta(ge=0, le=MAX_GRADE)]
 
-_IDS_ALONE: Final = Meta(
-    extra_json_schema={"items": {"type": "string", "pattern": r"\S"}, "uniqueItems": True}
-)
-
 
 class Label(Record, frozen=True, forbid_unknown_fields=True):
     """One labeller's grade of one document for one query."""

@@ -1,7 +1,7 @@
 """Statistics independent of the domain: they take plain numbers and return values with reasons.
 
 `paired`, `power`, `equivalence` and `sequential`, `correlation`, `multiplicity`, `intervals`,
-`proportions`, `reached`, `time_to_event`, `pooling` and `calibration`.
+`proportions`, `reached`, `time_to_event` and `calibration`.
 Order of the input matters to resampled numbers (the seed picks positions), so sort by a stable key
 before calling. How often the intervals cover the truth, and where they do not, is simulated in
 ``docs/simulation.md``.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RenderError
-from retrieval_eval.io.yaml_text import read_yaml
 from retrieval_eval.report import assets, build, build_trial, building, load_run
 from retrieval_eval.report.building import folder_name
 from retrieval_eval.report.columns import FRAMES
@@ -60,7 +60,7 @@ def test_tables_are_complete(demo_page):
 
 def test_what_it_was_made_with_gives_the_same_page(demo_page, tmp_path):
     folder = demo_page.parent
-    given = read_yaml((folder / "params.yml").read_text(encoding="utf-8"), "params.yml")
+    given = yaml.safe_load((folder / "params.yml").read_text(encoding="utf-8"))
     notebook = given.pop("notebook")
     assert notebook == "run_report"
     again = build(given.pop("run_id"), notebook=notebook, reports_dir=tmp_path, **given)

@@ -30,7 +30,6 @@ RESULT = result()
 FALL = PairValues(baseline=0.5, comparison=0.0, difference=-0.5)
 WORST = MatchedPair(benchmark="s", task_name="fix-017", metrics={"file_recall": FALL})
 COMPARISON = replace(comparison(), pairs=(WORST,))
-LEDGER = COMPARISON.ledger
 DESIGN = Design(
     arms=(ArmDesign(config_name="base"), ArmDesign(config_name="mcp", must_use=("mcp",))),
     unit="task",

@@ -21,7 +21,7 @@ from retrieval_eval.agents.traces.shell.syntax import parse
 from retrieval_eval.paths import TEMPORARY
 from retrieval_eval.records import ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Whether an agent took over a change that others made, without looking at it first.
 
 _MAY_MATTER: Final = re.compile(r"\b(?:git|curl|wget|gh|hub|patch|cp|mv|tee|install|rsync|tar)\b")
@@ -458,8 +458,8 @@ def _verb(stage: Invocation) -> tuple[str, tuple[Arg, ...]]:
     return "", ()
 
 
-# ------------------------------------------------------------------------------------------------
-# Whether a result showed an agent the change.
+# --------------------------------------------------------------------------------------------------
+# Whether what an agent was shown holds the reference change.
 
 N_LINES: Final = 3
 """Lines of the reference change in one result that make it an exposure."""

@@ -40,17 +40,6 @@ _RANK, _GRADE, _MOVE, _GAP = 4, 8, 4, 1
 _DOC: Final = (WIDTH - _RANK - 2 * (3 * _GAP + _GRADE + _MOVE)) // 2
 
 
-def compare_query(diff: SearchDiff, a: SearchRun, b: SearchRun, name: str) -> ComparedQuery:
-    """Return a query of either run with both rankings and all its metrics.
-
-    Raises
-    ------
-    BadInputError
-        When neither run has it; the closest ids are named.
-    """
-    return compare_queries(diff, a, b, [name]).queries[0]
-
-
 def compare_queries(
     diff: SearchDiff, a: SearchRun, b: SearchRun, names: Sequence[str]
 ) -> ComparedQueries:

@@ -36,8 +36,60 @@ from retrieval_eval.stats.agreement import cohen_kappa
 from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import DEFAULT_SEED, Interval, Value, ratio
 
-# ------------------------------------------------------------------------------------------------
-# How far a judge agrees with people on the same claims and blocks.
+
+@dataclass(frozen=True, slots=True)
+class ClaimsRequest:
+    """Which drafts to judge, and with what; ``out`` is the new file, ``cache`` that of verdicts.
+
+    ``judge`` is one of `JUDGES`; there is no default.
+    """
+
+    run: Path
+    drafts: Path
+    corpus: Path
+    gold: Path
+    out: Path
+    judge: str
+    judge_options: Mapping[str, str] = field(default_factory=dict)
+    cache: Path | None = None
+    human_labels: Path | None = None
+
+
+def with_claims(run: SearchRun, claims: Claims) -> SearchRun:
+    """Return a search run with these claims and the composite that follows."""
+    joined = replace(run, claims=claims)
+    return replace(joined, composite=composite_of(joined))
+
+
+def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) -> SearchRun:
+    """Write a copy of a search run with the claims of its drafts, and return it.
+
+    Raises
+    ------
+    BadInputError
+        When a file cannot be used; nothing is written then.
+    JudgeError, NothingToEvaluateError
+        When the judge fails or there is nothing to judge; nothing is written but the verdicts
+        that the cache keeps.
+    """
+    run = load_search_run(request.run)
+    require_trust(run, str(request.run))
+    gold = load_gold_set(request.gold)
+    corpus = read_corpus(request.corpus)
+    drafts = read_drafts(request.drafts)
+    # Whatever cannot be used is found before a judge is asked, which may cost money.
+    labels = read_human_labels(request.human_labels, corpus) if request.human_labels else None
+    judge = open_judge(request.judge, request.judge_options, cache=request.cache)
+    claims = claims_of(run, drafts, corpus, judge, gold=gold, progress=progress)
+    if labels is not None:
+        agreement = judge_agreement(labels, judge, seed=run.run.settings.seed)
+        claims = replace(claims, agreement=agreement)
+    run = with_claims(run, claims)
+    write_bytes(request.out, run_bytes(to_builtins(run)))
+    return run
+
+
+# How far the judge agrees with people on the same claims and blocks
 
 _MOST_FAULTS: Final = 100
 
@@ -141,56 +193,3 @@ def _with_interval(value: Value, interval: Interval) -> ShareWithInterval:
     return ShareWithInterval(
         **value.to_json(), ci_low=interval.low.value, ci_high=interval.high.value
     )
-
-
-# ------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class ClaimsRequest:
-    """Which drafts to judge, and with what; ``out`` is the new file, ``cache`` that of verdicts.
-
-    ``judge`` is one of `JUDGES`; there is no default.
-    """
-
-    run: Path
-    drafts: Path
-    corpus: Path
-    gold: Path
-    out: Path
-    judge: str
-    judge_options: Mapping[str, str] = field(default_factory=dict)
-    cache: Path | None = None
-    human_labels: Path | None = None
-
-
-def with_claims(run: SearchRun, claims: Claims) -> SearchRun:
-    """Return a search run with these claims and the composite that follows."""
-    joined = replace(run, claims=claims)
-    return replace(joined, composite=composite_of(joined))
-
-
-def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) -> SearchRun:
-    """Write a copy of a search run with the claims of its drafts, and return it.
-
-    Raises
-    ------
-    BadInputError
-        When a file cannot be used; nothing is written then.
-    JudgeError, NothingToEvaluateError
-        When the judge fails or there is nothing to judge; nothing is written but the verdicts
-        that the cache keeps.
-    """
-    run = load_search_run(request.run)
-    require_trust(run, str(request.run))
-    gold = load_gold_set(request.gold)
-    corpus = read_corpus(request.corpus)
-    drafts = read_drafts(request.drafts)
-    # Whatever cannot be used is found before a judge is asked, which may cost money.
-    labels = read_human_labels(request.human_labels, corpus) if request.human_labels else None
-    judge = open_judge(request.judge, request.judge_options, cache=request.cache)
-    claims = claims_of(run, drafts, corpus, judge, gold=gold, progress=progress)
-    if labels is not None:
-        agreement = judge_agreement(labels, judge, seed=run.run.settings.seed)
-        claims = replace(claims, agreement=agreement)
-    run = with_claims(run, claims)
-    write_bytes(request.out, run_bytes(to_builtins(run)))
-    return run

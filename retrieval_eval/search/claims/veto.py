@@ -11,8 +11,7 @@ from typing import Final
 from retrieval_eval.search.claims.splitting import Span, sentences
 from retrieval_eval.search.claims.words import STOP_WORDS, Token, stem, tokens, word_list
 
-# ------------------------------------------------------------------------------------------------
-# Numbers of a text with their units, dates, frequencies and bounds, in a form to compare.
+# Numbers of a text with their units, dates, frequencies and bounds, in a form to compare
 
 _NUMBER_WORDS: Final = {
     word: str(value)
@@ -259,7 +258,8 @@ def _date(words: Sequence[Token], place: int) -> tuple[str | None, int]:
     return f"{near[2]}-{_MONTHS[month]:02}-{int(day):02}", n_used
 
 
-# ------------------------------------------------------------------------------------------------
+# What a text denies, and whether a place contradicts a claim
+
 NUMBER_DIFFERS: Final = "number_differs"
 NEGATION_DIFFERS: Final = "negation_differs"
 
@@ -298,9 +298,9 @@ _OPPOSITES: Final = tuple(
 class Statement:
     """What is compared of a text: its ``numbers``, and what it denies.
 
-    ``affirmed``
-    and ``negated`` are the stems in clauses without and with a negation; ``denied`` those that a
-    negation concerns most: the first word with content behind it. ``words`` serve for opposites.
+    ``affirmed`` and ``negated`` are the stems in clauses without and with a negation; ``denied``
+    those that a negation concerns most: the first word with content behind it. ``words`` serve for
+    opposites.
     """
 
     numbers: tuple[Quantity, ...]

@@ -486,15 +486,8 @@ FOUND_BY: Final = "found_by"
 """The member of a key with the retrievers that found a document, by query and document."""
 
 
-def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
+def read_key(path: Path) -> dict[str, Any]:
     """Return a key with checked ``items`` and ``max_grade``.
-
-    Parameters
-    ----------
-    path
-        The file.
-    marker
-        The member that identifies the kind of key; its value is the version.
 
     Raises
     ------
@@ -502,8 +495,8 @@ def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
         When the file cannot be read or is no such key.
     """
     value = read_user_json(path)
-    if not isinstance(value, dict) or value.get(marker) != KEY_VERSION:
-        raise BadInputError(f"{path}: not the key of these sheets; expected {marker} {KEY_VERSION}")
+    if not isinstance(value, dict) or value.get("pool_key") != KEY_VERSION:
+        raise BadInputError(f"{path}: not the key of these sheets; expected pool_key {KEY_VERSION}")
     items, max_grade = value.get("items"), value.get("max_grade")
     is_scale = type(max_grade) is int and 1 <= max_grade <= MAX_GRADE
     if not isinstance(items, dict) or not is_scale:

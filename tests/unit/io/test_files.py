@@ -204,7 +204,6 @@ def test_many_files_are_synced_together_and_few_one_by_one(tmp_path, monkeypatch
     assert synced[3:] == ["system"]
 
 
-WITHIN = {"objects": 9, "values": 99}
 MANY = {
     "empty objects": ("[" + "{}," * 10 + "0]", "9 objects and lists"),
     "empty lists, nested": ("[" * 11 + "]" * 11, "9 objects and lists"),

@@ -90,7 +90,7 @@ def test_the_wait_is_the_servers_or_random_below_a_growing_bound():
         assert max(waits) > bound / 2  # 200 draws below the half: once in 2^200
 
 
-def testretry_after_is_seconds_or_a_date():
+def test_retry_after_is_seconds_or_a_date():
     later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     assert 3500 < retry_after(later) <= 3600
     assert retry_after("120") == 120.0
