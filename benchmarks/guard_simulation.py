@@ -74,8 +74,9 @@ READING = """
 
 - **With measured noise the shipped rule keeps its promise**: it alarms on at most 4.5 % of pairs of
   runs of one system. With even noise it catches two points on 600 queries in at least 96.7 %.
-- **Without a noise file** it keeps it for deterministic systems and even noise (1.4 %). A drop in few queries amid 2 % of noise is caught in only 90.5 %, and uneven noise or one bad run
-  in ten causes alarms on 9 to 34 %: a run that is bad as a whole looks like a real drop.
+- **Without a noise file** it keeps it for deterministic systems and even noise (1.4 %). A drop
+  in few queries amid 2 % of noise is caught in only 90.5 %, and uneven noise or one bad run in ten
+  causes alarms on 9 to 34 %: a run that is bad as a whole looks like a real drop.
 - **The threshold alone does not keep it**: with noise it alarms on 27 to 63 %, mostly because of
   refusals (one of 60 unanswerable queries is 1.67 points). Without noise it never does.
 - **One run against one cannot tell** (†) a single bad run from a single drop. Measured noise finds

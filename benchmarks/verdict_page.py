@@ -22,8 +22,8 @@ READING = """
 ## Conclusions
 
 - **Leading estimates** keep their promise on 18 of 19 shapes at n = 10, 30 and 100. The exception
-  is ten recalls of which 60 % do not change and the others change by thirds (97.6 %). With 60 % zeros
-  every seventh study of ten tasks has no interval, since fewer than three tasks changed.
+  is ten recalls of which 60 % do not change and the others change by thirds (97.6 %). With 60 %
+  zeros every seventh study of ten tasks has no interval, since fewer than three tasks changed.
 - **Equal arms** are `better` or `worse` in at most 5.3 % of studies, also with repositories that
   share an effect, tails, times that are never reached, and a control that used the tool.
 - **Informative loss**: an arm that lacks its worst tenth, or worst two fifths, is called better in

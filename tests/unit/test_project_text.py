@@ -140,13 +140,6 @@ def test_scripts_of_ci_are_executable_and_parse(project):
         subprocess.run(["bash", "-n", script], check=True)
 
 
-def test_every_decision_is_in_the_index(project):
-    folder = project / "docs" / "decisions"
-    index = (folder / "README.md").read_text(encoding="utf-8")
-    records = {path.name for path in folder.glob("[0-9]*.md")}
-    assert records == set(re.findall(r"\((\d{4}-[^)]+\.md)\)", index))
-
-
 RETIRED = re.compile(
     r"""\b(?:
       nobody | somebody | foreign | fates? | mend(?:s|ed|ing)? | blunt\w* | weave | woven | told
