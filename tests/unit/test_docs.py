@@ -184,8 +184,9 @@ def test_the_page_on_evidence_names_every_doubt_and_every_gap(docs):
         kind = {"anywhere": "anywhere", "at": "end", "nowhere": None}[where]
         stated |= dict.fromkeys(re.findall(r"`(\w+)`", flags), kind)
     assert stated == {flag: found.gap for flag, found in INCOMPLETE.items()}
-    assert f"it is {OTHER_FILES:,}, once per trial" in text
-    assert (N_LINES, "at least three lines" in text) == (3, True)
+    prose = " ".join(text.split())
+    assert f"it is {OTHER_FILES:,}, once per trial" in prose
+    assert (N_LINES, "at least three lines" in prose) == (3, True)
 
 
 def test_the_metric_of_the_how_to_is_computed(docs):
