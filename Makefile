@@ -103,7 +103,7 @@ coverage: $(STAMPS)/dev system ## List the lines that no test runs
 	$(BIN)/coverage report --skip-covered --show-missing
 
 .PHONY: schemas
-schemas: $(STAMPS)/dev ## Generate schemas/ and the pages of formats, threats and traps
+schemas: $(STAMPS)/dev ## Generate schemas/
 	@PYTHONPATH=. $(BIN)/python tests/generated.py
 
 .PHONY: docs

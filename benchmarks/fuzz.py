@@ -88,7 +88,6 @@ from retrieval_eval.search.claims.measure import read_human_labels
 from retrieval_eval.search.claims.shapes import NoVerdictError
 from retrieval_eval.search.decide.guard.files import write_pinned
 from retrieval_eval.search.decide.guard.justification import read_justifications
-from retrieval_eval.search.decide.guard.pinned import read_pinned
 from retrieval_eval.search.decide.guard.thresholds import (
     read_thresholds,
     shipped_thresholds,
@@ -102,6 +101,7 @@ from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.exchange import import_beir, import_trec
 from retrieval_eval.search.gold.gold_set import field_map
 from retrieval_eval.search.gold.labelling import build_pool, read_pool, write_pool
+from retrieval_eval.search.gold.pinned import read_pinned
 from retrieval_eval.search.gold.pseudonyms import read_listed
 from retrieval_eval.search.gold.pseudonyms import read_mapping as pseudonyms_of
 from retrieval_eval.search.gold.relabel import read_mapping as relabelled_from

@@ -72,50 +72,32 @@ measure their noise themselves.
 READING = """
 ## Conclusions
 
-- **With measured noise the shipped rule keeps its promise** between runs of one system. It alarms
-  on at most 4.5 % of A/A pairs. With even noise it catches two points on 600 queries in at least
-  96.7 % of studies, however the drop is spread.
-- **Without a noise file** it keeps its promise for systems that are deterministic or have even
-  noise: alarms on at most 1.4 %. But a drop in few queries amid 2 % of noise is caught in only
-  90.5 %, and uneven noise or one bad run in ten causes alarms on 9 to 34 %: the test treats
-  queries as independent, so a run that is bad as a whole looks like a real drop.
-- **The threshold alone does not keep it.** With noise it alarms on 27 to 63 % of A/A pairs, because
-  of refusals more than P@5: one of 60 unanswerable queries is 1.67 points, more than the 1.5
-  allowed. Without any noise no rule ever alarms on pinned queries, and the threshold alone misses
-  least.
-- **What comparing one run with one cannot achieve** (†): two points amid uneven noise of 1 %, or
-  where one run in ten is bad. A single bad run and a single drop give the same numbers. Measured
-  noise finds 41.9 and 36.5 %, mostly gives no verdict otherwise, and reports how many runs would be
-  enough. Significance finds 92 %, but alarms on 22 and 9 % of A/A pairs.
-- **Several runs on either side keep both promises** without any noise file. With 20 runs at most
-  1.2 % of A/A comparisons alarm, and two points are caught in at least 98.0 %. With 10 runs it is
-  1.4 and 96.0 % except in three rows. Five runs and a noise file are enough for uneven noise of
-  0.5 %, and of 1 % if the drop is spread (96.8 %). Three runs alone hardly ever alarm, and
-  often give no verdict.
+- **With measured noise the shipped rule keeps its promise**: it alarms on at most 4.5 % of pairs of
+  runs of one system. With even noise it catches two points on 600 queries in at least 96.7 %.
+- **Without a noise file** it keeps it for deterministic systems and even noise (1.4 %). A drop
+  in few queries amid 2 % of noise is caught in only 90.5 %, and uneven noise or one bad run in ten
+  causes alarms on 9 to 34 %: a run that is bad as a whole looks like a real drop.
+- **The threshold alone does not keep it**: with noise it alarms on 27 to 63 %, mostly because of
+  refusals (one of 60 unanswerable queries is 1.67 points). Without noise it never does.
+- **One run against one cannot tell** (†) a single bad run from a single drop. Measured noise finds
+  41.9 and 36.5 %, mostly gives no verdict otherwise, and reports how many runs would be enough.
+- **Several runs on either side keep both promises** without a noise file: with 20 runs at most
+  1.2 % alarm, and two points are caught in at least 98.0 %. With 10 runs it is 1.4 and 96.0 %
+  except in three rows.
 - **What measuring costs.** Two points amid uneven noise of 0.5 % are found in 85.4 % with 10
-  repeats and in 91.8 % with 20; with exact knowledge it would be 98.4 %. Two points on 150 queries
-  are found in 70.8 and 84.8 %. Five repeats are too few: they miss drops, and 5.7 % of A/A pairs
-  alarm where one run in ten is bad.
-- **Some studies get no verdict**, which is not a pass: by measured noise 1.9 % of A/A pairs with
-  even noise of 1 %, 11.2 % with 2 %, up to 39 % with uneven noise; by significance up to two thirds
-  if many queries get other answers. Remedies are several runs on either side, more unanswerable
-  queries, and a system whose answers vary less.
-- **Refusals rest on few queries.** Of 600 queries 60 are unanswerable here, and five points are
-  three of them. With noise of 1 % measured noise catches 56 % of such drops, and significance next
-  to none; ten points are caught in 92 and 37 %, and with 200 unanswerable queries by every rule.
-- **The worst slice** finds drops that all queries hide: one point over all queries, all of it in
-  one slice, is three points there. Where runs are good or bad as a whole, a drop in a slice is
-  missed that is no larger than their noise. For such systems compare means of several runs.
-- **A hundred commits against one baseline** are a hundred chances of a false alarm. In a former run
-  of this simulation 9 to 28 % of such series alarmed amid even noise by measured noise, and most
-  amid uneven noise; a deterministic system never does.
-- **Small drops.** One point is caught in 86 to 89 %. Half a point, which is the threshold itself,
-  is caught in a fifth to a third.
-- **Other questions have other answers.** For measured noise, any change of a deterministic system
-  is real, and on the pinned queries it is. Significance tests whether the change is more than an
-  accident of which queries moved: between equally good systems it alarms on at most 3.4 %, and it
-  misses two points if 20 % of the queries get other answers (86.4 %). Choose
-  `threshold_and_significant` if the pinned queries are a sample of more queries.
+  repeats, in 91.8 % with 20, with exact knowledge in 98.4 %. Five repeats are too few.
+- **No verdict** is no pass: 1.9 % of A/A pairs with even noise of 1 %, 11.2 % with 2 %, up to 39 %
+  with uneven noise. Remedies are several runs on either side, more unanswerable queries, and a
+  system whose answers vary less.
+- **Refusals rest on few queries**: of 600 queries 60 are unanswerable here. Amid noise of 1 % five
+  points are caught in 56 %, ten in 92 %, and with 200 unanswerable queries by every rule.
+- **The worst slice** finds drops that all queries hide. Where runs are good or bad as a whole, a
+  drop in a slice is missed that is no larger than their noise.
+- **Small drops.** One point is caught in 86 to 89 %, half a point in a fifth to a third.
+- **Other questions.** For measured noise any change of a deterministic system is real. Significance
+  tests whether the change is more than an accident of which queries moved: between equally good
+  systems it alarms on at most 3.4 %. Choose `threshold_and_significant` if the pinned queries are a
+  sample of more queries.
 """
 
 ALARMS = (

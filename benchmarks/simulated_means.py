@@ -23,7 +23,6 @@ from retrieval_eval.stats.sign_flips import sign_flip_p
 
 Ints = NDArray[np.int64]
 ALL_DIFFERENCES = MEASUREMENTS | DIFFERENCES | COARSE
-LEAST_MOVED = (3, 6)
 CLUSTERED: dict[str, Draw] = {
     "skewed": lambda g, n: g.exponential(1, n) - 1,
     "normal": lambda g, n: g.normal(0, 1, n),
@@ -47,61 +46,6 @@ def mean_row(name: str, n: int, studies: int) -> Row:
     missing = f"{100 * (1 - len(widths) / studies):.1f}"
     shown = [percent(column) for column in zip(*hits, strict=True)]
     return [name, str(n), flagged(shown[0]), missing, f"{np.median(widths):.2f}", *shown[1:]]
-
-
-def few_row(name: str, n: int, studies: int) -> Row:
-    """Require more and more nonzero differences before an interval is given."""
-    draw, truth = ALL_DIFFERENCES[name]
-    g = generator("few", name, n)
-    moved, hits = [], []
-    for study in range(studies):
-        x = draw(g, n)
-        hit = holds(bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES), truth)
-        if hit is not None:
-            moved.append(int(np.sum(x != 0)))
-            hits.append(hit)
-    cells = []
-    for least in LEAST_MOVED:
-        kept = [hit for hit, count in zip(hits, moved, strict=True) if count >= least]
-        # A share of fewer studies is too rough to print.
-        shown = flagged(percent(kept)) if len(kept) >= 0.05 * studies else "–"
-        cells += [shown, f"{100 * (1 - len(kept) / studies):.0f}"]
-    return [name, str(n), *cells]
-
-
-def tail_row(name: str, n: int, studies: int) -> Row:
-    """Separate studies with a value from the largest tenth from studies without one.
-
-    Beside it how far above the mean the interval reaches, and how far that of someone who knows
-    the shape up to place and scale would, in standard errors of the sample.
-    """
-    draw, truth = ALL_DIFFERENCES[name]
-    g = generator("tail", name, n)
-    tenth = float(np.quantile(draw(g, 500_000), 0.9))
-    hits, has_tail, reach, needed = [], [], [], []
-    for study in range(studies):
-        x = draw(g, n)
-        found = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES)
-        hit, high = holds(found, truth), found.high.value
-        if hit is None or high is None:
-            continue
-        error = x.std(ddof=1) / math.sqrt(n)
-        hits.append(hit)
-        has_tail.append(bool(x.max() > tenth))
-        reach.append((high - x.mean()) / error)
-        needed.append((truth - x.mean()) / error)
-    seen = [hit for hit, tail in zip(hits, has_tail, strict=True) if tail]
-    unseen = [hit for hit, tail in zip(hits, has_tail, strict=True) if not tail]
-    return [
-        name,
-        str(n),
-        flagged(percent(hits)),
-        f"{100 * len(unseen) / len(hits):.0f}",
-        percent(seen),
-        percent(unseen),
-        f"{np.median(reach):.1f}",
-        f"{np.quantile(needed, 0.975):.1f}",
-    ]
 
 
 def cluster_row(shape: str, n_clusters: int, shared: float, studies: int) -> Row:

@@ -32,14 +32,11 @@ from simulated_draws import (
 from simulated_means import (
     CLUSTERED,
     FEW_CLUSTERS,
-    LEAST_MOVED,
     cluster_row,
     few_clusters_row,
-    few_row,
     mean_row,
     null_row,
     power_row,
-    tail_row,
 )
 from simulated_page import INTRODUCTION, READING
 from simulated_studies import (
@@ -51,12 +48,6 @@ from simulated_studies import (
 )
 
 SIZES = (10, 30, 100)
-SKEWED = (
-    "normal",
-    "very skewed: lognormal(σ = 1) − 1",
-    "cost, lognormal, ratio 1.5",
-    "60 % zeros, else exponential − 0.5",
-)
 ALONE = (
     *MEASUREMENTS,
     "heavy tails (t, 3 df)",
@@ -64,14 +55,6 @@ ALONE = (
     "very skewed: lognormal(σ = 1) − 1",
     "tied: quarters, 35 % zeros",
     "60 % zeros, else exponential",
-    "60 % zeros, else exponential − 0.5",
-)
-SPARSE = (
-    "recall of 1 to 6 files",
-    "reward 0 or 1, once",
-    "tied: thirds from −1 to 1",
-    "tied, one-sided: 0, ⅓, ⅔, 1",
-    "60 % zeros, else −1 or 1",
     "60 % zeros, else exponential − 0.5",
 )
 MEAN_COLUMNS = "differences | n | coverage | no interval | width | Student's t | BCa | bootstrap-t"
@@ -172,9 +155,9 @@ def code_digest() -> str:
         *sorted(Path(__file__).resolve().parent.glob("*_s*.py")),
         *sorted(Path(__file__).resolve().parent.glob("guard_*.py")),
         *sorted((package / "stats").glob("*.py")),
-        package / "search" / "noise_level.py",
-        package / "search" / "guard" / "rule.py",
-        package / "search" / "guard" / "guard.toml",
+        package / "search" / "decide" / "noise_level.py",
+        package / "search" / "decide" / "guard" / "rule.py",
+        package / "search" / "decide" / "guard" / "guard.toml",
     ]
     found = sha256()
     for path in files:
@@ -226,27 +209,6 @@ TABLES = [
         mean_row,
         [(name, n) for name in COARSE for n in SIZES[:2]],
         kinds=COARSE_KINDS,
-    ),
-    Table(
-        "What ten values can show",
-        "Coverage in %; the share of studies in which none of the ten values is from the largest "
-        "tenth of the distribution; the coverage with such a value and without. Then how many "
-        "standard errors above the mean the interval reaches (median), and how far it would have "
-        "to reach if the shape were known.",
-        "differences | n | coverage | tail not seen | coverage, seen | coverage, not seen | "
-        "reaches | needed",
-        tail_row,
-        [(name, 10) for name in SKEWED],
-        times=2,
-    ),
-    Table(
-        "An interval from few differences",
-        "Coverage in % if an interval is given only for at least so many nonzero differences, and "
-        "the share of studies, in %, that then have none.",
-        "differences | n | " + " | ".join(f"≥ {least} | none" for least in LEAST_MOVED),
-        few_row,
-        [(name, 10) for name in SPARSE],
-        times=2,
     ),
     Table(
         "Pairs in clusters",

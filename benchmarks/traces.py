@@ -16,21 +16,17 @@ says where the time goes.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import math
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any
 
-import msgspec
 from rounds import OURS, Row, Task, alternating, compared, processor_of
 
 from retrieval_eval.agents.runs import evaluate
@@ -44,12 +40,7 @@ from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 
 REAL_RUNS = Path(os.environ.get("RETRIEVAL_EVAL_REAL_RUNS", "../shared/real-runs"))
 REAL = "real runs"
-Decode = Callable[[bytes], Any]
-DECODERS: dict[str, Decode] = {"json.loads": json.loads, "msgspec": msgspec.json.decode}
-if importlib.util.find_spec("orjson") is None:
-    print("orjson is not installed and left out", file=sys.stderr)
-else:
-    DECODERS["orjson"] = importlib.import_module("orjson").loads
+PEER = "json.loads"
 GOALS = {
     "read_trace": None,
     "documents, not written": 7,
@@ -107,14 +98,11 @@ class Work:
         self.whole()
 
 
-def decoded(files: list[Path], decode: Decode) -> None:
+def decoded(files: list[Path]) -> None:
     for path in files:
         data = path.read_bytes()
         for part in [data] if path.suffix == ".json" else data.splitlines():
-            try:
-                decode(part)
-            except (ValueError, msgspec.DecodeError):
-                json.loads(part)  # what only the standard library takes, such as NaN
+            json.loads(part)
 
 
 def measured(name: str, runs: list[Path], rounds: int) -> Iterator[Row]:
@@ -127,14 +115,11 @@ def measured(name: str, runs: list[Path], rounds: int) -> Iterator[Row]:
             work.anew,
             work.whole,
         )
-        tasks: dict[str, Task] = {
-            name: partial(decoded, work.files, decode) for name, decode in DECODERS.items()
-        }
+        tasks: dict[str, Task] = {PEER: partial(decoded, work.files)}
         times = alternating(tasks | dict(zip(GOALS, steps, strict=True)), rounds)
-    peers = {decoder: times[decoder] for decoder in DECODERS}
     for step, most in GOALS.items():
-        ours = {OURS: times[step], **peers}
-        goals = {"json.loads": 1 / most} if most and name == REAL else {}
+        ours = {OURS: times[step], PEER: times[PEER]}
+        goals = {PEER: 1 / most} if most and name == REAL else {}
         yield from compared(ours, section="traces", what=f"{name}: {step}", n=n, goals=goals)
 
 
@@ -189,7 +174,7 @@ def costs(rounds: int) -> None:
     for _ in range(rounds):
         for at, job in enumerate(jobs):
             started = process_time()
-            decoded(files[at], json.loads)
+            decoded(files[at])
             between = process_time()
             evaluate_trial(job)
             reading[at] = min(reading[at], between - started)

@@ -66,7 +66,7 @@ def _fill(app: Sphinx, page: str, source: list[str]) -> None:  # noqa: ARG001
     if page in reference_pages.PAGES:
         source[0] = reference_pages.filled(source[0], page)
     if page == "decisions/README":
-        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
+        source[0] += "\n```{toctree}\n:glob:\n:maxdepth: 1\n\n[0-9]*\n```\n"
     source[0] = ABOVE.sub(lambda found: f"]({found[1]}{PAGE_OF[found[2]]}.md", source[0])
 
 

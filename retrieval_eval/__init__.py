@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
     from retrieval_eval.search.gold.gold_set import load_gold_set
-    from retrieval_eval.search.run.measure import run_search
+    from retrieval_eval.search.measure import run_search
 
 __version__ = "0.1.0"
 
@@ -80,7 +80,7 @@ _LAZY = {
     "measure": "retrieval_eval.agents.metrics.trial",
     "plot": "retrieval_eval.report.registered",
     "read_trace": "retrieval_eval.agents.traces",
-    "run_search": "retrieval_eval.search.run.measure",
+    "run_search": "retrieval_eval.search.measure",
     "table": "retrieval_eval.report.registered",
     "tasks_needed": "retrieval_eval.agents.study",
 }

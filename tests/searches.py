@@ -16,9 +16,9 @@ from retrieval_eval.model.search_run import CorpusFacts, RocPoint
 from retrieval_eval.model.search_run import QueryResult as StoredQuery
 from retrieval_eval.search.ask.protocol import ScoredDoc
 from retrieval_eval.search.ask.results import QueryResult
+from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.run.abstention import abstention_of
 from retrieval_eval.search.run.document import retriever_facts, search_run
-from retrieval_eval.search.run.measure import Request, measure_request
 from retrieval_eval.search.run.scoring import score_run
 from retrieval_eval.search.run.settings import Settings
 

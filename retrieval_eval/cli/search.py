@@ -143,7 +143,7 @@ def run(
     Exit code 0: measured. 2: no verdict, because queries failed or there was nothing to measure.
     3: bad input.
     """
-    from retrieval_eval.search.run.measure import measure_request
+    from retrieval_eval.search.measure import measure_request
     from retrieval_eval.search.run.run_files import document_of
 
     request = request_of(

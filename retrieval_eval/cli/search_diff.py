@@ -118,7 +118,7 @@ def diff(
     from retrieval_eval.search.change.label_split import read_relabelled
     from retrieval_eval.search.change.transfer import transfer
     from retrieval_eval.search.decide.guard.files import guard_of
-    from retrieval_eval.search.decide.guard.pinned import read_pinned
+    from retrieval_eval.search.gold.pinned import read_pinned
     from retrieval_eval.search.run.run_files import load_search_run
     from retrieval_eval.search.run.settings import HEADLINE
 

@@ -225,7 +225,7 @@ def guard(
 
 def _measured(retriever: str, gold: Path, queries: Path | None, data: Path) -> Path:
     """Make a run of a retriever under the usual settings and return its file."""
-    from retrieval_eval.search.run.measure import Request, measure_request
+    from retrieval_eval.search.measure import Request, measure_request
 
     request = Request(gold, retriever, label="baseline", queries=queries, out=data)
     with progress_bar("query") as progress:

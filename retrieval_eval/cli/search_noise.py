@@ -71,9 +71,9 @@ def noise(
     from retrieval_eval.io.files import write_json
     from retrieval_eval.model import to_builtins
     from retrieval_eval.schema import now
-    from retrieval_eval.search.decide.guard.pinned import read_pinned
     from retrieval_eval.search.decide.noise import check_distinct, repeated_runs
     from retrieval_eval.search.decide.noise import noise as noise_of
+    from retrieval_eval.search.gold.pinned import read_pinned
     from retrieval_eval.search.run.run_files import load_search_run
 
     pinned = None if queries is None else read_pinned(queries)

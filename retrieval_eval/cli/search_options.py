@@ -16,7 +16,7 @@ from retrieval_eval.io.project import DATA, GOLD, Project, project
 
 if TYPE_CHECKING:
     from retrieval_eval.search.gold.backlog import BacklogPreset, BacklogSource
-    from retrieval_eval.search.run.measure import Request
+    from retrieval_eval.search.measure import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -144,7 +144,7 @@ def asking_options(function: F) -> F:
 
 def request_of(retriever: str, seed: int, asked: Mapping[str, Any], **more: Any) -> Request:
     """Return the request that the values of `asking_options` and further fields make."""
-    from retrieval_eval.search.run.measure import Request
+    from retrieval_eval.search.measure import Request
     from retrieval_eval.search.run.settings import Settings
 
     k_values = parse_k(asked["k_values"])

@@ -29,13 +29,13 @@ from retrieval_eval.search.change.diff import DEFAULT_FLAG_POINTS, diff
 from retrieval_eval.search.change.label_split import read_relabelled
 from retrieval_eval.search.decide.guard.files import guard_of
 from retrieval_eval.search.decide.guard.justification import read_justifications
-from retrieval_eval.search.decide.guard.pinned import read_pinned
 from retrieval_eval.search.decide.guard.thresholds import read_thresholds
 from retrieval_eval.search.decide.noise import read_noise
 from retrieval_eval.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.search.gold.backlog import STATUSES, BacklogSource, read_backlog
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.gold.pinned import read_pinned
 from retrieval_eval.search.gold.relabel import read_mapping
 from retrieval_eval.search.run.run_files import load_search_run
 from retrieval_eval.search.run.run_names import named_run

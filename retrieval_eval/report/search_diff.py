@@ -20,8 +20,8 @@ from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
 from retrieval_eval.search.change.diff import diff
 from retrieval_eval.search.change.label_split import Relabelled
+from retrieval_eval.search.change.part import part_of
 from retrieval_eval.search.change.query_diff import compare_queries
-from retrieval_eval.search.run.part import part_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,16 +26,19 @@ from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import Filter, Searched, no_verdict
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.change.label_split import label_split
+from retrieval_eval.search.change.part import part_of
 from retrieval_eval.search.change.transfer import transfer
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.justification import Justification
-from retrieval_eval.search.decide.guard.pinned import pinned_lists
-from retrieval_eval.search.decide.guard.thresholds import Thresholds, shipped_thresholds
+from retrieval_eval.search.decide.guard.thresholds import (
+    Thresholds,
+    pinned_lists,
+    shipped_thresholds,
+)
 from retrieval_eval.search.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
 from retrieval_eval.search.gold.corpus import Corpus
 from retrieval_eval.search.gold.drift import drift
 from retrieval_eval.search.run.judging_queue import JudgingQueue, judging_queue
-from retrieval_eval.search.run.part import part_of
 from retrieval_eval.search.run.settings import HEADLINE
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from retrieval_eval.search.claims.words import STOP_WORDS, stem, tokens
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.decide.noise import noise, repeated_runs
-from retrieval_eval.search.run.measure import Request, measure_request, measured_run
+from retrieval_eval.search.measure import Request, measure_request, measured_run
 from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.values import DEFAULT_SEED
 

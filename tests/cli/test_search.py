@@ -8,8 +8,8 @@ import pytest
 from retrieval_eval.cli.main import run
 from retrieval_eval.ranking import evaluate_rankings
 from retrieval_eval.schema import faults
-from retrieval_eval.search.decide.guard.pinned import pinned_text
 from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.gold.pinned import pinned_text
 
 RETRIEVER = '''
 """A retriever of this test: documents by shared words, and one query that fails on demand."""
@@ -171,7 +171,7 @@ def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.cli.search import baseline
     from retrieval_eval.cli.search import run as command
     from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
-    from retrieval_eval.search.run.measure import DEFAULT_GOLD, DEFAULT_OUT
+    from retrieval_eval.search.measure import DEFAULT_GOLD, DEFAULT_OUT
     from retrieval_eval.search.run.settings import DEFAULT_DEPTH, DEFAULT_K
     from retrieval_eval.values import DEFAULT_SEED
 
@@ -247,7 +247,7 @@ def interrupted(tree, *arguments):
 
 
 def test_an_interrupted_run_is_announced_when_it_is_taken_up(tree, capsys, monkeypatch):
-    from retrieval_eval.search.run.measure import JOURNAL
+    from retrieval_eval.search.measure import JOURNAL
 
     command = interrupted(tree)
     monkeypatch.setenv("STOP_AT", "blue plum")
@@ -265,7 +265,7 @@ def test_an_interrupted_run_is_announced_when_it_is_taken_up(tree, capsys, monke
 
 
 def test_a_run_of_one_corpus_leaves_the_journal_of_the_whole_alone(tree, capsys, monkeypatch):
-    from retrieval_eval.search.run.measure import JOURNAL
+    from retrieval_eval.search.measure import JOURNAL
 
     row = {"id": "q3", "query": "an apple", "corpus": "tools", "relevant": ["f2"]}
     write_gold(tree, [*GOLD, row])

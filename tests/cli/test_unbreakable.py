@@ -28,7 +28,7 @@ from retrieval_eval.demo import write_search_demo
 from retrieval_eval.io import files
 from retrieval_eval.io.artefacts import is_whole
 from retrieval_eval.io.locks import alone
-from retrieval_eval.search.run.measure import JOURNAL
+from retrieval_eval.search.measure import JOURNAL
 from tests.runs import write_task, write_trial
 from tests.sharing import shared
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.ranking import evaluate_rankings
-from retrieval_eval.search.run.measure import run_search
+from retrieval_eval.search.measure import run_search
 from retrieval_eval.search.run.named_metrics import metric_value
 from retrieval_eval.search.run.settings import Settings
 

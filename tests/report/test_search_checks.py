@@ -20,9 +20,9 @@ from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.searched import Noise
 from retrieval_eval.schema import faults
 from retrieval_eval.search.decide.guard.justification import Justification
-from retrieval_eval.search.decide.guard.pinned import pinned_text
 from retrieval_eval.search.decide.guard.thresholds import read_thresholds
 from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.search.gold.pinned import pinned_text
 from tests.report.conftest import HOSTILE
 from tests.report.search_made import (
     Shown,

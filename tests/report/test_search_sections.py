@@ -5,7 +5,7 @@ import pytest
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.exhibits import Figure
-from retrieval_eval.search.run.part import part_of
+from retrieval_eval.search.change.part import part_of
 from tests.plain_runs import stored
 from tests.report.conftest import assert_complete
 from tests.report.search_made import (

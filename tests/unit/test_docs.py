@@ -19,12 +19,15 @@ from retrieval_eval.agents.events.evidence import INCOMPLETE
 from retrieval_eval.agents.events.exposure import N_LINES
 from retrieval_eval.agents.events.retrieved import OTHER_FILES
 from retrieval_eval.agents.metrics.catalog import METRICS
+from retrieval_eval.agents.study.threats import THREATS
+from retrieval_eval.agents.traces.formats import FORMATS
 from retrieval_eval.cli.main import group
 from retrieval_eval.model import DOCUMENTS, INPUTS
 from retrieval_eval.ranking.measures import NAMES
 from retrieval_eval.records import Doubt
 from retrieval_eval.report.registered import FIGURES, TABLES
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
+from tests.generated import all_traps
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +95,24 @@ def test_the_reference_has_every_metric_with_its_formula(pages):
         assert metric.formula in text
     for name in (*NAMES, *BLOCK_OF):
         assert f"### `{name}`" in text
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [("formats", FORMATS), ("threats", THREATS), ("traps", all_traps())],
+    ids=["formats", "threats", "traps"],
+)
+def test_a_page_made_of_a_registry_has_every_entry(pages, page, names):
+    text = _text(pages, page)
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_every_pinned_package_has_a_row_with_its_licence(pages):
+    rows = re.findall(
+        r"^\| ([\w.-]+) \| [\w.]+ \| .+ \| (.+) \|$", _text(pages, "dependencies"), re.MULTILINE
+    )
+    assert len(rows) > 80
+    assert dict(rows)["msgspec"] == "BSD-3-Clause"
 
 
 def test_every_formula_is_one(pages):
@@ -163,8 +184,9 @@ def test_the_page_on_evidence_names_every_doubt_and_every_gap(docs):
         kind = {"anywhere": "anywhere", "at": "end", "nowhere": None}[where]
         stated |= dict.fromkeys(re.findall(r"`(\w+)`", flags), kind)
     assert stated == {flag: found.gap for flag, found in INCOMPLETE.items()}
-    assert f"it is {OTHER_FILES:,}, once per trial" in text
-    assert (N_LINES, "at least three lines" in text) == (3, True)
+    prose = " ".join(text.split())
+    assert f"it is {OTHER_FILES:,}, once per trial" in prose
+    assert (N_LINES, "at least three lines" in prose) == (3, True)
 
 
 def test_the_metric_of_the_how_to_is_computed(docs):

@@ -140,13 +140,6 @@ def test_scripts_of_ci_are_executable_and_parse(project):
         subprocess.run(["bash", "-n", script], check=True)
 
 
-def test_every_decision_is_in_the_index(project):
-    folder = project / "docs" / "decisions"
-    index = (folder / "README.md").read_text(encoding="utf-8")
-    records = {path.name for path in folder.glob("[0-9]*.md")}
-    assert records == set(re.findall(r"\((\d{4}-[^)]+\.md)\)", index))
-
-
 RETIRED = re.compile(
     r"""\b(?:
       nobody | somebody | foreign | fates? | mend(?:s|ed|ing)? | blunt\w* | weave | woven | told
@@ -211,7 +204,7 @@ def test_the_glossary_has_the_words_of_documents_and_registries(project):
     schemas = sorted((project / "schemas").glob("*.json"))
     found = {state for path in schemas for state in _states(json.loads(path.read_text("utf-8")))}
     assert {name for name, _ in found} == set(STATES)
-    words = {word for _, word in found}.union(VIEWS, LABELS, RULES, REASONS, STATUSES)
+    words = {word for _, word in found}.union(VIEWS, LABELS, RULES, STATUSES)
     assert sorted(word for word in words if f"`{word}`" not in glossary) == []
 
 

@@ -31,6 +31,7 @@ from retrieval_eval.model.search_diff import (
 )
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.change.claim_difference import about_claims, with_ends
 from retrieval_eval.search.change.comparability import (
     accepted_mismatches,
     both_declare,
@@ -54,7 +55,6 @@ from retrieval_eval.search.change.paired_change import (
     slice_of,
     top1_differs,
 )
-from retrieval_eval.search.claims.difference import about_claims, with_ends
 from retrieval_eval.search.run.named_metrics import (
     BLOCK_OF,
     WHOLE_RUN_ONLY,

@@ -40,15 +40,16 @@ from retrieval_eval.search.change.paired_change import POINTS
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.files import DEFAULT_THRESHOLDS
 from retrieval_eval.search.decide.guard.justification import Justification, read_justifications
-from retrieval_eval.search.decide.guard.pinned import Pinned, pinned_lists
 from retrieval_eval.search.decide.guard.thresholds import (
     PINNED,
     SHIPPED,
     Threshold,
     Thresholds,
+    pinned_lists,
     read_thresholds,
 )
 from retrieval_eval.search.decide.noise import OLDEST, staleness
+from retrieval_eval.search.gold.pinned import Pinned
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, metric_value, query_ids
 from retrieval_eval.search.run.run_files import load_search_run
 from retrieval_eval.search.run.run_names import REPORTS, WITH_CLAIMS

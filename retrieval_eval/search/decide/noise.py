@@ -42,7 +42,6 @@ from retrieval_eval.search.change.comparability import (
     system_changes,
 )
 from retrieval_eval.search.change.paired_change import Resampling, linear, pairs_of
-from retrieval_eval.search.decide.guard.pinned import Pinned
 from retrieval_eval.search.decide.guard.rule import SMALLEST_RESOLUTION
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.decide.noise_level import (
@@ -56,7 +55,8 @@ from retrieval_eval.search.decide.noise_level import (
     runs_needed,
 )
 from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.run.measure import Request, measured_run
+from retrieval_eval.search.gold.pinned import Pinned
+from retrieval_eval.search.measure import Request, measured_run
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.run.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.run.summary import DASH

@@ -10,33 +10,22 @@ from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.meta import Record
 from retrieval_eval.search.gold.chunks import Key, collapsed
 from retrieval_eval.search.gold.chunks import digest as sha256_of
-from retrieval_eval.search.gold.corpus import Corpus, Document
+from retrieval_eval.search.gold.corpus import Corpus
 
 Drift = Literal["same", "changed", "gone", "not_recorded"]
 
 DRIFTS: Final[tuple[Drift, ...]] = get_args(Drift)
 
 
-def normalized(text: str) -> str:
-    r"""Return a text as it is digested: Unicode NFC, white space collapsed.
-
-    Examples
-    --------
-    >>> normalized(" Cafe\u0301\n fees ") == "Café fees"
-    True
-    """
-    return collapsed(unicodedata.normalize("NFC", text))
-
-
 def text_digest(text: str) -> str:
-    """Return the digest of a document's text: SHA-256 of its normalised form.
+    r"""Return the digest of a document's text: SHA-256 in Unicode NFC, white space collapsed.
 
     Examples
     --------
-    >>> text_digest("late fees  are due") == text_digest("late fees are due")
+    >>> text_digest(" Cafe\u0301\n fees ") == text_digest("Caf\u00e9 fees")
     True
     """
-    return sha256_of(normalized(text))
+    return sha256_of(collapsed(unicodedata.normalize("NFC", text)))
 
 
 def digests_of(corpus: Corpus, wanted: Iterable[Key]) -> dict[Key, str]:
@@ -64,36 +53,36 @@ def drift(gold: GoldSet, corpus: Corpus) -> tuple[LabelDrift, ...]:
     Examples
     --------
     >>> from pathlib import Path
+    >>> from retrieval_eval.search.gold.corpus import Document
     >>> now = Corpus((Document("d1", "law", "", "fees are waived"),), "", Path("corpus.jsonl"))
     >>> labelled = {"d1": text_digest("late fees are due")}
     >>> row = GoldQuery("q1", "fees", "law", relevant={"d1": 1}, digests=labelled)
     >>> drift(GoldSet((row,), ""), now)[0].drift
     'changed'
     """
-    texts = {(document.corpus, document.id): document for document in corpus.documents}
+    now = {(document.corpus, document.id): document.text for document in corpus.documents}
     return tuple(
         LabelDrift(
             query.id,
             query.corpus,
             doc,
             query.relevant.get(doc),
-            _drift_of(query, doc, texts.get((query.corpus, doc))),
+            _drift_of(query, doc, now.get((query.corpus, doc))),
         )
         for query in gold.queries
         for doc in labelled_documents(query)
     )
 
 
-def _drift_of(query: GoldQuery, doc: str, now: Document | None) -> Drift:
+def _drift_of(query: GoldQuery, doc: str, now: str | None) -> Drift:
     if now is None:
         return "gone"
     digest, anchor = query.digests.get(doc), query.anchors.get(doc)
     if digest is None and anchor is None:
         return "not_recorded"
-    is_other = (digest is not None and digest != text_digest(now.text)) or (
-        anchor is not None and anchor.sha256 != sha256_of(now.text)
-    )
-    return "changed" if is_other else "same"
+    if digest not in (None, text_digest(now)):
+        return "changed"
+    return "same" if anchor is None or anchor.sha256 == sha256_of(now) else "changed"
 
 
 def labelled_documents(query: GoldQuery) -> tuple[str, ...]:

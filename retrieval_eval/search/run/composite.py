@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from retrieval_eval.model.search_run import Component, Composite, SearchRun, ShareWithInterval
-from retrieval_eval.search.decide.guard.thresholds import Thresholds
 from retrieval_eval.search.run.abstention import Gate
 from retrieval_eval.search.run.named_metrics import (
     FALSE_REFUSAL_RATE,
@@ -20,8 +19,6 @@ from retrieval_eval.search.run.named_metrics import (
 )
 from retrieval_eval.search.run.summary import number, points, signed_span
 from retrieval_eval.values import REASONS, Value
-
-_ITSELF: Final = "composite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +48,6 @@ COMPONENTS: Final = (
 )
 """The components of every run: both sides of the gate of refusals, and an AUC at which
 discrimination begins to count as acceptable."""
-
-
-def components_of(thresholds: Thresholds) -> tuple[Bound, ...]:
-    """Return the components that thresholds of a guard name, in their order.
-
-    They are its floors and ceilings for the whole run; bounds on slices are the guard's alone.
-    """
-    found = []
-    for row in thresholds.rows:
-        if row.part is not None or row.slices or row.metric == _ITSELF:
-            continue
-        for bound, is_ceiling in ((row.floor, False), (row.ceiling, True)):
-            if bound is not None:
-                found.append(Bound(row.metric, bound, is_ceiling, row.required))
-    return tuple(found)
 
 
 def composite_of(document: SearchRun, components: Sequence[Bound] = COMPONENTS) -> Composite:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from retrieval_eval.model.gold import GoldSet
-from retrieval_eval.model.search_run import (
-    Circularity,
-    LabelFacts,
-    OutsideLabels,
-    SearchRun,
-)
+from retrieval_eval.model.search_run import Circularity, LabelFacts, OutsideLabels, SearchRun
 from retrieval_eval.search.gold.corpus import Corpus
 from retrieval_eval.search.gold.drift import DRIFTS, drift
 from retrieval_eval.values import counted
@@ -32,25 +27,9 @@ def label_facts(
 ) -> LabelFacts:
     """Return the facts about the labels of the queries asked.
 
-    Parameters
-    ----------
-    gold : GoldSet
-        The gold set; its rows may have ``digests`` and ``found_by``.
-    asked : collection of str
-        The ids of the queries asked.
-    retriever : str
-        The name of the measured retriever, as ``found_by`` has it.
-    corpus : Corpus, optional
-        The documents that were searched; without them drift is not known.
-    known : mapping, optional
-        The ids of all documents of each corpus; without them it is not known which labels name
-        documents that cannot be found.
-
-    Returns
-    -------
-    LabelFacts
-        Nothing is guessed: a label without a recorded retriever is counted as not recorded, and
-        one without a digest likewise.
+    ``retriever`` is named as ``found_by`` has it. Without the documents (``corpus``) drift is not
+    known, without their ids (``known``) which labels name documents that cannot be found. Nothing
+    is guessed: what is not recorded is counted as such.
 
     Examples
     --------
@@ -98,13 +77,10 @@ def outside_sentence(run: SearchRun) -> str | None:
     found = None if run.labels is None else run.labels.outside
     if found is None or not found.n_outside:
         return None
-    queries = [*found.documents]
-    rest = len(queries) - _MOST_NAMED
-    named = ", ".join(queries[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
     effect = f", {found.n_relevant:,} of them relevant: no retriever can find these"
     return (
         f"{found.n_outside:,} of {counted(found.n_labels, 'label')} name documents that the corpus"
-        f" lacks{effect if found.n_relevant else ''} ({named})"
+        f" lacks{effect if found.n_relevant else ''} ({_named([*found.documents])})"
     )
 
 
@@ -161,12 +137,14 @@ def drift_sentence(document: SearchRun) -> str | None:
     # Runs of earlier versions tell apart what became of a text.
     drifted = {n: count for n, count in facts.drift.items() if count and n not in _NO_DRIFT}
     parts = ", ".join(f"{count} {name}" for name, count in drifted.items())
-    queries = facts.drifted_queries
-    rest = len(queries) - _MOST_NAMED
-    named = ", ".join(queries[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
-    n = sum(drifted.values())
+    n = counted(sum(drifted.values()), "label")
     return (
-        f"given to other texts than the documents have now: {counted(n, 'label')} of"
-        f" {counted(len(queries), 'query')} ({parts}); a change of {named} may come from the"
-        " labels, not from the retrieval"
+        f"given to other texts than the documents have now: {n}"
+        f" of {counted(len(facts.drifted_queries), 'query')} ({parts}); a change of"
+        f" {_named(facts.drifted_queries)} may come from the labels, not from the retrieval"
     )
+
+
+def _named(queries: Sequence[str]) -> str:
+    rest = len(queries) - _MOST_NAMED
+    return ", ".join(queries[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.search.decide.guard.thresholds import read_thresholds
+from retrieval_eval.search.decide.guard.thresholds import components_of, read_thresholds
 from retrieval_eval.search.run.abstention import Gate
-from retrieval_eval.search.run.composite import Bound, components_of
+from retrieval_eval.search.run.composite import Bound
 from tests.guards import with_claims
 from tests.plain_runs import composite_block, metric_value
 from tests.plain_runs import composite_sentence as sentence

@@ -9,7 +9,7 @@ from retrieval_eval.search.change.comparability import both_declare
 from retrieval_eval.search.change.diff import diff
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.run.measure import run_search
+from retrieval_eval.search.measure import run_search
 from retrieval_eval.search.run.settings import Settings
 from tests.unit.search.test_hostile_retrievers import DAY
 

@@ -12,7 +12,7 @@ from retrieval_eval.search.ask.results import QueryResult
 from retrieval_eval.search.change.baseline import plan_update
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.run.measure import run_search
+from retrieval_eval.search.measure import run_search
 from retrieval_eval.search.run.run_files import run_bytes
 from retrieval_eval.search.run.running import without_distances
 from retrieval_eval.search.run.settings import Settings

@@ -19,6 +19,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search import measure
 from retrieval_eval.search.ask import returned
 from retrieval_eval.search.ask.protocol import ScoredDoc
 from retrieval_eval.search.ask.results import FAILURES
@@ -26,9 +27,8 @@ from retrieval_eval.search.change.baseline import compare_with_baseline, plan_up
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.decide.noise import noise
-from retrieval_eval.search.run import measure
+from retrieval_eval.search.measure import run_search
 from retrieval_eval.search.run.abstention import Kinds, operating_points
-from retrieval_eval.search.run.measure import run_search
 from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.search.run.settings import Settings
 from retrieval_eval.search.run.trust import require_trust, warnings

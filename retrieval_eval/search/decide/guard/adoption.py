@@ -22,7 +22,6 @@ from retrieval_eval.search.change.paired_change import Resampling
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.files import DEFAULT_THRESHOLDS
 from retrieval_eval.search.decide.guard.measured import Side, measure
-from retrieval_eval.search.decide.guard.pinned import read_pinned
 from retrieval_eval.search.decide.guard.rendering import one_line
 from retrieval_eval.search.decide.guard.rule import resolution
 from retrieval_eval.search.decide.guard.thresholds import (
@@ -32,7 +31,8 @@ from retrieval_eval.search.decide.guard.thresholds import (
     toml_of,
 )
 from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.run.measure import DEFAULT_GOLD
+from retrieval_eval.search.gold.pinned import read_pinned
+from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
 from retrieval_eval.search.run.random_documents import not_beaten, random_notes
 from retrieval_eval.search.run.run_files import run_bytes

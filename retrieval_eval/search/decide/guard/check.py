@@ -35,7 +35,6 @@ from retrieval_eval.search.change.comparability import judge_faults, judge_of, r
 from retrieval_eval.search.change.paired_change import Resampling, moved_between
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.guard.measured import Measured, Side, measure
-from retrieval_eval.search.decide.guard.pinned import Pinned, pinning_faults
 from retrieval_eval.search.decide.guard.rendering import headline
 from retrieval_eval.search.decide.guard.rule import (
     BREACH,
@@ -56,6 +55,7 @@ from retrieval_eval.search.decide.noise_level import (
     noise_test,
     runs_needed,
 )
+from retrieval_eval.search.gold.pinned import Pinned, pinning_faults
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, block_of, query_ids
 from retrieval_eval.search.run.random_documents import random_notes
 from retrieval_eval.search.run.scoring import NO_NAME

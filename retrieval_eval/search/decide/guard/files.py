@@ -17,16 +17,17 @@ from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
 from retrieval_eval.search.decide.guard.check import check, no_verdict
 from retrieval_eval.search.decide.guard.justification import read_justifications
-from retrieval_eval.search.decide.guard.pinned import pinned_lists, pinned_text, read_pinned, sample
 from retrieval_eval.search.decide.guard.rendering import to_comment
 from retrieval_eval.search.decide.guard.thresholds import (
     Thresholds,
+    pinned_lists,
     read_thresholds,
     shipped_thresholds,
 )
 from retrieval_eval.search.decide.noise import DEFAULT_NOISE, read_noise, staleness
 from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.run.measure import DEFAULT_GOLD
+from retrieval_eval.search.gold.pinned import pinned_text, read_pinned, sample
+from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.run.run_files import load_search_run
 from retrieval_eval.values import DEFAULT_SEED
 

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.model.search_run import SearchRun, ShareWithInterval
+from retrieval_eval.search.change.claim_difference import Reading, ends_of, readings
 from retrieval_eval.search.change.comparability import judge_faults, judge_of
 from retrieval_eval.search.change.paired_change import (
     POINTS,
@@ -19,7 +20,6 @@ from retrieval_eval.search.change.paired_change import (
     change_of,
     contributions,
 )
-from retrieval_eval.search.claims.difference import Reading, ends_of, readings
 from retrieval_eval.search.claims.summary import why_advisory
 from retrieval_eval.search.decide.guard.rule import harm_test
 from retrieval_eval.search.decide.guard.thresholds import Threshold

@@ -10,6 +10,8 @@ from typing import Final, Literal, cast
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.decide.guard.rule import RULES, Rule
 from retrieval_eval.search.decide.guard.toml import Table, raise_faults, read_toml
+from retrieval_eval.search.gold.pinned import Pinned, read_pinned
+from retrieval_eval.search.run.composite import Bound
 from retrieval_eval.search.run.named_metrics import NOT_IN_PARTS, check_metric_name
 from retrieval_eval.search.run.scoring import DIMENSIONS
 
@@ -129,6 +131,34 @@ def read_thresholds(path: Path) -> Thresholds:
         0.05 if alpha is None else alpha,
         path,
     )
+
+
+def components_of(thresholds: Thresholds) -> tuple[Bound, ...]:
+    """Return the components of a composite that thresholds name, in their order.
+
+    They are its floors and ceilings for the whole run; bounds on slices are the guard's alone.
+    """
+    found = []
+    for row in thresholds.rows:
+        if row.part is not None or row.slices or row.metric == "composite":
+            continue
+        for bound, is_ceiling in ((row.floor, False), (row.ceiling, True)):
+            if bound is not None:
+                found.append(Bound(row.metric, bound, is_ceiling, row.required))
+    return tuple(found)
+
+
+def pinned_lists(thresholds: Thresholds) -> dict[str, Pinned]:
+    """Return the lists that thresholds name, which lie beside their file.
+
+    Raises
+    ------
+    BadInputError
+        As `read_pinned` does.
+    """
+    parts = [row.part for row in thresholds.rows]
+    named = {part.value for part in parts if part is not None and part.dimension == PINNED}
+    return {name: read_pinned(thresholds.path.parent / name) for name in sorted(named)}
 
 
 def toml_of(thresholds: Thresholds) -> str:

@@ -16,7 +16,7 @@ from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims, with_claims
 from retrieval_eval.search.demo import JUDGE
 from retrieval_eval.search.gold.corpus import Corpus, Document
-from retrieval_eval.search.run.measure import Request, measure_request
+from retrieval_eval.search.measure import Request, measure_request
 from tests.plain_runs import metric_value, per_query
 from tests.searches import answer, gold_query, gold_set, run_of, written
 from tests.simulators.search.drafts import planted_drafts

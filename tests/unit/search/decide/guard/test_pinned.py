@@ -4,13 +4,13 @@ import pytest
 from msgspec import structs
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.decide.guard.pinned import (
+from retrieval_eval.search.gold.identity import fingerprint
+from retrieval_eval.search.gold.pinned import (
     pinned_text,
     pinning_faults,
     read_pinned,
     sample,
 )
-from retrieval_eval.search.gold.identity import fingerprint
 from tests.searches import gold_query, gold_set
 
 GOLD = gold_set(*(gold_query(name, {"d": 1}) for name in ("a", "b", "c", "d")))

@@ -13,7 +13,6 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import read_text
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import PinnedQueries
-from retrieval_eval.search.decide.guard.thresholds import PINNED, Thresholds
 from retrieval_eval.search.gold.identity import fingerprint
 
 _HEAD: Final = "# gold-fingerprint: "
@@ -70,19 +69,6 @@ def pinned_facts(pinned: Pinned) -> PinnedQueries:
     return PinnedQueries(
         name=pinned.path.name, n_queries=len(pinned.ids), fingerprint=pinned.fingerprint
     )
-
-
-def pinned_lists(thresholds: Thresholds) -> dict[str, Pinned]:
-    """Return the lists that thresholds name, which lie beside their file.
-
-    Raises
-    ------
-    BadInputError
-        As `read_pinned` does.
-    """
-    parts = [row.part for row in thresholds.rows]
-    named = {part.value for part in parts if part is not None and part.dimension == PINNED}
-    return {name: read_pinned(thresholds.path.parent / name) for name in sorted(named)}
 
 
 def pinned_text(gold: GoldSet, ids: Iterable[str]) -> str:

@@ -22,15 +22,15 @@ from retrieval_eval.search.ask.protocol import AnswersById, Retriever
 from retrieval_eval.search.ask.retrievers import open_retriever
 from retrieval_eval.search.ask.secrets import shown_options, shown_spec
 from retrieval_eval.search.change.baseline import compare_with_baseline
-from retrieval_eval.search.decide.guard.pinned import (
+from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
+from retrieval_eval.search.gold.corpus import Corpus, corpus_fingerprint, read_corpus
+from retrieval_eval.search.gold.gold_set import load_gold_set
+from retrieval_eval.search.gold.pinned import (
     Pinned,
     pinned_facts,
     pinning_faults,
     read_pinned,
 )
-from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
-from retrieval_eval.search.gold.corpus import Corpus, corpus_fingerprint, read_corpus
-from retrieval_eval.search.gold.gold_set import load_gold_set
 from retrieval_eval.search.run.abstention import check_threshold
 from retrieval_eval.search.run.document import retriever_facts, search_run
 from retrieval_eval.search.run.label_facts import label_facts
