@@ -19,7 +19,7 @@ What is on the disk, whatever happens:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
@@ -30,6 +30,8 @@ from typing import Final, Self, TypeVar
 
 from msgspec.structs import replace
 
+from retrieval_eval.agents.door import Opened, opened_trials, read_trials, read_truths
+from retrieval_eval.agents.door.table import is_table
 from retrieval_eval.agents.metrics.catalog import fixed_cutoffs
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.metrics.trial import DEFAULT_K
@@ -189,6 +191,7 @@ def evaluate(
     *,
     runs_root: Path | str | None = None,
     benchmarks_root: Path | str | None = None,
+    truth: Path | str | None = None,
     output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
@@ -202,7 +205,8 @@ def evaluate(
     Parameters
     ----------
     runs
-        Run ids (looked up below ``runs_root``), or paths or URLs of run directories. ``demo`` is
+        Run ids (looked up below ``runs_root``), paths or URLs of run directories, or tables of
+        trials (:mod:`retrieval_eval.agents.door.table`). ``demo`` is
         the built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
         unless a runs root is given, or the environment names one that has a run ``demo``. Where
         that could be a run or folder here too, the name is refused.
@@ -210,9 +214,12 @@ def evaluate(
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.agents.runs.roots` for the defaults. Without a benchmarks root there is
         no ground truth; that of a run behind a URL has to be named.
+    truth
+        A table of what each task expects (:mod:`retrieval_eval.agents.door.truth`), for tables of
+        trials.
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
-        ``<run>/retrieval_events``.
+        ``<run>/retrieval_events``, and of a table to ``reports/<run_id>/data``.
     k_values
         Cut-offs of the ranking metrics; those of
         `retrieval_eval.agents.metrics.catalog.fixed_cutoffs` are always among them.
@@ -262,13 +269,13 @@ def evaluate(
         stack.enter_context(collecting_rarely())
         is_away = any(isinstance(each, Place) for each in (*places, benchmarks, output))
         away = Away(stack.enter_context(private_folder()) if is_away else Path())
-        folders = _folders(places, local_root or default_runs_root(), away)
+        folders, tables_of = _folders(places, local_root or default_runs_root(), truth, away)
         if isinstance(benchmarks, Place):
             tasks: Path | None = away.add_input(benchmarks, ("task.toml",))
         else:
             tasks = benchmarks or default_benchmarks_root(folders)
-        found, problems = _discover(folders, tasks, away)
-        targets = _targets(folders, output, away)
+        found, problems = _discover(folders, tables_of, tasks, away)
+        targets = _targets(folders, output, away, tables_of)
         work = [
             _Work(folder, target, left.excluded, _jobs(left, target, cutoffs, problems))
             for folder, target, left in zip(folders, targets, found, strict=True)
@@ -298,15 +305,33 @@ class _Work:
     jobs: list[Job]
 
 
-def _folders(runs: Sequence[Path | Place | str], runs_root: Path | None, away: Away) -> list[Path]:
-    """Return the folder of every run, each once; those behind URLs are listed."""
-    found = [
-        away.add_input(run, ("result.json", "task_metrics.json"))
-        if isinstance(run, Place)
-        else resolve_runs([str(run)], runs_root)[0]
-        for run in dict.fromkeys(runs)
-    ]
-    return list(dict.fromkeys(found))
+def _folders(
+    runs: Sequence[Path | Place | str],
+    runs_root: Path | None,
+    truth: Path | str | None,
+    away: Away,
+) -> tuple[list[Path], dict[Path, Opened]]:
+    """Return the folder of every run, each once, and the trials of those that are tables.
+
+    Runs behind URLs are listed. The folder of a table is that of its name, which need not be there.
+    """
+    truths = None if truth is None else read_truths(Path(truth))
+    found: list[Path] = []
+    opened: dict[Path, Opened] = {}
+    for run in dict.fromkeys(runs):
+        if isinstance(run, Place):
+            found.append(away.add_input(run, ("result.json", "task_metrics.json")))
+        elif is_table(run):
+            path = Path(run).absolute()
+            folder = path.with_suffix("")
+            opened[folder] = opened_trials(path.stem, read_trials(path), truths, path.name)
+            away.notes[folder] = list(opened[folder].problems)
+            found.append(folder)
+        else:
+            found.append(resolve_runs([str(run)], runs_root)[0])
+    if truths is not None and not opened:
+        raise BadInputError("a table of truth belongs to a table of trials; name one as a run")
+    return list(dict.fromkeys(found)), opened
 
 
 def evaluate_saved(
@@ -443,7 +468,10 @@ def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
 
 
 def _discover(
-    folders: Sequence[Path], benchmarks_root: Path | None, away: Away
+    folders: Sequence[Path],
+    opened: Mapping[Path, Opened],
+    benchmarks_root: Path | None,
+    away: Away,
 ) -> tuple[list[Discovery], dict[Path, str]]:
     """Return the trials of every run with their tasks, and why a trial has no task."""
     if benchmarks_root is not None and not away.is_folder(benchmarks_root):
@@ -451,13 +479,18 @@ def _discover(
             f"benchmarks root {away.shown(benchmarks_root)} is not a folder; name one with "
             "--benchmarks-root"
         )
-    found = [discover(folder, folder.name) for folder in folders]
+    found = [
+        Discovery(opened[folder].trials, ()) if folder in opened else discover(folder, folder.name)
+        for folder in folders
+    ]
     trials = [trial for discovery in found for trial in discovery.trials]
     if not trials:
         where = ", ".join(str(away.shown(folder)) for folder in folders)
         raise NothingToEvaluateError(f"no trial found in {where}{_left_out(found)}")
     for folder, discovery in zip(folders, found, strict=True):
-        if inside := runs_inside((trial.path for trial in discovery.trials), folder):
+        if folder not in opened and (
+            inside := runs_inside((trial.path for trial in discovery.trials), folder)
+        ):
             raise NothingToEvaluateError(
                 f"{away.shown(folder)} is no run: it holds {counted(len(inside), 'run')}, such as "
                 f"{inside[0].relative_to(folder)}; name a run; "
@@ -468,8 +501,10 @@ def _discover(
         if benchmarks_root is not None
         else TaskIndex.with_names(trial.raw_task_name or trial.task_name for trial in trials)
     )
-    resolved, problems = resolve_trials(trials, index)
-    following = iter(resolved)
+    # Of a trial whose truth a table states no task is looked for.
+    resolved, problems = resolve_trials([one for one in trials if one.truth is None], index)
+    looked_for = iter(resolved)
+    following = iter([next(looked_for) if one.truth is None else one for one in trials])
     return [
         Discovery(tuple(next(following) for _ in discovery.trials), discovery.excluded)
         for discovery in found
@@ -503,7 +538,9 @@ def _alone_in(folder: Path) -> AbstractContextManager[None]:
     return alone(folder / SUMMARY_FILE, "evaluates this run", patience=_PATIENCE)
 
 
-def _targets(folders: Sequence[Path], output: Path | Place | None, away: Away) -> list[Path]:
+def _targets(
+    folders: Sequence[Path], output: Path | Place | None, away: Away, opened: Collection[Path]
+) -> list[Path]:
     """Return the folder of every run's artefacts; raises when two runs would share one."""
     names = Counter(folder.name for folder in folders)
     targets = []
@@ -513,7 +550,12 @@ def _targets(folders: Sequence[Path], output: Path | Place | None, away: Away) -
                 f"{names[folder.name]} runs are named {folder.name!r} and would overwrite each "
                 f"other in {output}; leave the output folder out, or evaluate one at a time"
             )
-        place = away.shown(folder) if output is None else output / folder.name
+        if output is not None:
+            place = output / folder.name
+        elif folder in opened:
+            place = Path("reports") / folder.name / "data" / folder.name
+        else:
+            place = away.shown(folder)
         target = place / ARTEFACTS
         targets.append(away.add_output(target) if isinstance(target, Place) else target)
     return targets
