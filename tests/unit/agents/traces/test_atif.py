@@ -183,26 +183,6 @@ def test_a_result_in_a_later_step_is_joined_by_its_id():
     assert [c.result.text for c in reading.calls] == ["a.py", "/w"]
 
 
-@pytest.mark.parametrize("content", [None, ""])
-@pytest.mark.parametrize("name", ["gemini-cli", "qwen-coder", "goose"])
-def test_an_empty_result_is_unknown_where_failures_are_empty(name, content):
-    reading = read(step(TWO[0], results=[("a", content)]), agent=name)
-    assert reading.calls[0].result is None
-
-
-def test_the_dialect_of_the_agent_reads_the_envelope():
-    text = "<returncode>1</returncode>\n<output>\na.py\n</output>"
-    given = step(("a", "bash_command", {"command": "ls"}), results=[("a", text)])
-    result = read(given, agent="mini-swe-agent").calls[0].result
-    assert (result.text, result.is_error) == ("a.py\n", True)
-
-
-def test_an_action_of_swe_agent_is_the_tool_that_it_runs():
-    given = step(("a", "swe_agent_action", {"raw_action": "open src/a.py"}))
-    (call,) = read(given, agent="swe-agent").calls
-    assert (call.name, call.arguments) == ("open", {"path": "src/a.py"})
-
-
 def test_a_summary_of_the_history_is_no_lost_sub_agent():
     path = {"trajectory_path": "trajectory.summarization-1-answers.json"}
     given = step(TWO[0])
@@ -265,19 +245,9 @@ def test_other_versions_are_refused_by_name(version):
     assert str(version) in refused.reason
 
 
-def test_a_trajectory_without_steps_is_refused():
-    assert isinstance(read_atif(document() | {"steps": None}, "t"), Unreadable)
-
-
 def test_copied_context_is_not_done_again():
     old = step(("a", "Read", {}), results=[("a", "x")], is_copied_context=True)
     assert [c.call_id for c in read(old, step(("b", "Read", {}))).calls] == ["b"]
-
-
-@pytest.mark.parametrize("calls", [None, [], {}, "Read", [None, 3, {"function_name": None}]])
-def test_steps_without_calls_make_none(calls):
-    reading = read({"source": "agent", "tool_calls": calls, "observation": {"results": [3]}})
-    assert reading.calls == ()
 
 
 def test_one_call_that_is_not_in_a_list_is_one_call():

@@ -163,41 +163,6 @@ def test_how_a_run_ended_is_a_flag(last, flags):
     assert read(INIT, *last).flags == flags
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        [],
-        7,
-        {},
-        {"type": ["assistant"]},
-        {"type": "assistant", "message": None},
-        {"type": "assistant", "message": {"content": None}},
-        {"type": "assistant", "message": {"content": [None, 3, {"type": "tool_use"}]}},
-        {"type": "assistant", "message": {"id": 3, "usage": [], "content": "text"}},
-        {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": 5}]}},
-        {"type": "user", "message": [], "timestamp": 12, "parent_tool_use_id": {}},
-        {"type": "result", "usage": "none", "modelUsage": {"m": None}, "total_cost_usd": "1"},
-        {"type": "system", "subtype": "init", "cwd": 3, "model": []},
-    ],
-)
-def test_strange_lines_do_no_harm(line):
-    reading = read(INIT, use("a"), line, answer("a"), DONE)
-    assert [c.call_id for c in reading.calls] == ["a"]
-    assert reading.calls[0].result.text == "ok"
-
-
-def test_a_half_written_last_line_is_named_and_the_rest_is_used():
-    lines = [
-        Line(1, INIT),
-        Line(2, use("a")),
-        Line(3, None, "agent/claude-code.txt: line 3: not valid JSON"),
-    ]
-    reading = read_claude_stream(lines, "agent/claude-code.txt")
-    assert len(reading.calls) == 1
-    assert reading.problems == ("agent/claude-code.txt: line 3: not valid JSON",)
-    assert set(reading.flags) == {"no_result_event", "malformed_line"}
-
-
 def test_many_broken_lines_are_counted_not_listed():
     lines = [Line(1, INIT), *(Line(n, None, f"line {n}") for n in range(2, 102)), Line(102, [])]
     reading = read_claude_stream(lines, "f")

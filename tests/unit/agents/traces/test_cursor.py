@@ -162,22 +162,6 @@ def test_a_document_without_steps_is_refused():
     assert isinstance(read_cursor_document({"steps": {}}, "t"), Unreadable)
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        None,
-        [],
-        {"type": "tool_call"},
-        {"type": "tool_call", "tool_call": {"x": 3}},
-        {"type": "tool_call", "tool_call": {"_corpus_truncated": True, "preview": 3}},
-        {"type": "result", "usage": [], "subtype": {}},
-        {"type": {}, "timestamp_ms": "now"},
-    ],
-)
-def test_strange_steps_do_no_harm(step):
-    assert len(read(event("started", "a"), step).calls) == 1
-
-
 def test_an_mcp_answer_may_say_that_it_is_an_error():
     body = {"content": [{"text": {"text": "boom"}}], "isError": True}
     read_ = read(INIT, event("completed", "a", "mcpToolCall", {}, {"success": body}), DONE)

@@ -9,7 +9,6 @@ from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.dialects.codex import answer
 from retrieval_eval.agents.traces.formats import read_lines
 from retrieval_eval.agents.traces.merge import join_trace, join_transcripts
-from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.agents.traces.tokens import accumulate, count_tokens
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
@@ -166,22 +165,6 @@ def test_the_files_and_tokens_of_a_session(tmp_path):
     assert (trace.counted_tokens, trace.declared_tokens) == (4200, 4200)
 
 
-def test_each_command_starts_in_the_folder_of_its_call(tmp_path):
-    trial = write(
-        tmp_path,
-        called(2, "shell_command", "c1", command="cd lib && ls"),
-        answered(3, "c1", "Exit code: 0\nWall time: 0 seconds\nOutput:\nb.py"),
-        called(4, "shell_command", "c2", command="cat a.py"),
-        answered(5, "c2", "Exit code: 0\nWall time: 0 seconds\nOutput:\nx = 1"),
-        called(6, "shell_command", "c3", command="cat c.py", workdir="/workspace/other"),
-        answered(7, "c3", "Exit code: 0\nWall time: 0 seconds\nOutput:\nx = 1"),
-    )
-    assert [path for access, path in touched(trial) if access == "opened"] == [
-        "/workspace/app/a.py",
-        "/workspace/other/c.py",
-    ]
-
-
 def test_output_that_was_fetched_later_belongs_to_the_command():
     running = "Chunk ID: a\nWall time: 10.0 seconds\nProcess running with session ID {}\nOutput:\n"
     reading = read(
@@ -326,28 +309,6 @@ def test_events_state_how_calls_ended():
     assert reading.declared_tokens == 165
 
 
-def test_a_sub_agent_has_a_file_of_its_own(tmp_path):
-    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "019a-main", "depth": 1}}}
-    write(
-        tmp_path,
-        called(2, "spawn_agent", "s1", message="look for the parser"),
-        answered(3, "s1", '{"agent_id": "019b"}'),
-    )
-    write(
-        tmp_path,
-        called(4, "exec_command", "c9", cmd="cat src/parser.py"),
-        answered(5, "c9", ended(0, "import re")),
-        name="rollout-b.jsonl",
-        meta={**META, "id": "019b", "source": spawned},
-    )
-    trace = read_trace(tmp_path)
-    assert [(c.call_id, c.is_subagent, c.parent_id) for c in trace.calls] == [
-        ("s1", False, None),
-        ("c9", True, "019b"),
-    ]
-    assert trace.flags == ()
-
-
 def test_a_history_that_a_sub_agent_was_given_stays_the_main_thread_s(tmp_path):
     own = [called(2, "spawn_agent", "s1"), answered(3, "s1", "{}")]
     write(tmp_path, *own)
@@ -359,22 +320,6 @@ def test_a_history_that_a_sub_agent_was_given_stays_the_main_thread_s(tmp_path):
         ("s1", False, None),
         ("c9", True, "019b"),
     ]
-
-
-def test_a_trajectory_made_from_a_session_file_adds_nothing(tmp_path):
-    trial = write(tmp_path, *SESSION)
-    call = {"tool_call_id": "c1", "function_name": "exec_command", "arguments": {"cmd": "ls"}}
-    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
-    trajectory = {"schema_version": "ATIF-v1.7", "agent": {"name": "codex"}, "steps": [step]}
-    (trial / "agent/trajectory.json").write_text(json.dumps(trajectory), encoding="utf-8")
-    trace = read_trace(trial)
-    assert [c.call_id for c in trace.calls] == ["c1", "c2", "c3", "c4"]
-    assert trace.calls[0].result.text.startswith("src/retry.py:3:")
-
-
-def test_a_sub_agent_without_a_file_is_missing(tmp_path):
-    trial = write(tmp_path, called(2, "spawn_agent", "s1"), answered(3, "s1", "{}"))
-    assert read_trace(trial).flags == ("subagent_calls_missing",)
 
 
 def test_a_summary_of_calls_that_the_file_does_not_hold_is_noted():
@@ -472,23 +417,6 @@ def test_the_envelope_of_a_result_is_taken_off(text, shown, is_error, is_unfinis
     result = answer(ToolCall("c", "shell", {}, ToolResult(text)))
     assert shown is None or result.text == shown
     assert (result.is_error, result.is_unfinished) == (is_error, is_unfinished)
-
-
-def test_a_broken_file_says_what_is_wrong():
-    reading = read(
-        line("response_item", 2, type="function_call", call_id="c", arguments="{}"),
-        line("response_item", 3, type="function_call_output", output="x"),
-        line("event_msg", 4, type="token_count", info={"total_token_usage": {"input_tokens": "9"}}),
-        "cut",
-    )
-    assert reading.flags == ("malformed_line",)
-    assert reading.problems == (
-        "agent/sessions/r.jsonl:3: a tool call without a name",
-        "agent/sessions/r.jsonl:4: a tool result does not name its call",
-        "agent/sessions/r.jsonl:5: the token counts are no numbers",
-        "agent/sessions/r.jsonl: 1 further lines cannot be used",
-    )
-    assert isinstance(read_lines([Line(1, {"type": "session_meta"})], "r.jsonl"), Unreadable)
 
 
 def test_an_event_about_no_known_command_shows_what_ran_and_not_what_was_seen():
@@ -801,19 +729,6 @@ def test_instructions_were_shown_without_a_call():
     assert read(said("look at AGENTS.md")).attached == ()
 
 
-def test_an_image_is_read_where_it_was_shown():
-    image = [{"type": "input_image", "image_url": "data:image/png;base64,aaaa"}]
-    reading = read(
-        called(2, "view_image", "c1", path="/workspace/app/a.png"),
-        answered(2, "c1", image),
-        called(3, "view_image", "c2", path="b.png"),
-        answered(3, "c2", "unable to locate image at `/workspace/app/b.png`"),
-    )
-    trace = join_trace(None, reading)
-    found = [t.path for r in read_calls(trace) for t, _ in r.raw_targets() if t.access == "opened"]
-    assert found == ["/workspace/app/a.png"]
-
-
 def test_what_a_process_printed_until_now_is_a_part():
     running = "Wall time: 1.0 seconds\nProcess running with session ID 3\nOutput:\nimport os\n"
     seen = answer(ToolCall("c", "exec_command", {}, ToolResult(running)))
@@ -823,10 +738,3 @@ def test_what_a_process_printed_until_now_is_a_part():
     )
     seen = answer(ToolCall("c", "shell", {}, ToolResult(late)))
     assert (seen.text, seen.is_stopped, seen.is_unfinished) == ("x", True, False)
-
-
-def test_a_request_for_more_rights_that_was_refused_did_not_run():
-    text = (
-        "approval policy is Never; reject command \u2014 you cannot ask for escalated permissions"
-    )
-    assert answer(ToolCall("c", "exec_command", {}, ToolResult(text))).is_unfinished

@@ -115,20 +115,6 @@ def test_a_compressed_history_is_noted():
     assert read(*SESSION, compressed).flags == ("context_compacted",)
 
 
-def test_a_broken_session_says_what_is_wrong():
-    nameless = entry("u2", "u1", "assistant", 1, [{"functionCall": {"id": "c"}}])
-    stray = entry("u3", "u2", "tool_result", 2, [{"functionResponse": {"response": {}}}])
-    bad = asked("u4", "u3", 3, "c", "glob", tokens={"promptTokenCount": "many"})
-    reading = read(SESSION[0], nameless, stray, bad, 3)
-    assert reading.flags == ("malformed_line",)
-    assert reading.problems == (
-        "agent/q.jsonl: line 5: expected a JSON object",
-        "agent/q.jsonl:2: a tool call without a name",
-        "agent/q.jsonl:3: a tool result does not name its call",
-        "agent/q.jsonl: 1 further lines cannot be used",
-    )
-
-
 INIT = {
     "type": "system",
     "subtype": "init",
