@@ -1,4 +1,4 @@
-"""Ten studies whose plain mean misleads, and three that are what they look like.
+"""Ten studies whose plain mean misleads, and two that are what they look like.
 
 Each is a function of a seed that returns the metrics documents of its trials: forty or fewer tasks
 under ``baseline`` and ``mcp``, with times, tokens, costs, rewards, repositories and bounds of
@@ -21,7 +21,6 @@ ARMS: Final = ("baseline", "mcp")
 STUDIES: dict[str, Study] = {}
 """Every study by name, those that mislead first."""
 
-MISLEADING: Final = 10
 """The number of studies that mislead; the others are clean."""
 
 
@@ -262,16 +261,5 @@ def equal_arms(seed: int = 2) -> Documents:
     for i in range(30):
         before = bench.recall()
         after = before + bench.dice.gauss(0, 0.15)
-        bench.pair(f"t{i:02}", before, after, cost_ratio=1.0, time_ratio=1.0)
-    return bench.rows
-
-
-@study
-def equivalent_arms(seed: int = 2) -> Documents:
-    """Return two arms that differ so little that a margin of five points holds."""
-    bench = Bench(seed)
-    for i in range(40):
-        before = bench.recall()
-        after = before + bench.dice.gauss(0, 0.03)
         bench.pair(f"t{i:02}", before, after, cost_ratio=1.0, time_ratio=1.0)
     return bench.rows

@@ -273,17 +273,6 @@ def test_a_summarised_history_that_changes_nothing_is_said_only():
     assert (found.verdict, threat(found, "history_compacted").effect) == ("better", "none")
 
 
-def test_arms_that_ran_one_after_the_other_are_said_to():
-    rows = arms(gains(*[0.2, 0.3] * 4))
-    for row in rows:
-        late = row["provenance"]["config_name"] == "b"
-        row["provenance"]["batch_timestamp"] = f"2026-01-{11 + late}T00:00:00Z"
-    said = threat(found_of(rows), "run_order")
-    assert "all trials of a were run before those of b (until 2026-01-11" in said.sentence
-    rows[0]["provenance"]["batch_timestamp"] = "2026-01-13T00:00:00Z"
-    assert threat(found_of(rows), "run_order") is None
-
-
 def test_unequal_shares_of_opaque_calls_are_named_before_they_fail_the_gate():
     rows = arms(gains(*[0.2, 0.3] * 4), {"shell": 20, "opaque": 1}, {"shell": 20, "opaque": 3})
     said = threat(found_of(rows), "opaque_share")
