@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval import paths
 from retrieval_eval.agents.events.match import Workspace
 from retrieval_eval.agents.events.roots import Layout, Root
-from retrieval_eval.paths import named
 from retrieval_eval.records import FileRef, GroundTruth, Repository
 from tests.trials import truth
 
@@ -250,19 +248,3 @@ def test_a_bare_name_is_not_found_in_another_repository_than_the_tasks():
 def test_an_absolute_path_of_the_ground_truth_is_itself():
     workspace = Workspace(truth("/home/dev/w/src/a.py"), cwd="/home/dev/w")
     assert position(workspace, "/home/dev/w/src/a.py") == 0
-
-
-def test_each_way_to_write_a_path_is_read_once(monkeypatch):
-    read = []
-
-    def reading(raw, **more):
-        read.append(raw)
-        return named(raw, **more)
-
-    workspace = Workspace(truth("src/a.py"))
-    monkeypatch.setattr(paths, "named", reading)
-    for _ in range(3):
-        assert workspace.resolve("a.py", cwd="/workspace/src") == FileRef("src/a.py")
-        assert workspace.place("src/a.py")[0].file == FileRef("src/a.py")
-        assert workspace.resolve("") is None
-    assert read == ["a.py", "src/a.py", ""]

@@ -52,7 +52,7 @@ NEVER_RAN = [
 
 
 @pytest.mark.parametrize("text", NEVER_RAN)
-@pytest.mark.parametrize("tool", ["Bash", "Read", "Grep", "mcp__files__read_file"])
+@pytest.mark.parametrize("tool", ["Bash", "mcp__files__read_file"])
 def test_an_error_without_exit_code_is_a_call_that_did_not_run(bench, tool, text):
     arguments = {"command": "cat src/a.py"} if tool == "Bash" else {"path": "src/a.py"}
     seen = bench.look([Call(tool, arguments, text, is_error=True)])
