@@ -422,42 +422,8 @@ class TestClaudeCode:
         assert call.cwd == "/workspace"
         assert call.is_subagent
 
-    def test_an_extra_about_several_calls_is_not_used(self):
-        extra = {"tool_result_is_error": True}
-        calls = read(
-            step(
-                ("a", "Bash", {}), ("b", "Bash", {}), results=[("a", "x"), ("b", "y")], extra=extra
-            ),
-            agent="claude-code",
-        ).calls
-        assert [c.result.is_error for c in calls] == [False, False]
-
 
 class TestOpenHands:
-    def test_arguments_are_mended_from_the_message(self):
-        reading = read(
-            step(
-                ("a", "execute_bash", {"command": "cat b.h", "security_risk": "LOW"}),
-                results=[("a", "text of a.h")],
-                message="Running command: cat a.h",
-            ),
-            agent="openhands",
-        )
-        assert reading.calls[0].arguments == {"command": "cat a.h"}
-        assert reading.flags == ("argument_mismatch",)
-
-    def test_several_calls_in_a_step_cannot_be_mended(self):
-        reading = read(
-            step(
-                ("a", "execute_bash", {"command": "cat a.h"}),
-                ("b", "execute_bash", {"command": "cat b.h"}),
-                message="Running command: cat b.h",
-            ),
-            agent="openhands",
-        )
-        assert [c.arguments["command"] for c in reading.calls] == ["cat a.h", "cat b.h"]
-        assert reading.flags == ()
-
     def test_a_cut_command_that_the_message_has_whole_is_no_mismatch(self):
         calls = [
             {

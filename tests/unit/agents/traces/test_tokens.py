@@ -29,11 +29,6 @@ def test_cached_tokens_are_part_of_the_prompt():
     assert anthropic_usage("m", usage) == Usage("m", 123, 7)
 
 
-def test_a_message_without_usage_states_nothing():
-    assert anthropic_usage("m", None) is None
-    assert anthropic_usage("m", {"input_tokens": "12", "output_tokens": None}) is None
-
-
 def test_a_message_on_several_lines_counts_once_with_its_largest_counts():
     lines = (Usage("m", 100, 1), call("a"), Usage("m", 100, 9), call("b"))
     assert counts(*lines) == [109, 109]
