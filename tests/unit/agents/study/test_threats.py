@@ -309,7 +309,7 @@ def equal_arms(seed, n_configs=5, n=12):
 
 def test_of_many_pairs_none_is_clear_by_chance_alone():
     adjusted = []
-    for seed in range(12):
+    for seed in range(4):
         found = impact_document(equal_arms(seed), seed=1)["comparisons"]
         assert {c["n_family"] for c in found} == {10}
         assert {c["design"]["family"] for c in found} == {"all_pairs"}
@@ -319,7 +319,7 @@ def test_of_many_pairs_none_is_clear_by_chance_alone():
             assert p_value <= row["p_over_pairs"] <= min(1.0, 10 * p_value) + 1e-12
             if row["verdict"] == "fragile":
                 assert "if all 10 pairs are looked at" in row["overturn"]
-    assert sum(adjusted) <= 2
+    assert sum(adjusted) <= 1
 
 
 def test_a_stated_pair_is_not_adjusted_and_other_configurations_change_nothing_in_it():
