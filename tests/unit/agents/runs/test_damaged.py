@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval_eval.agents.metrics.document import TrialMetrics
@@ -242,6 +242,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@settings(max_examples=settings().max_examples // 4)
 @given(st.dictionaries(st.text(), JSON, max_size=4))
 def test_any_document_that_is_written_is_whole(tmp_path_factory, document):
     path = tmp_path_factory.mktemp("artefact") / "a.json"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.normalise import extract_events
-from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.truth import load_ground_truth
+from tests.scenes import Call, atif
+from tests.trials import proven
 
 C, P, N = "certain", "possible", "none"
 
@@ -108,20 +105,6 @@ def test_what_a_converted_call_proves(
     answer: str | None,
     expected: dict[str, str],
 ) -> None:
-    call = {"tool_call_id": "c", "function_name": tool, "arguments": arguments}
-    step = {
-        "step_id": 1,
-        "source": "agent",
-        "tool_calls": [call],
-        "observation": {"results": [{"source_call_id": "c", "content": answer}]},
-    }
-    about = {"name": agent, "version": "1", "extra": {"cwds": ["/workspace"]}}
-    document = {"schema_version": "ATIF-v1.7", "agent": about, "steps": [step]}
-    (tmp_path / "agent").mkdir()
-    (tmp_path / "task/tests").mkdir(parents=True)
-    (tmp_path / "agent/trajectory.json").write_text(json.dumps(document), "utf-8")
-    (tmp_path / "task/task.toml").write_text("", "utf-8")
-    truth = json.dumps({"files": list(expected)})
-    (tmp_path / "task/tests/ground_truth.json").write_text(truth, "utf-8")
-    events = extract_events(read_trace(tmp_path), load_ground_truth(tmp_path / "task"))
-    assert dict(zip(expected, evidence(events).values(), strict=True)) == expected
+    document = atif([Call(tool, arguments, answer)], "ATIF-v1.7", agent)
+    document["agent"]["extra"] = {"cwds": ["/workspace"]}
+    assert proven(tmp_path, {"agent/trajectory.json": document}, expected) == expected

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.normalise import extract_events
-from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.truth import load_ground_truth
+from tests.scenes import Call, stream_lines
+from tests.trials import proven
 
 C, P, N = "certain", "possible", "none"
 
@@ -166,21 +163,6 @@ def test_what_an_answer_proves(
     is_error: bool,
     expected: dict[str, str],
 ) -> None:
-    use = {"type": "tool_use", "id": "c", "name": tool, "input": arguments}
-    result = {"type": "tool_result", "tool_use_id": "c", "content": answer, "is_error": is_error}
-    lines: list[dict[str, Any]] = [
-        {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/workspace"}
-    ]
-    for kind, block in (("assistant", use), ("user", result)):
-        message = {"id": kind, "content": [block]}
-        lines.append({"type": kind, "parent_tool_use_id": None, "message": message})
-    lines.append({"type": "result", "subtype": "success"})
-    (tmp_path / "agent").mkdir()
-    (tmp_path / "task/tests").mkdir(parents=True)
-    transcript = "\n".join(map(json.dumps, lines))
-    (tmp_path / "agent/claude-code.txt").write_text(transcript, "utf-8")
-    (tmp_path / "task/task.toml").write_text('repo = "acme/w"\n', "utf-8")
-    truth = json.dumps({"files": list(expected)})
-    (tmp_path / "task/tests/ground_truth.json").write_text(truth, "utf-8")
-    events = extract_events(read_trace(tmp_path), load_ground_truth(tmp_path / "task"))
-    assert dict(zip(expected, evidence(events).values(), strict=True)) == expected
+    lines = stream_lines([Call(tool, arguments, answer, is_error)])
+    files = {"agent/claude-code.txt": lines}
+    assert proven(tmp_path, files, expected, 'repo = "acme/w"\n') == expected

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.normalise import extract_events
-from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.truth import load_ground_truth
+from tests.scenes import Call, stream_lines
+from tests.trials import proven
 
 C, P, N = "certain", "possible", "none"
 E = "Exit code "
@@ -335,27 +332,5 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
 
 @pytest.mark.parametrize(("calls", "expected"), CASES)
 def test_what_is_proven(tmp_path: Path, calls: Calls, expected: dict[str, str]) -> None:
-    lines: list[object] = [
-        {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/workspace"}
-    ]
-    for number, (command, output) in enumerate(calls):
-        use = {
-            "type": "tool_use",
-            "id": f"c{number}",
-            "name": "Bash",
-            "input": {"command": command},
-        }
-        answer = {"type": "tool_result", "tool_use_id": f"c{number}", "content": output}
-        answer["is_error"] = output.startswith(E)
-        for kind, block in (("assistant", use), ("user", answer)):
-            message = {"id": f"m{number}", "content": [block]}
-            lines.append({"type": kind, "parent_tool_use_id": None, "message": message})
-    (tmp_path / "agent").mkdir()
-    (tmp_path / "task/tests").mkdir(parents=True)
-    transcript = "\n".join(map(json.dumps, [*lines, {"type": "result", "subtype": "success"}]))
-    (tmp_path / "agent/claude-code.txt").write_text(transcript, "utf-8")
-    (tmp_path / "task/task.toml").write_text("", "utf-8")
-    truth = json.dumps({"files": list(expected)})
-    (tmp_path / "task/tests/ground_truth.json").write_text(truth, "utf-8")
-    events = extract_events(read_trace(tmp_path), load_ground_truth(tmp_path / "task"))
-    assert dict(zip(expected, evidence(events).values(), strict=True)) == expected
+    made = [Call("Bash", {"command": c}, shown, shown.startswith(E)) for c, shown in calls]
+    assert proven(tmp_path, {"agent/claude-code.txt": stream_lines(made)}, expected) == expected
