@@ -209,12 +209,6 @@ def test_a_result_without_id_that_could_be_anothers_belongs_to_no_call(lines):
     assert "a tool result does not name its call" in reading.problems[0]
 
 
-def test_a_result_without_id_is_no_second_answer():
-    reading = read(INIT, use("a"), answer("a", "A"), answers("whose?"), DONE)
-    assert reading.calls[0].result.text == "A"
-    assert reading.problems
-
-
 def test_a_result_that_was_cleared_is_none():
     reading = read(INIT, use("a", "Grep"), answer("a", "[Old tool result content cleared]"), DONE)
     assert reading.calls[0].result is None

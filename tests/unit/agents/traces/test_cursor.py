@@ -119,17 +119,6 @@ def test_a_call_whose_start_was_lost_counts():
     assert (call.timestamp, call.result.is_error) == (7.0, False)
 
 
-def test_an_id_in_reuse_is_two_calls():
-    reading = read(
-        event("started", "a", args={"command": "ls"}),
-        event("completed", "a", args={"command": "ls"}, result={"success": {"stdout": "1"}}),
-        event("started", "a", args={"command": "pwd"}),
-        event("completed", "a", args={"command": "pwd"}, result={"success": {"stdout": "2"}}),
-    )
-    assert [c.result.text for c in reading.calls] == ["1", "2"]
-    assert "repeated_call_id" in reading.flags
-
-
 def test_repeated_events_are_one_call():
     done = event("completed", "a", result={"success": {"stdout": "1"}})
     assert len(read(event("started", "a"), event("started", "a"), done, done).calls) == 1

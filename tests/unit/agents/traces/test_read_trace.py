@@ -122,16 +122,6 @@ def test_a_trial_without_files_has_no_trace(tmp_path):
     assert "agent/trajectory.json" in refusal(tmp_path / "missing")
 
 
-def test_a_transcript_alone(tmp_path):
-    put(tmp_path, "agent/claude-code.txt", *STREAM)
-    trace = read_trace(tmp_path)
-    assert (trace.source, trace.has_trajectory, trace.has_transcript) == ("transcript", False, True)
-    assert ids(trace) == ["t", "sub", "a"]
-    assert trace.declared_tokens == 55
-    assert trace.counted_tokens == 33
-    assert trace.flags == ()
-
-
 @pytest.mark.parametrize("name", ["trajectory.json", "claude-code.txt", "whatever.jsonl"])
 def test_a_trace_may_lie_in_the_trial_directory_itself(tmp_path, name):
     put(tmp_path, name, *([atif(("a", "Read", {}, None))] if name.endswith(".json") else STREAM))

@@ -80,11 +80,6 @@ def read(*lines, meta=META):
     )
 
 
-def touched(trial):
-    reads = read_calls(read_trace(trial))
-    return [(t.access, t.path) for call in reads for t, _ in call.raw_targets()]
-
-
 def write(folder, *lines, name="rollout-a.jsonl", meta=META):
     start = [line("session_meta", 0, **meta), line("turn_context", 1, **CONTEXT)]
     path = folder / "agent/sessions/2026/02/03" / name
@@ -150,19 +145,6 @@ def test_a_session_is_read_with_its_calls_times_and_tokens():
     assert [c.result.is_error for c in reading.calls] == [False, False, True, False]
     assert not any(c.result.is_unfinished for c in reading.calls)
     assert reading.calls[0].where == "agent/sessions/r.jsonl:5"
-
-
-def test_the_files_and_tokens_of_a_session(tmp_path):
-    trial = write(tmp_path, *SESSION)
-    assert touched(trial) == [
-        ("matched", "/workspace/app/src/retry.py"),
-        ("matched", "/workspace/app/src/http.py"),
-        ("opened", "/workspace/app/src/retry.py"),
-        ("written", "/workspace/app/src/retry.py"),
-    ]
-    trace = read_trace(trial)
-    assert [c.cumulative_tokens for c in trace.calls] == [1050, 2590, 2590, 4200]
-    assert (trace.counted_tokens, trace.declared_tokens) == (4200, 4200)
 
 
 def test_output_that_was_fetched_later_belongs_to_the_command():

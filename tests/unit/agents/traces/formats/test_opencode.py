@@ -74,11 +74,6 @@ def write(folder, *parts, name="agent/opencode.txt"):
     return folder
 
 
-def touched(trial):
-    reads = read_calls(read_trace(trial))
-    return [(t.access, t.path, t.lines) for r in reads for t, _ in r.raw_targets()]
-
-
 def test_a_stream_states_times_tokens_and_cost(tmp_path):
     reading = read(*RUN)
     assert (reading.harness, reading.session_ids) == ("opencode", {"ses_1"})
@@ -91,34 +86,6 @@ def test_a_stream_states_times_tokens_and_cost(tmp_path):
     trace = read_trace(tmp_path)
     assert [c.cumulative_tokens for c in trace.calls] == [1000] * 3 + [2000] * 3
     assert trace.calls[0].where == "agent/opencode.txt:2"
-
-
-def test_the_files_of_a_stream(tmp_path):
-    assert touched(write(tmp_path, *PARTS)) == [
-        ("opened", "/w/src/a.py", ((1, 2),)),
-        ("matched", "/w/src/b.py", ((3, 3),)),
-        ("matched", "/w/c d.py", ((9, 9),)),
-        ("opened", "src/d.py", ((1, 1),)),
-        ("written", "/w/src/a.py", None),
-    ]
-
-
-def test_a_folder_is_listed(tmp_path):
-    entries = "<path>/w/src</path>\n<type>directory</type>\n<entries>\na.py\nlib/\n\n(2 entries)\n"
-    tree = "/w/src/\n  lib/\n    b.py\n  a.py\n"
-    trial = write(
-        tmp_path,
-        tool("c1", "read", f"{entries}</entries>", filePath="/w/src"),
-        tool("c2", "list", tree, path="/w/src"),
-        tool("c3", "glob", "/w/src/a.py\n/w/src/lib/b.py", pattern="**/*.py"),
-    )
-    assert touched(trial) == [
-        ("listed", "/w/src/a.py", None),
-        ("listed", "/w/src/lib/b.py", None),
-        ("listed", "/w/src/a.py", None),
-        ("listed", "/w/src/a.py", None),
-        ("listed", "/w/src/lib/b.py", None),
-    ]
 
 
 def test_what_a_read_shows(tmp_path):
