@@ -45,20 +45,6 @@ def test_in_a_task_of_one_repository_another_remote_one_does_not_hit():
     assert position(workspace, "src/a.py", "x/widgets") == 0
 
 
-@pytest.mark.parametrize("task", [{"primary": "widgets"}, {}])
-@pytest.mark.parametrize(
-    "raw", ["/workspace/widgets/src/core/a.py", "/workspace/widgets/setup.py", "widgets/setup.py"]
-)
-def test_the_name_of_the_repository_is_no_proof_that_a_folder_is_its_checkout(raw, task):
-    stated = (Repository("widgets"),) if task else ()
-    expected = GroundTruth((FileRef("src/core/a.py"), FileRef("setup.py")), repositories=stated)
-    workspace = Workspace(expected, remote_repositories=["acme/widgets"])
-    assert position(workspace, raw) is None
-    assert possible(workspace, raw) == [raw.partition("widgets/")[2]]
-    assert str(workspace.resolve(raw)) == raw.removeprefix("/workspace/")
-    assert str(workspace.resolve("/workspace/widgets/other.py")) == "widgets/other.py"
-
-
 def test_a_remote_file_is_none_of_the_package_that_has_the_name_of_its_repository():
     stated = GroundTruth(
         (FileRef("widgets/conftest.py"),), repositories=(Repository("widgets"),), confidence="high"
@@ -186,19 +172,6 @@ def test_the_agents_start_folder_is_a_workspace_root():
 @pytest.mark.parametrize("raw", ["/workspace/widgets", "/workspace"])
 def test_a_checkout_folder_is_no_file(raw):
     assert Workspace(truth("widgets::src/a.py")).resolve(raw) is None
-
-
-def test_a_checkout_may_lie_in_a_folder_of_a_folder():
-    truth_of_two = GroundTruth(
-        files=(FileRef("src/a.py", "widgets"), FileRef("src/b.py", "gears")),
-        repositories=(Repository("widgets", "repos/first"), Repository("gears", "repos/second")),
-    )
-    workspace = Workspace(truth_of_two)
-    assert position(workspace, "/workspace/repos/first/src/a.py") == 0
-    assert position(workspace, "/workspace/repos/second/src/a.py") is None
-    assert position(workspace, "/workspace/repos/second/src/b.py") == 1
-    assert workspace.resolve("/workspace/repos/first") is None
-    assert workspace.resolve("/workspace/repos/first/c.py") == FileRef("c.py", "widgets")
 
 
 @pytest.mark.parametrize(

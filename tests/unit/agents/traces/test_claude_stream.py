@@ -81,28 +81,6 @@ def test_what_the_run_was_is_taken_from_its_first_and_last_line():
     assert reading.declared_cost_usd == 0.5
 
 
-def test_a_sub_agents_calls_are_marked_and_stand_where_they_ran():
-    reading = read(
-        INIT,
-        use("t", "Task", prompt="look"),
-        use("s", parent="t", message="m2"),
-        answer("s", parent="t", second=3),
-        answer("t", second=9),
-        use("z", message="m3"),
-        answer("z", second=11),
-        DONE,
-    )
-    assert [(c.call_id, c.is_subagent) for c in reading.calls] == [
-        ("t", False),
-        ("s", True),
-        ("z", False),
-    ]
-    # The delegating call was under way when its sub-agent's first line was written.
-    assert [c.timestamp for c in reading.calls] == [3.0, 3.0, 11.0]
-    assert reading.started_at == 3.0
-    assert reading.finished_at == 11.0
-
-
 def test_a_time_on_the_call_is_preferred_to_that_of_its_result():
     reading = read(INIT, use("a", timestamp="1970-01-01T00:00:02Z"), answer("a", second=7), DONE)
     assert reading.calls[0].timestamp == 2.0

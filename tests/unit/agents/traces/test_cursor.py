@@ -90,20 +90,6 @@ def test_only_success_is_no_error(result, text, is_error):
     assert (parsed.text, parsed.is_error) == (text, is_error)
 
 
-@pytest.mark.parametrize(
-    ("result", "is_unfinished"),
-    [
-        ({"failure": {"exitCode": 1, "stdout": "x", "stderr": ""}}, False),
-        ({"failure": {"stdout": "x"}}, True),
-        ({"rejected": {"reason": "not allowed"}}, True),
-        ({"success": {"exitCode": 0, "stdout": "x"}}, False),
-    ],
-)
-def test_a_command_that_was_rejected_did_not_run(result, is_unfinished):
-    parsed = read(event("completed", "a", result=result)).calls[0].result
-    assert parsed.is_unfinished == is_unfinished
-
-
 def test_what_stands_beside_the_outcome_is_no_outcome():
     result = {"isBackground": False, "success": {"stdout": "x"}}
     parsed = read(event("completed", "a", result=result)).calls[0].result

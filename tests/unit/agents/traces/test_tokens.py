@@ -4,7 +4,6 @@ from retrieval_eval.agents.traces.tokens import (
     Gap,
     Usage,
     accumulate,
-    anthropic_usage,
     count_tokens,
     largest,
 )
@@ -17,16 +16,6 @@ def call(call_id):
 
 def counts(*items):
     return [c.cumulative_tokens for c in accumulate(items)]
-
-
-def test_cached_tokens_are_part_of_the_prompt():
-    usage = {
-        "input_tokens": 3,
-        "cache_read_input_tokens": 100,
-        "cache_creation_input_tokens": 20,
-        "output_tokens": 7,
-    }
-    assert anthropic_usage("m", usage) == Usage("m", 123, 7)
 
 
 def test_a_message_on_several_lines_counts_once_with_its_largest_counts():

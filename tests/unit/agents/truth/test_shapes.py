@@ -8,7 +8,6 @@ import pytest
 
 from retrieval_eval.agents.truth.shapes import (
     file_entries,
-    literal_path,
     symbols,
 )
 from retrieval_eval.agents.truth.source import Entry
@@ -80,23 +79,6 @@ from retrieval_eval.agents.truth.source import Entry
 )
 def test_files_of_every_shape(document: Any, expected: list[tuple[str, str | None]]) -> None:
     assert file_entries(document) == tuple(Entry(*pair) for pair in expected)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path"),
-    [
-        (r"^src/a\-b\.py$", "src/a-b.py"),
-        ("src/a.py", "src/a.py"),
-        (r"app/\(auth\)/page\.tsx", "app/(auth)/page.tsx"),
-        (r"src/(a|b)\.py", None),
-        (r"src/\w+\.py", None),
-        ("sklearn", None),
-        ("a/b", None),
-        ("", None),
-    ],
-)
-def test_only_literal_patterns_are_paths(pattern: str, path: str | None) -> None:
-    assert literal_path(pattern) == path
 
 
 def test_shorter_spellings_of_one_reference_are_one_file() -> None:

@@ -350,17 +350,6 @@ def test_older_streams_hold_the_events_of_a_session():
     assert read_lines([Line(1, v) for v in ended], "codex.txt").flags == ()
 
 
-def test_older_events_name_the_commands_of_a_script():
-    done = {"command": ["cat", "a.py"], "cwd": "/w", "exit_code": 0, "aggregated_output": "x = 1"}
-    reading = read(
-        custom(2, "exec", "cell1", "await tools.exec_command({})"),
-        line("event_msg", 3, type="exec_command_end", call_id="e1", **done),
-        custom_output(4, "cell1", "Script completed\nWall time 0.1 seconds\nOutput:\nx = 1"),
-    )
-    _, command = reading.calls
-    assert (command.result.text, command.result.doubt) == ("x = 1", None)
-
-
 @pytest.mark.parametrize(
     ("text", "shown", "is_error", "is_unfinished"),
     [
@@ -399,28 +388,6 @@ def test_the_envelope_of_a_result_is_taken_off(text, shown, is_error, is_unfinis
     result = answer(ToolCall("c", "shell", {}, ToolResult(text)))
     assert shown is None or result.text == shown
     assert (result.is_error, result.is_unfinished) == (is_error, is_unfinished)
-
-
-def test_an_event_about_no_known_command_shows_what_ran_and_not_what_was_seen():
-    reading = read(
-        called(2, "exec_command", "c1", cmd="cat a.py"),
-        answered(3, "c1", "import os"),
-        item(
-            4,
-            "CommandExecution",
-            id="c2",
-            command=["/bin/zsh", "-lc", "cat b.py"],
-            exit_code=0,
-            cwd="file:///workspace/app",
-            aggregated_output="x = 1",
-            status="completed",
-        ),
-        item(5, "CommandExecution", id="c3", command=["/bin/zsh", "-lc", "cat a.py"], exit_code=0),
-    )
-    first, second = reading.calls
-    assert first.result.doubt is None
-    assert (second.result.text, second.result.doubt) == ("x = 1", "display_only")
-    assert second.arguments["workdir"] == "/workspace/app"
 
 
 def test_the_history_that_a_sub_agent_was_given_is_not_its_own():

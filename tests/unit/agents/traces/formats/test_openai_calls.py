@@ -15,19 +15,6 @@ def log_of(log_one, *entries):
     return log, took
 
 
-def test_an_item_and_its_output_are_one_call():
-    log, took = log_of(
-        log_item,
-        {"type": "reasoning", "summary": []},
-        {"type": "function_call", "call_id": "c", "name": "shell", "arguments": '{"cmd": "ls"}'},
-        {"type": "function_call_output", "call_id": "c", "output": "a.py"},
-    )
-    (call,) = log.items()
-    assert (call.call_id, call.name, call.arguments) == ("c", "shell", {"cmd": "ls"})
-    assert (call.result.text, call.result.is_error, call.timestamp) == ("a.py", False, 2.0)
-    assert (took, call.where) == ([False, True, True], "f:2")
-
-
 def test_arguments_that_are_no_object_are_kept():
     log, _ = log_of(
         log_item,
