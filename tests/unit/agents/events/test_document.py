@@ -6,7 +6,7 @@ import json
 import pytest
 from msgspec import structs
 
-from retrieval_eval.agents.events.document import event_document, trial_events
+from retrieval_eval.agents.events.document import event_document, iso, trial_events
 from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.agents.metrics.trial import measure
 from retrieval_eval.errors import SchemaError
@@ -128,3 +128,9 @@ def test_a_file_below_a_folder_named_like_its_repository_reads_back_the_same():
     files = [t.file for event in again.events for t in event.targets]
     assert [f.path for f in files] == ["gcc/a.cc", "gcc/b.cc", "b.cc"]
     assert [event.matched for event in again.events] == [(0,), (), ()]
+
+
+def test_iso_times():
+    assert iso(0.0015) == "1970-01-01T00:00:00.001Z"
+    assert iso(None) is None
+    assert iso(1e300) is None

@@ -169,7 +169,7 @@ def test_the_agents_start_folder_is_a_workspace_root():
     assert position(Workspace(truth("src/a.py")), "/home/dev/project/src/a.py") is None
 
 
-@pytest.mark.parametrize("raw", ["/workspace/widgets", "/workspace"])
+@pytest.mark.parametrize("raw", ["/workspace/widgets", "/workspace", ""])
 def test_a_checkout_folder_is_no_file(raw):
     assert Workspace(truth("widgets::src/a.py")).resolve(raw) is None
 

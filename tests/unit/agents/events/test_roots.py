@@ -327,3 +327,14 @@ def test_a_sub_agent_in_another_folder_is_in_no_worktree() -> None:
     )
     trace = Trace(calls, "example", "transcript", False, True, cwd="/srv/app")
     assert "README.md" not in _names(trace, truth("src/c.py", "README.md"))
+
+
+def test_a_worktree_of_another_repository_lies_elsewhere():
+    trace = _trace(
+        _bash("git clone https://host.example/acme/gears /srv/gears", ""),
+        _bash("cd /srv/gears && git worktree add ../fix", ""),
+        _read("/srv/fix/src/a.py"),
+    )
+    expected = truth("widgets::src/a.py")
+    assert find_layout(read_calls(trace), None, expected).elsewhere == {"/srv/gears", "/srv/fix"}
+    assert not extract_events(trace, expected).events[-1].possible

@@ -4,6 +4,7 @@ from retrieval_eval.agents.traces.tokens import (
     Gap,
     Usage,
     accumulate,
+    anthropic_usage,
     count_tokens,
     largest,
 )
@@ -50,3 +51,8 @@ def test_nothing_is_known_before_the_first_usage_and_behind_a_gap():
     ]
     assert counts(call("a")) == [None]
     assert count_tokens([call("a")]) is None
+
+
+def test_a_message_without_usage_states_nothing():
+    assert anthropic_usage("m", None) is None
+    assert anthropic_usage("m", {"input_tokens": "12", "output_tokens": None}) is None

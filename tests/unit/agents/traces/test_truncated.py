@@ -36,3 +36,7 @@ def test_a_cut_document_gives_what_it_certainly_held(text, kept, dropped):
 
 def test_a_whole_document_is_itself():
     assert complete_json(json.dumps(DOCUMENT), keep_cut_text=False) == DOCUMENT
+
+
+def test_bottomless_nesting_ends():
+    assert complete_json("[" * 100_000, keep_cut_text=True) is not None

@@ -51,3 +51,9 @@ def test_align(ref: FileRef, expected: FileRef | None) -> None:
     known = [FileRef("src/a.py", "x"), FileRef("package.json", "x"), FileRef("package.json", "y")]
     known.append(FileRef("setup.py"))
     assert Aligner(known).align(ref) == expected
+
+
+def test_folders_and_nonsense_are_no_files() -> None:
+    found = resolve([Entry("src/"), Entry("a\x00b"), Entry("/workspace")], NOTHING, "s")
+    assert found.files == ()
+    assert len(found.problems) == 3

@@ -210,3 +210,19 @@ def test_what_a_command_printed_before_its_time_limit_is_a_part():
     )
     result = read(*RUN[:2], late).calls[0].result
     assert (result.text, result.is_stopped, result.is_error) == ("x", True, True)
+
+
+def test_a_trajectory_of_the_run_takes_the_place_of_the_stream(tmp_path):
+    call = {"tool_call_id": "call_1", "function_name": "exec_command", "arguments": {"cmd": "ls"}}
+    result = {"source_call_id": "call_1", "content": "a.py"}
+    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
+    trajectory = {
+        "schema_version": "ATIF-v1.7",
+        "session_id": "019a-main",
+        "agent": {"name": "codex"},
+        "steps": [{**step, "observation": {"results": [result]}}],
+    }
+    write(tmp_path, RUN)
+    (tmp_path / "agent/trajectory.json").write_text(json.dumps(trajectory), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert [c.call_id for c in trace.calls] == ["call_1"]

@@ -74,6 +74,11 @@ def write(folder, *parts, name="agent/opencode.txt"):
     return folder
 
 
+def touched(trial):
+    reads = read_calls(read_trace(trial))
+    return [(t.access, t.path, t.lines) for r in reads for t, _ in r.raw_targets()]
+
+
 def test_a_stream_states_times_tokens_and_cost(tmp_path):
     reading = read(*RUN)
     assert (reading.harness, reading.session_ids) == ("opencode", {"ses_1"})
@@ -275,4 +280,22 @@ def test_what_a_prompt_names_is_attached():
         ("/w/b c.py", "opened", None),
         ("/w/src/a.py", "listed", None),
         ("/w/lib/*", "listed", "display_only"),
+    ]
+
+
+def test_a_folder_is_listed(tmp_path):
+    entries = "<path>/w/src</path>\n<type>directory</type>\n<entries>\na.py\nlib/\n\n(2 entries)\n"
+    tree = "/w/src/\n  lib/\n    b.py\n  a.py\n"
+    trial = write(
+        tmp_path,
+        tool("c1", "read", f"{entries}</entries>", filePath="/w/src"),
+        tool("c2", "list", tree, path="/w/src"),
+        tool("c3", "glob", "/w/src/a.py\n/w/src/lib/b.py", pattern="**/*.py"),
+    )
+    assert touched(trial) == [
+        ("listed", "/w/src/a.py", None),
+        ("listed", "/w/src/lib/b.py", None),
+        ("listed", "/w/src/a.py", None),
+        ("listed", "/w/src/a.py", None),
+        ("listed", "/w/src/lib/b.py", None),
     ]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.results.base import distinct, is_file_path
 from retrieval_eval.agents.traces.results.decorations import is_failure, undecorated
-from retrieval_eval.records import RawTarget
+from retrieval_eval.records import Access, RawTarget
 
 
 def test_a_write_does_not_hide_what_the_same_call_showed() -> None:
@@ -56,3 +56,17 @@ def test_a_saved_result_without_a_preview_shows_nothing() -> None:
 )
 def test_content_about_errors_is_no_failure(text: str) -> None:
     assert not is_failure(text)
+
+
+@pytest.mark.parametrize(
+    ("mentions", "access"),
+    [
+        (["listed", "matched"], "matched"),
+        (["matched", "listed"], "matched"),
+        (["opened", "matched", "listed"], "opened"),
+        (["matched", "opened"], "opened"),
+    ],
+)
+def test_a_file_counts_by_its_strongest_mention(mentions: list[Access], access: Access) -> None:
+    (target,) = distinct(RawTarget("a.py", mention) for mention in mentions)
+    assert target.access == access

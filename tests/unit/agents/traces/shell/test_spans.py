@@ -1,0 +1,52 @@
+"""Which lines commands select."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrieval_eval.agents.traces.shell.spans import Spans, awk_spans, sed_spans
+
+
+@pytest.mark.parametrize(
+    ("script", "spans"),
+    [
+        ("5p", ((5, 5),)),
+        ("5,9p", ((5, 9),)),
+        ("5,+3p", ((5, 8),)),
+        ("9,5p", ((9, 9),)),
+        ("10,$p", ((10, None),)),
+        ("20,30p;1,5p", ((1, 5), (20, 30))),
+        ("5,9p;9q", ((5, 9),)),
+        ("1,100p;20q", ((1, 20),)),
+        ("20q;1,100p", ((1, 19),)),
+        ("50,$p;60q", ((50, 60),)),
+        ("30,40p;20q", None),
+        ("5,9{p}", None),
+        ("/a/,/b/p", None),
+        ("$p", None),
+        ("5,9d", None),
+        ("s/a/b/p", None),
+        ("", None),
+    ],
+)
+def test_sed(script: str, spans: Spans | None) -> None:
+    assert sed_spans(script) == spans
+
+
+@pytest.mark.parametrize(
+    ("program", "spans"),
+    [
+        ("NR==5", ((5, 5),)),
+        ("FNR>=5 && FNR<=9 {print}", ((5, 9),)),
+        ("NR>5 && NR<9", ((6, 8),)),
+        ("NR==5,NR==9", ((5, 9),)),
+        ("NR<=9", ((1, 9),)),
+        ("NR>=5", ((5, None),)),
+        ('NR>=5 && NR<=9 {print NR": "$0}', ((5, 9),)),
+        ("NR>=5 && /x/", None),
+        ("{print $1}", None),
+        ("NR%2==0", None),
+    ],
+)
+def test_awk(program: str, spans: Spans | None) -> None:
+    assert awk_spans(program) == spans
