@@ -190,3 +190,26 @@ def test_a_result_without_id_that_could_be_anothers_belongs_to_no_call(lines):
 def test_a_result_that_was_cleared_is_none():
     reading = read(INIT, use("a", "Grep"), answer("a", "[Old tool result content cleared]"), DONE)
     assert reading.calls[0].result is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        [],
+        7,
+        {},
+        {"type": ["assistant"]},
+        {"type": "assistant", "message": None},
+        {"type": "assistant", "message": {"content": None}},
+        {"type": "assistant", "message": {"content": [None, 3, {"type": "tool_use"}]}},
+        {"type": "assistant", "message": {"id": 3, "usage": [], "content": "text"}},
+        {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": 5}]}},
+        {"type": "user", "message": [], "timestamp": 12, "parent_tool_use_id": {}},
+        {"type": "result", "usage": "none", "modelUsage": {"m": None}, "total_cost_usd": "1"},
+        {"type": "system", "subtype": "init", "cwd": 3, "model": []},
+    ],
+)
+def test_strange_lines_do_no_harm(line):
+    reading = read(INIT, use("a"), line, answer("a"), DONE)
+    assert [c.call_id for c in reading.calls] == ["a"]
+    assert reading.calls[0].result.text == "ok"

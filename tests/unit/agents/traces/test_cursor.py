@@ -150,3 +150,19 @@ def test_an_event_that_names_no_tool_is_complained_of():
     assert found.calls == ()
     assert found.flags == ("malformed_line",)
     assert found.problems == ("agent/trajectory.json#/steps/1: a tool call without a name",)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        None,
+        [],
+        {"type": "tool_call"},
+        {"type": "tool_call", "tool_call": {"x": 3}},
+        {"type": "tool_call", "tool_call": {"_corpus_truncated": True, "preview": 3}},
+        {"type": "result", "usage": [], "subtype": {}},
+        {"type": {}, "timestamp_ms": "now"},
+    ],
+)
+def test_strange_steps_do_no_harm(step):
+    assert len(read(event("started", "a"), step).calls) == 1

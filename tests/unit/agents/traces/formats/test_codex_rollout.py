@@ -687,3 +687,16 @@ def test_what_a_process_printed_until_now_is_a_part():
     )
     seen = answer(ToolCall("c", "shell", {}, ToolResult(late)))
     assert (seen.text, seen.is_stopped, seen.is_unfinished) == ("x", True, False)
+
+
+def test_an_image_is_read_where_it_was_shown():
+    image = [{"type": "input_image", "image_url": "data:image/png;base64,aaaa"}]
+    reading = read(
+        called(2, "view_image", "c1", path="/workspace/app/a.png"),
+        answered(2, "c1", image),
+        called(3, "view_image", "c2", path="b.png"),
+        answered(3, "c2", "unable to locate image at `/workspace/app/b.png`"),
+    )
+    trace = join_trace(None, reading)
+    found = [t.path for r in read_calls(trace) for t, _ in r.raw_targets() if t.access == "opened"]
+    assert found == ["/workspace/app/a.png"]

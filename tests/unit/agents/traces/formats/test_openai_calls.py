@@ -138,3 +138,8 @@ def test_a_result_without_an_id_belongs_to_the_only_call_before():
     )
     assert [c.result for c in log.items()] == [None, None]
     assert log.complaints.sentences() == ("f:2: a tool result does not name its call",)
+
+
+def test_calls_that_are_no_list_are_a_problem():
+    log, _ = log_of(log_message, {"role": "assistant", "tool_calls": "shell"})
+    assert log.complaints.sentences() == ("f:1: the tool calls are no list",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.shell.spans import Spans, awk_spans, sed_spans
+from retrieval_eval.agents.traces.shell.spans import WHOLE, Spans, awk_spans, close, sed_spans, take
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,20 @@ def test_sed(script: str, spans: Spans | None) -> None:
 )
 def test_awk(program: str, spans: Spans | None) -> None:
     assert awk_spans(program) == spans
+
+
+def test_taking_from_open_and_unknown_spans() -> None:
+    assert take(WHOLE, ((100, None),)) == ((100, None),)
+    assert take(((100, None),), ((1, 50),)) == ((100, 149),)
+    assert take(((10, 12),), ((5, 9),)) == ()
+    assert take(None, WHOLE) is None
+    assert take(WHOLE, None) is None
+
+
+def test_closing_an_open_span_needs_the_number_of_lines() -> None:
+    assert close(((10, None),), 3) == ((10, 12),)
+    assert close(((1, 2), (10, None)), 5) == ((1, 2), (10, 12))
+    assert close(((1, 2), (10, None)), 2) == ((1, 2),)
+    assert close(((10, None),), None) is None
+    assert close((), 3) is None
+    assert close(None, 3) is None
