@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from retrieval_eval.agents.study import associate, compare
@@ -265,25 +263,6 @@ def test_the_headline_is_stated_and_an_argument_overrides_it():
     assert again.record.design.headline == "cost_usd"
     (made,) = impact_document(study(), seed=1, design={"headline": "reward"})["comparisons"]
     assert made["verdict_metric"] == "reward"
-
-
-def test_missing_values_that_are_failures_count_as_zero():
-    rows = []
-    for i in range(12):
-        rows.append(document(f"t{i:02}", "one", 0.6))
-        if i < 9:
-            rows.append(document(f"t{i:02}", "two", 0.65 + i / 100))
-    unknown = compare(rows, "one", "two").record
-    assert unknown.metrics["file_recall"].n_pairs == 9
-    failure = compare(rows, "one", "two", design={"missing": "failure"}).record
-    recall = failure.metrics["file_recall"]
-    assert (recall.n_pairs, failure.n_pairs) == (12, 12)
-    total = math.fsum(0.65 + i / 100 for i in range(9)) - 12 * 0.6
-    assert recall.mean_difference == pytest.approx(total / 12)
-    assert not recall.n_lacking_comparison
-    assert failure.metrics["cost_usd"].n_pairs == 9
-    side = failure.ledger.comparison
-    assert side.trials == sum(side.removed.values()) + sum(side.unmatched.values()) + side.used
 
 
 def test_a_lost_repeat_that_is_a_failure_halves_its_task():
