@@ -51,40 +51,26 @@ GONE = {
 # Removed options, of whichever command, each with what does its work now.
 GONE_OPTIONS = {
     name: instead
-    for names, instead in (
-        ("--runs-root", "name the path of a run, or set $RETRIEVAL_EVAL_RUNS_ROOT."),
-        ("--data --jobs --reports-dir --corpus-file --backlog", "retrieval-eval.toml states it."),
-        ("--seed", "it is fixed; in Python it is a parameter."),
-        (
-            "--pdf --renderer --privacy --trials",
-            "`retrieval-eval report` has it; with --pdf it takes the notebook beside a page, too.",
-        ),
-        ("--force", "remove a page to have it made again."),
-        (
-            "--report",
-            "`retrieval-eval report A B` makes the page of two search runs, `retrieval-eval report "
-            "DATA` that of a folder of them.",
-        ),
-        (
-            "--baseline-config --mcp-config",
-            "`retrieval-eval compare A B --report` is about the two that are named.",
-        ),
-        (
-            "--option --corpus --k --depth --floor --no-rerank",
-            "`retrieval-eval search noise RUN --repeats N` asks as RUN was asked.",
-        ),
-        (
-            "--thresholds --justification --today --as-of",
-            "guard.toml and justification.toml of the folder are read, as of today.",
-        ),
-        ("--table --column --score", "gold.toml beside the gold set states it."),
-        ("--show", "`retrieval-eval search baseline` shows it."),
-        (
-            "--workflow --print-thresholds",
-            "`retrieval-eval search guard --init` writes the thresholds; a workflow to copy is "
-            "docs/github-workflow/retrieval-guard.yml.",
-        ),
-    )
+    for names, instead in {
+        "--runs-root": "name the path of a run, or set $RETRIEVAL_EVAL_RUNS_ROOT.",
+        "--data --jobs --reports-dir --corpus-file --backlog": "retrieval-eval.toml states it.",
+        "--seed": "it is fixed; in Python it is a parameter.",
+        "--pdf --renderer --privacy --trials": "`retrieval-eval report` has it; with --pdf it "
+        "takes the notebook beside a page, too.",
+        "--force": "remove a page to have it made again.",
+        "--report": "`retrieval-eval report A B` makes the page of two search runs, "
+        "`retrieval-eval report DATA` that of a folder of them.",
+        "--baseline-config --mcp-config": "`retrieval-eval compare A B --report` is about the two "
+        "that are named.",
+        "--option --corpus --k --depth --floor --no-rerank": "`retrieval-eval search noise RUN "
+        "--repeats N` asks as RUN was asked.",
+        "--thresholds --justification --today --as-of": "guard.toml and justification.toml of the "
+        "folder are read, as of today.",
+        "--table --column --score": "gold.toml beside the gold set states it.",
+        "--show": "`retrieval-eval search baseline` shows it.",
+        "--workflow --print-thresholds": "`retrieval-eval search guard --init` writes the "
+        "thresholds; a workflow to copy is docs/github-workflow/retrieval-guard.yml.",
+    }.items()
     for name in names.split()
 }
 
