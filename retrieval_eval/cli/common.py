@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -105,10 +105,17 @@ def refused(error: BaseException) -> str | None:
     return f"{place}: the system refuses it ({error.strerror})"
 
 
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+class Decorator(Protocol):
+    """What adds options to a command."""
+
+    def __call__(self, function: F, /) -> F:
+        """Return the function with the options."""
+
+
+def together(*options: Decorator) -> Decorator:
     """Return one decorator that adds several options, in this order."""
 
-    def add(function: F) -> F:
+    def add(function: F, /) -> F:
         for option in reversed(options):
             function = option(function)
         return function

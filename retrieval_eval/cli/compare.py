@@ -163,7 +163,7 @@ def compare(
     if is_reported:
         # Under --json the standard output is one document.
         keep = KeepUnchanged()
-        more = {
+        more: dict[str, Any] = {
             **options,
             "mcp_configs": ",".join(mcp_configs),
             "renderer": stated.renderer,

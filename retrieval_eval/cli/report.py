@@ -123,7 +123,12 @@ def report(
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
     keep = KeepUnchanged()
-    page = {"reports_dir": reports_dir, "renderer": renderer, "pdf": pdf, "keep": keep}
+    page: dict[str, Any] = {
+        "reports_dir": reports_dir,
+        "renderer": renderer,
+        "pdf": pdf,
+        "keep": keep,
+    }
     if (paths := searched_runs(runs)) is not None:
         if len(paths) > 2:
             raise click.UsageError("one search run, or two to compare")
