@@ -586,7 +586,7 @@ def _trials() -> Iterator[Target]:
         write_trial(run, config, "task-1", ["src/a.py", "x.py"])
     task = "benchmarks/suite_a/task-1/tests/ground_truth.json"
     inputs = [*files_below("runs"), task]
-    roots = "--runs-root runs --benchmarks-root benchmarks"
+    roots = "--benchmarks-root benchmarks"
     do(f"evaluate small {roots} --jobs 1")
     place = run / "retrieval_events"
     found = next(run.rglob("result.json")).parent
@@ -629,7 +629,7 @@ def _trials() -> Iterator[Target]:
     yield whole("evaluate, own documents", own, again)
     yield whole("evaluate --from-events", trials, saved)
     yield whole("validate", own, *(f"validate {name}" for name in own))
-    pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
+    pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots}"
     yield whole("compare --design", ["study.toml"], f"{pair} --design study.toml")
     yield whole("trace", inputs, f"trace {found}")
     yield Target("load_run, its frames", own, _frames, 0.02)
@@ -843,7 +843,7 @@ def _searches() -> Iterator[Target]:
         ("gold pool, by gain", runs, f"{next_ones} --by-gain 9"),
         ("search claims", ["drafts.jsonl"], f"{judged} d.json"),
         ("search diff, labels moved", [mapping, "a.json"], f"{difference} --mapping {mapping}"),
-        ("search history", files_below("past"), "search history past --thresholds guard.toml"),
+        ("search history", files_below("past"), "search history past"),
     ):
         yield whole(name, files, line)
     yield Target("load_search, its frames", [*runs, "noise.json"], _search_frames, 0.02)

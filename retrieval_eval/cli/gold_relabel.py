@@ -13,7 +13,6 @@ from retrieval_eval.cli.common import (
     json_option,
     print_json,
     print_table,
-    seed_option,
 )
 from retrieval_eval.cli.gold_options import (
     folder_option,
@@ -50,7 +49,6 @@ from retrieval_eval.values import counted
 @labellers_option(
     "Who grades the queue, comma-separated: each gets a sheet. `gold settle` reads them."
 )
-@seed_option(0, "Seed of the sheets' order.")
 @json_option
 def relabel_command(
     gold_path: Path,
@@ -59,7 +57,6 @@ def relabel_command(
     sources: Path | None,
     out: Path | None,
     labellers: list[str],
-    seed: int,
     as_json: bool,
 ) -> None:
     """Move the labels of a gold set to a re-chunked corpus; queue only what was cut differently.
@@ -76,7 +73,7 @@ def relabel_command(
     old, new = read_corpus(old_corpus), read_corpus(new_corpus)
     found = relabel(gold, old, new, sources=sources)
     target = out or gold_path.parent / "relabel"
-    files = relabel_files(found, gold, old, new, target, labellers=labellers, seed=seed)
+    files = relabel_files(found, gold, old, new, target, labellers=labellers)
     write_atomically(files)
     if as_json:
         print_json({**found.to_json(), "files": [str(path) for path in files]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,28 +13,33 @@ from retrieval_eval.cli.common import (
     FOLDER,
     echo,
     json_option,
+    parse_k,
+    parse_options,
     print_json,
     print_table,
     progress_bar,
-    seed_option,
 )
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import (
     BASELINE,
     RetrieverOption,
-    asking_options,
-    backlog_at_hand,
-    backlog_options,
-    data_option,
-    request_of,
+    asked_at_once_option,
+    backlog_option,
+    backlog_source,
+    baseline_option,
+    documents_option,
+    found_in_data,
+    gold_option,
+    in_data,
+    queries_option,
     run_files,
+    shown,
 )
-from retrieval_eval.io.project import DATA
+from retrieval_eval.io.project import DATA, project
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from retrieval_eval.model.search_run import SearchRun
-    from retrieval_eval.search.gold.backlog import BacklogSource
 
 _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
 
@@ -72,30 +77,53 @@ GONE: dict[str, str] = {
 def search() -> None:
     """Measure a retriever against a gold set.
 
-    Run it before and after any change of the retrieval layer, and attach the
-    difference.
+    Run it before and after any change of the retrieval layer, and attach the difference.
+
+    What the help calls data/eval is the data folder: retrieval-eval.toml may state another one, and
+    gold set, corpus and backlog too.
     """
 
 
 @search.command(short_help="Ask every gold query and score the answers.")
+@click.option("--retriever", cls=RetrieverOption, required=True, metavar="SPEC")
 @click.option(
-    "--retriever",
-    cls=RetrieverOption,
-    required=True,
-    metavar="SPEC",
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Option of the retriever. Repeatable.",
 )
-@asking_options
+@gold_option
+@click.option(
+    "--corpus",
+    "corpora",
+    multiple=True,
+    metavar="NAME",
+    help="Only queries of this corpus. Repeatable.",
+)
+@documents_option
+@click.option(
+    "--k",
+    "k_values",
+    default="1,3,5,10,20",
+    show_default=True,
+    help="Cut-offs of P, Recall and nDCG.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Documents requested, each query.",
+)
+@click.option("--floor", type=float, help="Drop documents scored below; none left: refused.")
+@click.option("--no-rerank", is_flag=True, help="Leave out the second stage.")
+@asked_at_once_option
 @click.option("--label", default="", help="What to call this run, such as after-rerank-change.")
 @click.option(
-    "--abstain-at",
-    type=float,
-    help="Count a query as refused when its top score lies below. Default: when nothing came back.",
+    "--abstain-at", type=float, help="Count a query as refused when its top score lies below."
 )
-@click.option(
-    "--queries",
-    type=FILE,
-    help="Ask only the queries of this list; `search guard --init --pin` writes one.",
-)
+@queries_option
 @click.option(
     "--max-failed",
     type=click.FloatRange(0, 1, max_open=True),
@@ -109,54 +137,69 @@ def search() -> None:
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="Queries asked a second time, to see whether the answers are the same.",
+    help="Queries asked twice, to see whether answers are the same.",
 )
-@click.option("--baseline", type=FILE, help=f"Run to compare with. Default: {BASELINE}, if any.")
-@backlog_options
-@click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
+@baseline_option
+@backlog_option
+@click.option(
+    "--out",
+    type=FOLDER,
+    default=lambda: project().data_folder,
+    help=f"Folder of the reports. Default: {DATA}.",
+)
 @click.option("--fresh", is_flag=True, help="Do not continue an interrupted run.")
-@seed_option()
 @json_option
 @click.pass_context
 def run(
     context: click.Context,
     /,
     retriever: str,
+    options: tuple[str, ...],
+    gold_path: Path,
+    corpora: tuple[str, ...],
+    corpus_file: Path | None,
+    k_values: str,
+    depth: int,
+    floor: float | None,
+    no_rerank: bool,
+    jobs: int,
     label: str,
     abstain_at: float | None,
     queries: Path | None,
     max_failed: float,
     ask_twice: int,
     baseline: Path | None,
-    backlog: BacklogSource | None,
+    backlog: str | None,
     out: Path,
     fresh: bool,
-    seed: int,
     as_json: bool,
-    **asked: Any,
 ) -> None:
     """Ask the retriever every gold query, score the answers and write the reports.
 
-    Writes eval-report-UTC.json and .md. Queries that an interrupted run had answered are not asked
-    again.
-
-    Exit code 0: measured. 2: no verdict, because queries failed or there was nothing to measure.
-    3: bad input.
+    Writes eval-report-UTC.json and .md, and continues an interrupted run. Exit code 0: measured. 2:
+    no verdict, because queries failed or there was nothing to measure. 3: bad input.
     """
-    from retrieval_eval.search.measure import measure_request
+    from retrieval_eval.search.measure import Request, measure_request
     from retrieval_eval.search.run.run_files import document_of
+    from retrieval_eval.search.run.settings import Settings
 
-    request = request_of(
+    request = Request(
+        gold_path,
         retriever,
-        seed,
-        asked,
+        options=parse_options(options),
+        corpora=corpora,
+        corpus_file=corpus_file,
+        settings=Settings(k_values=parse_k(k_values), depth=depth),
+        floor=floor,
+        use_rerank=not no_rerank,
+        jobs=jobs,
         label=label,
         abstain_at=abstain_at,
         queries=queries,
         max_failed=max_failed,
         ask_twice=ask_twice,
-        baseline=baseline or (BASELINE if BASELINE.exists() else None),
-        backlog=backlog_at_hand(backlog),
+        baseline=baseline or found_in_data(BASELINE),
+        backlog=backlog_source(backlog),
         out=out,
         fresh=fresh,
     )
@@ -175,28 +218,24 @@ def run(
 
 
 @search.command(short_help="Show the baseline, or replace it by a run.")
-@click.option("--show", is_flag=True, help="Print the baseline. This is also the default.")
 @click.option("--update", "new", metavar="RUN", help="Make this run the baseline.")
-@click.option("--baseline", type=FILE, default=BASELINE, show_default=True, help="The baseline.")
-@data_option
+@click.option(
+    "--baseline",
+    type=FILE,
+    default=in_data(BASELINE),
+    help=f"The baseline. Default: {shown(BASELINE)}.",
+)
 @click.option(
     "--accept",
     multiple=True,
     type=click.Choice(_CODES),
-    help="Make a run the baseline although it differs in this; may be given several times.",
+    help="Make a run the baseline although it differs in this. Repeatable.",
 )
 @json_option
-def baseline(
-    show: bool,
-    new: str | None,
-    baseline: Path,
-    data: Path,
-    accept: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def baseline(new: str | None, baseline: Path, accept: tuple[str, ...], as_json: bool) -> None:
     """Show the baseline, or replace it by a run after showing the difference.
 
-    RUN is a file, or the label of a run in the folder --data.
+    RUN is a file, or the label of a run in data/eval.
 
     Exit code 2: the run has no verdict, asked some queries only, or measured something else than
     the old baseline, and the baseline stays as it is. 3: a file is no valid search run.
@@ -214,14 +253,12 @@ def baseline(
         else:
             print_run(found)
         return
-    if show:
-        raise click.UsageError("--show and --update exclude each other")
     from msgspec.structs import replace
 
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.change.baseline import plan_update, write_update
 
-    (path,) = run_files([new], data)
+    (path,) = run_files([new])
     update = plan_update(baseline, path)
     if as_json:
         print_json(None if update.delta is None else to_builtins(update.delta))

@@ -8,17 +8,14 @@ import click
 import msgspec
 
 from retrieval_eval.cli.common import echo, json_option, number, print_json, print_table
-from retrieval_eval.cli.search_options import data_option, run_files
+from retrieval_eval.cli.search_options import run_files
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from retrieval_eval.search.run.abstention import Choice
 
 
 @click.command(short_help="Print a stored run.")
 @click.argument("run")
-@data_option
 @click.option(
     "--target-frr",
     type=click.FloatRange(0, 1, max_open=True),
@@ -27,10 +24,10 @@ if TYPE_CHECKING:
     help="False refusal rate that the recommended threshold stays within.",
 )
 @json_option
-def show(run: str, data: Path, target_frr: float, as_json: bool) -> None:
+def show(run: str, target_frr: float, as_json: bool) -> None:
     """Print a stored run as `search run` did.
 
-    RUN is a file, or the label of a run in the folder --data.
+    RUN is a file, or the label of a run in data/eval.
 
     Where unanswerable queries were asked it also says, for several false refusal rates, at which
     top score to refuse. The recommended threshold refuses most unanswerable queries while at most
@@ -46,7 +43,7 @@ def show(run: str, data: Path, target_frr: float, as_json: bool) -> None:
     from retrieval_eval.search.run.run_files import document_of, load_search_run
     from retrieval_eval.search.run.trust import require_trust
 
-    (path,) = run_files([run], data)
+    (path,) = run_files([run])
     found = load_search_run(path)
     choice, why = None, None
     if found.abstention is not None:

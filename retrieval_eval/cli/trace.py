@@ -53,11 +53,8 @@ _MOST_SAMPLES = 200
     help="Which trace to read of a file or folder that holds several: its name, or the beginning "
     "of it.",
 )
-@click.option("--events/--no-events", default=True, help="Whether to list the events.")
 @json_option
-def trace(
-    path: Path, truths: tuple[str, ...], sample: str | None, events: bool, as_json: bool
-) -> None:
+def trace(path: Path, truths: tuple[str, ...], sample: str | None, as_json: bool) -> None:
     """Show what one trace proves: its events, the files it touched, and its metrics.
 
     FILE-OR-FOLDER is a trace of any known format, recognised by its content: a session of an agent,
@@ -91,8 +88,7 @@ def trace(
     print_facts(found.document)
     for problem in found.document.coverage.ground_truth_problems:
         echo(f"  note     {problem}")
-    if events:
-        print_events(found.document)
+    print_events(found.document)
     _print_evidence(found)
     if truth.files or truth.patterns:
         print_metrics(found.metrics)

@@ -39,7 +39,7 @@ from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
 JUDGED: Final = "Judged@10"
-NO_BACKLOG: Final = "not counted; name one with --backlog"
+NO_BACKLOG: Final = "not counted; `search run --backlog` names one"
 NO_BASELINE: Final = "the file of the baseline was not read"
 NOT_SAME: Final = "Not the same measurement"
 _DECIDES: Final = "The numbers below describe the answers there were and decide nothing."

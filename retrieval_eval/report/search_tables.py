@@ -937,7 +937,7 @@ def first_documents(view: Searched) -> pd.DataFrame:
         _grades(view) if view.before else unread,
         empty="Every query that was answered in both runs has the same first document.",
         columns={"query": "", "before": old, "after": new, "points": "RR, points"},
-        file=f"first_documents.csv{'' if is_diff else ' of `retrieval-eval search diff --report`'}",
+        file=f"first_documents.csv{'' if is_diff else ' of `retrieval-eval report A B`'}",
     )
 
 

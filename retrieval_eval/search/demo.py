@@ -283,7 +283,7 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
     options = [word for name, value in CHANGED.items() for word in ("--option", f"{name}={value}")]
     kept = ("--baseline", str(place.baseline))
     known = ("--noise", str(place.noise))
-    labels = ("--gold", str(place.demo.gold), "--backlog", place.queue)
+    labels = ("--gold", str(place.demo.gold))
     run = str(_claims_file(second))
     lines = (
         (*measure, "--label", "baseline"),
@@ -292,11 +292,13 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
         (*measure, *options, "--label", "changed", *kept),
         ("search", "claims", str(second), *judge),
         (
-            *("search", "noise", *files, *options, "--repeats", f"{REPEATS}"),
+            *("search", "noise", str(second), "--repeats", f"{REPEATS}"),
+            *("--gold", str(place.demo.gold), "--corpus-file", str(place.demo.corpus)),
             *("--change", str(place.baseline), str(second), "--out", known[1]),
         ),
         ("search", "guard", run, *kept, *known),
-        ("search", "diff", str(place.baseline), run, "--report", *known),
-        ("report", run, *kept, *labels, "--corpus-file", str(place.demo.corpus), *known),
+        ("search", "diff", str(place.baseline), run),
+        ("report", str(place.baseline), run, *known),
+        ("report", run, *kept, *labels, *known),
     )
     return tuple(shlex.join(("retrieval-eval", *words)) for words in lines)

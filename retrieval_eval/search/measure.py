@@ -50,6 +50,9 @@ DEFAULT_GOLD: Final = GOLD
 DEFAULT_OUT: Final = DATA
 JOURNAL: Final = "search-run.journal.jsonl"
 
+_HIDDEN: Final = "***"
+"""What stands in a run in place of a secret."""
+
 OnResume = Callable[[int, int], None]
 """Called with the number of queries that an interrupted run has answered, and that of all."""
 
@@ -247,6 +250,33 @@ class Request:
     queries: Path | None = None
     max_failed: float = 0.0
     ask_twice: int = ASK_TWICE
+
+
+def again(run: SearchRun, gold_path: Path, retriever: str | None = None, **more: Any) -> Request:
+    """Return the request that asks the retriever of a run once more, as the run says it was asked.
+
+    ``retriever`` is asked in its place. Raises `BadInputError` where the run does not keep the
+    address of its retriever, or the value of an option, because that is a secret.
+    """
+    facts, settings = run.run.retriever, run.run.settings
+    hidden = [f"option {name}" for name, value in facts.options.items() if _HIDDEN in value]
+    if retriever is None and _HIDDEN in facts.spec:
+        hidden.append("retriever")
+    if hidden:
+        raise BadInputError(
+            f"the run does not keep its {' and '.join(hidden)}, which holds a secret; name "
+            "finished runs of the system instead"
+        )
+    return Request(
+        gold_path,
+        retriever or facts.spec,
+        options=facts.options,
+        corpora=[one.corpus for one in run.run.corpora],
+        settings=Settings(settings.k_values, settings.depth, settings.seed),
+        floor=facts.floor,
+        use_rerank=facts.uses_rerank,
+        **more,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from retrieval_eval.cli.gold_relabel import relabel_command
 from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.gold.agreement import WEIGHTS
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.search.gold.relabel import read_mapping
@@ -58,9 +59,9 @@ def test_agreement_is_printed_with_its_counts(demo):
 
 
 def test_agreement_as_json(demo):
-    found = _json(agreement_command, "--gold", demo.gold, "--pair", "b,a", "--weights", "linear")
+    found = _json(agreement_command, "--gold", demo.gold, "--pair", "b,a")
     (pair,) = found["pairs"]
-    assert (pair["first"], pair["second"], list(pair["kappa"])) == ("b", "a", ["linear"])
+    assert (pair["first"], pair["second"], list(pair["kappa"])) == ("b", "a", list(WEIGHTS))
     kappa = pair["kappa"]["linear"]
     assert kappa["ci_low"] < kappa["value"] < kappa["ci_high"]
     assert kappa["n"] == pair["n"] == sum(map(sum, pair["table"]))
@@ -68,7 +69,7 @@ def test_agreement_as_json(demo):
     assert len(found["disagreements"]) == pair["n"] - sum(
         pair["table"][grade][grade] for grade in range(3)
     )
-    swapped = _json(agreement_command, "--gold", demo.gold, "--weights", "linear")["pairs"][0]
+    swapped = _json(agreement_command, "--gold", demo.gold)["pairs"][0]
     assert swapped["kappa"] == pair["kappa"]
 
 
@@ -107,9 +108,7 @@ def test_disagreements_go_to_a_third_reviewer_and_come_back(demo, tmp_path):
 @pytest.mark.parametrize(
     "options",
     [["--adjudicate", "x.csv"], ["--adjudicator", "cleo"], ["--pair", "a"], ["--pair", "a,b,c"],
-     ["--adjudicate", "x.txt", "--adjudicator", "cleo", "--corpus-file", "corpus"],
-     ["--adjudicate", "x.csv", "--adjudicator", "c", "--corpus-file", "c", "--key", "./x.csv"],
-     ["--weights", "cubic"]],
+     ["--adjudicate", "x.txt", "--adjudicator", "cleo", "--corpus-file", "corpus"]],
 )  # fmt: skip
 def test_wrong_use_is_explained_and_writes_nothing(demo, tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)

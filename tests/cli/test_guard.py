@@ -26,7 +26,7 @@ metrics = { "P@5" = 40 }
 reason = "chunks changed, labels follow next week"
 author = "ann"
 second_approver = "bob"
-expires = 2026-01-31
+expires = 9999-01-31
 """
 
 
@@ -168,17 +168,19 @@ def test_a_run_that_is_none_has_no_verdict_and_still_a_comment(tree, capsys, con
 
 
 def test_a_justification_lets_a_breach_pass_until_its_day(tree, capsys):
-    arguments = ["worse.json", "--justification", "why.toml", "--today"]
-    assert guard(*arguments, "2026-01-31") == 0
+    arguments = ["--justification", "why.toml"]
+    assert guard("worse.json", *arguments) == 0
     assert "PASS BY JUSTIFICATION of 1" in capsys.readouterr().out
-    assert guard(*arguments, "2026-02-01") == 1
-    assert "expired on 2026-01-31" in capsys.readouterr().out
-    assert guard("cut.json", *arguments[1:], "2026-01-01") == 2
+    assert guard("cut.json", *arguments) == 2
+    write(tree, "why.toml", WHY.replace("9999", "2000").encode())
+    capsys.readouterr()
+    assert guard("worse.json", *arguments) == 1
+    assert "expired on 2000-01-31" in capsys.readouterr().out
 
 
 def test_a_justification_of_one_point_excuses_no_forty(tree, capsys):
     write(tree, "why.toml", WHY.replace("40", "1.0").encode())
-    arguments = ["worse.json", "--justification", "why.toml", "--today", "2026-01-31"]
+    arguments = ["worse.json", "--justification", "why.toml"]
     assert guard(*arguments, "--comment", "c.md", "--json") == 1
     (row, _) = json.loads(capsys.readouterr().out)["rows"]
     assert (row["verdict"], row["justification"]) == ("breach", None)
@@ -189,10 +191,10 @@ def test_a_justification_of_one_point_excuses_no_forty(tree, capsys):
 
 def test_a_justification_without_a_size_is_refused_with_what_to_write(tree, capsys):
     write(tree, "why.toml", WHY.replace('metrics = { "P@5" = 40 }', 'metric = "P@5"').encode())
-    assert guard("worse.json", "--justification", "why.toml", "--today", "2026-01-31") == 3
+    assert guard("worse.json", "--justification", "why.toml") == 3
     assert 'such as metrics = { "P@5" = 1.0 }' in capsys.readouterr().err
     write(tree, "why.toml", WHY.replace('"bob"', '"Ann <ann@x.org>"').encode())
-    assert guard("worse.json", "--justification", "why.toml", "--today", "2026-01-31") == 3
+    assert guard("worse.json", "--justification", "why.toml") == 3
     assert "second_approver: is the author; another person" in capsys.readouterr().err
 
 
@@ -216,16 +218,12 @@ def test_what_cannot_be_used_is_a_sentence(tree, capsys, arguments, message):
     assert "Traceback" not in captured.err
 
 
-def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
-    assert guard("--print-thresholds") == 0
-    (tree / "mine.toml").write_text(capsys.readouterr().out)
-    assert guard("same.json", "--thresholds", "mine.toml", "--json") == 0
+def test_without_a_file_the_shipped_thresholds_are_taken(tree, capsys):
     (tree / "data/eval/guard.toml").unlink()
-    mine = json.loads(capsys.readouterr().out)
     assert guard("same.json", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == mine
-    assert [row["metric"] for row in mine["rows"]][:3] == ["P@5", "Recall@20", "claim_coverage"]
-    assert [row["verdict"] for row in mine["rows"]] == ["pass"] * 2 + ["skipped"] * 3
+    shipped = json.loads(capsys.readouterr().out)
+    assert [row["metric"] for row in shipped["rows"]][:3] == ["P@5", "Recall@20", "claim_coverage"]
+    assert [row["verdict"] for row in shipped["rows"]] == ["pass"] * 2 + ["skipped"] * 3
     assert guard("same.json") == 0
     out = capsys.readouterr().out
     assert out.startswith("PASS: 5 thresholds: 2 pass, 3 not applied\n")
@@ -234,16 +232,11 @@ def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
     )
 
 
-def test_a_former_option_is_harmless_or_says_what_replaces_it(capsys):
-    assert run(["search", "guard", "--workflow", "github", "run.json"]) == 64
-    assert "docs/github-workflow/retrieval-guard.yml" in capsys.readouterr().err
-    assert run(["search", "guard", "--workflow", "none", "no-such-run.json"]) == 3
-
-
 def test_the_command_and_the_function_have_the_same_defaults():
-    from retrieval_eval.cli import search_guard, search_noise
+    from retrieval_eval.cli import search_guard, search_options
+    from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
     from retrieval_eval.search.decide.guard.files import DEFAULT_THRESHOLDS, Request
-    from retrieval_eval.search.decide.noise import DEFAULT_NOISE, DEFAULT_REPEATS
+    from retrieval_eval.search.decide.noise import DEFAULT_NOISE
     from retrieval_eval.search.run.scoring import DIMENSIONS
 
     request = Request([Path("x")])
@@ -253,11 +246,10 @@ def test_the_command_and_the_function_have_the_same_defaults():
         list(request.baselines),
         request.gold,
     )
-    assert DEFAULT_THRESHOLDS == search_guard.THRESHOLDS
+    assert search_options.in_data(search_options.THRESHOLDS)() == DEFAULT_THRESHOLDS
     assert tuple(DIMENSIONS) == search_guard._DIMENSIONS
-    assert DEFAULT_NOISE == search_guard.NOISE
-    measured = {option.name: option.default for option in search_noise.noise.params}
-    assert (measured["out"], measured["repeats"]) == (DEFAULT_NOISE, DEFAULT_REPEATS)
+    assert search_options.in_data(search_options.NOISE)() == DEFAULT_NOISE
+    assert search_options.in_data(search_options.BASELINE)() == DEFAULT_BASELINE
 
 
 # Pinned queries, over the demo collection.

@@ -35,11 +35,10 @@ def test_a_trace_is_shown_without_a_run_and_nothing_is_written(transcript, tmp_p
 
 
 def test_without_ground_truth_files_are_shown_and_how_to_name_some(transcript, capsys):
-    assert run(["trace", str(transcript), "--no-events"]) == 0
+    assert run(["trace", str(transcript)]) == 0
     text = capsys.readouterr().out
     assert "2 files certain, 0 possible" in text
     assert "with --truth src/a.py,lib/b.c" in text
-    assert "file_read " not in text
 
 
 @pytest.mark.parametrize("kind", ["lines", "json", "task", "twice"])
@@ -258,7 +257,7 @@ def test_a_name_alone_and_an_attached_file_are_told_apart(tmp_path, capsys):
     path = tmp_path / "session.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
     about = ["trace", str(path), "--truth", "src/a.py,src/c.py"]
-    assert run([*about, "--no-events"]) == 0
+    assert run(about) == 0
     shown = capsys.readouterr().out
     assert "certain, name only src/a.py" in shown
     assert "none      src/c.py" in shown

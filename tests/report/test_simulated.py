@@ -176,9 +176,8 @@ def test_pages_of_searches_say_it(tmp_path, is_simulated):
 
 def test_the_command_says_it(demo_tree, tmp_path, capsys):
     a_run(demo_tree, tmp_path, "study", is_simulated=True, n=1)
-    given = ["--runs-root", str(tmp_path / "runs"), "--jobs", "1"]
-    given += ["--benchmarks-root", str(demo_tree / "benchmarks")]
-    assert command(["evaluate", "study", *given]) == 0
+    given = ["--benchmarks-root", str(demo_tree / "benchmarks")]
+    assert command(["evaluate", str(tmp_path / "runs/study"), *given]) == 0
     assert "SIMULATED DATA" in capsys.readouterr().out
     trial = next((tmp_path / "runs").rglob("result.json")).parent
     assert command(["trace", str(trial)]) == 0

@@ -173,13 +173,12 @@ def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, m
 
 def test_the_command_writes_the_page_of_a_trial(given, tmp_path, capsys):
     roots = [
-        *("--runs-root", str(given["runs_root"])),
         *("--benchmarks-root", str(given["benchmarks_root"])),
         *("--output-dir", str(given["output_dir"])),
         *("--reports-dir", str(tmp_path)),
         *("--renderer", "embedded"),
     ]
-    trial = ["report", "run-1", "--trial"]
+    trial = ["report", str(given["runs_root"] / "run-1"), "--trial"]
     assert command([*trial, "task-one__aaaaaaa@base", "--privacy", *roots]) == 0
     page = Path(capsys.readouterr().out.strip())
     assert page.parent.name.startswith("task-one__aaaaaaa@base-")

@@ -19,7 +19,6 @@ from retrieval_eval.agents.events.retrieved import VIEWS
 from retrieval_eval.agents.metrics.taxonomy import LABELS
 from retrieval_eval.agents.study.gate import RULES
 from retrieval_eval.search.gold.backlog import STATUSES
-from retrieval_eval.values import REASONS
 
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-bench.lock")
 

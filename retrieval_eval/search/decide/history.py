@@ -62,6 +62,7 @@ REVIEWED: Final = "chair"
 _Outcome = Literal["overridden", "regained", "became_baseline", "open", "not_comparable"]
 
 _BASELINE: Final = "baseline.json"
+_JUSTIFICATION: Final = "justification.toml"
 _CONFIDENCE: Final = 0.95
 _ROUNDING: Final = 1e-9
 
@@ -86,7 +87,8 @@ def search_history(
         Of the guard; by default ``guard.toml`` of the folder, else `DEFAULT_THRESHOLDS` where that
         exists, else the shipped ones.
     justification
-        Breaches that were accepted in writing.
+        Breaches that were accepted in writing; by default ``justification.toml`` of the folder, if
+        there is one.
     as_of
         The day on which a quarter is due; by default today (UTC).
     progress
@@ -154,6 +156,8 @@ class _Guards:
         places = [folder / DEFAULT_THRESHOLDS.name, DEFAULT_THRESHOLDS]
         usual = next((place for place in places if probe(place.is_file)), SHIPPED)
         found = read_thresholds(thresholds or usual)
+        if justification is None and probe((folder / _JUSTIFICATION).is_file):
+            justification = folder / _JUSTIFICATION
         given = () if justification is None else read_justifications(justification)
         return cls(found, pinned_lists(found), given)
 

@@ -55,8 +55,9 @@ def test_from_a_pool_to_a_run_and_its_report(tmp_path, monkeypatch, capsys):
     files = ["--gold", "gold.jsonl", "--corpus-file", str(corpus)]
     measure = ["search", "run", *files, "--retriever", "bm25:corpus.jsonl", "--out", "runs"]
     assert run([*measure, "--label", "first"]) == 0
+    (tmp_path / "retrieval-eval.toml").write_text('data = "runs"')
     sheets = ["--labellers", "ana", "--out", "sheets"]
-    assert run(["gold", "pool", *files, "--run", "first", "--data", "runs", *sheets]) == 0
+    assert run(["gold", "pool", *files, "--run", "first", *sheets]) == 0
     sheet = tmp_path / "sheets" / "sheet-ana.jsonl"
     _write(sheet, [json.loads(x) | {"grade": 1} for x in sheet.read_text().splitlines()])
     given = ["--key", "sheets/key.json", "--gold", "gold.jsonl"]

@@ -39,8 +39,8 @@ def test_a_root_that_the_environment_names_is_one_that_was_given(tmp_path, monke
     (found,) = evaluate(["demo"]).runs
     assert found.folder.is_relative_to(own)
     by_environment = (run(["evaluate", "demo"]), capsys.readouterr().out)
-    given = ["--runs-root", str(tmp_path / "all")]
-    assert by_environment == (run(["evaluate", "demo", *given]), capsys.readouterr().out)
+    by_path = run(["evaluate", str(tmp_path / "all/demo")])
+    assert by_environment == (by_path, capsys.readouterr().out)
     assert not any((tmp_path / "here").iterdir())
 
 
