@@ -32,7 +32,7 @@ from retrieval_eval.agents.traces.formats import (
 )
 from retrieval_eval.agents.traces.reading import Reading
 from retrieval_eval.model import PUBLISHED, json_schema
-from tests.traps import Absent, Certainty, Situation, Trap
+from tests.traps import Absent, Certainty, Situation, Trap, traps_of
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -301,7 +301,7 @@ def all_traps() -> dict[str, tuple[Trap, ...]]:
     """Return the traps of each dialect, by its name."""
     names = (found.name for found in iter_modules(tests.traps.__path__))
     return {
-        name.replace("_", "-"): import_module(f"tests.traps.{name}").TRAPS
+        name.replace("_", "-"): tuple(traps_of(import_module(f"tests.traps.{name}").TRAPS))
         for name in sorted(names)
         if not name.startswith("test_")
     }

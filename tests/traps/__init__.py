@@ -1,14 +1,14 @@
 """The trap matrix: what a trace of each dialect proves in each situation, with the reason.
 
-Each module declares ``TRAPS``. A trap is a trial written by hand, the files that its task expects,
-and for each of them what the trace allows to say. ``ABSENT`` says of a situation that has no trap
-why it cannot occur.
+Each module declares ``TRAPS``: for a situation and what is true of each file that the task expects
+(``+certain, ?possible, -none``), trials written by hand that prove this, each by the reason why no
+more and no less can be said. ``ABSENT`` says of a situation that has no trap why it cannot occur.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 Situation: TypeAlias = Literal[
@@ -32,30 +32,34 @@ Certainty: TypeAlias = Literal["certain", "possible", "none"]
 Absent: TypeAlias = Mapping[Situation, str]
 """Why a harness's traces cannot be in a situation, in a sentence."""
 
+Trial: TypeAlias = Mapping[str, Any]
+"""Texts, JSON objects or lists of JSON lines by path; ``task.toml`` is that of the task."""
+
+Rows: TypeAlias = Mapping[tuple[Situation, str], Mapping[str, Trial | list[Trial]]]
+
 ALWAYS: tuple[Situation, ...] = get_args(Situation)[:11]
 """The situations that every harness either has a trap for, or cannot be in."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Trap:
-    """One trial and what it proves.
-
-    Parameters
-    ----------
-    situation
-        The row of the matrix.
-    files
-        The trial's files by relative path: a text, a JSON object, or a list of JSON lines.
-    expected
-        For each file that the task expects, whether the agent got it.
-    reason
-        Why no more and no less can be said, in a sentence.
-    task
-        The content of the task's ``task.toml``, where it matters.
-    """
+    """One trial and what it proves."""
 
     situation: Situation
-    files: Mapping[str, Any]
-    expected: Mapping[str, Certainty]
     reason: str
-    task: str = field(default="")
+    expected: Mapping[str, Certainty]
+    files: Trial
+    task: str
+
+
+_SIGNS: Mapping[str, Certainty] = {"+": "certain", "?": "possible", "-": "none"}
+
+
+def traps_of(rows: Rows) -> Iterator[Trap]:
+    """Yield the traps that a module declares."""
+    for (situation, signed), found in rows.items():
+        expected = {file[1:]: _SIGNS[file[0]] for file in signed.split(", ")}
+        for reason, trials in found.items():
+            for trial in trials if isinstance(trials, list) else [trials]:
+                files = {name: text for name, text in trial.items() if name != "task.toml"}
+                yield Trap(situation, reason, expected, files, trial.get("task.toml", ""))
