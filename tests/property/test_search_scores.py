@@ -86,36 +86,6 @@ def test_the_order_of_queries_changes_no_mean(drawn, chance: random.Random):
     assert ours.slices == theirs.slices
 
 
-@given(QUERIES, st.data())
-def test_contributions_add_up_and_the_way_back_is_the_mirror(drawn, data):
-    gold, answers = run_parts(drawn)
-    others = [
-        failure(a.id)
-        if (ranking := data.draw(st.none() | RANKINGS)) is None
-        else answer(a.id, ranking)
-        for a in answers
-    ]
-    before = run_of(gold, answers, settings=SETTINGS)
-    after = run_of(gold, others, settings=SETTINGS)
-    there, back = delta(before, after, seed=1), delta(after, before, seed=1)
-    for name, change in there["metrics"].items():
-        given_points = [row["contributions"].get(name, 0.0) for row in there["queries"]]
-        if change["delta_points"] is None:
-            assert change["n_pairs"] == 0
-            assert not any(given_points)
-            continue
-        assert math.fsum(given_points) == pytest.approx(change["delta_points"], abs=1e-12)
-        assert 100 * (change["current"] - change["baseline"]) == pytest.approx(
-            change["delta_points"], abs=1e-10
-        )
-        mirror = back["metrics"][name]
-        assert mirror["delta_points"] == pytest.approx(-change["delta_points"], abs=1e-12)
-        assert mirror["n_pairs"] == change["n_pairs"]
-        assert mirror["n_only_current"] == change["n_only_baseline"]
-        assert mirror["p_value"] == change["p_value"]
-    assert there["queries_top1_changed"] == back["queries_top1_changed"]
-
-
 @given(QUERIES, st.integers(0, 7), st.text(), st.text(max_size=20))
 def test_every_run_is_valid_reads_back_and_becomes_markdown(drawn, failed, query, label):
     gold, answers = run_parts(drawn, is_failing=lambda n: n == failed)
