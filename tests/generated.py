@@ -301,7 +301,7 @@ def all_traps() -> dict[str, tuple[Trap, ...]]:
     """Return the traps of each dialect, by its name."""
     names = (found.name for found in iter_modules(tests.traps.__path__))
     return {
-        name.replace("_", "-"): tuple(traps_of(import_module(f"tests.traps.{name}").TRAPS))
+        name.replace("_", "-"): tuple(traps_of(import_module(f"tests.traps.{name}")))
         for name in sorted(names)
         if not name.startswith("test_")
     }

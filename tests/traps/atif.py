@@ -37,7 +37,9 @@ _A = {"path": "/workspace/src/a.py"}
 _B = {"path": "/workspace/src/b.py"}
 
 
-def _shell(command: str, text: str | None, agent: str, name: str = "bash") -> dict[str, Any]:
+def _shell(
+    command: str, text: str | None, agent: str = "an-agent", name: str = "bash"
+) -> dict[str, Any]:
     return _trial(agent, ([("c", name, {"command": command})], [("c", text)]))
 
 
@@ -146,11 +148,6 @@ TRAPS: Rows = {
             "claude-code", "Task", {"prompt": "find x"}, "src/a.py"
         )
     },
-    ("two checkouts", "-src/a.py, +lib/src/a.py"): {
-        "The command ran in the other folder, whose file has the same name.": _shell(
-            "cd /workspace/lib && cat src/a.py", "x", "an-agent"
-        )
-    },
     ("truncated output", "+src/a.py, -src/b.py, +src/c.py"): {
         "The harness left out the middle, so that the agent did not see it either.": _shell(
             "grep -rn x src",
@@ -178,3 +175,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _shell

@@ -233,3 +233,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _bash

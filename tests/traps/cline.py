@@ -39,6 +39,11 @@ def _trial(name: str, arguments: dict[str, Any], answer: str, **more: Any) -> di
 
 _READ = "<read_file>\n<path>src/a.py</path>\n</read_file>"
 
+
+def _ran(command: str, text: str) -> dict[str, Any]:
+    return _trial("execute_command", {"command": command}, text)
+
+
 TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The result of the read is the file's content.": _trial(
@@ -108,11 +113,6 @@ TRAPS: Rows = {
             "spawn_agent", {"task": "look"}, '{"text": "It is in src/a.py."}'
         )
     },
-    ("two checkouts", "-src/a.py, +lib/src/a.py"): {
-        "The command ran in the other folder, whose file has the same name.": _trial(
-            "execute_command", {"command": "cd lib && cat src/a.py"}, "x = 1"
-        )
-    },
     ("truncated output", "+src/a.py"): {
         "What the command printed so far was shown.": _trial(
             "execute_command",
@@ -137,3 +137,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _ran

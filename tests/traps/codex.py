@@ -314,3 +314,5 @@ TRAPS: Rows = {
         },
     },
 }
+
+SHELL = _shows

@@ -38,8 +38,9 @@ def _one(*step: Any) -> dict[str, Any]:
     return _trial(step)
 
 
-def _bash(command: str, end: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return _one("bash", {"command": command, **more}, end)
+def _bash(command: str, end: str | dict[str, Any], **more: Any) -> dict[str, Any]:
+    done = _done(end) if isinstance(end, str) else end
+    return _one("bash", {"command": command, **more}, done)
 
 
 def _view(end: dict[str, Any]) -> dict[str, Any]:
@@ -130,11 +131,6 @@ TRAPS: Rows = {
             ("read_agent", {"agent_id": "look"}, _done("x is in src/b.py")),
         )
     },
-    ("two checkouts", "-src/a.py, +lib/src/a.py"): {
-        "The command ran in the other folder, whose file has the same name.": _bash(
-            "cd lib && cat src/a.py", _done("x = 1")
-        )
-    },
     ("truncated output", "+src/a.py"): {
         "The command printed the file before it failed.": _bash(
             "cat src/a.py", _done("import os\n<exited with exit code 1>")
@@ -165,3 +161,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _bash

@@ -24,6 +24,12 @@ def _event(subtype: str, call: dict[str, Any]) -> dict[str, Any]:
 
 _PATH = {"path": "/workspace/src/a.py"}
 
+
+def _ran(command: str, text: str) -> dict[str, Any]:
+    result = {"success": {"exitCode": 0, "stdout": text}}
+    return _trial("shellToolCall", {"command": command}, result)
+
+
 TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The call succeeded and holds the content of the file.": _trial(
@@ -72,13 +78,6 @@ TRAPS: Rows = {
             "shellToolCall", {"command": "cat src/a.py"}, {"timeout": {"timeoutMs": 30000}}
         )
     },
-    ("background", "?src/a.py"): {
-        "The shell did not wait for the command, and nothing of it was shown.": _trial(
-            "shellToolCall",
-            {"command": "cat src/a.py & sleep 1"},
-            {"success": {"exitCode": 0, "stdout": ""}},
-        )
-    },
     ("sub-agent", "?src/a.py, ?src/b.py"): {
         "The events hold no call of the sub-agent, which may have seen any file.": _trial(
             "taskToolCall", {"prompt": "find x"}, {"success": {"content": "It is in src/a.py"}}
@@ -111,3 +110,5 @@ TRAPS: Rows = {
         "The call was started, and its end is not in the file.": _trial("readToolCall", _PATH, None)
     },
 }
+
+SHELL = _ran

@@ -241,3 +241,5 @@ TRAPS: Rows = {
         }
     },
 }
+
+SHELL = _ran

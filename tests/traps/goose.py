@@ -48,10 +48,6 @@ TRAPS: Rows = {
             _done("### /workspace/src/a.py\n```py\n1: import os\n```"),
         )
     },
-    ("search", "+src/a.py, -src/b.py"): {
-        "Each line of the output names its file.": _ran("rg -n x src", "src/a.py:1:x")
-    },
-    ("listing", "+src/a.py, -src/b.py"): {"The output lists the folder.": _ran("ls src", "a.py")},
     ("listing", "+src/a.py, +src/lib/d.py, -src/b.py"): {
         "The tree indents the names in a folder below it.": _one(
             "tree", {"path": "/workspace/src"}, _done("a.py [10]\nlib/\n  d.py [3]")
@@ -93,11 +89,6 @@ TRAPS: Rows = {
             "delegate", {"instructions": "find x"}, _done("x is in src/a.py")
         )
     },
-    ("two checkouts", "-src/a.py, +lib/src/a.py"): {
-        "The command ran in the other folder, whose file has the same name.": _ran(
-            "cd lib && cat src/a.py", "x = 1"
-        )
-    },
     ("truncated output", "+src/a.py, -src/b.py"): {
         "Two files were requested, one was printed before the error of the other.": _ran(
             "cat src/a.py src/b.py", "import os\n" + _MISSING
@@ -128,3 +119,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _ran

@@ -42,6 +42,10 @@ def _read(result: str, **more: Any) -> dict[str, Any]:
     return _sample("read_file", {"file_path": "/workspace/src/a.py"}, result, **more)
 
 
+def _in_workspace(command: str, text: str) -> dict[str, Any]:
+    return _bash(f"cd /workspace && {command}", text)
+
+
 TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The tool answered with numbered lines; what the sandbox did is not what was shown.": _read(
@@ -82,11 +86,6 @@ TRAPS: Rows = {
             "cat /workspace/src/a.py", "", error=("timeout", "Command timed out before completing.")
         )
     },
-    ("background", "?src/a.py"): {
-        "The shell did not wait for the command, and nothing of it was shown.": _bash(
-            "cd /workspace && cat src/a.py &", ""
-        )
-    },
     ("sub-agent", "+src/a.py, -src/b.py"): {
         "The log holds the calls of sub-agents beside those of the agent.": {
             "agent/trajectory.json": {
@@ -112,11 +111,6 @@ TRAPS: Rows = {
                 ],
             }
         }
-    },
-    ("two checkouts", "-src/a.py, +lib/src/a.py"): {
-        "The command ran in the other folder, whose file has the same name.": _bash(
-            "cd /workspace/lib && cat src/a.py", "x = 1\n"
-        )
     },
     ("truncated output", "+src/a.py, -src/b.py, +src/z.py"): {
         "The halves that were shown name two files.": _bash(
@@ -151,3 +145,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _in_workspace

@@ -46,6 +46,10 @@ def _cat(text: str) -> dict[str, Any]:
     return _chat("bash", {"command": "cat /workspace/src/a.py"}, text)
 
 
+def _in_workspace(command: str, text: str) -> dict[str, Any]:
+    return _bash(f"cd /workspace && {command}", text)
+
+
 TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The command printed the file, and the interface reports no error.": _bash(
@@ -62,9 +66,6 @@ TRAPS: Rows = {
         "The search printed one match.": _chat(
             "shell", {"command": "cd /workspace && grep -rn x src"}, "src/a.py:3:x = 1\n"
         )
-    },
-    ("listing", "+src/a.py, -src/b.py"): {
-        "The listing names the file.": _bash("cd /workspace && ls src", "a.py\n")
     },
     ("failed read", "-src/a.py"): {
         "The interface marks the result as an error, which is no content of a file.": _anthropic(
@@ -152,3 +153,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _in_workspace

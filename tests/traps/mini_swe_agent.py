@@ -62,10 +62,6 @@ TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The output of cat is the file.": _ran("cat src/a.py", "import os\n")
     },
-    ("search", "+src/a.py, -src/b.py"): {
-        "Each line of the output names its file.": _ran("grep -rn x src", "src/a.py:3:x = 1\n")
-    },
-    ("listing", "+src/a.py, -src/b.py"): {"The output lists the folder.": _ran("ls src", "a.py\n")},
     ("failed read", "-src/a.py"): {
         "The output is cat's message that there is no such file.": _ran(
             "cat src/a.py", "cat: src/a.py: No such file or directory\n", 1
@@ -152,5 +148,7 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _ran
 
 ABSENT: Absent = {"sub-agent": "The one agent has no tool but its shell."}

@@ -46,6 +46,10 @@ def _read(*details: Any, **metadata: Any) -> dict[str, Any]:
     return _one("read", {"filePath": A}, *details, **metadata)
 
 
+def _in_workspace(command: str, text: str) -> dict[str, Any]:
+    return _bash(f"cd /workspace && {command}", text, exit=0)
+
+
 TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The answer names the file and shows its lines.": _read(
@@ -127,11 +131,6 @@ TRAPS: Rows = {
             "timeout 9 ms\n</shell_metadata>",
         )
     },
-    ("background", "?src/a.py"): {
-        "The shell did not wait for the command, and nothing of it was shown.": _bash(
-            "cd /workspace && cat src/a.py &", "", exit=0
-        )
-    },
     ("sub-agent", "?src/a.py"): {
         "The sub-agent's calls are in a session that the stream does not hold.": _one(
             "task", {"prompt": "look"}, "The parser is in src/a.py.", sessionId="s2"
@@ -188,3 +187,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _in_workspace

@@ -51,12 +51,6 @@ TRAPS: Rows = {
             _seen("run_ipython", "import os"),
         ),
     },
-    ("search", "+src/a.py, -src/b.py"): {
-        "Each line of the output names its file.": _ran("grep -rn x src", "src/a.py:1:x")
-    },
-    ("listing", "+src/a.py, -src/b.py"): {
-        "The output lists the folder.": _ran("ls /workspace/src", "a.py")
-    },
     ("failed read", "-src/a.py"): {
         "The observation is an error.": _one(
             "read",
@@ -131,3 +125,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _ran

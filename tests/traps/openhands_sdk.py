@@ -30,6 +30,10 @@ def _cat(*ends: dict[str, Any]) -> dict[str, Any]:
     return _trial("terminal", {"command": "cat src/a.py"}, *ends)
 
 
+def _ran(command: str, text: str) -> dict[str, Any]:
+    return _trial("terminal", {"command": command}, _observed(text, exit_code=0))
+
+
 TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The observation shows numbered lines of the file.": _trial(
@@ -72,19 +76,9 @@ TRAPS: Rows = {
             _observed("", timeout=True, exit_code=-1)
         )
     },
-    ("background", "?src/a.py"): {
-        "The shell did not wait for the command, and nothing of it was shown.": _trial(
-            "terminal", {"command": "cat src/a.py &"}, _observed("", exit_code=0)
-        )
-    },
     ("sub-agent", "?src/a.py, ?src/b.py"): {
         "The events hold no call of the sub-agent, which may have seen any file.": _trial(
             "task", {"prompt": "find x"}, _observed("It is in src/a.py")
-        )
-    },
-    ("two checkouts", "-src/a.py, +lib/src/a.py"): {
-        "The command ran in the other folder, whose file has the same name.": _trial(
-            "terminal", {"command": "cd lib && cat src/a.py"}, _observed("x = 1")
         )
     },
     ("truncated output", "+src/a.py"): {
@@ -101,3 +95,5 @@ TRAPS: Rows = {
     },
     ("other", "?src/a.py"): {"The events end before the command's observation.": _cat()},
 }
+
+SHELL = _ran

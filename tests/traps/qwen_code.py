@@ -196,3 +196,5 @@ TRAPS: Rows = {
         )
     },
 }
+
+SHELL = _ran

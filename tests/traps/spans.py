@@ -62,6 +62,10 @@ def _read(*result: str, **more: Any) -> dict[str, Any]:
     return _trial(_tool("read_file", _READ, *result, **more))
 
 
+def _in_workspace(command: str, text: str) -> dict[str, Any]:
+    return _shell(f"cd /workspace && {command}", text)
+
+
 TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The span holds the text that the tool returned.": _read("import os"),
@@ -87,9 +91,6 @@ TRAPS: Rows = {
             "cd /workspace && grep -rn x .", "./src/a.py:3:x = 1"
         )
     },
-    ("listing", "+src/a.py, -src/b.py"): {
-        "The listing names the file.": _shell("cd /workspace && ls src", "a.py\n")
-    },
     ("failed read", "-src/a.py"): {
         "The span ended in an error and holds no result.": _read(
             status={"code": 2, "message": "no such file"}
@@ -108,21 +109,11 @@ TRAPS: Rows = {
             "cat /workspace/src/a.py", status={"code": 2}
         )
     },
-    ("background", "?src/a.py"): {
-        "The shell did not wait for the command, and nothing of it was shown.": _shell(
-            "cd /workspace && cat src/a.py &", ""
-        )
-    },
     ("sub-agent", "+src/a.py"): {
         "The spans of a sub-agent lie beside those of the agent.": _trial(
             _span("o", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "task"}),
             _span("h", {"gen_ai.operation.name": "invoke_agent"}, parentSpanId="o"),
             _tool("read_file", _READ, "import os", parentSpanId="h"),
-        )
-    },
-    ("two checkouts", "-src/a.py, +lib/src/a.py"): {
-        "The command ran in the other folder, whose file has the same name.": _shell(
-            "cd /workspace/lib && cat src/a.py", "x = 1"
         )
     },
     ("truncated output", "+src/a.py"): {
@@ -149,3 +140,5 @@ TRAPS: Rows = {
         "Results are recorded only where that was chosen: the answer is not known.": _read(),
     },
 }
+
+SHELL = _in_workspace

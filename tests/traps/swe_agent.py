@@ -70,11 +70,6 @@ TRAPS: Rows = {
             "The command 'cat src/a.py' was cancelled because it took more than 30 seconds.",
         )
     },
-    ("background", "?src/a.py"): {
-        "The shell did not wait for the command, and nothing of it was shown.": _one(
-            "cat src/a.py &", ""
-        )
-    },
     ("two checkouts", "+src/a.py, -lib/src/b.py"): {
         "The path names the file below the folder that the state names.": _one(
             "cat /testbed/src/a.py", "import os"
@@ -124,5 +119,7 @@ TRAPS: Rows = {
         }
     },
 }
+
+SHELL = _one
 
 ABSENT: Absent = {"sub-agent": "No tool of the one agent hands work to another."}
