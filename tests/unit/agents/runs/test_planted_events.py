@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,18 +14,36 @@ from retrieval_eval.agents.traces import NoTraceError, read_trace
 from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.records import Event, GroundTruth, Trace
 from tests.simulators import DemoPlan, Fault, TaskPlan, TrialPlan, simulate_run
+from tests.simulators.tree import SEED
+
+# Another seed, and the faults that change what agents call and are answered.
+OTHERS = (
+    (7, None),
+    *(
+        (SEED, fault)
+        for fault in (
+            Fault.DEAD_MCP_SERVER,
+            Fault.CONTAMINATED_BASELINE,
+            Fault.OTHER_HARNESS_VERSION,
+            Fault.OPAQUE_SHELL,
+        )
+    ),
+)
 
 
-@pytest.fixture(scope="module", params=["default", 7, *Fault], ids=str)
-def demo(
-    request, demo_tree: Path, demo_plan: DemoPlan, faulty, tmp_path_factory
-) -> tuple[Path, DemoPlan]:
-    if request.param == "default":
+@pytest.fixture(scope="module", params=[None, *OTHERS], ids=str)
+def demo(request, demo_tree: Path, demo_plan: DemoPlan, tmp_path_factory) -> tuple[Path, DemoPlan]:
+    if request.param is None:
         return demo_tree, demo_plan
-    if isinstance(request.param, Fault):
-        return faulty(request.param)
-    root = tmp_path_factory.mktemp("other_seed")
-    return root, simulate_run(root, seed=request.param)
+    seed, fault = request.param
+    root = tmp_path_factory.mktemp("planted")
+    return root, simulate_run(root, seed=seed, fault=fault)
+
+
+def test_the_simulators_know_nothing_of_the_code_they_are_a_test_of(project: Path) -> None:
+    for path in (project / "tests" / "simulators").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"^\s*(import|from) retrieval_eval\b", text, re.MULTILINE), path
 
 
 def truth_of(root: Path, task: TaskPlan) -> GroundTruth:
