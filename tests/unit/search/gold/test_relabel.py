@@ -116,16 +116,6 @@ def test_a_text_that_was_not_relevant_says_nothing_about_what_was_added(again):
     assert (whole.queue, _pairs(whole)["a"]) == ((), "carried")
 
 
-def test_every_part_that_was_not_relevant_carries_its_labels(again):
-    row = {"relevant": {"a": 0, "c": 0},
-           "labels": [{"labeller": "ana", "doc": "a", "grade": 0},
-                      {"labeller": "ben", "doc": "c", "grade": 0}]}  # fmt: skip
-    found = again(row, OLD, [("x", f"{ALPHA} {GAMMA}")])
-    # Neither has its grade from other text that is relevant, so neither is absorbed.
-    assert _pairs(found) == {"a": "carried", "c": "carried"}
-    assert found.gold.queries[0].labels == (Label("ana", "x", 0), Label("ben", "x", 0))
-
-
 def test_graded_texts_that_overlap_make_up_a_document(again):
     # Of three windows of equal length the middle one overlaps both others. Were its words taken
     # out first, as one order of the three would have it, parts of the others stayed behind.
@@ -160,20 +150,6 @@ def test_a_split_text_is_queued_with_all_of_its_parts(again):
     assert found.counts()["labels"]["queued"] == 1
 
 
-def test_a_text_cut_over_two_neighbours_is_queued_once_each(again):
-    row = {"relevant": {"a": 2, "b": 1}}
-    old = (("a", f"{ALPHA} {BETA}"), ("b", f"{GAMMA} {DELTA}"))
-    found = again(row, old, [("x", ALPHA), ("y", f"{BETA} {GAMMA}"), ("z", DELTA)])
-    assert found.gold.queries[0].relevant == {}
-    assert [(one.doc, [p.doc for p in one.parts]) for one in found.queue] == [
-        ("x", ["a"]), ("y", ["a", "b"]), ("z", ["b"]),
-    ]  # fmt: skip
-    assert any(
-        "relevant document until their pairs are graded: 1 query" in note for note in found.notes
-    )
-    assert found.gold.queries[0].answerable is True
-
-
 def test_what_is_gone_is_dropped_and_counted(again):
     old = (*OLD, ("d", DELTA, "gone.md"))
     row = {"relevant": {"a": 2, "d": 1, "never": 1}, "labels": [
@@ -187,19 +163,6 @@ def test_what_is_gone_is_dropped_and_counted(again):
     assert counts["labels"] == {
         "moved": 0, "carried": 0, "absorbed": 0, "queued": 0, "dropped": 2, "total": 2,
     }  # fmt: skip
-
-
-def test_an_anchor_of_another_text_is_no_longer_trusted(again):
-    stale = {"source": "s.md", "start": 0, "end": 3,
-             "sha256": hashlib.sha256(b"an earlier wording").hexdigest()}  # fmt: skip
-    row = {"relevant": {"a": 2}, "anchors": {"a": stale}}
-    found = again(row, OLD, OLD)
-    assert (_pairs(found), found.reasons()) == ({"a": "queued"}, {"anchor_differs": 1})
-    assert [one.doc for one in found.queue] == ["a"]
-    # The wording that was graded may stand somewhere else.
-    moved = again(row, OLD, (*OLD, ("x", "an earlier wording")))
-    assert moved.gold.queries[0].relevant == {"x": 2}
-    assert _pairs(again(row, OLD, [("z", DELTA)])) == {"a": "dropped"}
 
 
 def test_a_grade_of_its_own_goes_before_that_of_a_part(again):
