@@ -82,12 +82,6 @@ def test_a_level_named_like_a_trial_is_a_level(tmp_path: Path) -> None:
     assert found.excluded == ()
 
 
-def test_the_result_of_a_batch_makes_no_trial(tmp_path: Path) -> None:
-    put(tmp_path, "c/job__baseline/result.json", BATCH)
-    found = discover(tmp_path, "r")
-    assert (found.trials, found.excluded) == ((), ())
-
-
 def test_the_subtree_of_a_trial_and_our_own_folder_are_not_searched(tmp_path: Path) -> None:
     put(tmp_path, "c/fix__Xy12345/result.json", RESULT)
     put(tmp_path, "c/fix__Xy12345/nested__Xy12345/result.json", RESULT)
@@ -116,23 +110,6 @@ def test_skipped_run_names(tmp_path: Path, run_id: str) -> None:
     found = discover(tmp_path, run_id)
     assert found.trials == ()
     assert [(e.path.name, e.reason) for e in found.excluded] == [("fix__Xy12345", "skipped_name")]
-
-
-def test_every_trial_of_a_skipped_run_is_accounted_for(tmp_path: Path) -> None:
-    for place in ("mcp/a__Xy12345", f"mcp/{STAMP}/b__Xy12345", "baseline/c__Xy12345"):
-        put(tmp_path, f"{place}/result.json", RESULT)
-    found = discover(tmp_path, "r__broken")
-    assert found.trials == ()
-    assert [(e.config_name, e.reason, e.detail) for e in found.excluded] == [
-        ("baseline", "skipped_name", "r__broken/baseline/c__Xy12345"),
-        ("mcp", "skipped_name", f"r__broken/mcp/{STAMP}/b__Xy12345"),
-        ("mcp", "skipped_name", "r__broken/mcp/a__Xy12345"),
-    ]
-
-
-def test_an_empty_skipped_run_is_named_itself(tmp_path: Path) -> None:
-    found = discover(tmp_path, "old_archive")
-    assert [(e.path, e.detail) for e in found.excluded] == [(tmp_path, "old_archive")]
 
 
 @pytest.mark.parametrize("level", ["archive", "Archived", f"mcp/{STAMP}__broken_verifier"])
