@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from retrieval_eval.cli.gold_database import backlog, bootstrap
-from retrieval_eval.errors import BadInputError
 
 
 @pytest.fixture
@@ -39,19 +38,6 @@ def test_bootstrap_writes_the_default_file_and_says_what_changed(filled, tmp_pat
     assert (tmp_path / "data/eval/gold-set.jsonl").read_bytes() == first
 
 
-def test_a_dry_run_prints_the_rows(filled, tmp_path):
-    said = _run(bootstrap, "--gold", "mine.jsonl", "--database", filled.url, "--dry-run")
-    assert '+ {"id":"g' in said
-    assert "nothing written (--dry-run)" in said
-    assert not (tmp_path / "mine.jsonl").exists()
-
-
-def test_bootstrap_in_json(filled):
-    document = json.loads(_run(bootstrap, "--database", filled.url, "--json"))
-    assert (document["n_added"], document["n_found"], document["is_written"]) == (1, 1, True)
-    assert document["skipped"] == {"no_document": 1}
-
-
 def test_options_go_before_gold_toml(filled, tmp_path):
     filled.run("ALTER TABLE search_logs RENAME TO queries", "ALTER TABLE queries RENAME query TO q")
     (tmp_path / "gold.toml").write_text("[bootstrap.tables]\nsearch_logs = 'absent'\n")
@@ -75,11 +61,6 @@ def test_bootstrap_used_wrongly(filled, arguments, said):
     done = CliRunner().invoke(bootstrap, arguments)
     assert done.exit_code == 2  # click's own; the group turns usage errors into 64
     assert said in done.stderr
-
-
-def test_errors_of_bad_input_are_the_package_s_own(filled):
-    with pytest.raises(BadInputError, match="'missing' is no table"):
-        _run(bootstrap, "--database", filled.url, "--table", "missing=x")
 
 
 def test_backlog_counts_a_file_even_when_a_database_is_in_the_environment(filled, tmp_path):

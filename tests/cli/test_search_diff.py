@@ -119,11 +119,6 @@ def test_the_newest_of_a_label_is_taken_and_said(tree, capsys):
     assert found["metrics"]["RR"]["delta_points"] == pytest.approx(-100 / 3)
 
 
-def test_an_unknown_label_names_those_there_are(tree, capsys):
-    assert run(["search", "diff", "before", "later"]) == 3
-    assert "labels there: 'after', 'before'" in capsys.readouterr().err
-
-
 def test_markdown_is_written_whole_and_the_same_again(tree, capsys):
     command = ["search", "diff", "before", "after", "--out", "diff.md", "--flag", "40"]
     assert run(command) == 0
@@ -164,25 +159,6 @@ def test_a_run_without_a_verdict_is_shown_under_a_banner_with_exit_code_2(tree, 
     assert len(found["no_verdict"]) == 1
 
 
-def test_a_truncated_run_must_be_named(tree, capsys):
-    path = tree / "data/eval/eval-report-3.json"
-    document = json.loads(path.read_text())
-    del document["queries"][1:]
-    path.write_text(json.dumps(document))
-    assert run(["search", "diff", "before", "after"]) == 2
-    refused = capsys.readouterr().err
-    assert "run B did not ask 2 of the 3 queries of run A" in refused
-    assert "add --accept queries" in refused
-    assert run(["search", "diff", "before", "after", "--accept", "queries"]) == 0
-    assert "run B did not ask" in capsys.readouterr().out.splitlines()[0]
-
-
-def test_a_pinned_list_is_a_slice(tree, capsys):
-    (tree / "pinned.txt").write_text(f"# gold-fingerprint: {'0' * 64}\nq1\n")
-    assert run(["search", "diff", "before", "after", "--queries", "pinned.txt"]) == 0
-    assert "\npinned  queries" in capsys.readouterr().out
-
-
 def test_noise_of_finished_runs(tree, capsys):
     names = [f"data/eval/eval-report-{number}.json" for number in (1, 2)]
     assert run(["search", "noise", *names, "--change", "before", "after"]) == 0
@@ -192,15 +168,6 @@ def test_noise_of_finished_runs(tree, capsys):
     assert text.endswith("\ndata/eval/noise.json\n")
     assert faults(json.loads((tree / "data/eval/noise.json").read_text()), "search_noise") == []
     assert run(["validate", "data/eval/noise.json"]) == 0
-
-
-def test_one_run_named_twice_is_no_repeat(tree, capsys):
-    path = tree / "data/eval/eval-report-1.json"
-    (tree / "baseline.json").write_bytes(path.read_bytes())
-    for again in ("before", "baseline.json"):
-        assert run(["search", "noise", "before", "after", again, "--out", "n.json"]) == 2
-        assert "run 3 is run 1 again" in capsys.readouterr().err
-    assert not (tree / "n.json").exists()
 
 
 def test_noise_of_repeats_writes_no_report(tree, capsys):
