@@ -12,9 +12,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+from retrieval_eval.search.ask import returned
 from retrieval_eval.search.ask.protocol import ScoredDoc
 from retrieval_eval.search.ask.results import RetrieverError
-from retrieval_eval.search.ask.returned import MAX_DOCUMENTS, MAX_ID, rank, read_documents
+from retrieval_eval.search.ask.returned import MAX_ID, rank, read_documents
 
 Hit = namedtuple("Hit", ["doc", "score"])
 
@@ -131,10 +132,11 @@ def test_what_is_no_sequence_is_refused(value):
         read_documents(value)
 
 
-def test_an_answer_without_end_is_refused():
-    with pytest.raises(RetrieverError, match="returned more than 100,000 documents"):
+def test_an_answer_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr(returned, "MAX_DOCUMENTS", 1000)
+    with pytest.raises(RetrieverError, match="returned more than 1,000 documents"):
         read_documents((f"d{i}", 0.5) for i in count())
-    assert len(read_documents([f"d{i}" for i in range(MAX_DOCUMENTS)])) == MAX_DOCUMENTS
+    assert len(read_documents([f"d{i}" for i in range(1000)])) == 1000
 
 
 def test_an_id_that_a_run_cannot_keep_is_refused():
