@@ -159,3 +159,13 @@ def test_no_delta_where_one_side_is_not_the_whole(before, after, told):
     (sentence,) = found["delta_withheld"]
     assert sentence.startswith(told)
     assert "KeyError" not in sentence  # the words of the retriever
+
+
+def test_runs_that_searched_no_corpus_in_common_have_no_delta():
+    gold = gold_set(gold_query("q1", {"a": 1}), gold_query("q2", {"a": 1}, corpus="other"))
+    runs = [run_of(gold, [answer(name, ["a"])]) for name in ("q1", "q2")]
+    for run, corpus in zip(runs, ("docs", "other"), strict=True):
+        run["run"]["corpora"] = [one for one in run["run"]["corpora"] if one["corpus"] == corpus]
+    found = compare_with_baseline(*runs, seed=1)
+    told = ["the run and the baseline searched no corpus in common"]
+    assert (found["delta"], found["delta_withheld"]) == (None, told)

@@ -237,9 +237,11 @@ def test_import_of_trec(tmp_path):
     ("qrels", "topics", "message"),
     [
         ("q1 0 d1\n", "q1\tx\n", r"q\.txt: line 1: expected 4 fields"),
+        ("q1 0 d1 1.5\n", "q1\tx\n", "line 1.*not a grade"),
         ("q1 0 d1 1\nq1 0 d1 1\n", "q1\tx\n", "occurs twice"),
         ("q1 0 d1 1\n", "q2\tx\n", r"t\.tsv: no text for the judged query 'q1'"),
         ("", "q1\n", r"t\.tsv: line 1: expected an id, a tab and the query"),
+        ("", "q1\t \n", r"t\.tsv: line 1: expected an id, a tab and the query"),
         ("", "q1\tx\nq1\ty\n", r"t\.tsv: line 2: the id 'q1' for the second time"),
         ("", "q1\tx\nq2\tX \n", "'q1' and 'q2' are the same query"),
         ("", "<top>\n<num> 1\n", "SGML topics"),
@@ -298,9 +300,15 @@ def test_a_search_run_becomes_a_trec_run(tmp_path):
 @pytest.mark.parametrize(
     ("doc", "tag", "message"),
     [
+        (run(), "a b", "the tag 'a b'"),
+        (run(), "", "the tag ''"),
         ({}, "t", "/queries: expected the list"),
+        (run(3), "t", "/queries/0: expected a query"),
         (run(ranked("a b")), "t", "/queries/0/id: 'a b' is no id"),
+        (run(ranked("a", (None, 1))), "t", "/queries/0/ranking/0/doc: 'None' is no id"),
         (run(ranked("a", ("d", None))), "t", "/queries/0/ranking/0/score: expected a number"),
+        (run(ranked("a", ("d", float("nan")))), "t", "/score: expected a number"),
+        (run(ranked("a", ("d", True))), "t", "/score: expected a number"),
         (run(ranked("a", ("d", 10**400))), "t", "/score: expected a number"),
         (run({"id": "a", "ranking": [1]}), "t", "/queries/0/ranking/0: expected an object"),
     ],

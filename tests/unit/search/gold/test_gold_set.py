@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 
 import pytest
@@ -17,6 +18,7 @@ from retrieval_eval.search.gold.gold_set import (
     gold_faults,
     gold_stats,
     load_gold_set,
+    percents,
     query_line,
     write_gold_set,
 )
@@ -620,3 +622,14 @@ def test_the_composition_of_a_small_set():
         "found_by": parts["found_by"],
     }
     assert (blocks["corpus"]["unit"], blocks["grade"]["unit"]) == ("queries", "judged pairs")
+
+
+def test_printed_shares_add_up_where_rounding_each_would_not():
+    # 1/7 is 14.28… %: seven times 14.3 would be 100.1.
+    assert percents([1] * 7) == [14.3, 14.3, 14.3, 14.3, 14.3, 14.3, 14.2]
+    # 2/3 = 66.66…, 1/6 = 16.66… twice: the largest remainders are equal, the first ones win.
+    assert percents([4, 1, 1]) == [66.7, 16.7, 16.6]
+    assert percents([1, 9999]) == [0.0, 100.0]
+    assert percents([0, 5]) == [0.0, 100.0]
+    assert percents([]) == percents([0]) == []
+    assert math.fsum(percents([1, 1, 1])) == 100.0

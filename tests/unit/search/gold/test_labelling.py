@@ -156,6 +156,16 @@ def test_a_file_that_is_no_sheet_is_refused(tmp_path, text):
         _read(path)
 
 
+def test_files_that_cannot_be_read_are_refused(tmp_path):
+    for name in ("none.csv", "none.jsonl"):
+        with pytest.raises(BadInputError, match="cannot be read"):
+            _read(tmp_path / name)
+    broken = tmp_path / "broken.csv"
+    broken.write_text(",".join(COLUMNS) + '\ni1,"open', encoding="utf-8")
+    with pytest.raises(BadInputError, match="not valid CSV"):
+        _read(broken)
+
+
 def test_a_long_document_fits_into_a_cell(tmp_path):
     item = Item("i1", "q", "word " * 60_000)
     path = tmp_path / "a.csv"

@@ -165,6 +165,19 @@ def test_what_is_gone_is_dropped_and_counted(again):
     }  # fmt: skip
 
 
+def test_an_anchor_of_another_text_is_no_longer_trusted(again):
+    stale = {"source": "s.md", "start": 0, "end": 3,
+             "sha256": hashlib.sha256(b"an earlier wording").hexdigest()}  # fmt: skip
+    row = {"relevant": {"a": 2}, "anchors": {"a": stale}}
+    found = again(row, OLD, OLD)
+    assert (_pairs(found), found.reasons()) == ({"a": "queued"}, {"anchor_differs": 1})
+    assert [one.doc for one in found.queue] == ["a"]
+    # The wording that was graded may stand somewhere else.
+    moved = again(row, OLD, (*OLD, ("x", "an earlier wording")))
+    assert moved.gold.queries[0].relevant == {"x": 2}
+    assert _pairs(again(row, OLD, [("z", DELTA)])) == {"a": "dropped"}
+
+
 def test_a_grade_of_its_own_goes_before_that_of_a_part(again):
     # Windows overlap: b lies inside a, and a was graded as a whole.
     old = (("a", f"{ALPHA} {BETA}"), ("b", BETA))

@@ -207,8 +207,26 @@ DISTANCES = {
         for n in (1, 2)
         for rank, doc in reversed([*enumerate(BEST_FIRST, 1)])
     ),
+    "ranks from 0": "".join(
+        f"q{n} Q0 {doc} {rank} {rank / 10} t\n"
+        for n in (1, 2)
+        for rank, doc in enumerate(BEST_FIRST)
+    ),
     "ranks all equal, lines in order": "".join(
         f"q{n} Q0 {doc} 0 {rank / 10} t\n" for n in (1, 2) for rank, doc in enumerate(BEST_FIRST)
+    ),
+    "no number for a rank": "".join(
+        f"q{n} Q0 {doc} - {rank / 10} t\n" for n in (1, 2) for rank, doc in enumerate(BEST_FIRST)
+    ),
+    "queries mixed": "".join(
+        f"q{n} Q0 {doc} {rank} {rank / 10} t\n"
+        for rank, doc in enumerate(BEST_FIRST, 1)
+        for n in (1, 2)
+    ),
+    "negative scores, as bm25() of FTS5": "".join(
+        f"q{n} Q0 {doc} {rank} {rank - 9} t\n"
+        for n in (1, 2)
+        for rank, doc in enumerate(BEST_FIRST, 1)
     ),
     "JSONL": [
         {"id": f"q{n}", "ranking": [[doc, rank / 10] for rank, doc in enumerate(BEST_FIRST)]}

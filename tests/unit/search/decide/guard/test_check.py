@@ -145,6 +145,18 @@ def test_every_rule_is_described_by_its_own_sentence_and_in_the_guide(tmp_path):
     assert all(f"| `{rule}`" in guide for rule in RULES)
 
 
+def test_noise_passes_where_the_run_could_have_seen_a_change(tmp_path):
+    # 3 of 400 queries lose a fifth, which is 0.15 points: one in eight by chance.
+    baseline, run = run_with([3] * 400), run_with([2, 2, 2, *[3] * 397])
+    (row,) = verdict_of(
+        tmp_path, run, baseline, drop("P@5", 0.1), rule="threshold_and_significant"
+    )["rows"]
+    assert row["verdict"] == "within_noise"
+    assert (row["p_value"], row["is_noise"]) == (0.125, True)
+    assert row["detectable_points"] < 2
+    assert verdict_of(tmp_path, run, baseline, drop("P@5", 0.1))["verdict"] == "breach"
+
+
 def test_few_queries_give_no_verdict_instead_of_a_pass(tmp_path):
     # 3 of 10 queries lose two fifths: 12 points, and yet one in eight by chance.
     baseline, run = run_with([3] * 10), run_with([1, 1, 1, *[3] * 7])
