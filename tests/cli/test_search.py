@@ -178,6 +178,12 @@ def test_what_cannot_be_used_is_a_sentence_and_writes_nothing(
     assert [p.name for p in (tree / "data/eval").iterdir()] == ["gold-set.jsonl"]
 
 
+def test_an_empty_gold_set_is_exit_code_2(tree, capsys):
+    write_gold(tree, [])
+    assert run(COMMAND) == 2
+    assert "holds no query" in capsys.readouterr().err
+
+
 def test_a_baseline_that_is_not_there_or_no_run(tree, capsys):
     assert run(["search", "baseline"]) == 3
     assert "search baseline --update RUN` makes one" in capsys.readouterr().err

@@ -171,6 +171,21 @@ def test_a_path_through_a_link_or_upwards_is_resolved(tmp_path):
     assert files.is_inside(root / "sub" / ".." / "a", root)
 
 
+def test_many_files_are_synced_together_and_few_one_by_one(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(files.os, "fsync", lambda handle: synced.append("file"))
+    monkeypatch.setattr(files.os, "sync", lambda: synced.append("system"), raising=False)
+    names = [tmp_path / str(number) for number in range(65)]
+    for path in names:
+        files.write_bytes(path, b"x", is_synced=False)
+    assert synced == []
+    names[0].unlink()
+    files.settle(names[:3])
+    assert synced == ["file"] * (3 if files.os.name == "posix" else 2), "and their folder"
+    files.settle(names)
+    assert synced[3:] == ["system"]
+
+
 MANY = {
     "empty objects": ("[" + "{}," * 10 + "0]", "9 objects and lists"),
     "empty lists, nested": ("[" * 11 + "]" * 11, "9 objects and lists"),

@@ -112,6 +112,23 @@ def test_skipped_run_names(tmp_path: Path, run_id: str) -> None:
     assert [(e.path.name, e.reason) for e in found.excluded] == [("fix__Xy12345", "skipped_name")]
 
 
+def test_every_trial_of_a_skipped_run_is_accounted_for(tmp_path: Path) -> None:
+    for place in ("mcp/a__Xy12345", f"mcp/{STAMP}/b__Xy12345", "baseline/c__Xy12345"):
+        put(tmp_path, f"{place}/result.json", RESULT)
+    found = discover(tmp_path, "r__broken")
+    assert found.trials == ()
+    assert [(e.config_name, e.reason, e.detail) for e in found.excluded] == [
+        ("baseline", "skipped_name", "r__broken/baseline/c__Xy12345"),
+        ("mcp", "skipped_name", f"r__broken/mcp/{STAMP}/b__Xy12345"),
+        ("mcp", "skipped_name", "r__broken/mcp/a__Xy12345"),
+    ]
+
+
+def test_an_empty_skipped_run_is_named_itself(tmp_path: Path) -> None:
+    found = discover(tmp_path, "old_archive")
+    assert [(e.path, e.detail) for e in found.excluded] == [(tmp_path, "old_archive")]
+
+
 @pytest.mark.parametrize("level", ["archive", "Archived", f"mcp/{STAMP}__broken_verifier"])
 def test_archive_folders_and_marked_batches_are_skipped(tmp_path: Path, level: str) -> None:
     put(tmp_path, f"{level}/fix__Xy12345/result.json", RESULT)

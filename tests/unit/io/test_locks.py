@@ -69,6 +69,21 @@ def test_leftovers_go_with_their_writer_and_not_before(tmp_path, holder):
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == [".notes.tmp"]
 
 
+def test_a_new_file_taken_for_a_leftover_is_made_again(tmp_path, monkeypatch):
+    take, taken = locks._take, []
+
+    def late(handle, **how):
+        if not taken:
+            taken.append(1)
+            remove_leftovers(tmp_path)
+        return take(handle, **how)
+
+    monkeypatch.setattr(locks, "_take", late)
+    handle, path = new_temporary(tmp_path)
+    assert path.exists()
+    os.close(handle)
+
+
 def test_the_next_one_begins_when_the_last_one_has_ended(tmp_path):
     counted = tmp_path / "n"
     counted.write_text("0")

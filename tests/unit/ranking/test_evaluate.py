@@ -111,6 +111,16 @@ def test_an_empty_ranking_scores_zero_and_has_no_share_that_was_judged():
     assert [end.value for end in result.mean_bands["P"]] == [0.0, 0.0]
 
 
+def test_trec9_skips_missing_queries_and_says_zero(shaped):
+    qrels = {"gone": {"a": 1}, "q": {"a": 1}, "none": {"a": 0}}
+    rankings = {"none": {"a": 1.0}, "q": {"a": 1.0}}
+    result = evaluate_rankings(*shaped(qrels, rankings), ["RR", "P@1"], convention="trec9")
+    assert result.query_ids == ("q", "none")
+    assert result.missing_queries == ("gone",)
+    assert result.per_query["RR"].tolist() == [1.0, 0.0]
+    assert (result.means["P@1"].value, result.means["P@1"].n) == (0.5, 2)
+
+
 def test_equal_scores_rank_by_id_from_high_to_low(shaped):
     qrels = {"q": {"b": 1}}
     rankings = {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "top": 2.0, "low": 0.5}}
@@ -120,6 +130,15 @@ def test_equal_scores_rank_by_id_from_high_to_low(shaped):
     assert bands.loc["RR", ["low", "value", "high"]].tolist() == [1 / 4, 1 / 3, 1 / 2]
     assert bands.loc["P@2", ["low", "value", "high"]].tolist() == [0.0, 0.0, 0.5]
     assert [end.value for end in result.mean_bands["RR"]] == [1 / 4, 1 / 2]
+
+
+def test_ids_compare_as_code_points_of_any_length(shaped):
+    ids = ["doc", "docu", "document-1", "document-10", "document-2", "dö", "z", "é" * 9, "文書"]
+    rankings = {"q": dict.fromkeys(ids, 1.0)}
+    for doc in ids:
+        result = evaluate_rankings(*shaped({"q": {doc: 1}}, rankings), ["RR"])
+        rank = sorted(ids, reverse=True).index(doc) + 1
+        assert result.per_query.loc["q", "RR"] == 1 / rank, doc
 
 
 def test_without_ties_there_is_no_band(shaped):

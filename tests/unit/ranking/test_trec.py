@@ -119,6 +119,15 @@ def test_files_longer_than_one_chunk(tmp_path, monkeypatch, size, chunk):
     assert rows(read_trec(path, "run")) == expected
 
 
+@pytest.mark.parametrize("chunk", [1, 7, 14, 23])
+def test_no_chunk_hides_an_empty_field(tmp_path, monkeypatch, size, chunk):
+    _in_chunks_of(chunk, monkeypatch, size)
+    path = tmp_path / "run.txt"
+    path.write_text("q Q0 a 1 2 t\nq  b 1 2 t\n")
+    with pytest.raises(BadInputError, match="line 2: expected 6 fields"):
+        read_trec(path, "run")
+
+
 def _in_chunks_of(chunk, monkeypatch, size):
     monkeypatch.setattr(trec, "_CHUNK", chunk)
     if size == "large":

@@ -34,6 +34,11 @@ def test_a_file_is_read_afresh_at_every_call(tmp_path):
     assert block["oldest_pending_at"] == "2026-01-02T00:00:00Z"
 
 
+@pytest.mark.parametrize("name", ["backlog", "halacha_backlog"])
+def test_names_of_the_block(name):
+    assert check_name(name) == name
+
+
 @pytest.mark.parametrize("name", ["", "Backlog", "a b", "9a", "runs", "latest_run", "status"])
 def test_names_that_would_clash_are_refused(name):
     with pytest.raises(BadInputError, match="cannot name the backlog block"):

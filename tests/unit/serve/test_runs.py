@@ -27,6 +27,12 @@ def test_among_equal_times_the_last_name_is_newest(tmp_path):
     assert [name[12] for name in names(tmp_path)[0]] == ["c", "b", "a"]
 
 
+def test_of_one_second_the_last_number_is_newest(tmp_path):
+    for end in ("", "-2", "-10", "-9.claims"):
+        write(tmp_path, f"20260131T120000Z{end}", search_run())
+    assert [name[28:-5] for name in names(tmp_path)[0]] == ["-10", "-9.claims", "-2", ""]
+
+
 def test_times_are_compared_as_times(tmp_path):
     # 09:30 UTC is later than 10:00 two hours east of it, which is 08:00 UTC.
     write(tmp_path, "east", search_run(generated_at="2026-01-01T10:00:00+02:00"))

@@ -88,3 +88,27 @@ def test_labels_of_documents_that_the_corpus_lacks_are_counted():
     assert (found.n_labels, found.n_outside, found.n_relevant) == (3, 2, 1)
     assert found.documents == {"q": ("d2", "d3")}
     assert label_facts(gold, ["q"], "bm25", known={}).outside.n_outside == 3
+
+
+def test_a_run_says_which_labels_cannot_be_found(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    _write(tmp_path / "corpus.jsonl", [{"id": doc, "text": text} for doc, text in TEXTS.items()])
+    rows = [
+        {"id": "q1", "query": "late fees", "relevant": ["d1", "gone"], "source": "chair"},
+        {"id": "q2", "query": "objection", "relevant": {"d2": 1, "old": 0}, "source": "chair"},
+    ]
+    _write(tmp_path / "gold.jsonl", rows)
+    ranked = [{"id": f"q{n}", "ranking": ["d1", "d2"]} for n in (1, 2, 3)]
+    _write(tmp_path / "ranked.jsonl", ranked)
+    asked = ["search", "run", "--gold", "gold.jsonl", "--retriever", "run:ranked.jsonl"]
+    asked += ["--corpus-file", "corpus.jsonl", "--out", "runs"]
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert "2 of 4 labels name documents that the corpus lacks, 1 of them relevant" in said
+    assert "(q1, q2)" in said
+    assert "the file has rankings of 1 query that the gold set lacks" in said
+    assert run([*asked, "--json", "--label", "again"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["labels"]["outside"]["documents"] == {"q1": ["gone"], "q2": ["old"]}
+    assert document["run"]["n_other_queries"] == 1
+    assert document["random"]["metrics"]["Recall@5"]["value"] == 0.75

@@ -308,6 +308,15 @@ def test_a_broken_line_of_a_journal_is_named(tmp_path, line):
         run_queries(gold(*queries(1)), Fixed({}), depth=1, journal=journal)
 
 
+def test_a_journal_that_cannot_be_written_is_bad_input(tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("", encoding="utf-8")
+    with pytest.raises(BadInputError, match="cannot be"):
+        run_queries(gold(*queries(1)), Fixed({}), depth=1, journal=blocker / "run.journal.jsonl")
+    with pytest.raises(BadInputError, match="cannot be"):
+        run_queries(gold(*queries(1)), Fixed({}), depth=1, journal=tmp_path)
+
+
 def test_a_journal_line_is_whole_json_even_with_half_a_surrogate_pair(tmp_path):
     journal = tmp_path / "run.journal.jsonl"
     answers = {"text 1": [("d\ud800", 1.0)], "text 2": ValueError("\udfff")}

@@ -88,6 +88,12 @@ def test_a_run_over_a_ranked_file_goes_by_id(ranked):
     assert [result.status for result in results] == ["ok", "ok", "failed"]
 
 
+def test_a_run_made_from_another_gold_set_is_refused(ranked):
+    gold = GoldSet((GoldQuery("g1", "levy", "law"),), "f")
+    with pytest.raises(BadInputError, match="made from another gold set"):
+        run_queries(gold, ranked(RUN), depth=2)
+
+
 def test_the_file_is_identified_by_its_content(ranked):
     assert ranked(RUN).describe() == {
         "name": "run.trec",

@@ -173,6 +173,12 @@ def test_a_file_of_another_shape_is_refused(tmp_path, text):
         read_justifications(path)
 
 
+def test_a_file_that_is_not_there(tmp_path):
+    for name in ("why.json", "why.toml"):
+        with pytest.raises(BadInputError, match="no such file"):
+            read_justifications(tmp_path / name)
+
+
 @pytest.mark.parametrize("text", ["/" * 200_000, "a@" + "+" * 200_000, "@" * 200_000])
 def test_a_name_without_end_is_compared_in_time_that_grows_with_its_length(text):
     started = time.process_time()
