@@ -114,6 +114,13 @@ def test_the_recall_of_a_cut_trace_is_printed_as_a_lower_bound(tree, capsys):
     assert "degraded" in text
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare", "report"])
+def test_a_negative_seed_is_wrong_usage(command, tree, capsys):
+    assert run([command, "run-1", "--seed", "-1", "--output-dir", "out"]) == 64
+    assert "--seed" in capsys.readouterr().err
+    assert not (tree / "out").exists()
+
+
 def test_what_the_output_cannot_encode_is_escaped(tree):
     package = str(Path(__file__).parents[2])
     done = subprocess.run(

@@ -30,7 +30,7 @@ def commands() -> dict[str, click.Command]:
             command = part.get_command(context, below)
             assert command is not None
             found[f"{name} {below}"] = command
-    for name in ("compare", "evaluate", "report", "serve"):
+    for name in ("report", "serve"):
         command = group.get_command(context, name)
         assert command is not None
         found[name] = command
