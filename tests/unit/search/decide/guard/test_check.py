@@ -379,6 +379,14 @@ def test_the_unchanged_system_passes_whatever_its_claims_leave_open(tmp_path):
     assert row["verdict"] == "no_verdict"
 
 
+def test_a_floor_that_unproved_claims_decide_has_no_verdict(tmp_path):
+    run = with_claims(run_with([3] * 8), [[True, None], *[[True, True]] * 7])
+    row = 'metric = "claim_coverage"\ndirection = "down is bad"\nfloor = {}'
+    for floor, expected in ((0.9, "pass"), (0.95, "no_verdict"), (1.0, "no_verdict")):
+        (found,) = verdict_of(tmp_path, run, run, row.format(floor))["rows"]
+        assert found["verdict"] == expected
+
+
 def test_a_breach_stays_one_where_another_row_has_no_verdict(tmp_path):
     baseline, run = with_claims(run_with([3] * 8), [[True]] * 8), run_with([1] * 8)
     found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), drop("claim_coverage", 1))

@@ -56,6 +56,11 @@ def test_a_change_beyond_the_measured_noise_is_a_breach(tmp_path, rule):
     assert row["p_value"] == pytest.approx(0.0099, abs=1e-4)
 
 
+def test_half_a_step_is_left_to_chance(tmp_path):
+    (row,) = held(tmp_path, noise_of(band=1.0, step=2.0))["rows"]
+    assert row["p_value"] == pytest.approx(t.sf(3 / math.sqrt(2), 9))
+
+
 def test_a_change_that_noise_would_make_passes_where_one_that_matters_would_show(tmp_path):
     # Three of 400 lose a fifth: 0.15 points. Of a band of 0.4, (1.83 + 0.88) * 0.57 = 1.54 show.
     before, after = [3] * 400, [2, 2, 2, *[3] * 397]
