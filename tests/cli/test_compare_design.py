@@ -106,26 +106,6 @@ def test_a_design_is_not_both_named_and_left_unread(tree, capsys):
     assert "give one of them" in capsys.readouterr().err
 
 
-def test_a_required_tool_that_was_never_used_gives_no_verdict_with_the_counts(tree, capsys):
-    Path("own.toml").write_text("[arms.plain]\nmust_use = ['mcp']\n")
-    assert run([*PAIR, "--design", "own.toml"]) == 2
-    text = capsys.readouterr().out
-    assert "verdict: no verdict" in text
-    counts = "an MCP server was called in 0 and answered in 0"
-    assert f"8 of 8 trials of plain: {counts}" in text
-
-
-def test_a_design_of_two_of_several_configurations_compares_these(tree, capsys):
-    for number in range(8):
-        write_trial(tree / "runs" / "study", "third", f"task-{number:03d}", ["src/x.py"])
-    text = '[arms.plain]\nrole = "control"\n[arms.tool]\nmust_use = ["mcp"]\n'
-    Path("own.toml").write_text(text)
-    assert run(["compare", "study", "--output-dir", "out", "--design", "own.toml", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
-    assert (found["baseline_config"], found["comparison_config"]) == ("plain", "tool")
-    assert found["design"]["family"] == "stated_pair"
-
-
 @pytest.mark.parametrize("folder", [".", "runs/study"])
 @pytest.mark.parametrize(
     ("name", "text"),
@@ -158,25 +138,6 @@ def test_a_project_file_without_the_section_states_no_design(tree, capsys):
     Path("retrieval-eval.toml").write_text("study = 3\n")
     assert run([*PAIR]) == 3
     assert "`$.study`" in capsys.readouterr().err
-
-
-def test_the_page_of_a_comparison_has_the_design_that_is_stated(tree, monkeypatch):
-    import retrieval_eval as rev
-
-    pages = []
-
-    def built(runs, **given):
-        pages.append(given)
-        return Path("index.html")
-
-    monkeypatch.setattr("retrieval_eval.report.build", built)
-    assert run([*PAIR, "--report", "--alpha", "0.1", "--metric", "mrr"]) in (0, 2)
-    places = {"runs_root": "runs", "output_dir": "out"}
-    loaded = rev.load_run("study", **places, design=pages[0]["design"])
-    design = loaded.study.record.design
-    assert (design.alpha, design.headline, design.sources["alpha"]) == (0.1, "mrr", "argument")
-    assert loaded.filter("task_name != 'task-000'").study.record.design.alpha == 0.1
-    assert loaded.impact.comparisons[0].design.alpha == 0.1
 
 
 def test_a_pilot_says_how_many_tasks_the_next_comparison_needs(tree, capsys):

@@ -20,7 +20,7 @@ from retrieval_eval.search.gold.agreement import WEIGHTS
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.search.gold.relabel import read_mapping
-from tests.rechunking import recut, rows_of, same, split
+from tests.rechunking import recut, same
 from tests.searches import measure
 
 
@@ -37,25 +37,6 @@ def _run(command, *arguments, code=0):
 
 def _json(command, *arguments):
     return json.loads(_run(command, *arguments, "--json"))
-
-
-def test_agreement_is_printed_with_its_counts(demo):
-    text = _run(agreement_command, "--gold", demo.gold)
-    gold = load_gold_set(demo.gold)
-    n_pairs = sum(len(query.labels) for query in gold.queries) // 2
-    n_apart = sum(
-        len({label.grade for label in query.labels if label.doc == doc}) > 1
-        for query in gold.queries
-        for doc in query.relevant
-    )
-    lines = text.splitlines()
-    assert lines[0] == "a and b"
-    (whole,) = [line.split() for line in lines if line.startswith("all ")]
-    assert int(whole[1]) == n_pairs
-    assert float(whole[3]) == pytest.approx(1 - n_apart / n_pairs, abs=5e-4)
-    assert f"{n_apart} disagreements, {n_apart} without an adjudicator" in text
-    assert "product_docs" in text
-    assert f"and {n_apart - 10} more" in text
 
 
 def test_agreement_as_json(demo):
@@ -144,23 +125,3 @@ def test_relabelling_and_the_split_of_the_change(demo, tmp_path):
     (out / "relabel.json").write_text(json.dumps(other))
     with pytest.raises(BadInputError, match="/gold/old: the labels of another gold set were moved"):
         read_mapping(out / "relabel.json", load_gold_set(demo.gold))
-
-
-def test_the_queue_goes_out_as_sheets(demo, tmp_path):
-    new = recut(demo, tmp_path / "new", split("pd-oracle-card"))
-    arguments = ["--gold", demo.gold, "--old-corpus", demo.corpus, "--new-corpus", new.corpus]
-    text = _run(relabel_command, *arguments, "--out", tmp_path / "bare")
-    assert "note: name --labellers to get sheets" in text
-    assert "because its text is in several documents now" in text
-    out = tmp_path / "out"
-    found = _json(relabel_command, *arguments, "--out", out, "--labellers", "cleo, dan")
-    assert found["pairs"]["total"] == sum(
-        n for name, n in found["pairs"].items() if name != "total"
-    )
-    n_pairs = sum("pd-oracle-card" in q.relevant for q in load_gold_set(demo.gold).queries)
-    assert found["reasons"] == {"split": n_pairs}
-    assert len(rows_of(out / "sheet-dan.jsonl")) == found["n_to_grade"] == 2 * n_pairs
-
-    with pytest.raises(BadInputError, match="cannot name a file"):
-        _run(relabel_command, *arguments, "--out", tmp_path / "no", "--labellers", "a/b")
-    assert not (tmp_path / "no").exists()

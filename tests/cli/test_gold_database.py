@@ -38,19 +38,6 @@ def test_bootstrap_writes_the_default_file_and_says_what_changed(filled, tmp_pat
     assert (tmp_path / "data/eval/gold-set.jsonl").read_bytes() == first
 
 
-def test_a_dry_run_prints_the_rows(filled, tmp_path):
-    said = _run(bootstrap, "--gold", "mine.jsonl", "--database", filled.url, "--dry-run")
-    assert '+ {"id":"g' in said
-    assert "nothing written (--dry-run)" in said
-    assert not (tmp_path / "mine.jsonl").exists()
-
-
-def test_bootstrap_in_json(filled):
-    document = json.loads(_run(bootstrap, "--database", filled.url, "--json"))
-    assert (document["n_added"], document["n_found"], document["is_written"]) == (1, 1, True)
-    assert document["skipped"] == {"no_document": 1}
-
-
 def test_gold_toml_names_tables_columns_and_scores(filled, tmp_path):
     filled.run("ALTER TABLE search_logs RENAME TO queries", "ALTER TABLE queries RENAME query TO q")
     (tmp_path / "gold.toml").write_text(

@@ -119,11 +119,6 @@ def test_the_newest_of_a_label_is_taken_and_said(tree, capsys):
     assert found["metrics"]["RR"]["delta_points"] == pytest.approx(-100 / 3)
 
 
-def test_an_unknown_label_names_those_there_are(tree, capsys):
-    assert run(["search", "diff", "before", "later"]) == 3
-    assert "labels there: 'after', 'before'" in capsys.readouterr().err
-
-
 def test_markdown_is_written_whole_and_the_same_again(tree, capsys):
     command = ["search", "diff", "before", "after", "--out", "diff.md"]
     assert run(command) == 0
@@ -161,25 +156,6 @@ def test_a_run_without_a_verdict_is_shown_under_a_banner_with_exit_code_2(tree, 
     found = json.loads(capsys.readouterr().out)
     assert faults(found, "search_diff") == []
     assert len(found["no_verdict"]) == 1
-
-
-def test_a_truncated_run_must_be_named(tree, capsys):
-    path = tree / "data/eval/eval-report-3.json"
-    document = json.loads(path.read_text())
-    del document["queries"][1:]
-    path.write_text(json.dumps(document))
-    assert run(["search", "diff", "before", "after"]) == 2
-    refused = capsys.readouterr().err
-    assert "run B did not ask 2 of the 3 queries of run A" in refused
-    assert "add --accept queries" in refused
-    assert run(["search", "diff", "before", "after", "--accept", "queries"]) == 0
-    assert "run B did not ask" in capsys.readouterr().out.splitlines()[0]
-
-
-def test_a_pinned_list_is_a_slice(tree, capsys):
-    (tree / "pinned.txt").write_text(f"# gold-fingerprint: {'0' * 64}\nq1\n")
-    assert run(["search", "diff", "before", "after", "--queries", "pinned.txt"]) == 0
-    assert "\npinned  queries" in capsys.readouterr().out
 
 
 def test_noise_of_finished_runs(tree, capsys):

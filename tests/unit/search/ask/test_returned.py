@@ -12,9 +12,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+from retrieval_eval.search.ask import returned
 from retrieval_eval.search.ask.protocol import ScoredDoc
 from retrieval_eval.search.ask.results import RetrieverError
-from retrieval_eval.search.ask.returned import MAX_DOCUMENTS, MAX_ID, rank, read_documents
+from retrieval_eval.search.ask.returned import MAX_ID, rank, read_documents
 
 Hit = namedtuple("Hit", ["doc", "score"])
 
@@ -102,29 +103,6 @@ def test_an_answer_with_a_score_that_is_no_finite_number_is_refused(score, what)
         read_documents([("a", 1.0), ("b", score)])
 
 
-@pytest.mark.parametrize(
-    "score",
-    [2, 2.0, np.float16(2), np.int8(2), np.array(2.0), Decimal(2), Fraction(2), 2**60 // 2**59],
-)
-def test_every_kind_of_number_is_a_score(score):
-    [doc] = read_documents([("a", score)])
-    assert (doc.score, type(doc.score)) == (2.0, float)
-
-
-def test_an_answer_that_names_a_document_twice_is_refused():
-    expected = "^items 1 and 3 are the same document, 'a'$"
-    for docs in (["a", "b", "a"], [("a", 2.0), ("b", 1.5), ("a", 1.0)], ["1", 2, 1]):
-        with pytest.raises(RetrieverError, match=expected.replace("a'", f"{docs[0][0]}'")):
-            read_documents(docs)
-
-
-def test_a_document_that_the_corpus_has_in_another_form_of_unicode_is_named_as_that():
-    known = frozenset({"caf\u00e9"})
-    told = "item 1 is .*, and the corpus has no such document, but one in another form of Unicode"
-    with pytest.raises(RetrieverError, match=f"^{told}$"):
-        read_documents(["cafe\u0301"], known)
-
-
 def test_an_answer_with_documents_that_the_corpus_lacks_is_refused():
     known = frozenset({"a", "b"})
     assert pairs(read_documents([("b", 1.0)], known)) == [("b", 1.0)]
@@ -154,21 +132,17 @@ def test_what_is_no_sequence_is_refused(value):
         read_documents(value)
 
 
-def test_an_answer_without_end_is_refused():
-    with pytest.raises(RetrieverError, match="returned more than 100,000 documents"):
+def test_an_answer_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr(returned, "MAX_DOCUMENTS", 1000)
+    with pytest.raises(RetrieverError, match="returned more than 1,000 documents"):
         read_documents((f"d{i}", 0.5) for i in count())
-    assert len(read_documents([f"d{i}" for i in range(MAX_DOCUMENTS)])) == MAX_DOCUMENTS
+    assert len(read_documents([f"d{i}" for i in range(1000)])) == 1000
 
 
 def test_an_id_that_a_run_cannot_keep_is_refused():
     assert read_documents(["x" * MAX_ID])
     with pytest.raises(RetrieverError, match="item 1 has a document id of 1,000,000 characters"):
         read_documents(["x" * 1_000_000])
-
-
-def test_the_order_is_score_then_id_both_descending():
-    found = ranked(("b", 1.0), ("c", 2.0), ("a", 1.0), ("B", 1.0))
-    assert pairs(found.ranking) == [("c", 2.0), ("b", 1.0), ("a", 1.0), ("B", 1.0)]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from retrieval_eval.search.run.run_files import run_bytes
 from retrieval_eval.search.run.running import without_distances
 from retrieval_eval.search.run.settings import Settings
 from retrieval_eval.search.run.summary import notices
-from tests.unit.search.test_hostile_retrievers import DAY
+from tests.unit.search.run.test_hostile_retrievers import DAY
 
 NOTHING = 3.4028234663852886e38
 SETTINGS = Settings(n_resamples=20, depth=20)

@@ -89,23 +89,6 @@ def test_the_curve_and_the_area_do_not_depend_on_the_decision():
     }
 
 
-def test_the_controls_fail_whatever_the_run_does():
-    block = block_of()
-    assert block["controls"] == {
-        "always_answer": {
-            "true_positive_rate": 0.0,
-            "false_refusal_rate": 0.0,
-            "passes": False,
-        },
-        "always_refuse": {
-            "true_positive_rate": 1.0,
-            "false_refusal_rate": 1.0,
-            "passes": False,
-        },
-    }
-    assert block["operating_point"]["passes"] is False
-
-
 def test_systems_that_are_the_controls_fail_the_gate_and_one_that_works_passes():
     rows = [gold_query(f"a{i}", {"x": 1}) for i in range(20)]
     rows += [gold_query(f"u{i}", answerable=False) for i in range(20)]
@@ -150,11 +133,6 @@ def test_a_failed_query_makes_it_not_computable(failed):
     assert block["roc"] == []
     assert block["operating_point"]["passes"] is None
     assert "failed on 1 query" in block["reasons"][0]
-
-
-def test_a_failed_query_of_which_nobody_has_said_changes_nothing():
-    answers = [failure(a.id) if a.id == "unlabelled" else a for a in ANSWERS]
-    assert counts(block_of(answers)) == [(1, 3), (1, 3)]
 
 
 def test_without_unanswerable_queries_there_is_no_block():

@@ -187,14 +187,6 @@ def test_one_run_and_failed_ones_show_no_noise():
         noise([run(STILL), broken], generated_at=MOMENT, seed=1)
 
 
-def test_equal_arguments_give_equal_documents():
-    assert noise_of(STILL, MOVED) == noise_of(STILL, MOVED)
-
-
-def test_fresh_noise_of_the_same_system_is_not_stale():
-    assert staleness(noise_of(STILL, MOVED), run(STILL)) == []
-
-
 def test_noise_goes_stale():
     found = noise_of(STILL, MOVED)
     other = run(STILL, facts={"name": "fake", "model": "v2"})

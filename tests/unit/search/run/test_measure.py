@@ -16,7 +16,7 @@ from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.gold.gold_set import load_gold_set
 from retrieval_eval.search.gold.pinned import pinned_text
 from retrieval_eval.search.measure import JOURNAL, Request, measure_request, run_search
-from retrieval_eval.search.run.run_files import load_search_run, run_bytes
+from retrieval_eval.search.run.run_files import load_search_run
 from tests.plain_runs import read_search_run
 from tests.searches import gold_query, gold_set, measure, written
 
@@ -147,48 +147,6 @@ def test_only_the_queries_of_a_corpus(retriever, gold, out):
         measure(gold, "any:thing", corpora=["wine"], out=out)
 
 
-def test_a_corpus_that_is_named_twice_is_searched_once(retriever, gold, out):
-    document = measure(gold, "words", corpora=("tools", "tools"), out=out)
-    assert [corpus["corpus"] for corpus in document["run"]["corpora"]] == ["tools"]
-
-
-def test_the_baseline_gives_a_delta(retriever, gold, out, tmp_path):
-    before = measure(gold, "any:thing", out=out, label="before")
-    (tmp_path / "baseline.json").write_bytes(run_bytes(before))
-    retriever.search = lambda query, *, corpus, k: []
-    document = measure(gold, "any:thing", out=out, baseline=tmp_path / "baseline.json")
-    change = document["delta"]["metrics"]["Recall@20"]
-    assert (change["baseline"], change["current"], change["delta_points"]) == (1, 0, -100)
-    assert document["delta"]["baseline"]["label"] == "before"
-    assert schema.faults(document, "search_run") == []
-
-
-def test_a_failed_query_is_recorded_and_the_run_has_no_verdict(retriever, gold, out):
-    retriever.broken = {"blue plum"}
-    document = measure(gold, "any:thing", out=out)
-    assert document["status"]["has_verdict"] is False
-    assert document["queries"][1]["status"] == "failed"
-    assert "KeyError" in document["queries"][1]["error"]
-    assert document["metrics"]["RR"]["not_computable"] == {"no_ground_truth": 1, "query_failed": 1}
-
-
-def test_an_interrupted_run_is_taken_up_again(retriever, gold, out):
-    whole = measure(gold, "any:thing", out=out / "whole")
-    retriever.asked, retriever.stops_at = [], "steel nail"
-    with pytest.raises(KeyboardInterrupt):
-        measure(gold, "any:thing", out=out)
-    assert [p.name for p in out.glob("*.json*")] == [JOURNAL]
-    retriever.asked, retriever.stops_at = [], None
-    document = measure(gold, "any:thing", out=out)
-    assert retriever.asked[:2] == ["steel nail", "moon cheese"]
-    assert sorted(retriever.asked[2:]) == sorted(row["query"] for row in ROWS)
-    assert not (out / JOURNAL).exists()
-    for one in (document, whole):
-        one["generated_at"] = None
-        assert all(query.pop("seconds") >= 0 for query in one["queries"])
-    assert document == whole
-
-
 def test_no_secret_reaches_a_file(retriever, gold, out):
     retriever.stops_at = "steel nail"
     options = {"header.Authorization": "s3cret", "bearer_env": "VARIABLE"}
@@ -203,23 +161,6 @@ def test_no_secret_reaches_a_file(retriever, gold, out):
     assert len(written) == 3
     assert all("s3cret" not in text for text in written)
     assert all("VARIABLE" in text for text in written)
-
-
-def test_fresh_asks_every_query_again(retriever, gold, out):
-    retriever.stops_at = "steel nail"
-    with pytest.raises(KeyboardInterrupt):
-        measure(gold, "any:thing", out=out)
-    retriever.asked, retriever.stops_at = [], None
-    measure(gold, "any:thing", out=out, fresh=True)
-    assert retriever.asked[:4] == [row["query"] for row in ROWS]
-
-
-def test_a_floor_refuses(retriever, gold, out):
-    document = measure(gold, "any:thing", floor=1.5, out=out)
-    # f2 shares one word only; q1 keeps f1, q2 f3 and q3 t1.
-    assert document["queries"][0]["ranking"] == [{"doc": "f1", "score": 2.0, "grade": 2}]
-    assert document["run"]["retriever"]["floor"] == 1.5
-    assert measure(gold, "any:thing", floor=9.0, out=out)["status"]["n_refused"] == 3
 
 
 def test_what_cannot_be_used_is_found_before_a_query_is_asked(retriever, gold, out, tmp_path):
@@ -251,30 +192,6 @@ def test_a_corpus_file_of_other_corpora_only_is_refused(retriever, gold, out, tm
     assert measure(gold, "any:thing", corpus_file=corpus, out=out)["status"]["n_failed"] == 1
 
 
-def test_a_gold_set_without_queries_is_nothing_to_measure(retriever, out, tmp_path):
-    (tmp_path / "gold.jsonl").write_text("")
-    with pytest.raises(NothingToEvaluateError, match="holds no query"):
-        measure(tmp_path / "gold.jsonl", "any:thing", out=out)
-    assert not out.exists()
-
-
-def test_a_folder_that_cannot_be_written_is_one_sentence(retriever, gold, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(BadInputError, match="cannot be written"):
-        measure(gold, "any:thing", out=tmp_path / "file")
-
-
-def test_the_backlog_comes_along(retriever, gold, out, tmp_path):
-    rows = [
-        {"review_status": "pending_review", "created_at": "2026-01-01T00:00:00Z"},
-        {"review_status": "approved", "created_at": "2026-01-02T00:00:00Z"},
-    ]
-    source = write_lines(tmp_path / "review.jsonl", rows)
-    document = measure(gold, "any:thing", backlog=str(source), out=out)
-    assert document["backlog"]["total"] == 2
-    assert document["backlog"]["pending_review"] == 1
-
-
 def test_corpora_a_retriever_states_are_on_record(retriever, gold, out):
     stated = [{"corpus": "fruit", "n_documents": 3, "fingerprint": "ab"}, {"corpus": "tools"}, 7]
     retriever.describe = lambda: {"name": "words", "corpora": stated}
@@ -284,27 +201,12 @@ def test_corpora_a_retriever_states_are_on_record(retriever, gold, out):
     ]
 
 
-def test_a_run_says_whether_ids_were_checked(retriever, gold, out, tmp_path):
-    request = Request(gold, "words", out=out)
-    assert measure_request(request).run.run.ids_checked is False
-    corpus = write_lines(tmp_path / "corpus.jsonl", DOCUMENTS)
-    named = Request(gold, "words", out=out, corpus_file=corpus)
-    assert measure_request(named).run.run.ids_checked is True
-
-
 def test_a_retriever_that_knows_its_documents_is_checked(retriever, gold, out):
     retriever.known_documents = {"fruit": ["f1", "f2"], "tools": ["t1", "t2"]}
     document = written(measure_request(Request(gold, "words", out=out)).run)
     assert document["run"]["ids_checked"] is True
     assert [q["status"] for q in document["queries"]] == ["ok", "failed", "ok", "ok"]
     assert document["queries"][1]["error"] == "item 1 is 'f3', and the corpus has no such document"
-
-
-@pytest.mark.parametrize("stated", [["f1"], {"fruit": "f1"}, {"fruit": [1]}, {1: ["f1"]}, 7])
-def test_known_documents_of_no_use_are_refused(retriever, gold, out, stated):
-    retriever.known_documents = stated
-    with pytest.raises(BadInputError, match="known_documents is of no use"):
-        measure_request(Request(gold, "words", out=out))
 
 
 def test_known_documents_that_raise_are_refused_and_none_are_not_known(
@@ -319,13 +221,6 @@ def test_known_documents_that_raise_are_refused_and_none_are_not_known(
     monkeypatch.setattr(Words, "known_documents", property(broken), raising=False)
     with pytest.raises(BadInputError, match=r"known_documents is of no use \(OSError: no index\)"):
         measure_request(Request(gold, "words", out=out))
-
-
-def test_the_embedded_retriever_knows_its_documents(gold, out, tmp_path):
-    corpus = write_lines(tmp_path / "corpus.jsonl", DOCUMENTS)
-    document = written(measure_request(Request(gold, f"bm25:{corpus}", out=out)).run)
-    assert document["run"]["ids_checked"] is True
-    assert document["status"]["n_failed"] == 0
 
 
 def test_an_object_and_a_gold_set_in_memory_are_measured_without_a_file(tmp_path, monkeypatch):

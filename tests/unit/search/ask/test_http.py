@@ -7,16 +7,12 @@ import zlib
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import islice, repeat
-from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from retrieval_eval.search.ask.http import (
-    HttpPolicy,
-    TransientError,
     _is_same_host,
-    _Wait,
     body_pieces,
     retry_after,
 )
@@ -44,10 +40,6 @@ def test_a_body_of_any_size_is_whole(size, step):
         assert len(read(chunks)) == size
 
 
-def test_no_body_is_an_empty_one():
-    assert read([]) == b""
-
-
 @pytest.mark.parametrize("n_cut", [1, 4, 8, 12, len(PACKED) - 1])
 def test_a_compressed_body_that_is_cut_is_refused(n_cut):
     with pytest.raises(httpx.DecodingError, match="cut"):
@@ -73,21 +65,6 @@ def test_input_without_end_and_without_output_gives_control_back(chunk):
         assert len(b"".join(islice(body_pieces(response), 500))) <= 8
     except httpx.DecodingError:
         assert chunk == bytes(65_536)
-
-
-def test_the_wait_is_the_servers_or_random_below_a_growing_bound():
-    def state(error, attempt):
-        return SimpleNamespace(
-            outcome=SimpleNamespace(exception=lambda: error), attempt_number=attempt
-        )
-
-    wait = _Wait(HttpPolicy("x", {}, 1, 0.5, 1, 1, 1, 1, 1, max_retry_after=30))
-    assert wait(state(TransientError("", 7.0), 1)) == 7.0
-    assert wait(state(TransientError("", 99.0), 1)) == 30.0
-    for attempt, bound in ((1, 0.5), (2, 1.0), (3, 2.0), (12, 10.0)):
-        waits = [wait(state(TransientError(""), attempt)) for _ in range(200)]
-        assert 0 <= min(waits) < max(waits) <= bound
-        assert max(waits) > bound / 2  # 200 draws below the half: once in 2^200
 
 
 def test_retry_after_is_seconds_or_a_date():

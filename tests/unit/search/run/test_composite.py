@@ -45,12 +45,6 @@ def test_the_value_is_the_smallest_margin_and_names_its_component():
     assert block["reasons"] == []
 
 
-def test_it_is_no_mean_one_cliff_decides():
-    block = composite_block(RUN, [FIRST, Bound("RR", 0.9), Bound("P@1", 0.95)])
-    assert block["value"]["value"] == pytest.approx(0.75 - 0.95)
-    assert (block["worst"], block["components"][2]["passes"]) == ("P@1", False)
-
-
 def test_of_equal_margins_the_first_is_named():
     block = composite_block(RUN, [Bound("RR", 0.875), Bound("P@1", 0.75)])
     assert (block["value"]["value"], block["worst"]) == (0.0, "RR")

@@ -9,7 +9,7 @@ from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.relabel import relabel
 from retrieval_eval.search.run.settings import Settings
 from tests.plain_runs import label_split
-from tests.rechunking import recut, renamed, same, split, wrapped
+from tests.rechunking import recut, split
 from tests.searches import answer, failure, gold_query, gold_set, measure, run_of
 
 
@@ -129,16 +129,6 @@ def _after(demo, tmp_path, cut, **where):
     write_gold_set(tmp_path / "gold-set.jsonl", found.gold.queries)
     after = measure(tmp_path / "gold-set.jsonl", f"bm25:{new.corpus}", out=tmp_path / "eval")
     return label_split(gold, found.gold, found.documents, before, after)
-
-
-@pytest.mark.parametrize("cut", [same, renamed, wrapped])
-def test_a_shift_of_lines_moves_neither_labels_nor_retrieval(demo, tmp_path, cut):
-    found = _after(demo, tmp_path, cut, head="A line more.\n\n", gap="\n")
-    assert found["n_queries"] == len(demo[1].queries)
-    for block in found["metrics"].values():
-        assert (block["total"], block["labels"], block["retrieval"]) == (0, 0, 0)
-        assert block["n"] > 100
-        assert block["n_left_out"] == 0
 
 
 def test_three_documents_cut_anew_move_something_and_it_adds_up(demo, tmp_path):

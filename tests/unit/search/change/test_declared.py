@@ -11,7 +11,7 @@ from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import run_search
 from retrieval_eval.search.run.settings import Settings
-from tests.unit.search.test_hostile_retrievers import DAY
+from tests.unit.search.run.test_hostile_retrievers import DAY
 
 GOLD = GoldSet(
     tuple(

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from retrieval_eval.cli.main import run
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.search_history import SearchHistory
 from retrieval_eval.search.decide.guard.check import check
@@ -282,8 +281,3 @@ def test_the_terminal_marks_a_scale_break_and_hostile_labels_stay_on_their_line(
     assert "breached 1" in out
     assert run(["search", "history", str(folder), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["runs"]) == 3
-
-
-def test_a_folder_is_needed():
-    with pytest.raises(BadInputError, match="no such folder"):
-        search_history(Path("nowhere"))

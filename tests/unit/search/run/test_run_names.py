@@ -77,12 +77,3 @@ def test_a_labelled_file_that_is_no_run_is_named(folder):
     )
     with pytest.raises(BadInputError, match=r"eval-report-4\.json: not a search run"):
         named_run("odd", folder)
-
-
-def test_a_label_may_be_longer_than_any_name_of_a_file(folder):
-    label = "after-" * 100
-    run = run_of(GOLD, [answer("q1", ["a"])], label=label)
-    write_bytes(folder / "eval-report-4.json", run_bytes(run))
-    assert named_run(label, folder).path.name == "eval-report-4.json"
-    with pytest.raises(BadInputError, match="is neither a file nor the label of a run"):
-        named_run(f"{label}!", folder)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -71,20 +70,7 @@ def test_each_query_is_asked_once_with_its_text_corpus_and_depth():
     ("answer", "error"),
     [
         (ValueError("no\nindex"), "ValueError: no index"),
-        (KeyError(), "KeyError"),
         (SystemExit(0), "SystemExit: 0"),
-        (RecursionError("deep"), "RecursionError: deep"),
-        (None, "the retriever returned None; expected a sequence"),
-        ("d1", "the retriever returned a value of type str; expected a sequence"),
-        ({"d1": 1.0}, "the retriever returned a value of type dict; expected a sequence"),
-        ([("d1", 1.0), 3.5], "item 2 has a value of type float for a document"),
-        ([("d1", 1.0, "text")], "item 1 has 3 parts"),
-        ([("", 1.0)], "item 1 has an empty document id"),
-        ([{"name": "d1"}], "item 1 has None for a document"),
-        ([("d1", float("nan"))], "item 1 ('d1') has a score of nan"),
-        ([("d1", 2.0), ("d2", float("inf"))], "item 2 ('d2') has a score of inf"),
-        ([("d1", "0.9")], "item 1 ('d1') has a value of type str for a score"),
-        ([("d1", 2.0), "d2"], "item 2 ('d2') has no score, and others have one"),
         ([("d1", 2.0), ("d1", 1.0)], "items 1 and 2 are the same document, 'd1'"),
     ],
 )
@@ -93,24 +79,6 @@ def test_a_failure_is_recorded_and_the_next_query_is_asked(answer, error):
     assert (failed.status, failed.ranking, failed.problems) == ("failed", (), ())
     assert failed.error.startswith(error)
     assert (ok.status, ok.error) == ("ok", None)
-
-
-def test_an_error_without_a_usable_message_is_still_named():
-    class MuteError(Exception):
-        def __str__(self):
-            raise RuntimeError
-
-    [failed] = run_queries(gold(*queries(1)), Fixed({"text 1": MuteError()}), depth=1)
-    assert failed.error == "MuteError"
-
-
-def test_a_generator_that_breaks_off_makes_the_query_fail():
-    def broken():
-        yield ("d1", 1.0)
-        raise OSError("lost")
-
-    [failed] = run_queries(gold(*queries(1)), Fixed({"text 1": broken()}), depth=5)
-    assert (failed.status, failed.error, failed.ranking) == ("failed", "OSError: lost", ())
 
 
 def test_documents_below_the_floor_are_dropped_and_none_left_is_a_refusal():
@@ -122,11 +90,6 @@ def test_documents_below_the_floor_are_dropped_and_none_left_is_a_refusal():
         ((), False, "ok"),
     ]
     assert (kept.is_refused, kept.problems) == (False, ())
-
-
-def test_a_floor_over_an_order_without_scores_makes_the_query_fail():
-    [failed] = run_queries(gold(*queries(1)), Fixed({"text 1": ["a", "b"]}), depth=2, floor=0.5)
-    assert failed.error == "a floor needs scores, and the retriever gives only an order"
 
 
 def test_the_reranker_is_left_out_only_where_there_is_one():
@@ -145,17 +108,6 @@ def test_only_queries_of_the_named_corpora_are_asked():
     assert [r.id for r in results] == ["y"]
     with pytest.raises(BadInputError, match="corpus 'kbb'; the gold set has 'kb', 'law'"):
         run_queries(gold(*rows), retriever, depth=1, corpora=["kb", "kbb"])
-
-
-def test_an_answer_with_documents_unknown_to_its_corpus_fails():
-    rows = [GoldQuery("x", "levy", "law"), GoldQuery("y", "fee", "kb")]
-    known = {"law": {"d"}, "kb": {"e"}}
-    law, kb = run_queries(gold(*rows), Fixed({}), depth=1, known_documents=known)
-    assert (docs(law), law.problems) == ([("d", 1.0)], ())
-    assert (kb.status, docs(kb)) == ("failed", [])
-    assert kb.error == "item 1 is 'd', and the corpus has no such document"
-    anywhere = run_queries(gold(*rows), Fixed({}), depth=1, known_documents={"d", "e"})
-    assert [r.status for r in anywhere] == ["ok", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -224,19 +176,6 @@ def test_no_more_queries_are_asked_at_once_than_jobs():
     assert most == 3
 
 
-def test_a_ranked_file_is_asked_by_id():
-    class ById(Fixed):
-        query_ids = ("q1", "q2")
-
-        def search_by_id(self, query_id, *, corpus, k):
-            return [(f"doc of {query_id}", 1.0)]
-
-    results = run_queries(gold(*queries(3)), ById({}), depth=1)
-    assert [docs(r)[0][0] for r in results] == ["doc of q1", "doc of q2", "doc of q3"]
-    with pytest.raises(BadInputError, match="none of the 1 gold queries \\(it has 'q1', 'q2'\\)"):
-        run_queries(gold(GoldQuery("g9", "text", "default")), ById({}), depth=1)
-
-
 # --- the journal ---
 
 
@@ -290,32 +229,6 @@ def test_answers_under_way_when_the_run_is_interrupted_are_kept(tmp_path):
     results = run_queries(gold(*queries(2)), retriever, depth=1, journal=journal)
     assert retriever.calls == []
     assert [docs(r) for r in results] == [[("text 1", 1.0)], [("text 2", 1.0)]]
-
-
-def test_the_rest_is_not_asked_in_the_background_after_an_interruption(monkeypatch):
-    is_closing = threading.Event()
-
-    class Executor(ThreadPoolExecutor):
-        def shutdown(self, wait=True, *, cancel_futures=False):
-            super().shutdown(wait=False, cancel_futures=cancel_futures)
-            is_closing.set()
-            super().shutdown(wait=wait)
-
-    class Waiting(Fixed):
-        def search(self, query, *, corpus, k):
-            assert query == "text 1" or is_closing.wait(60)
-            return super().search(query, corpus=corpus, k=k)
-
-    def interrupt(done, total, name):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("retrieval_eval.search.run.running.ThreadPoolExecutor", Executor)
-    retriever = Waiting({}, is_thread_safe=True)
-    with pytest.raises(KeyboardInterrupt):
-        run_queries(gold(*queries(50)), retriever, depth=1, jobs=2, progress=interrupt)
-    # The first, and what the two threads were at when the run was stopped.
-    assert len(retriever.calls) <= 3
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("search")]
 
 
 OTHER_SETTINGS = {
@@ -418,10 +331,6 @@ def test_a_journal_line_is_whole_json_even_with_half_a_surrogate_pair(tmp_path):
     )
 
 
-def test_a_gold_set_without_queries_gives_no_results():
-    assert run_queries(gold(), Fixed({}), depth=1) == ()
-
-
 def test_what_an_earlier_version_let_pass_is_asked_again(tmp_path):
     journal = tmp_path / "run.journal.jsonl"
     run_queries(gold(*queries(3)), Fixed({}), depth=1, journal=journal)
@@ -432,35 +341,6 @@ def test_what_an_earlier_version_let_pass_is_asked_again(tmp_path):
     retriever = Fixed({})
     run_queries(gold(*queries(3)), retriever, depth=1, journal=journal)
     assert [text for text, _, _ in retriever.calls] == ["text 2"]
-
-
-def test_second_answers_and_seconds_outlive_an_interruption(tmp_path):
-    class Turns:
-        def __init__(self, turn):
-            self.turn, self.asked = turn, []
-
-        def search(self, query, *, corpus, k):
-            self.turn += 1
-            self.asked.append(query)
-            return [(f"turn {self.turn}", 1.0)]
-
-    journal = tmp_path / "run.journal.jsonl"
-    whole = run_queries(gold(*queries(4)), Turns(0), depth=1, journal=journal, ask_twice=2)
-    assert sum(result.again is not None for result in whole) == 2
-    lines = journal.read_bytes().splitlines(keepends=True)
-    assert len(lines) == 1 + 4 + 2
-    known = list(whole) + [r.again for r in whole if r.again is not None]
-    known.sort(key=lambda result: int(docs(result)[0][0].split()[1]))
-    for n_kept in range(7):
-        journal.write_bytes(b"".join(lines[: 1 + n_kept]) + b'{"id": "q1", "sta')
-        late = Turns(100)
-        again = run_queries(gold(*queries(4)), late, depth=1, journal=journal, ask_twice=2)
-        assert len(late.asked) == 6 - n_kept
-        found = list(again) + [r.again for r in again if r.again is not None]
-        # What was answered is what it was, the seconds to the last digit.
-        kept = [replace(result, again=None) for result in known[:n_kept]]
-        assert all(one in [replace(result, again=None) for result in found] for one in kept)
-        assert len(found) == 6
 
 
 def test_another_number_of_second_questions_needs_no_fresh_journal(tmp_path):

@@ -100,10 +100,6 @@ def test_half_a_point_of_fifths_is_not_more_than_half_a_point():
     assert "P@5" not in found["flagged"]
 
 
-def test_a_drop_is_flagged_like_a_gain(a, b):
-    assert diff(b, a, seed=1)["flagged"] == diff(a, b, seed=1)["flagged"]
-
-
 def test_contributions_by_hand_and_the_largest_first(a, b):
     found = diff(a, b, seed=1)
     given = {query["id"]: query["contributions"].get("RR") for query in found["queries"]}
@@ -152,16 +148,6 @@ def test_documents_gained_and_lost_within_each_cut_off(a, b):
 def test_only_cut_offs_of_both_runs_are_compared(a):
     b = run_of(GOLD, answers(AFTER), settings=Settings(k_values=(2, 5)))
     assert by_id(diff(a, b, seed=1))["q3"]["documents"].keys() == {"5"}
-
-
-def test_a_query_that_moved_nothing_is_not_listed(a, b):
-    assert "q4" not in by_id(diff(a, b, seed=1))
-
-
-def test_a_run_against_itself_changes_nothing(a):
-    found = diff(a, a, seed=1)
-    assert {change["delta_points"] for change in found["metrics"].values()} <= {0.0, None}
-    assert (found["queries"], found["top1_changed"], found["flagged"]) == ([], [], [])
 
 
 def test_slices_and_the_pinned_one(a, b):
