@@ -77,6 +77,7 @@ _OF_SEARCHES = ("baseline", "gold", "accept", "noise", "mapping", "old_gold")
 @click.pass_context
 def report(
     context: click.Context,
+    /,
     runs: tuple[str, ...],
     design: Path | None,
     no_design: bool,

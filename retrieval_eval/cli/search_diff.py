@@ -116,7 +116,8 @@ def diff(
     else:
         if found.banner is None:
             at_hand = dict(zip(paths, (first, second), strict=True))
-            _print_guard(guard_of(*paths, found_in_data(NOISE), known=at_hand))
+            before, after = paths
+            _print_guard(guard_of(before, after, found_in_data(NOISE), known=at_hand))
         _print(found)
         held_out = transfer(first, second, metrics=HEADLINE, accept=accept, seed=DEFAULT_SEED)
         _print_transfer(held_out, second.run.settings.confidence)

@@ -38,6 +38,13 @@ _DIMENSIONS = ("corpus", "area", "origin", "source")
 @click.command(short_help="Compare a run with the baseline.")
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @click.option(
+    "--workflow",
+    type=click.Choice(["none"]),
+    hidden=True,
+    expose_value=False,
+    help="Kept so that commands which state `none` still run.",
+)
+@click.option(
     "--init", is_flag=True, help="Make RUN the baseline, and write the thresholds it supports."
 )
 @click.option(
