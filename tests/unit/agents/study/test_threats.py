@@ -212,7 +212,7 @@ def test_suites_with_opposite_signs_are_named_and_agreeing_ones_are_not():
     found = found_of(arms(gains(*both), **suites))
     said = threat(found, "heterogeneity")
     assert (found.verdict, said.effect) == ("fragile", "lowers")
-    assert "better in north (+0.30, 18 tasks), worse in south (−0.10, 8 tasks)" in said.sentence
+    assert "+0.30 in north (18 tasks) to −0.10 in south (8 tasks)" in said.sentence
     assert said.overturn == "if tasks are as those of south"
     less = [change if change > 0 else 0.05 for change in both]
     found = found_of(arms(gains(*less), **suites))
@@ -226,8 +226,7 @@ def test_opposite_suites_are_named_where_nothing_is_clear_on_the_whole():
     found = found_of(arms(gains(*changes), benchmark=lambda i: "odd" if i % 2 else "even"))
     said = threat(found, "heterogeneity")
     assert (found.verdict, said.effect) == ("no_detectable_difference", "none")
-    assert "better in odd" in said.sentence
-    assert "worse in even" in said.sentence
+    assert " in odd (12 tasks) to " in said.sentence
 
 
 def test_a_task_that_carries_much_and_without_which_nothing_is_clear_decides():
@@ -279,18 +278,9 @@ def test_arms_that_ran_one_after_the_other_are_said_to():
         late = row["provenance"]["config_name"] == "b"
         row["provenance"]["batch_timestamp"] = f"2026-01-{11 + late}T00:00:00Z"
     said = threat(found_of(rows), "run_order")
-    assert "all trials of a were run before those of b (until 2026-01-11" in said.sentence
+    assert "trials of a were run before those of b: of one each" in said.sentence
     rows[0]["provenance"]["batch_timestamp"] = "2026-01-13T00:00:00Z"
     assert threat(found_of(rows), "run_order") is None
-
-
-def test_unequal_shares_of_opaque_calls_are_named_before_they_fail_the_gate():
-    rows = arms(gains(*[0.2, 0.3] * 4), {"shell": 20, "opaque": 1}, {"shell": 20, "opaque": 3})
-    said = threat(found_of(rows), "opaque_share")
-    assert (said.effect, said.arm) == ("none", "b")
-    rows = arms(gains(*[0.2, 0.3] * 4), {"shell": 20, "opaque": 1}, {"shell": 20, "opaque": 9})
-    found = found_of(rows)
-    assert (found.verdict, threat(found, "opaque_share").effect) == ("no_verdict", "withholds")
 
 
 # Other metrics, and other pairs
