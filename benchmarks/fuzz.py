@@ -612,7 +612,7 @@ def _trials() -> Iterator[Target]:
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
     impact = read_record(place / IMPACT_FILE, place, ImpactAnalysis)
-    text, _, _ = design_text(stated_from(impact.comparisons[0].design)).partition("[sources]")
+    text, _, _ = design_text(stated_from(impact.comparisons[0].design)).partition('"sources"')
     Path("study.toml").write_text(text, encoding="utf-8")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
     # Under another name, so that no command here takes it for its own.
