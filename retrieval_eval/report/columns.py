@@ -290,7 +290,7 @@ FRAMES: Final[Frames] = {
         ),
         _fields(
             TrialMetrics,
-            "n_retrieved n_ground_truth n_overlap n_repeats "
+            "n_retrieved n_ground_truth n_overlap "
             "file_recall_low=file_recall_bounds/0 file_recall_high=file_recall_bounds/1",
             prefix="file_level_metrics",
             file_recall_low="File recall of the certain accesses",
@@ -299,17 +299,7 @@ FRAMES: Final[Frames] = {
         _fields(TrialMetrics, "recall_width answer_exposed_at", prefix="coverage"),
         _fields(
             TrialMetrics,
-            "found_structured=structured found_shell_only=shell_only "
-            "found_subagent_only=subagent_only found_listed_only=listed_only",
-            prefix="file_level_metrics/found_by",
-            found_structured="Ground-truth files found by structured tools",
-            found_shell_only="Found by shell only",
-            found_subagent_only="Found by sub-agents only",
-            found_listed_only="Seen in listings only",
-        ),
-        _fields(
-            TrialMetrics,
-            "ttfr_seconds ttfr_tokens:number ttfr_step ttfr_rank ttfr_calls never_hit "
+            "ttfr_seconds ttfr_tokens:number ttfr_step ttfr_calls never_hit "
             "censored_at_seconds censored_at_tokens:number censored_at_calls:number",
             prefix="file_level_metrics",
         ),
@@ -336,15 +326,15 @@ FRAMES: Final[Frames] = {
             prefix="error_taxonomy/slices",
         ),
         _outcomes(
-            "reward reward_reason cost_usd elapsed_seconds input_tokens:number "
-            "output_tokens:number total_tokens:number cost_source elapsed_source started_at"
+            "reward cost_usd elapsed_seconds input_tokens:number "
+            "output_tokens:number total_tokens:number cost_source started_at"
         ),
         "exception | text | | Exception that ended the trial | outcome/exception/type | "
         "outcome/exception/type",
         "has_exception | boolean | | The trial ended with an exception | outcome/exception is "
         "there",
         "state | text | | Scored, or why not | file_recall, reasons and degraded sources",
-        _fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
+        _fields(TrialMetrics, "total_events mcp_events", prefix="event_summary"),
         _fields(
             TrialMetrics,
             "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque tools:list "
