@@ -165,7 +165,7 @@ def compare(
     """
     from retrieval_eval.agents.runs.comparison import compare_sides
     from retrieval_eval.agents.runs.roots import DEMO, is_demo
-    from retrieval_eval.agents.study.stated import toml_of
+    from retrieval_eval.agents.study.stated import text_of
 
     if not is_reported and (renderer != "auto" or pdf or trials or force):
         raise click.UsageError(
@@ -217,7 +217,7 @@ def compare(
         # Under --json the standard output is one document.
         more = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
         if found.design.arms or found.design.values:
-            more["design"] = toml_of(found.design)
+            more["design"] = text_of(found.design)
         keep = KeepUnchanged(force)
         page = _write_report(found, reports_dir, {**more, "trials": trials, "keep": keep})
         keep.note()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NoReturn, get_args, get_origin, get_type_hints
@@ -14,8 +15,8 @@ from msgspec import Meta, Struct, structs
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.trials import MCP, Trial
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.escape import encodable, made_visible, visible
-from retrieval_eval.io.files import decode_toml, is_there
+from retrieval_eval.escape import encodable, visible
+from retrieval_eval.io.files import decode, decode_toml, is_there
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.model.design import (
     DESIGN_FILE,
@@ -181,7 +182,7 @@ def stated_from(given: Given) -> Stated:
     ----------
     given
         The path of a ``study.toml``, or of a project file with a section ``study``; its text (which
-        holds a line end); the same as a mapping; or a
+        holds a line end), or JSON; the same as a mapping; or a
         :class:`~retrieval_eval.model.design.Design`, every part of which is then stated
         but the arms whose role was unclear.
 
@@ -209,7 +210,7 @@ def stated_from(given: Given) -> Stated:
             return _of_design(given)
         case Mapping():
             return _read(given, ARGUMENT)
-        case str() if "\n" in given:
+        case str() if "\n" in given or given.startswith("{"):
             return _read(_decoded(given, "design"), ARGUMENT)
         case str() | Path():
             path = Path(given)
@@ -226,7 +227,7 @@ def stated_from(given: Given) -> Stated:
 
 
 def _decoded(text: str, name: str) -> dict[str, Any]:
-    values, problem = decode_toml(text)
+    values, problem = decode(text) if text.startswith("{") else decode_toml(text)
     if problem is not None:
         raise BadInputError(f"{name}: {visible(problem, 200)}")
     return values
@@ -366,44 +367,17 @@ _MOST_NAMED: Final = 12
 # Writing
 
 
-def toml_of(stated: Stated) -> str:
-    """Return what is stated as text that :func:`stated_from` reads, with its sources.
+def text_of(stated: Stated) -> str:
+    """Return what is stated as a line of JSON that :func:`stated_from` reads, with its sources.
 
     Examples
     --------
-    >>> text = toml_of(Stated(alpha=0.1, arms={"new": StatedArm(must_use=("mcp",))}))
+    >>> text = text_of(Stated(alpha=0.1, arms={"new": StatedArm(must_use=("mcp",))}))
     >>> stated_from(text).arms["new"].must_use
     ('mcp',)
     """
-    return "".join(f"{key} = {value}\n" for key, value in _leaves(stated.to_json()))
-
-
-def _leaves(table: Mapping[str, Any], *above: str) -> Iterator[tuple[str, str]]:
-    for name, value in table.items():
-        key = (*above, _text(name))
-        if isinstance(value, dict) and value:
-            yield from _leaves(value, *key)
-        else:
-            yield ".".join(key), _toml(value)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return str(value).lower()  # a number, true or false, or an empty table
-
-
-def _text(value: str) -> str:
-    """Return text as a quoted TOML string; every character that does not show is escaped."""
-    escaped = encodable(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{made_visible(escaped, _toml_escape)}"'
-
-
-def _toml_escape(character: str) -> str:
-    code = ord(character)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    # Half of a surrogate pair and what does not show are escaped.
+    return json.dumps(stated.to_json()).replace("\x7f", "\\u007f")
 
 
 # Against the trials

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from retrieval_eval.agents.study import associate, compare
-from retrieval_eval.agents.study.stated import stated_from, toml_of
+from retrieval_eval.agents.study.stated import stated_from, text_of
 from retrieval_eval.agents.study.trials import from_frame, trials_of
 from retrieval_eval.errors import BadInputError
 from tests.studies import document, frame_of, impact_document, study
@@ -322,7 +322,7 @@ def test_a_design_record_states_every_part():
     again = compare(study(), *ARMS, design=made)
     assert again.record.design.arms == made.arms
     assert again.record.design.sources["missing"] == "argument"
-    text = toml_of(again.settings.stated)
+    text = text_of(again.settings.stated)
     assert stated_from(text).values == again.settings.stated.values
 
 
