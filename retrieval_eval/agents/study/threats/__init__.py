@@ -30,7 +30,6 @@ from retrieval_eval.model.impact import (
     ComparisonDocument,
     PairedEstimate,
     PairedStatistics,
-    RewardBySuite,
     Threat,
 )
 from retrieval_eval.registry import Registry
@@ -90,9 +89,8 @@ class Study:
 
     ``measure`` holds the matched pairs and the planned tasks, ``blocks`` the estimates by metric.
     ``primary`` is the metric of the verdict. ``view`` is what counts as retrieved in it, where that
-    is not the settings' own. ``reward_by_suite`` is empty where rewards can be averaged. ``views``
-    are the estimates of the metric under every view, where it has views; ``over`` the family of
-    pairs that the verdict is one of.
+    is not the settings' own. ``views`` are the estimates of the metric under every view, where it
+    has views; ``over`` the family of pairs that the verdict is one of.
     """
 
     arms: tuple[Arm, Arm]
@@ -101,7 +99,6 @@ class Study:
     blocks: Mapping[str, PairedStatistics]
     primary: Metric
     design: Design
-    reward_by_suite: Sequence[RewardBySuite] = ()
     view: str | None = None
     views: Mapping[str, PairedEstimate] = field(default_factory=dict)
     over: OverPairs | None = None
