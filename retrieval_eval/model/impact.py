@@ -711,7 +711,8 @@ def _upgraded_estimate(own: Any) -> Any:
         found |= {side: own.get(f"restricted_{side}") for side in sides}
         found["n_pairs"] = own.get("n_restricted") or 0
         found["reason"] = own.get("restricted_mean_reason") or found["reason"]
-    found["reason"] = found["reason"] or own.get("reason")
+    if found["estimate"] is None:
+        found["reason"] = found["reason"] or own.get("reason")
     return found
 
 
