@@ -116,7 +116,7 @@ def compare(
     """  # noqa: D301  click reads the control character
     from retrieval_eval.agents.runs.comparison import compare_sides
     from retrieval_eval.agents.runs.roots import DEMO, is_demo
-    from retrieval_eval.agents.study.stated import toml_of
+    from retrieval_eval.agents.study.stated import text_of
 
     _check_pilot(is_pilot=is_pilot, is_reported=is_reported, difference=difference)
     design = chosen_design(runs or sides, design, no_design)
@@ -170,7 +170,7 @@ def compare(
             "keep": keep,
         }
         if found.design.arms or found.design.values:
-            more["design"] = toml_of(found.design)
+            more["design"] = text_of(found.design)
         page = _write_report(found, reports_dir, more)
         keep.note()
         echo(page, err=as_json)
@@ -229,7 +229,6 @@ def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
 
 def _print(comparison: ComparisonDocument) -> None:
     """Print a comparison as its page does: verdict, estimate, threats, other metrics, design."""
-    from retrieval_eval.agents.study.design import design_sentences
     from retrieval_eval.agents.study.threats import leading_threats
     from retrieval_eval.report import words
 
@@ -254,9 +253,7 @@ def _print(comparison: ComparisonDocument) -> None:
         is_read = not comparison.gate.failed or threat.effect == "withholds"
         if is_read and threat not in shown and threat.name not in words.SAID_ELSEWHERE:
             _print_point("also", words.sentence(threat.sentence))
-    if comparison.design is not None:
-        for label, text in zip_longest(["design"], design_sentences(comparison.design)):
-            _print_point(label or "", text)
+    _print_design(comparison)
     echo("")
     for rule in comparison.gate.rules:
         if rule.count:
@@ -271,6 +268,21 @@ def _print(comparison: ComparisonDocument) -> None:
     if comparison.computable and comparison.gate.passed:
         by_suite = {f"reward, {row.benchmark}": row for row in comparison.reward_by_suite}
         _print_metrics({**comparison.metrics, **by_suite}, comparison)
+
+
+def _print_design(comparison: ComparisonDocument) -> None:
+    """Print what the arms are meant to do, the clusters, and every other part that was stated."""
+    from retrieval_eval.agents.study.frames import design_rows
+
+    head = "design"
+    for row in design_rows(comparison):
+        source = str(row["source"])
+        is_stated = not source.startswith(("default", "inferred"))
+        if is_stated or row["field"] in ("baseline", "comparison", "cluster"):
+            label = row["label"].partition(": ")[2] or row["label"]
+            value = row["value"] or "no tool is required or forbidden"
+            _print_point(head, f"{label}: {value} ({source})")
+            head = ""
 
 
 _LABEL: Final = 14

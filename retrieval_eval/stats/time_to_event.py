@@ -6,15 +6,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from retrieval_eval.stats.clusters import group
-from retrieval_eval.stats.paired import (
-    CLUSTER_MEANS,
-    PairedComparison,
-    cluster_means,
-    compare_paired,
-)
+from retrieval_eval.stats.paired import PairedComparison, compare_paired
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +14,11 @@ class PairedTimes:
     """Two rows of times to an event compared pair by pair, units without the event included.
 
     ``compared`` is the comparison of the restricted means, whose end ``until`` is the latest event
-    of either row. ``until_tipping`` is the later end at which the restricted means would be equal;
-    None where the row with the smaller mean is not the one with more units without the event.
+    of either row.
     """
 
     compared: PairedComparison
     until: float
-    until_tipping: float | None
 
 
 def compare_times(
@@ -51,8 +41,7 @@ def compare_times(
 
     ``until`` is the latest event of either row: all events count with their times, and a unit
     without one counts as slow as the slowest. It is the least that can be said of it; a later end
-    would move the difference of the means by the difference of the shares for every unit of time,
-    so ``until_tipping`` tells how much later it would have to be for the difference to vanish.
+    would move the difference of the means by the difference of the shares for every unit of time.
 
     Parameters
     ----------
@@ -75,8 +64,6 @@ def compare_times(
     >>> found = compare_times(before, after, seed=1)
     >>> found.until, found.compared.mean_difference.value
     (6.0, -1.0)
-    >>> found.until_tipping
-    9.0
     """
     rows = (baseline, comparison)
     events = [time for row in rows for own in row for time in own if time is not None]
@@ -85,11 +72,10 @@ def compare_times(
     if not events:
         return None
     until = max(events)
-    means, shares = [], []
-    for row in rows:
-        limited = [[until if time is None else time for time in own] for own in row]
-        means.append([math.fsum(own) / len(own) for own in limited])
-        shares.append([sum(time is None for time in own) / len(own) for own in row])
+    means = [
+        [math.fsum(until if time is None else time for time in own) / len(own) for own in row]
+        for row in rows
+    ]
     compared = compare_paired(
         *means,
         seed=seed,
@@ -98,13 +84,4 @@ def compare_times(
         confidence=confidence,
         clusters=clusters,
     )
-    if compared.mean_difference.value is None:
-        return PairedTimes(compared, until, None)
-    grouping = group(clusters, compared.n)
-    never = [np.array(own) for own in shares]
-    if compared.clustering == CLUSTER_MEANS:
-        never = [cluster_means(own, grouping) for own in never]
-    before, after = (math.fsum(own) / len(own) for own in never)
-    slope, difference = after - before, compared.mean_difference.value
-    tipping = until - difference / slope if slope * difference < 0 else None
-    return PairedTimes(compared, until, tipping)
+    return PairedTimes(compared, until)

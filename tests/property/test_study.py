@@ -165,14 +165,10 @@ def test_a_frame_of_trials_and_any_part_of_it_give_what_their_documents_give(row
 
 
 KEPT = (
-    *("direction", "unit", "n_pairs", "n_not_computable", "computable", "reason", "ties"),
-    *("p_value", "p_method", "p_reason", "ci_method", "ci_reason", "cluster_by", "n_clusters"),
+    *("direction", "n_pairs", "reason", "ties", "p_value", "cluster_by", "n_clusters"),
     "smallest_detectable",
 )
-SIDES = (
-    *(("mean_baseline", "mean_comparison"), ("wins", "losses")),
-    *(("n_lacking_baseline", "n_lacking_comparison"), ("tipping_baseline", "tipping_comparison")),
-)
+SIDES = (("mean_baseline", "mean_comparison"), ("wins", "losses"))
 ENDS = (("bill_low", "bill_high"), ("bound_low", "bound_high"))
 
 

@@ -165,7 +165,7 @@ def test_a_cost_is_led_by_its_ratio_and_has_a_row_for_the_total_bill(stored):
 
 def test_an_estimate_without_interval_says_why(stored):
     recall = replace(stored.metrics["file_recall"], ci_low=None, ci_high=None)
-    recall = replace(recall, ci_reason="too_few_values")
+    recall = replace(recall, reason="too_few_values")
     record = replace(stored, metrics={"file_recall": recall})
     shown = table_of(rev.table.estimates(study_of(record).estimates))
     assert shown.notes == ("— File recall: fewer values than the statistic needs.",)
@@ -191,7 +191,7 @@ def test_variances_are_shown_with_what_they_mean(stored):
 
 def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile(stored):
     comparison = stored
-    gaps = {"bound_low": -0.1, "bound_high": 0.3, "n_lacking_comparison": 16}
+    gaps = {"bound_low": -0.1, "bound_high": 0.3}
     recall = replace(
         comparison.metrics["file_recall"], mean_difference=0.1, estimate=0.1, p_holm=0.01, **gaps
     )

@@ -230,8 +230,8 @@ def test_an_analysis_of_1_x_is_read_as_one_of_2_0():
         "kind": "censored",
         "headline": "restricted_mean",
         "n_pairs": 5,
-        "computable": True,
-        "reason": None,
+        "computable": False,
+        "reason": "too_few_pairs",
         "n_restricted": 9,
         "mean_difference": -9.0,
         "restricted_mean_difference": 2.0,
@@ -252,6 +252,8 @@ def test_an_analysis_of_1_x_is_read_as_one_of_2_0():
     assert (cost.mean_difference, cost.bill_low, cost.bill_high) == (0.5, 0.1, 0.9)
     assert (time.kind, time.n_pairs, time.mean_difference, time.estimate) == ("time", 9, 2.0, 2.0)
     assert (time.ci_low, time.ci_high, time.until) == (1.0, 3.0, 30.0)
+    # The reason was that of the mean over tasks with a hit on both sides.
+    assert time.reason is None
     # Its bins and curves were other numbers.
     assert read.calibration == read.time_to_first_relevant == ()
 

@@ -13,6 +13,7 @@ from retrieval_eval.agents.study.headline import (
     ends_said,
     few_effective,
     has_no_estimate,
+    is_by_means,
     is_contradicted,
     looks_sentence,
     without_ratio,
@@ -53,9 +54,8 @@ def is_fragile(block: PairedEstimate) -> bool:
     if low is None or high is None or change is None:
         return False
     worst = low if change > 0 else -high
-    has_gap = block.n_lacking_baseline or block.n_lacking_comparison
-    # A sum of exactly 0 can leave a rounding error.
-    return bool(has_gap) and round(worst, 9) <= 0
+    # A sum of exactly 0 can leave a rounding error, and so can bounds without a gap.
+    return high - low > 1e-9 and round(worst, 9) <= 0
 
 
 def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
@@ -121,7 +121,7 @@ def _numbers(study: Study) -> str:
     else:
         text = f"mean difference {signed(lead.estimate, 3)}"
     text += f" over {n} matched tasks"
-    if block.averaged_over == "clusters":
+    if is_by_means(block):
         text += f" (mean of {block.n_clusters} {block.cluster_by} means)"
     elif block.n_clusters == 1:
         text += f" of one {block.cluster_by}"

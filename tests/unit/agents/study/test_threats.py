@@ -219,7 +219,7 @@ def test_suites_with_opposite_signs_are_named_and_agreeing_ones_are_not():
     found = found_of(arms(gains(*both), **suites))
     said = threat(found, "heterogeneity")
     assert (found.verdict, said.effect) == ("fragile", "lowers")
-    assert "better in north (+0.30, 18 tasks), worse in south (−0.10, 8 tasks)" in said.sentence
+    assert "+0.30 in north (18 tasks) to −0.10 in south (8 tasks)" in said.sentence
     assert said.overturn == "if tasks are as those of south"
     less = [change if change > 0 else 0.05 for change in both]
     found = found_of(arms(gains(*less), **suites))
@@ -233,8 +233,7 @@ def test_opposite_suites_are_named_where_nothing_is_clear_on_the_whole():
     found = found_of(arms(gains(*changes), benchmark=lambda i: "odd" if i % 2 else "even"))
     said = threat(found, "heterogeneity")
     assert (found.verdict, said.effect) == ("no_detectable_difference", "none")
-    assert "better in odd" in said.sentence
-    assert "worse in even" in said.sentence
+    assert " in odd (12 tasks) to " in said.sentence
 
 
 def test_a_task_that_carries_much_and_without_which_nothing_is_clear_decides():
@@ -278,15 +277,6 @@ def test_a_summarised_history_that_changes_nothing_is_said_only():
     rows[1]["coverage"]["quality_flags"] = ["context_compacted"]
     found = found_of(rows)
     assert (found.verdict, threat(found, "history_compacted").effect) == ("better", "none")
-
-
-def test_unequal_shares_of_opaque_calls_are_named_before_they_fail_the_gate():
-    rows = arms(gains(*[0.2, 0.3] * 4), {"shell": 20, "opaque": 1}, {"shell": 20, "opaque": 3})
-    said = threat(found_of(rows), "opaque_share")
-    assert (said.effect, said.arm) == ("none", "b")
-    rows = arms(gains(*[0.2, 0.3] * 4), {"shell": 20, "opaque": 1}, {"shell": 20, "opaque": 9})
-    found = found_of(rows)
-    assert (found.verdict, threat(found, "opaque_share").effect) == ("no_verdict", "withholds")
 
 
 # Other metrics, and other pairs
