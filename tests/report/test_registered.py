@@ -243,27 +243,6 @@ def test_missing_and_odd_values_are_left_out_and_counted():
     assert "1 of 5 rows" in drawn.caption
 
 
-def test_groups_of_several_columns_and_of_none():
-    frame = rows(2)
-    both = rev.plot.bars(frame, ["config_name", "metric"], "cost_usd")
-    assert both.data["group"].tolist() == [f"{NAMES[i]} · file_recall" for i in range(2)]
-    assert rev.plot.ecdf(frame, "cost_usd", by=None).data["group"].tolist() == ["all"]
-
-
-def test_a_configuration_may_be_called_like_a_column():
-    long = pd.DataFrame({"label": ["a", "a"], "config_name": ["baseline", "mcp"], "n": [39, 34]})
-    wide = long.pivot_table(index="label", columns="config_name", values="n").reset_index()
-    shown = rev.table.show(wide).block().exhibits[0]
-    assert shown.header == ("Label", "baseline", "mcp")
-    assert shown.rows == (("a", "39", "34"),)
-
-
-def test_a_column_of_text_is_left_aligned_in_any_format():
-    frame = pd.DataFrame({"n": [1, 2], "reason": ["broken", None], "share": [0.5, 1.0]})
-    shown = rev.table.show(frame, formats={"reason": str.upper, "share": "percent"})
-    assert shown.block().exhibits[0].align == ("left", "left", "right")
-
-
 def test_entries_are_found_by_attribute():
     assert dir(rev.plot) == sorted(FIGURES)
     assert dir(rev.table) == sorted(TABLES)
@@ -372,17 +351,6 @@ def test_an_edited_frame_does_not_keep_what_its_table_said(edit):
     assert (found.finding, found.block().exhibits[0].notes) == ("", ())
     part = rev.table.show(shown_as(rows(2), known)[["task_name", "n"]])
     assert part.finding == "Ten trials, 0.75"
-
-
-def test_what_is_said_of_pairs_that_were_left_out_is_of_the_frame_as_it_was_made():
-    frame = pd.DataFrame({"verdict": ["better", "worse"], "metric": ["mrr", "mrr"]})
-    left_out = {"n_pairs": 45, "left_out": "43 of 45 pairs were not compared."}
-    frame.attrs |= {"frame": "study.every_pair"} | left_out | as_made(frame)
-    assert words.every_pair(frame) == "2 of 45 pairs of configurations: 1 better, 1 worse"
-    assert "45" in KNOWN["study.every_pair"].caption(frame)
-    frame.loc[0, "verdict"] = "worse"
-    assert words.every_pair(frame) == "2 pairs of configurations: 2 worse"
-    assert "45" not in KNOWN["study.every_pair"].caption(frame)
 
 
 def test_edited_pairs_have_no_verdict_of_their_study():

@@ -55,16 +55,6 @@ def report():
     return Shown(whole())
 
 
-def test_what_the_tests_are_made_of_is_valid():
-    made = whole()
-    for document, schema in (
-        (written(made.stored), "search_run"),
-        (written(made.baseline), "search_run"),
-        (written(made.noise_floor), "search_noise"),
-    ):
-        assert faults(document, schema) == []
-
-
 def test_the_guard_is_on_the_first_screen_and_has_a_row_a_threshold(report):
     badge = report.badges()["Guard"]
     assert badge == "PASS (4 pass, 1 not applied of 5 thresholds)"
@@ -77,14 +67,6 @@ def test_the_guard_is_on_the_first_screen_and_has_a_row_a_threshold(report):
     # q1 lost its first document from rank 1 to 2, which no P@5 of three documents sees.
     assert rows["P@5"][:3] == ("0.400", "0.400", "0.00")
     assert "10, none moved" in rows["P@5"]
-
-
-def test_a_threshold_without_a_value_in_the_baseline_is_listed_as_not_applied():
-    made = Shown(whole(baseline=run(label="before")))
-    assert made.badges()["Guard"] == "PASS (4 pass, 1 not applied of 5 thresholds)"
-    assert made.rows("guard")["claim_coverage"][-1] == "not applied"
-    told = "not applied: claim_coverage: the baseline has no claim_coverage"
-    assert any(note.startswith(told) for note in made.table("guard").notes)
 
 
 def test_a_floor_of_a_team_is_a_breach_of_the_page(tmp_path):
@@ -102,12 +84,6 @@ def floor_of(folder):
         'direction = "down is bad"\nfloor = 0.8\n'
     )
     return read_thresholds(path)
-
-
-def test_without_the_file_of_the_baseline_there_is_no_guard():
-    made = Shown(searched(run()))
-    assert made.badges()["Guard"] == ("not asked: the file of the baseline was not read")
-    assert "the file of the baseline was not read" in made.empty("guard")
 
 
 def test_thresholds_of_pinned_lists_are_rows_like_others(tmp_path):
@@ -176,12 +152,6 @@ def test_a_breach_names_the_queries_behind_it_and_a_justification_overrides(tmp_
     assert expired.badges()["Guard"].startswith("BREACH")
 
 
-def test_a_run_without_verdict_has_none_from_the_guard():
-    failed = artefact(status={"has_verdict": False, "reasons": ["it broke"]})
-    made = Shown(searched(failed, baseline=artefact()))
-    assert made.badges()["Guard"].startswith("NO VERDICT")
-
-
 def test_the_composite_names_its_worst_component(report):
     finding = report["composite"].finding
     # True-positive rate 2/3 with a floor of 0.80; false refusals 0 with a ceiling of 0.08.
@@ -190,13 +160,6 @@ def test_the_composite_names_its_worst_component(report):
     rows = report.rows("composite")
     assert rows["ungrounded_true_positive_rate"] == ("0.67", "3", "0.80", "—", "−0.13", "no")
     assert rows["answerable_false_refusal_rate"] == ("0.00", "10", "—", "0.08", "+0.08", "yes")
-
-
-def test_a_missing_component_leaves_no_composite():
-    nothing = gold_set(gold_query("q", {"a": 1}))
-    found = exhibit(tables.components(searched(run_of(nothing, [answer("q", ["a"])]))))
-    assert found.finding == "The composite is not computable: a component is missing"
-    assert "before there was one" in exhibit(tables.components(searched(artefact()))).nothing
 
 
 def test_kappa_and_where_labels_come_from(report):
@@ -219,23 +182,6 @@ def test_kappa_and_where_labels_come_from(report):
     assert "settled 0 of 1" in table.notes[0]
 
 
-def test_label_provenance_counts_pairs_by_how_many_people_labelled_them():
-    one = gold(labels=(Label("ann", "a", 2),))
-    made = searched(run(gold=one), gold=one)
-    # The row of q0 is bootstrap: four judged documents, one of them labelled by one person.
-    rows = made.labels.set_index("source")
-    assert rows.loc["chair", "n_pairs"] == 18
-    assert rows.loc["bootstrap", ["n_pairs", "n_by_one", "n_by_more"]].tolist() == [4, 1, 0]
-    assert "No two people" in exhibit(tables.agreement(made)).nothing
-
-
-def test_private_reports_number_the_labellers():
-    html = Shown(whole(privacy=True)).html()
-    assert "labeller 1" in html
-    assert "labeller 2" in html
-    assert ">ann<" not in html
-
-
 def test_labels_are_stale_when_the_document_is_gone_or_has_another_text():
     made = whole(corpus=corpus(a="rewritten", b=""))
     # a is anchored in q0 only; b is judged in all ten queries.
@@ -247,14 +193,6 @@ def test_labels_are_stale_when_the_document_is_gone_or_has_another_text():
     assert exhibit(stale).finding == "11 of 22 labels are stale: 10 gone and 1 of another text"
     assert "gold relabel" in notes(stale)[0]
     assert any("21 of 22 labels have neither anchor nor digest" in note for note in notes(stale))
-
-
-def test_no_stale_label_and_no_corpus_are_told_apart():
-    said = exhibit(tables.stale_labels(whole()))
-    assert said.finding == "No label is stale"
-    assert "1 of 22 were checked by their text" in said.nothing
-    assert "the documents were not read" in exhibit(tables.stale_labels(whole(corpus=None))).nothing
-    assert "the gold set was not read" in exhibit(tables.stale_labels(whole(gold=None))).nothing
 
 
 def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
@@ -283,28 +221,6 @@ def test_every_difference_has_its_noise_level_beside_it():
     assert figure.svg != only(bare["changes"], Figure).svg
 
 
-def test_stale_noise_is_said_where_it_is_shown():
-    old = noise_of(run(), run({"q2": "b"}), generated_at="2025-01-05T09:00:00Z")
-    made = whole(noise=old, changes={"delta": delta()})
-    said = tables.noise(made)
-    assert exhibit(said).finding.startswith("Stale noise: ")
-    assert "365 days before the run" in notes(said)[0]
-    assert "The noise file is stale" in only(opening.answer(made), Table).notes[-1]
-    assert any("noise file is stale" in note for note in notes(tables.guard(made)))
-    hidden = tables.noise(whole(noise=old, privacy=True))
-    assert notes(hidden)[0] == "There is 1 reason for that."
-
-
-def test_noise_is_deterministic_or_says_how_much_varied(report):
-    assert report["noise"].finding == "1 query of 13 varied between 2 runs of the system"
-    assert "Noise level" in report.table("guard").header
-    still = whole(noise=noise_of(run(), run()))
-    assert "deterministic" in exhibit(tables.noise(still)).finding
-    assert "Noise level" not in tables.guard(still)
-    assert any(note.startswith("Noise level 0") for note in notes(tables.guard(still)))
-    assert "`retrieval-eval search noise`" in exhibit(tables.noise(whole(noise=None))).nothing
-
-
 def test_one_corpus_left_out(report):
     assert "RR holds on 0 of 2 corpora left out" in report["transfer"].finding
     # Only q1 of docs moved: RR −50 points over six queries; four queries are too few to read.
@@ -314,16 +230,6 @@ def test_one_corpus_left_out(report):
     assert rows["RR", "notes"][:3] == ("—", "not interpreted", "4")
     frame = whole().frame("transfer").set_index(["metric", "corpus"])
     assert frame.loc[("RR", "notes"), "verdict"] == "vanishes"
-
-
-def test_what_to_judge_next_is_ordered_by_gain(report):
-    # x is unjudged for all ten; judging it closes 1/5 of P@5 and a third of Recall@20, over ten.
-    table = report.table("to-judge")
-    assert len(table.rows) == 10
-    assert {row[1] for row in table.rows} == {"x"}
-    assert "P@5 lies between 0.40 and 0.60" in report["to-judge"].finding
-    gains = [float(row[3]) for row in table.rows]
-    assert gains == sorted(gains, reverse=True)
 
 
 def test_refusals_on_one_chart_with_both_controls():
@@ -348,15 +254,6 @@ def test_refusals_on_one_chart_with_both_controls():
     assert len(whole().roc) == 14
 
 
-def test_refusals_that_are_not_computable_have_no_curve():
-    made = gold_set(gold_query("q", {"a": 1}), gold_query("u", answerable=False))
-    run = searched(run_of(made, [failure("q"), answer("u", ["x"])]))
-    assert "not computable: the retriever failed on the query" in tables.roc(run)["finding"]
-    assert "failed on queries" in tables.roc(run)["empty"]
-    assert run.roc.empty
-    assert "nothing to refuse rightly" in exhibit(tables.refusals(searched(artefact()))).nothing
-
-
 def test_claim_coverage_stands_beside_faithfulness_and_the_worst_draft_first(report):
     assert report["claims"].finding == (
         "Claim coverage 33 %, faithfulness 67 % over 3 claims of 2 drafts; "
@@ -374,25 +271,6 @@ def test_claim_coverage_stands_beside_faithfulness_and_the_worst_draft_first(rep
     assert "search claims" in exhibit(tables.claims(searched(run()))).nothing
 
 
-def test_agreement_of_the_judge_with_people_is_shown():
-    document = with_drafts(run(), CLAIMS)
-    found = {"value": 0.8, "n": 20, "computable": True, "reason": None}
-    found |= {"ci_low": 0.5, "ci_high": 0.95}
-    counts = dict.fromkeys(("both", "judge_only", "human_only", "neither"), 5)
-    document["claims"]["agreement"] = {
-        "n": 20,
-        "kappa": found,
-        "accuracy": {**found, "value": 0.9},
-        "confusion": counts,
-    }
-    shares = tables.claims(searched(document)).set_index("Metric")
-    assert shares.loc["Judge and people: κ"].tolist() == [0.8, "[0.50, 0.95]", 20]
-    assert shares.loc["Judge and people: same verdict", "Share"] == 0.9
-    said = exhibit(tables.claims(searched(document)))
-    assert said.finding.endswith("judge agreement with people: κ 0.800 [0.500, 0.950], n=20")
-    assert "do not block" not in " ".join(notes(tables.claims(searched(document))))
-
-
 def test_unproved_claims_make_the_coverage_a_range_on_the_page():
     document = with_drafts(run(), CLAIMS)
     block = document["claims"]
@@ -406,32 +284,11 @@ def test_unproved_claims_make_the_coverage_a_range_on_the_page():
     assert "without proof: 1 unproved for the coverage (1 vetoed: 1 number differs)" in told
 
 
-def test_the_judge_stands_beside_the_coverage():
-    document = with_drafts(run(), CLAIMS)
-    assert "Judge: offline 1." in notes(tables.claims(searched(document)))
-
-
-def test_private_claims_hold_no_text():
-    html = Shown(whole(privacy=True)).html()
-    assert "It is other" not in html
-    assert "text of" not in html
-
-
 def test_files_beside_the_run_are_named_when_they_are_wrong(tmp_path):
     path = write(tmp_path, run())
     for name in ("corpus", "noise", "thresholds", "justification"):
         with pytest.raises(BadInputError, match="absent"):
             load_search(path, **{name: tmp_path / "absent"})
-
-
-def test_private_guards_repeat_no_message_of_the_retriever():
-    reason = "1 of 13 queries failed; the first was f (secret words)"
-    broken = artefact([*ordinary(), failed("f")], status={"reasons": [reason]})
-    for privacy in (False, True):
-        made = searched(broken, baseline=artefact(), privacy=privacy)
-        told = " ".join(notes(tables.guard(made)))
-        assert ("secret words" in told) is not privacy
-        assert "1 of 13 queries failed" in told
 
 
 def test_private_tables_hold_no_claims_and_no_names(tmp_path):

@@ -104,16 +104,6 @@ def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
         assert_complete(block)
 
 
-def test_queries_come_before_means():
-    keys = list(Shown(made()).blocks)
-    order = ("contributions", "outcomes", "setup", "sides", "label-split", "every-metric")
-    order += ("diff-slices", "top1", "documents-5")
-    places = [keys.index(key) for key in order]
-    assert places == sorted(places)
-    cells = [cell.source for cell in read_notebook(assets.notebook("search_diff")).cells]
-    assert cells.index("diff.carriers") == 2 + cells.index("diff.answer")
-
-
 def test_the_queries_that_carry_the_change_have_both_rankings():
     block = made().carriers
     assert_complete(block)
@@ -151,26 +141,6 @@ def test_failed_refused_and_absent_queries_are_no_zeros(tmp_path):
     )
     write_pages(found, tmp_path, title="made")
     assert "b (failed)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
-
-
-def test_pages_of_many_queries_hold_those_that_failed_and_moved_most(tmp_path, monkeypatch):
-    monkeypatch.setattr(query_pages, "MOST_QUERIES", 3)
-    after = [*ordinary(10), failed("q10"), query("new")]
-    after[4]["metrics"]["RR"] = 0.0
-    after[7]["metrics"]["RR"] -= 0.01
-    before, later = artefact(label="a"), artefact(after, label="b")
-    found = made(before, later, accept=("queries",))
-    names, _ = shown_names(found.runs[1], found.runs[0], both=True)
-    assert names == ["q04", "q07", "q10"]
-    ((_, meaning), _) = write_pages(found, tmp_path, title="made")
-    assert meaning == "3 queries with rankings and grades"
-    page = (tmp_path / "queries.html").read_text(encoding="utf-8")
-    assert "these pages have 3 of 13" in page
-    assert "Chosen: those that failed, then those that moved" in page
-    monkeypatch.undo()
-    write_pages(found, tmp_path, title="made")
-    # The query that only run A was asked is there too, as such.
-    assert "b (not asked)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
 
 
 def test_fields_of_the_set_up_and_what_labels_did_are_shown():
@@ -237,17 +207,6 @@ def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
     assert index._row("folder", entry)[-1] == f"13 queries, {n} moved"
 
 
-def test_the_title_names_the_moves_that_are_clear():
-    found = made()
-    for clear, ending in (
-        (["Recall@20"], "Recall@20 is 0.00 points lower than before"),
-        ([], "no clear change in P@5 and Recall@20 against before"),
-    ):
-        other = SearchDiff(found.document, *found.runs)
-        other.__dict__["clear"] = clear
-        assert opening.answer(other).finding == f"Guard not asked: {ending}"
-
-
 def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before, after = run_with([4] * 12, label="before"), run_with([3] + [4] * 11, label="after")
@@ -299,23 +258,6 @@ def test_documents_that_came_and_went_have_grades_and_ranks():
     assert row[3:] == ("0.20 → 0.00", "−20.00")
 
 
-def test_first_documents_have_both_grades():
-    shown = Shown(made())
-    assert shown["top1"].finding == "2 of 13 queries have another first document"
-    table = shown.table("top1")
-    assert table.header[1:3] == ("before", "after")
-    assert table.rows[0] == ("text of q1", "a (grade 2)", "x (unjudged)", "−5.00")
-    assert "higher for 0, lower for 2" in table.notes[0]
-
-
-def test_both_rankings_stand_side_by_side():
-    found = made()
-    q1 = found.rankings.query("id == 'q1'")
-    assert q1["doc_a"].tolist()[:2] == ["a", "b"]
-    assert q1["doc_b"].tolist()[:2] == ["x", "a"]
-    assert found.queries.set_index("id").loc["q1", ["doc_a", "doc_b"]].tolist() == ["a", "x"]
-
-
 def test_what_was_accepted_is_a_banner_on_the_first_screen():
     pair = accepted_pair()
     with pytest.raises(NothingToEvaluateError):
@@ -340,25 +282,6 @@ def test_without_verdict_the_answer_says_so_and_private_ones_repeat_no_message()
     assert "1 of 13 queries of run A failed" in shown.answer.finding
     assert "secret words" not in shown.html()
     assert "text of" not in shown.html()
-
-
-def test_noise_lies_behind_every_metric():
-    found = made(noise=noise_of(run(), run({"q2": "b"})))
-    shown = Shown(found, figures=True)
-    plain = Shown(made(), figures=True)
-    assert only(shown["changes"], Figure).svg != only(plain["changes"], Figure).svg
-    assert "outside the noise level of the system" in shown["changes"].finding
-    assert "Noise level" in only(shown.answer, Table).header
-    frame = found.changes
-    rr = frame[(frame["metric"] == "nDCG@10") & (frame["dimension"] == "corpus")]
-    assert (rr["noise_points"] > 0).all()
-
-
-def test_metrics_without_pairs_are_listed_without_interval():
-    table = Shown(made()).table("every-metric")
-    rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
-    assert (rows["auc"]["Pairs"], rows["auc"]["Interval"]) == ("0", "—")
-    assert [rows["claim_coverage"][name] for name in ("before", "after")] == ["0.33", "0.33"]
 
 
 def test_every_frame_has_exactly_the_declared_columns():
@@ -413,43 +336,6 @@ def page_of():
     return render_page
 
 
-@pytest.fixture(scope="module")
-def pages(page_of) -> dict[str, str]:
-    noise = noise_of(run(), run({"q2": "b"}))
-    return {
-        "ordinary": page_of(made(noise=noise)),
-        "accepted": page_of(made(*accepted_pair(), accept=("gold_set",))),
-        "hostile": page_of(made(hostile(), hostile() | {"label": HOSTILE[1]})),
-    }
-
-
-def test_pages_are_whole_and_hostile_texts_are_text(pages, page_of):
-    for html in pages.values():
-        page = Page(html)
-        assert page.headings.count(1) == 1
-        assert all(th.get("scope") in ("col", "row") for th in page.all("th"))
-        assert len(page.all("img")) == len(page.all("figcaption"))
-        assert not {"iframe", "form"} & {tag for tag, _ in page.tags}
-    assert pages["ordinary"] == page_of(made(noise=noise_of(run(), run({"q2": "b"}))))
-
-
-def test_hostile_texts_are_shown_as_text(page_of):
-    before, after = hostile(), hostile()
-    for asked in after["queries"]:
-        if asked["status"] == "ok" and asked["ranking"]:
-            asked["ranking"] = list(reversed(asked["ranking"]))
-            asked["metrics"] = dict.fromkeys(asked["metrics"], 0.5)
-    found = made(before, after)
-    text = "".join(Page(page_of(found)).text)
-    for attack in HOSTILE[:3]:
-        assert attack in text
-    for cell in page_of(found, "typst").cells:
-        for output in cell.get("outputs", []):
-            bare = code(output["data"]["text/markdown"])
-            assert "<script" not in bare
-            assert "<img src" not in bare
-
-
 def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
     write_search_tables(made(), tmp_path)
     assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
@@ -471,20 +357,3 @@ def test_the_whole_way_with_a_kernel(tmp_path):
     private = build_diff(first, second, reports_dir=tmp_path / "private", privacy=True)
     for path in filter(Path.is_file, private.parent.rglob("*")):
         assert "text of" not in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ordinary", "accepted", "hostile"])
-def test_the_page_in_a_browser(name, browser, pages, tmp_path):
-    path = tmp_path / "page.html"
-    write_text(path, pages[name])
-    check_in_browser(browser, path, f"diff-{name}")
-    check_width(browser, [path], 320)
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
-    page.goto(path.as_uri())
-    assert "Accepted differences" in page.locator(".badges").first.inner_text()
-    box = page.locator(".block.answer").first.bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] <= 1000 or name == "hostile"
-    page.close()
