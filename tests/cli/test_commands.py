@@ -13,6 +13,7 @@ from retrieval_eval.agents.study.compare import compare
 from retrieval_eval.cli.compare import _exit_code
 from retrieval_eval.cli.main import run
 from tests import studies
+from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.runs import write_task, write_trial
 
 
@@ -308,6 +309,7 @@ def test_compare_with_too_little_is_no_verdict(study, capsys):
     assert "only one configuration" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("without_kernel")
 def test_compare_writes_the_comparison_as_a_page(study, capsys):
     """The page gives the difference that the command prints, whichever way the sides are named."""
     options = ["--output-dir", "out", "--report", "--reports-dir", "pages", "--jobs", "1"]
@@ -339,6 +341,7 @@ def test_the_demo_of_a_page_is_written_to_one_place(tmp_path, monkeypatch, capsy
     assert not Path("reports").exists()
 
 
+@pytest.mark.usefixtures("without_kernel")
 def test_a_page_over_pooled_runs_takes_their_trials_for_repeats(study, capsys):
     for number in range(8):
         write_trial(study / "runs" / "more", "local-v2", f"task-{number:03d}", ["src/a.py"])

@@ -97,7 +97,8 @@ def test_exit_codes(place):
     assert not (place / "reports").exists()
 
 
-def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
+@pytest.mark.usefixtures("without_kernel")
+def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert run(["demo", "search", "--renderer", "embedded", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert listed["report"] == "reports/search-demo/index.html"
@@ -112,7 +113,6 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
     for words in ("BREACH", "Always refuse", "Claim coverage 50 %", "Cohen", "deterministic"):
         assert words in html
     assert "No label is stale" in html
-    request.getfixturevalue("without_kernel")
     *measured, guard, diff, report, history = (shlex.split(c)[1:] for c in listed["commands"])
     again = None
     for words in measured:

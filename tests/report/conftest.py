@@ -10,7 +10,8 @@ import copy
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -102,8 +103,8 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     return executed_on
 
 
-@pytest.fixture
-def without_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def without_kernels() -> Iterator[None]:
     """Let reports run the cells of their notebooks in this process: no kernel starts."""
 
     def execute(source: Path, target: Path, values: Mapping[str, Any], **_: Any) -> Path:
@@ -112,7 +113,15 @@ def without_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         write_text(target, notebook_text(notebook))
         return target
 
-    monkeypatch.setattr(publishing, "execute", execute)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publishing, "execute", execute)
+        yield
+
+
+@pytest.fixture
+def without_kernel() -> Iterator[None]:
+    with without_kernels():
+        yield
 
 
 def _node(output: dict[str, Any]) -> Any:
@@ -256,9 +265,7 @@ def browser(fonts: Path) -> Iterator[Any]:
         opened.close()
 
 
-def opened(
-    browser: Any, path: Path, name: str, *, width: int = 1280, scheme: str = "light"
-) -> Any:
+def opened(browser: Any, path: Path, name: str, *, width: int = 1280, scheme: str = "light") -> Any:
     """Open a page from its file: it asks for nothing, says nothing, and is accessible.
 
     What it looks like is kept as a picture of this name.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
@@ -13,7 +12,6 @@ import retrieval_eval as rev
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Link, Table
-from retrieval_eval.report.plot.timeline import MAX_STEPS
 from retrieval_eval.report.show import print_image, to_html
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from threading import Thread
 
 import nbformat
 import pandas as pd
@@ -17,7 +16,6 @@ from retrieval_eval.report.index import Listed
 from retrieval_eval.report.parameters import of_notebook
 from retrieval_eval.report.publishing import publish, write_figure_data, write_frame
 from retrieval_eval.report.registered import plot
-from tests.studies import document, frame_of
 
 
 def test_no_text_of_a_cell_starts_a_row(tmp_path):
@@ -50,13 +48,6 @@ def rows_of(path: Path) -> list[list[str]]:
 FRAME = pd.DataFrame(
     {"config_name": ["a", "a", "b", "b"], "file_recall": [1 / 3, 1.0, 0.25, None]}, dtype=object
 )
-
-
-def test_calls_by_tool_are_text_in_a_csv(tmp_path):
-    frame = frame_of([document("t", "one", 0.5, tools={"Bash": (3, 2), 'a"b': (1, 0)})])
-    write_frame("trials", "", frame[["task_name", "tools"]], tmp_path)
-    with (tmp_path / "trials.csv").open(encoding="utf-8", newline="") as file:
-        assert list(csv.reader(file)) == [["task_name", "tools"], ["t", 'Bash 3 2; a"b 1 0']]
 
 
 def test_the_data_of_a_figure_is_written_as_it_was_before_it_was_rounded(tmp_path):
@@ -147,13 +138,6 @@ def test_versions_are_recorded_with_digests_of_inputs_and_code(made):
     assert len(rows["code"]) == len("sha256 ") + 64
 
 
-def test_the_page_links_what_lies_beside_it(made):
-    make, _ = made
-    html = make().read_text(encoding="utf-8")
-    for name in ("params.yml", "versions.csv", "figures/ecdf-file_recall.csv"):
-        assert f'href="{name}"' in html
-
-
 def test_a_page_is_current_as_long_as_nothing_changed(made):
     make, executed = made
     asked = []
@@ -206,23 +190,6 @@ def test_one_process_at_a_time_makes_a_page(made, tmp_path):
         make()
     assert executed == []
     assert not (tmp_path / "r").exists()
-
-
-def test_an_index_has_each_of_several_reports_made_at_once(tmp_path):
-    def enter(name):
-        page = tmp_path / name / "index.html"
-        page.parent.mkdir()
-        page.write_text("<html></html>")
-        publishing.index.enter(page, "run_report", name, Listed(tmp_path), simulated=False)
-
-    names = [f"report-{number}" for number in range(8)]
-    threads = [Thread(target=enter, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    shown = (tmp_path / "index.html").read_text()
-    assert [name for name in names if name not in shown] == []
 
 
 def test_a_page_without_the_print_that_is_wanted_is_not_current(made, monkeypatch):

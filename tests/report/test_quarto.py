@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import warnings
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote
@@ -20,12 +19,10 @@ from hypothesis import strategies as st
 from retrieval_eval import __version__
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import raw_block, visible
-from retrieval_eval.report import Run, assets, publishing, quarto, render
+from retrieval_eval.report import assets, publishing, quarto, render
 from retrieval_eval.report.index import write_index
 from retrieval_eval.report.publishing import publish
-from tests.factories import write_run
 from tests.processes import ends
-from tests.report.conftest import check_in_browser
 
 TITLE = "Retrieval report: <made> $1 {{< include x >}}"
 FOOTER = "made *here* {{< y >}}"
@@ -222,15 +219,6 @@ def test_a_failure_says_what_quarto_said(stand_in, executed, made_run):
         rendered(executed(made_run))
 
 
-def test_what_quarto_said_is_short_and_harmless_in_a_terminal(stand_in, executed, made_run):
-    stand_in("sys.exit('a' * 90_000 + '\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07 end')")
-    with pytest.raises(RenderError) as found:
-        rendered(executed(made_run))
-    said = str(found.value)
-    assert said.endswith("ared \\u001b]0;title\\u0007 end")
-    assert len(said) < 5000
-
-
 def test_too_long_a_rendering_ends_with_all_that_it_started(
     stand_in, executed, made_run, tmp_path, monkeypatch
 ):
@@ -245,12 +233,6 @@ def test_too_long_a_rendering_ends_with_all_that_it_started(
     with pytest.raises(RenderError, match="did not end within 3 seconds:\nCompiling"):
         rendered(executed(made_run))
     assert ends(int(child.read_text()), 5)
-
-
-def test_an_empty_success_is_a_failure(stand_in, executed, made_run):
-    stand_in("pass")
-    with pytest.raises(RenderError, match="wrote no index"):
-        rendered(executed(made_run))
 
 
 def test_a_page_that_loads_a_script_is_refused(stand_in, executed, made_run):
@@ -318,17 +300,6 @@ def test_where_quarto_fails_auto_is_the_embedded_renderer_and_warns(stand_in, pu
     assert "rendered by the embedded renderer" in page
 
 
-def test_a_fallback_is_printed_as_a_sentence(monkeypatch, capsys):
-    def report(*_, **__):
-        warnings.warn("Quarto could not render a.ipynb:\nno font", FallbackWarning, stacklevel=2)
-
-    cli = import_module("retrieval_eval.cli.main")
-    monkeypatch.setattr(cli.group, "main", report)
-    assert cli.run(["report", "demo"]) == 0
-    said = capsys.readouterr().err
-    assert said == "retrieval-eval: Quarto could not render a.ipynb:\nno font\n"
-
-
 def test_a_failed_rendering_leaves_no_former_page_beside_new_tables(stand_in, published):
     stand_in("sys.exit('no such format')")
     make, folder = published
@@ -337,15 +308,6 @@ def test_a_failed_rendering_leaves_no_former_page_beside_new_tables(stand_in, pu
         make(renderer="quarto", pdf=True)
     left = {path.name for path in folder.iterdir()}
     assert left == {"run_report.ipynb", "trials.csv", "notes.txt", "figures"}
-
-
-def test_a_page_alone_leaves_no_former_pdf_beside_it(published):
-    make, folder = published
-    _leave_former_pages(folder)
-    make(renderer="embedded")
-    assert not (folder / "report.pdf").exists()
-    assert (folder / "index.html").read_text(encoding="utf-8") != "former"
-    assert (folder / "notes.txt").exists()
 
 
 def test_a_failed_pdf_leaves_the_new_page_and_no_former_pdf(stand_in, published):
@@ -398,15 +360,6 @@ def test_quartos_page_is_that_of_the_embedded_renderer(real_quarto, executed, re
     assert _tags(theirs) == _tags(ours)
     assert render.headings(theirs) == render.headings(ours)
     assert _frame(theirs) == _frame(ours)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["html", "pdf"])
-def test_two_renderings_by_quarto_have_the_same_bytes(real_quarto, executed, made_run, suffix):
-    first, second = executed(made_run), executed(made_run)
-    for cell in second.cells:  # as papermill does, which is no part of a page
-        cell.metadata["papermill"] = {"start_time": "2020-01-01", "duration": 1.5}
-    assert rendered(first, suffix) == rendered(second, suffix)
 
 
 @pytest.fixture
@@ -474,42 +427,6 @@ def test_a_notebook_executed_by_hand_gives_the_same_page(
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', stock)
     assert set(_words(page)) <= set(html.unescape(re.sub(r"<[^>]+>", " ", stock)).split())
     assert _quarto(quarto_project, "out.ipynb", "--to", "typst").returncode == 0
-
-
-@pytest.mark.slow
-def test_a_template_that_was_not_executed_has_no_page(real_quarto, quarto_project):
-    template = quarto_project / "notebooks" / "run_report.ipynb"
-    done = _quarto(quarto_project, str(template.relative_to(quarto_project)))
-    assert done.returncode != 0
-    shutil.copy(template, quarto_project / "out.ipynb")
-    done = _quarto(quarto_project, "out.ipynb", "--to", "retrieval-eval-html")
-    assert done.returncode != 0
-    assert "execute it before rendering it" in done.stderr
-    assert not [name for name in _pages_in(quarto_project) if "run_report" in name or "out" in name]
-
-
-@pytest.mark.slow
-def test_quartos_page_has_a_layout(real_quarto, executed, made_run, browser, tmp_path):
-    target = tmp_path / "index.html"
-    target.write_bytes(rendered(executed(made_run)))
-    check_in_browser(browser, target, "quarto_report")
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(target.as_uri())
-    assert page.locator("h1").bounding_box()["x"] > 20
-    box = page.locator(".block.answer")
-    assert box.evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"
-    assert page.locator("nav.contents a").count() >= 10
-    page.close()
-
-
-@pytest.mark.slow
-def test_a_pdf_by_quarto_has_room_for_every_row(real_quarto, executed, tmp_path):
-    few, many = (
-        _pages(rendered(executed(Run([write_run(tmp_path / str(n), n_tasks=n)])), "pdf"))
-        for n in (12, 300)
-    )
-    # At most 60 rows of a table fit on a page.
-    assert many - few >= 288 // 60
 
 
 @pytest.mark.slow

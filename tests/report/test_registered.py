@@ -12,10 +12,9 @@ import pytest
 
 import retrieval_eval as rev
 from retrieval_eval import registry
-from retrieval_eval.agents.study.frames import as_made
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import words
-from retrieval_eval.report.defaults import KNOWN, Defaults, shown_as
+from retrieval_eval.report.defaults import Defaults, shown_as
 from retrieval_eval.report.registered import (
     FIGURES,
     TABLES,

@@ -7,7 +7,6 @@ import re
 import pytest
 
 import retrieval_eval as rev
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import Run, words
 from retrieval_eval.report.exhibits import Link
 from retrieval_eval.report.loading import load_run

@@ -13,12 +13,10 @@ from msgspec import structs
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import Label
 from retrieval_eval.report import load_search
-from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.searched import Noise
-from retrieval_eval.schema import faults
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.guard.pinned import pinned_text
 from retrieval_eval.search.decide.guard.thresholds import read_thresholds
@@ -26,13 +24,10 @@ from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from tests.report.conftest import HOSTILE
 from tests.report.search_made import (
     Shown,
-    artefact,
     delta,
     exhibit,
-    failed,
     notes,
     only,
-    ordinary,
     searched,
     write,
 )
@@ -47,7 +42,7 @@ from tests.report.search_practice import (
     with_drafts,
 )
 from tests.report.typst_source import code
-from tests.searches import answer, failure, gold_query, gold_set, run_of, written
+from tests.searches import answer, gold_query, run_of
 
 
 @pytest.fixture(scope="module")

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.files import write_text
 from retrieval_eval.report import (
-    SearchDiff,
-    assets,
-    build_diff,
     index,
     load_diff,
-    loading,
-    query_pages,
-    render,
 )
 from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.columns import DIFF_FRAMES
-from retrieval_eval.report.exhibits import Empty, Figure, Table
+from retrieval_eval.report.exhibits import Empty, Table
 from retrieval_eval.report.index import Listed, entry_of
-from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.query_pages import shown_names, write_pages
+from retrieval_eval.report.query_pages import write_pages
 from retrieval_eval.report.side_by_side import ranking_table
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.change.diff_text import diff_markdown, summary_sentences
@@ -38,16 +28,12 @@ from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
 from tests.report.conftest import (
-    HOSTILE,
     assert_complete,
-    check_in_browser,
-    check_width,
-    run_cells,
 )
+from tests.report.pages import two_runs as made
 from tests.report.search_made import (
     Shown,
     artefact,
-    compared,
     failed,
     hostile,
     notes,
@@ -56,9 +42,7 @@ from tests.report.search_made import (
     query,
     write,
 )
-from tests.report.search_practice import CLAIMS, noise_of, run, with_drafts
-from tests.report.test_html import Page
-from tests.report.typst_source import code
+from tests.report.search_practice import run
 from tests.searches import answer, gold_query, gold_set, run_of
 
 
@@ -71,13 +55,6 @@ def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
         assert found.frame(name).equals(before)
         with pytest.raises(AttributeError, match=rf"SearchDiff\.{name} cannot be assigned"):
             setattr(found, name, frame)
-
-
-def made(a=None, b=None, **options: Any) -> SearchDiff:
-    """The difference of two runs; by default q1 lost its first document, q2 changed its own."""
-    before = with_drafts(run(label="before"), CLAIMS) if a is None else a
-    after = with_drafts(run({"q1": "x", "q2": "b"}, label="after"), CLAIMS) if b is None else b
-    return compared(before, after, **options)
 
 
 def accepted_pair():
@@ -324,36 +301,9 @@ def test_loading_takes_files_and_labels_and_names_what_is_wrong(tmp_path):
         load_diff(first, "after", data=tmp_path, noise=tmp_path / "absent")
 
 
-@pytest.fixture(scope="module")
-def page_of():
-    def render_page(found: SearchDiff, syntax: str = "html") -> Any:
-        notebook = read_notebook(assets.notebook("search_diff"))
-        run_cells(notebook, (loading, "load_diff"), found, privacy=found.privacy)
-        if syntax == "typst":
-            return notebook
-        return render.to_html(notebook, title="Search difference: made", footer="made")
-
-    return render_page
-
-
 def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
     write_search_tables(made(), tmp_path)
     assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
     write_search_tables(made(privacy=True), tmp_path)
     for path in tmp_path.iterdir():
-        assert "text of" not in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_the_whole_way_with_a_kernel(tmp_path):
-    first = write(tmp_path, run(label="before"), "a.json")
-    second = write(tmp_path, run({"q1": "x"}, label="after/1"), "b.json")
-    page = build_diff(first, second, reports_dir=tmp_path / "reports", renderer="embedded")
-    assert page.parts[-4:] == ("search", "diff", "before-after_1", "index.html")
-    names = {p.name for p in page.parent.iterdir()}
-    tables = {f"{name}.csv" for name in DIFF_FRAMES}
-    pages = {"index.html", "queries.html", "documents.html"}
-    assert {"search_diff.ipynb", "diff.json", *pages, *tables} <= names
-    private = build_diff(first, second, reports_dir=tmp_path / "private", privacy=True)
-    for path in filter(Path.is_file, private.parent.rglob("*")):
         assert "text of" not in path.read_text(encoding="utf-8")

@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-import copy
-
 import pytest
-from msgspec.structs import replace
 
 from retrieval_eval.report import search_opening as opening
-from retrieval_eval.report.names import definition
 from retrieval_eval.report.words import MAX_WORDS
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import compare_with_baseline, without_untrusted
 from tests.report.search_made import (
-    BACKLOG,
     CLEAR_GAIN,
     CLEAR_LOSS,
     MEASURES,
@@ -121,6 +116,8 @@ def test_every_case_has_its_title(document, expected, tone):
 # --- the verdict of the guard leads ---
 
 P5, RECALL = drop("P@5", 0.5), drop("Recall@20", 0.5)
+
+
 def reviewed(hits, **fields):
     """A run of known P@5 against a gold set that a person reviewed."""
     found = run_with(hits, **{"label": "after", **fields})

@@ -6,10 +6,8 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.exhibits import Figure
 from retrieval_eval.search.run.part import part_of
-from tests.plain_runs import stored
 from tests.report.conftest import assert_complete
 from tests.report.search_made import (
-    BACKLOG,
     MEASURES,
     UNCLEAR,
     Shown,
@@ -20,7 +18,6 @@ from tests.report.search_made import (
     gold_of,
     hostile,
     mean,
-    notes,
     only,
     ordinary,
     query,
@@ -154,26 +151,6 @@ def test_what_found_nothing_is_told_from_what_ranked_badly():
     )
     alone = Shown(searched(document)).table("nothing-found")
     assert any("when the gold set is read" in note for note in alone.notes)
-
-
-def test_unanswerable_queries_show_what_came_back_and_no_metric():
-    asked = [
-        unanswerable("a", [("x", None)]),
-        unanswerable("b", [("y", None), ("z", None), ("w", None)]),
-        unanswerable("c"),
-        query("d", [("x", 1), ("y", None)]),
-    ]
-    made = Shown(searched(artefact(asked)))
-    assert made["scores"].finding == "2 of 3 unanswerable queries got documents all the same"
-    # The first of n documents scores n in these runs.
-    frame = tables.first_scores(searched(artefact(asked)))
-    assert frame.to_numpy().tolist() == [
-        ["Unanswerable", 3, 0, 1, 1.0, 2.0, 3.0],
-        ["Answerable", 1, 0, 0, 2.0, 2.0, 2.0],
-    ]
-    listed = made.table("unanswerable").rows
-    assert [row[0] for row in listed] == ["text of b", "text of a", "text of c"]
-    assert Shown(searched(artefact())).empty("unanswerable")
 
 
 # --- a part of the queries ---

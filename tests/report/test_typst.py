@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.escape import raw_block, typst_string, visible
-from retrieval_eval.report import typst
 from retrieval_eval.report.exhibits import Block, Empty, Figure, Table
 from retrieval_eval.report.show import to_markdown
 from retrieval_eval.report.typst import to_typst
