@@ -6,24 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 import retrieval_eval as rev
-from retrieval_eval.agents.study import Comparison
-from retrieval_eval.agents.study.verdict import is_fragile
 from retrieval_eval.report import Run, displays, words
 from retrieval_eval.report.exhibits import Table
-from retrieval_eval.report.table import estimates as tables
 from tests.factories import BASELINE, MCP, write_run
 from tests.report.made import arm, comparison, ledger
 from tests.studies import study
-
-
-@pytest.fixture(scope="module")
-def stored(made_run):
-    """The invented comparison that a made run holds, with every metric."""
-    return made_run.impact.comparisons[0]
-
-
-def study_of(record) -> Comparison:
-    return Comparison(record.baseline_config, record.comparison_config, record)
 
 
 def table_of(exhibit) -> Table:
@@ -46,92 +33,9 @@ def headline(tmp_path, *states: tuple[str, str, str | None]) -> Table:
     return displays.headline(run.impact.comparisons[0])
 
 
-def test_metrics_that_cannot_discriminate_leave_the_headline_by_name(tmp_path):
-    table = headline(
-        tmp_path,
-        ("mrr", "saturated", None),
-        ("ndcg@10", "redundant", "file_recall"),
-        ("context_efficiency", "constant", None),
-    )
-    assert [row[0] for row in table.rows] == [
-        "File recall",
-        "Time to first relevant (s)",
-        "Read overlap",
-    ]
-    assert table.notes[-1] == (
-        "Left out, unable to tell the two apart: MRR (saturated), nDCG@10 (repeats File recall), "
-        "Context efficiency (constant)."
-    )
-
-
 def test_the_verdict_s_metric_never_leaves_the_headline(tmp_path):
     table = headline(tmp_path, ("file_recall", "saturated", None))
     assert table.rows[0][0] == "File recall"
-
-
-def test_a_time_is_led_by_restricted_means_and_says_on_how_many_tasks_it_never_hit(stored):
-    time = replace(
-        stored.metrics["ttfr_seconds"],
-        headline="restricted_mean",
-        n_never_baseline=6,
-        n_never_comparison=0,
-        mean_baseline=80.0,
-        mean_comparison=50.0,
-        estimate=-30.0,
-        ci_low=-45.0,
-        ci_high=-14.0,
-        n_pairs=12,
-        until=200.0,
-    )
-    metrics = {"file_recall": stored.metrics["file_recall"], "ttfr_seconds": time}
-    record = replace(stored, metrics=metrics)
-    table = table_of(rev.table.estimates(study_of(record).estimates))
-    place = [row[0] for row in table.rows].index("Time to first relevant (s)")
-    first = displays.headline(record).rows
-    assert table.rows[place] in first
-    assert not any("never found" in row[0] for row in first)
-    assert table.rows[place][1:6] == ("−30.0 s", "[−45.0, −14.0]", "12", "80.0", "50.0")
-    assert table.rows[place + 1] == (
-        "Time to first relevant: never found (tasks)",
-        *("", "", "", "6 of 12", "0 of 12", ""),
-    )
-    assert tables.TIMES.format(metrics="Time to first relevant within 200.0 s") in table.notes
-
-
-def test_a_cost_is_led_by_its_ratio_and_has_a_row_for_the_total_bill(stored):
-    cost = replace(
-        stored.metrics["cost_usd"],
-        headline="ratio",
-        estimate=1.27,
-        ci_low=1.1,
-        ci_high=1.46,
-        mean_difference=0.5,
-        bill_low=0.1,
-        bill_high=1.5,
-    )
-    record = replace(stored, metrics={"cost_usd": cost})
-    shown = table_of(rev.table.estimates(study_of(record).estimates))
-    assert shown.rows[0][:4] == ("Cost (USD)", "×1.27", "[1.10, 1.46]", "12")
-    assert shown.rows[1] == (
-        "Cost: total bill (USD a task)",
-        *("+0.50 USD", "[+0.10, +1.50]", "12", "", "", ""),
-    )
-    assert tables.RATIOS in shown.notes
-    assert tables.FEW_FOR_TAILS in shown.notes
-
-
-def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile(stored):
-    comparison = stored
-    gaps = {"bound_low": -0.1, "bound_high": 0.3, "n_lacking_comparison": 16}
-    recall = replace(
-        comparison.metrics["file_recall"], mean_difference=0.1, estimate=0.1, p_holm=0.01, **gaps
-    )
-    note = displays.headline(replace(comparison, metrics={"file_recall": recall})).notes[-1]
-    assert note.endswith("better file recall (fragile).")
-    assert not is_fragile(replace(recall, bound_low=0.01))
-    assert not is_fragile(replace(recall, bound_low=1e-8))
-    assert is_fragile(replace(recall, bound_low=1e-17))
-    assert is_fragile(replace(recall, mean_difference=-0.1))
 
 
 def test_run_integrity_adds_up_and_counts_what_is_wrong(tmp_path):
@@ -175,20 +79,6 @@ def test_a_ledger_that_does_not_add_up_is_named():
     one = replace(good, outcomes_only={"no_ground_truth": 1})
     assert words.is_balanced(one)
     assert not words.is_balanced(replace(one, outcomes_only={"no_ground_truth": 9}))
-
-
-def test_the_ledger_of_a_comparison_reads_from_all_trials_to_those_used():
-    one = arm(10, {"model_differs": 2}, {}, 8, outcomes_only={"no_ground_truth": 1})
-    other = arm(9, {"degraded_trace": 1}, {"no valid trial in the other arm": 1}, 7)
-    rows = study_of(replace(comparison(), ledger=ledger(one, other))).ledger
-    assert list(dict.fromkeys(rows["label"])) == [
-        "All trials",
-        "− removed: another model",
-        "− removed: degraded trace",
-        "− not matched: no valid trial in the other arm",
-        "= used in pairs",
-        "of these for outcomes only: no ground truth",
-    ]
 
 
 def test_a_wrong_metric_in_a_frame_of_estimates_is_no_crash():

@@ -11,8 +11,8 @@ import pytest
 import retrieval_eval as rev
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import style
-from retrieval_eval.report.exhibits import Link, Table
-from retrieval_eval.report.show import print_image, to_html
+from retrieval_eval.report.exhibits import Table
+from retrieval_eval.report.show import print_image
 
 
 def trials(**columns: object) -> pd.DataFrame:
@@ -46,15 +46,6 @@ def test_a_figure_has_a_narrow_form_with_the_same_words():
     assert " " not in re.findall(r'srcset="([^"]*)"', source)[0], "a space ends an address"
 
 
-def test_an_edit_by_hand_is_in_both_sizes():
-    drawn = rev.plot.dumbbell(pd.DataFrame({"s": ["x"], "a": 0.1, "b": 0.9}), "s", "a", "b")
-    drawn.ax.set_yticklabels(["my own name"])
-    drawn.ax.axvline(0.5, color="#123456")
-    for svg in images(drawn._repr_html_()):
-        assert "my own name" in svg
-        assert "#123456" in svg
-
-
 def test_colours_of_the_theme_follow_a_dark_page_and_others_stay():
     drawn = rev.plot.ecdf(RECALL, "file_recall")
     drawn.ax.axvline(0.5, color="#123456")
@@ -71,13 +62,6 @@ def test_print_gets_one_size_and_plain_colours():
     assert "var(" not in svg
     assert "prefers-color-scheme" not in svg
     assert style.MARKS[0].color.lower() in svg.lower()
-
-
-def test_a_group_keeps_its_colour_when_a_filter_leaves_out_those_before():
-    frame = RECALL.assign(config_name=pd.Categorical(RECALL["config_name"]))
-    alone = rev.plot.ecdf(frame[frame["config_name"] == "other"], "file_recall")
-    assert style.MARKS[1].color.lower() in alone.svg().lower()
-    assert alone.data["group"].tolist() == ["other"]
 
 
 def test_values_that_rest_on_too_little_are_neither_drawn_nor_printed():
@@ -109,15 +93,6 @@ def test_values_that_rest_on_too_little_are_neither_drawn_nor_printed():
         assert drawn.nothing.endswith(" rests on 5 or more, so that none can be interpreted.")
 
 
-def test_differences_in_several_units_share_no_axis():
-    frame = pd.DataFrame({"metric": ["cost_usd", "mrr", "total_tokens"], "mean_difference": 0.5})
-    drawn = rev.plot.forest(frame.assign(ci_low=0.1, ci_high=0.9), "metric", "mean_difference")
-    assert drawn.nothing == (
-        "The metrics are in several units (USD, a share, tokens), which share no axis; choose rows "
-        "of one unit."
-    )
-
-
 def test_rows_that_never_had_the_event_stay_in_the_denominator():
     frame = pd.DataFrame(
         {
@@ -146,16 +121,6 @@ def test_long_data_of_a_figure_are_cut_on_the_page_only():
     assert figure.data.notes == ("The first 500 of 600 rows.",)
 
 
-def test_parts_add_up_and_many_are_drawn_as_one():
-    frame = pd.DataFrame({"config_name": "a", "kind": [f"k{i:02d}" for i in range(12)], "w": 2})
-    drawn = rev.plot.stacked(frame, "config_name", "kind", weights="w", share=False)
-    assert drawn.data["Total"].tolist() == [24]
-    assert "other parts" in drawn.svg()
-    assert "k06" in drawn.svg()
-    assert "k07" not in drawn.svg()
-    assert drawn.data["k07"].tolist() == [2]
-
-
 def test_a_table_is_headed_and_printed_as_its_columns_are_declared():
     frame = pd.DataFrame(
         {
@@ -180,28 +145,6 @@ def test_a_table_is_headed_and_printed_as_its_columns_are_declared():
         ("s", "0.12", "1.50", "12,345", "< 0.001", "−0.50", "yes", "a, b", "3", "—"),
     )
     assert table.align[:2] == ("left", "right")
-
-
-def test_heads_formats_links_and_notes_can_be_given():
-    frame = pd.DataFrame({"task": ["t", "u"], "page": ["trials/t.html", None], "x": [0.5, 2.0]})
-    table = shown_table(
-        rev.table.show(
-            frame,
-            {"task": "Task", "x": "X"},
-            formats={"x": lambda value: f"{value:.1f} m"},
-            links={"task": "page"},
-            notes="A note.",
-            top=1,
-        )
-    )
-    assert table.header == ("Task", "X")
-    assert table.rows == (("t", "0.5 m"),)
-    assert table.notes == ("A note.", "The first 1 of 2 rows.")
-    (linked,) = [row[0] for row in table.rows]
-    assert isinstance(linked, Link)
-    assert linked.href == "trials/t.html"
-    whole = rev.table.show(frame, ["task"], links={"task": "page"})
-    assert to_html(whole.block()).count("<a href=") == 1
 
 
 def test_what_a_table_cannot_show_is_said_in_a_sentence():

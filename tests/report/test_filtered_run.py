@@ -21,7 +21,6 @@ from retrieval_eval.report import Run, columns, load_run
 from retrieval_eval.report.displays import answer_box, run_header
 from retrieval_eval.report.filtering import evaluated
 from tests.factories import write_run
-from tests.runs import write_task, write_trial
 
 SUITE = "benchmark == 'demo_fix'"
 
@@ -310,41 +309,6 @@ def test_load_run_takes_a_condition(demo_run, demo_tree, part):
     )
     assert plain(found.impact) == plain(part.impact)
     assert repr(found) == repr(part)
-
-
-def test_a_config_that_was_chosen_and_has_no_trial_left_is_named(demo_run):
-    config = demo_run.configs[0]
-    chosen = Run(demo_run.folders, baseline_config=config)
-    with pytest.raises(BadInputError, match=f"no configuration '{config}'"):
-        chosen.filter(f"config_name != '{config}'")
-    assert len(demo_run.filter(f"config_name != '{config}'").configs) == 1
-
-
-def test_the_stated_roles_hold_in_a_run_and_in_a_part_of_it(tmp_path):
-    for number in range(8):
-        write_task(tmp_path / "benchmarks", f"task-{number}", ["src/a.py"])
-        for config, read in (("one", "src/a.py"), ("two", "mcp:src/a.py")):
-            write_trial(tmp_path / "runs" / "study", config, f"task-{number}", [read])
-    given = {
-        "runs_root": tmp_path / "runs",
-        "benchmarks_root": tmp_path / "benchmarks",
-        "output_dir": tmp_path / "out",
-    }
-
-    def failed(run):
-        return run.comparison.gate.failed
-
-    assert failed(load_run("study", **given)) == ()
-    stated = load_run("study", **given, mcp_configs=["one"])
-    part = stated.filter("task_name != 'task-0'")
-    assert failed(stated) == failed(part) == ("mcp_in_baseline", "dead_mcp_server")
-    named = load_run("study", **given, separate_runs=True, mcp_configs=["two"])
-    assert failed(named) == ()
-    with pytest.raises(BadInputError, match="no configuration 'oen'; there are: one, two"):
-        load_run("study", **given, mcp_configs=["oen"])
-    assert failed(load_run("study", **given, mcp_configs="one, ")) == failed(stated)
-    with pytest.raises(BadInputError, match="expected a list of names"):
-        load_run("study", **given, mcp_configs=[1])
 
 
 def test_frames_are_copies_and_assignment_is_refused(tmp_path):

@@ -90,14 +90,6 @@ def test_means_are_joined_only_where_they_rest_on_the_same(searches):
     assert "1 are regressions" in text
 
 
-def test_labels_grow_by_source(searches):
-    labels = load_history(searches).labels
-    grown = labels[labels["run"] == "day-4"].set_index("source")
-    assert dict(grown["n"]) == {"bootstrap": 15, "chair": 25}
-    assert dict(grown["is_reviewed"]) == {"bootstrap": False, "chair": True}
-    assert set(grown["n_queries"]) == {40}
-
-
 def test_a_damaged_run_is_listed_with_its_reason(searches):
     write(searches, "eval-report-20260105T100000Z.json", {"schema_version": "1.0", "run": 1})
     (row,) = load_history(searches).runs.query("status == 'unreadable'").to_dict("records")
@@ -137,13 +129,6 @@ def test_hostile_labels_are_text(tmp_path):
     history = load_history(tmp_path)
     assert list(history.runs["run"]) == [evil]
     assert "<script>" not in history._repr_mimebundle_()["text/html"]
-
-
-def test_a_metric_that_no_run_has_is_named_with_the_closest(searches):
-    history = load_history(searches)
-    assert len(history.of_metric("nDCG@10")) == 4
-    with pytest.raises(BadInputError, match="no run has the metric 'ndcg@10'; try nDCG@10"):
-        history.of_metric("ndcg@10")
 
 
 @pytest.mark.usefixtures("without_kernel")

@@ -52,14 +52,6 @@ def test_every_published_report_is_listed_newest_first(tmp_path):
     assert "undated/index.html" in third
 
 
-def test_the_same_reports_give_the_same_index(tmp_path):
-    for name in ("b", "a"):
-        put(tmp_path / "one", name)
-    for name in ("a", "b"):
-        put(tmp_path / "two", name)
-    assert (tmp_path / "one/index.html").read_bytes() == (tmp_path / "two/index.html").read_bytes()
-
-
 def test_a_report_without_a_readable_entry_is_listed_by_its_name(tmp_path):
     put(tmp_path, "whole")
     put(tmp_path, "damaged")

@@ -80,16 +80,6 @@ def test_the_page_shows_what_the_user_changed(own, capsys):
     assert "printed" not in html
 
 
-def test_it_is_neither_executed_nor_changed(own, tmp_path, capsys):
-    path = own()
-    before = path.read_bytes()
-    page = path.with_suffix(".html")
-    assert run(["report", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"report": str(page)}
-    assert path.read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["my report.html", "my report.ipynb"]
-
-
 def test_simulated_data_is_named_in_the_title_once(own):
     def change(notebook):
         code(notebook)[-1].outputs[0].data["text/plain"] = "Simulated data: all are invented."
@@ -106,21 +96,6 @@ def test_it_can_be_printed(own):
     assert run(["report", str(path), "--pdf", "--renderer", "embedded"]) == 0
     assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
     assert path.with_suffix(".html").exists()
-
-
-@pytest.mark.parametrize("suffix", ["html", "pdf"])
-def test_quarto_renders_it_where_it_is(own, monkeypatch, suffix):
-    seen = []
-    monkeypatch.setattr(quarto, "executable", lambda: "quarto")
-    monkeypatch.setattr(
-        quarto, "to_file", lambda notebook, suffix: seen.append((notebook, suffix)) or b"made"
-    )
-    path = own()
-    target = render_notebook(path, path.with_suffix(f".{suffix}"))
-    assert target.read_bytes() == b"made"
-    ((notebook, wanted),) = seen
-    assert wanted == suffix
-    assert "pagetitle: 'What I found'" in notebook.cells[0].source
 
 
 def not_executed(notebook):

@@ -12,7 +12,6 @@ from retrieval_eval.errors import BadInputError, RenderError
 from retrieval_eval.io.locks import alone
 from retrieval_eval.report import assets, publishing
 from retrieval_eval.report.exhibits import Block, Figure, Table
-from retrieval_eval.report.index import Listed
 from retrieval_eval.report.parameters import of_notebook
 from retrieval_eval.report.publishing import publish, write_figure_data, write_frame
 from retrieval_eval.report.registered import plot
@@ -80,15 +79,6 @@ def test_hostile_text_in_the_data_of_a_figure_stays_text(tmp_path):
         "lone \\u005cud800",
         '","',
     ]
-
-
-def test_data_of_figures_that_are_gone_goes(tmp_path):
-    former = tmp_path / "figures" / "former.csv"
-    former.parent.mkdir()
-    former.write_text("a")
-    (former.parent / "notes.txt").write_text("mine")
-    assert write_figure_data(notebook_of(), tmp_path) == []
-    assert [path.name for path in former.parent.iterdir()] == ["notes.txt"]
 
 
 def test_two_figures_with_one_key_are_refused(tmp_path):
@@ -163,22 +153,6 @@ def test_without_a_digest_of_its_inputs_no_page_is_current(made):
     make(keep=lambda _, is_current: is_current)
     make(keep=lambda _, is_current: is_current)
     assert len(executed) == 2
-
-
-def test_a_page_that_was_not_entered_in_the_index_is_made_again(made, tmp_path, monkeypatch):
-    """It ended between the page and its entry, over a page of the same parameters."""
-    make, executed = made
-    kept = {"inputs": "x", "keep": lambda _, is_current: is_current}
-    listed = Listed(tmp_path)
-    make(inputs="x", listed=listed)
-    with monkeypatch.context() as patched:
-        patched.setattr(publishing.index, "enter", lambda *_, **__: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            make(inputs="x", listed=listed)
-    make(**kept, listed=listed)
-    make(**kept, listed=listed)
-    assert len(executed) == 3
-    assert (tmp_path / "r/report.json").is_file()
 
 
 def test_one_process_at_a_time_makes_a_page(made, tmp_path):

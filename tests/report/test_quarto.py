@@ -310,16 +310,6 @@ def test_a_failed_rendering_leaves_no_former_page_beside_new_tables(stand_in, pu
     assert left == {"run_report.ipynb", "trials.csv", "notes.txt", "figures"}
 
 
-def test_a_failed_pdf_leaves_the_new_page_and_no_former_pdf(stand_in, published):
-    stand_in(f"{TELL} if out == 'index.html' else sys.exit('no font')")
-    make, folder = published
-    _leave_former_pages(folder)
-    with pytest.raises(RenderError, match="no font"):
-        make(renderer="quarto", pdf=True)
-    assert (folder / "index.html").read_text(encoding="utf-8") != "former"
-    assert not (folder / "report.pdf").exists()
-
-
 # What follows needs the real Quarto.
 
 
@@ -406,33 +396,3 @@ def test_the_project_renders_its_reports_and_no_template(
     assert _pages_in(quarto_project) == [extension, "docs/search.md", "reports/index.html", *pages]
     for suffix, name in zip(quarto.OUTPUTS, pages, strict=True):
         assert (quarto_project / name).read_bytes() == quarto.to_file(notebook, suffix)
-
-
-@pytest.mark.slow
-def test_a_notebook_executed_by_hand_gives_the_same_page(
-    real_quarto, quarto_project, executed, made_run
-):
-    notebook = executed(made_run)
-    text = quarto.front_matter()
-    notebook.cells.insert(0, nbformat.v4.new_raw_cell(text))
-    out = quarto_project / "out.ipynb"
-    out.write_text(nbformat.writes(notebook), encoding="utf-8")
-    assert _quarto(quarto_project, "out.ipynb").returncode == 0
-    page = (quarto_project / "out.html").read_text(encoding="utf-8")
-    render.check_page(page)
-    assert _words(page) == _words(rendered(executed(made_run)).decode())
-    assert _pages((quarto_project / "out.pdf").read_bytes()) > 5
-    assert _quarto(quarto_project, "out.ipynb", "--to", "html").returncode == 0
-    stock = (quarto_project / "out.html").read_text(encoding="utf-8")
-    assert not re.findall(r'(?:src|href)="(?:https?:)?//', stock)
-    assert set(_words(page)) <= set(html.unescape(re.sub(r"<[^>]+>", " ", stock)).split())
-    assert _quarto(quarto_project, "out.ipynb", "--to", "typst").returncode == 0
-
-
-@pytest.mark.slow
-def test_hostile_names_do_not_stop_a_pdf_by_quarto(real_quarto, executed, hostile_run):
-    assert _pages(rendered(executed(hostile_run), "pdf")) > 5
-
-
-def _pages(pdf: bytes) -> int:
-    return max(int(count) for count in re.findall(rb"/Count (\d+)", pdf))

@@ -52,35 +52,6 @@ def test_where_no_verdict_is_possible_no_cell_gives_a_difference(shown, withheld
     assert SIGNED.search(made["Paired comparison"])
 
 
-def test_titles_do_not_contradict_each_other(shown, made_run):
-    page = shown(made_run)
-    record = made_run.study.record
-    (said,) = words.adjusted(record)
-    assert said.rstrip(".") in page["Every metric"]
-    assert said in page["The answer"]
-    assert words.verdict_title(record) in page["The answer"]
-    assert words.verdict_title(record) in page["Paired comparison"]
-
-
-def test_a_changed_cell_says_nothing_about_what_it_no_longer_shows(made_run):
-    study = made_run.study
-    assert words.paired(study, "file_recall", study.pairs) == words.verdict_title(study.record)
-    some = study.pairs.query("benchmark == 'suite_a'")
-    assert 0 < len(some) < len(study.pairs)
-    assert words.paired(study, "file_recall", some) is None
-    assert words.paired(study, "mrr", study.pairs) is None
-    part = study.slices.query("dimension == 'suite'")
-    assert words.slices(part).endswith("over 2 slices")
-    assert words.slices(study.slices) != words.slices(part)
-    costs = words.estimates(study.estimates, ["total_tokens"])
-    assert costs.startswith("Paired estimates: tokens ")
-    assert "cost" not in costs
-    metric = study.suites.query("metric == 'mrr'")
-    drawn = rev.plot.dumbbell(metric, "benchmark", "baseline", "comparison", n="n_pairs")
-    assert drawn.ax.get_xlabel() == "Mean MRR"
-    assert drawn.finding.startswith(f"{MCP} is ")
-
-
 def test_one_task_shows_one_trial_a_config_also_where_runs_share_names(tmp_path):
     first = write_run(tmp_path, run_id="first", n_events=8)
     second = write_run(tmp_path, run_id="second", n_events=8)

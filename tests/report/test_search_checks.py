@@ -14,8 +14,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import Label
 from retrieval_eval.report import load_search
 from retrieval_eval.report import search_tables as tables
-from retrieval_eval.report.building import write_search_tables
-from retrieval_eval.report.exhibits import Figure, Table
+from retrieval_eval.report.exhibits import Figure
 from retrieval_eval.report.searched import Noise
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.guard.pinned import pinned_text
@@ -24,7 +23,6 @@ from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from tests.report.conftest import HOSTILE
 from tests.report.search_made import (
     Shown,
-    delta,
     exhibit,
     notes,
     only,
@@ -147,36 +145,6 @@ def test_a_breach_names_the_queries_behind_it_and_a_justification_overrides(tmp_
     assert expired.badges()["Guard"].startswith("BREACH")
 
 
-def test_the_composite_names_its_worst_component(report):
-    finding = report["composite"].finding
-    # True-positive rate 2/3 with a floor of 0.80; false refusals 0 with a ceiling of 0.08.
-    assert "Composite −0.13" in finding
-    assert "the worst is ungrounded_true_positive_rate; 2 of 3 bounds hold" in finding
-    rows = report.rows("composite")
-    assert rows["ungrounded_true_positive_rate"] == ("0.67", "3", "0.80", "—", "−0.13", "no")
-    assert rows["answerable_false_refusal_rate"] == ("0.00", "10", "—", "0.08", "+0.08", "yes")
-
-
-def test_kappa_and_where_labels_come_from(report):
-    finding, table = report["agreement"].finding, report.table("agreement")
-    assert finding.startswith("Cohen's κ 0.64 ")
-    assert finding.endswith("over 4 pairs that two people graded")
-    assert table.rows[0][:5] == ("ann", "ben", "—", "none", "0.64")
-    assert table.rows[0][6:] == ("75 %", "4", "1")
-    # Fewer than five pairs of a corpus have no kappa of their own.
-    assert {row[2] for row in table.rows} == {"—"}
-    assert report.table("confusion").rows == (
-        *(("0", "1", "0", "0"), ("1", "1", "1", "0"), ("2", "0", "0", "1")),
-    )
-    # q0 and the three unanswerable queries are bootstrap rows.
-    assert report.table("label-provenance").rows == (
-        ("reviewed by people", "9", "18", "0", "0", "0", "0"),
-        ("taken from feedback", "4", "4", "0", "4", "0", "1"),
-    )
-    assert "1 judged document was graded differently" in table.notes[0]
-    assert "settled 0 of 1" in table.notes[0]
-
-
 def test_labels_are_stale_when_the_document_is_gone_or_has_another_text():
     made = whole(corpus=corpus(a="rewritten", b=""))
     # a is anchored in q0 only; b is judged in all ten queries.
@@ -199,32 +167,6 @@ def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
     assert noise.band("P@5", 25) == pytest.approx(2 * whole_band)
     assert noise.words("P@5") == "±1.39"
     assert (noise.band("RR"), noise.band("P@5", 0)) == (None, None)
-
-
-def test_every_difference_has_its_noise_level_beside_it():
-    made = Shown(whole(changes={"delta": delta()}), figures=True)
-    tables = [only(made.answer, Table), made.table("slice-changes"), made.table("changes-table")]
-    for table in tables:
-        place = next(i for i, name in enumerate(table.header) if name.startswith("Noise level"))
-        cells = [row[place] for row in table.rows]
-        assert all(cell == "—" or cell == "0" or cell.startswith("±") for cell in cells)
-        assert any(cell.startswith("±") for cell in cells)
-    figure = only(made["changes"], Figure)
-    assert "95 % of the differences" in figure.caption
-    bare = Shown(whole(noise=None, changes={"delta": delta()}), figures=True)
-    assert "was not measured" in only(bare["changes"], Figure).caption
-    assert figure.svg != only(bare["changes"], Figure).svg
-
-
-def test_one_corpus_left_out(report):
-    assert "RR holds on 0 of 2 corpora left out" in report["transfer"].finding
-    # Only q1 of docs moved: RR −50 points over six queries; four queries are too few to read.
-    rows = {row[:2]: row[2:] for row in report.table("transfer").rows}
-    assert rows["RR", "docs"][0] == "−8.33"
-    assert rows["RR", "docs"][2:] == ("6", "0.00", "others unchanged")
-    assert rows["RR", "notes"][:3] == ("—", "not interpreted", "4")
-    frame = whole().frame("transfer").set_index(["metric", "corpus"])
-    assert frame.loc[("RR", "notes"), "verdict"] == "vanishes"
 
 
 def test_refusals_on_one_chart_with_both_controls():
@@ -264,36 +206,6 @@ def test_claim_coverage_stands_beside_faithfulness_and_the_worst_draft_first(rep
         ("text of q1", "0 of 2", "1 of 2", "It is other.", "too little overlap"),
     )
     assert "search claims" in exhibit(tables.claims(searched(run()))).nothing
-
-
-def test_unproved_claims_make_the_coverage_a_range_on_the_page():
-    document = with_drafts(run(), CLAIMS)
-    block = document["claims"]
-    block |= {"n_unproved": 1, "n_vetoed": 1}
-    block["coverage"] |= {"unproved_low": 1 / 3, "unproved_high": 2 / 3}
-    block["queries"][1]["claims"][0] |= {"is_unproved": True, "veto": "number_differs"}
-    shown = tables.claims(searched(document))
-    assert exhibit(shown).finding.startswith("Claim coverage 33 % to 67 %, faithfulness 67 %")
-    assert shown["Unproved: none or all hold"].tolist() == ["0.333 to 0.667", ""]
-    told = " ".join(notes(shown))
-    assert "without proof: 1 unproved for the coverage (1 vetoed: 1 number differs)" in told
-
-
-def test_files_beside_the_run_are_named_when_they_are_wrong(tmp_path):
-    path = write(tmp_path, run())
-    for name in ("corpus", "noise", "thresholds", "justification"):
-        with pytest.raises(BadInputError, match="absent"):
-            load_search(path, **{name: tmp_path / "absent"})
-
-
-def test_private_tables_hold_no_claims_and_no_names(tmp_path):
-    for privacy in (False, True):
-        made = whole(thresholds=floor_of(tmp_path), privacy=privacy)
-        write_search_tables(made, tmp_path)
-        for name, word in (("claims", "It is other"), ("agreement", "ann"), ("guard", "floor of")):
-            text = (tmp_path / f"{name}.csv").read_text(encoding="utf-8")
-            assert (word in text) is not privacy
-            assert len(text.splitlines()) > 1
 
 
 def test_hostile_labellers_and_justifications_are_text(tmp_path):

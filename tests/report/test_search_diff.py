@@ -13,9 +13,8 @@ from retrieval_eval.report import (
 )
 from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
-from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.columns import DIFF_FRAMES
-from retrieval_eval.report.exhibits import Empty, Table
+from retrieval_eval.report.exhibits import Empty
 from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.report.query_pages import write_pages
 from retrieval_eval.report.side_by_side import ranking_table
@@ -43,7 +42,6 @@ from tests.report.search_made import (
     write,
 )
 from tests.report.search_practice import run
-from tests.searches import answer, gold_query, gold_set, run_of
 
 
 def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
@@ -120,50 +118,6 @@ def test_failed_refused_and_absent_queries_are_no_zeros(tmp_path):
     assert "b (failed)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
 
 
-def test_fields_of_the_set_up_and_what_labels_did_are_shown():
-    old = gold_set(gold_query("q1", {"a": 1, "b": 1}))
-    new = gold_set(gold_query("q1", {"a": 1, "b": 0}))
-    ranking = [answer("q1", ["b", "a"])]
-    pair = run_of(old, ranking, label="a"), run_of(new, ranking, label="b", options={"k1": "2"})
-    options = {"accept": ("gold_set",)}
-    shown = Shown(made(*pair, **options))
-    assert set(shown.rows("setup")) == {"k1", "gold set"}
-    assert shown.rows("setup")["k1"] == ("—", "2")
-    assert "Name both with --old-gold" in shown.empty("label-split")
-    shown = Shown(made(*pair, relabelled=(old, new, {}), **options))
-    # b is no longer relevant: the ranking is the same, so all of it is made by labels.
-    assert shown.rows("label-split")["P@1"] == (
-        "1.00",
-        "0.00",
-        "−100.00",
-        "−100.00",
-        "0.00",
-        "1",
-        "0",
-    )
-    private = Shown(made(*pair, privacy=True, **options))
-    assert set(private.rows("setup")) == {"gold set"}
-    same = Shown(made()).empty("label-split")
-    assert same.startswith("The gold set of both runs is the same one")
-
-
-def test_the_answer_says_what_moved_and_who_lost_most():
-    found = made(run(label="before"), run({"q1": "x"}, label="after"))
-    block = opening.answer(found)
-    # The first document of q1 was a and is x: RR and the nDCG fall, P@5 stands still.
-    assert block.finding == "Guard not asked: no clear change in P@5 and Recall@20 against before"
-    told = "1 query moved, 1 has another first document"
-    assert told in block.sentences[1]
-    assert dict(opening.header(found).badges)["Change"] == told
-    assert block.sentences[2].endswith("9 of 13 gold queries were reviewed by people.")
-    table = only(block, Table)
-    assert table.header[1:3] == ("before", "after")
-    rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["RR"][:3] == ("1.00", "0.95", "−5.00")
-    assert rows["RR"][-4:] == ("0", "1", "10", "yes")
-    assert sum(len(s.split()) for s in block.sentences) <= 90
-
-
 def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
     found = made()
     a, b = found.runs
@@ -214,27 +168,6 @@ def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path
     assert badge.startswith("not asked: data/eval/guard.toml: ")
 
 
-def test_contributions_are_those_of_the_difference():
-    found = made()
-    frame = found.contributions
-    total = frame[frame["metric"] == "RR"]["points"].sum()
-    assert total == pytest.approx(found.document.metrics["RR"].delta_points)
-    table = Shown(found).table("contributions")
-    place = table.header.index("RR")
-    # q2 has b of grade 1 first: RR stays 1, nDCG falls.
-    assert {row[0]: row[place] for row in table.rows} == {"text of q1": "−5.00", "text of q2": "0"}
-
-
-def test_documents_that_came_and_went_have_grades_and_ranks():
-    before = artefact([query("q", [("old", 2), *((f"d{i}", None) for i in range(5))], value=0.2)])
-    after = artefact([query("q", [*((f"d{i}", None) for i in range(5)), ("old", 2)], value=0.0)])
-    shown = Shown(made(before, after))
-    assert shown["documents-5"].finding == "0 relevant documents entered the first 5, 1 left"
-    row = shown.table("documents-5").rows[0]
-    assert row[1:3] == ("1 unjudged", "old (2, rank 6)")
-    assert row[3:] == ("0.20 → 0.00", "−20.00")
-
-
 def test_what_was_accepted_is_a_banner_on_the_first_screen():
     pair = accepted_pair()
     with pytest.raises(NothingToEvaluateError):
@@ -250,15 +183,6 @@ def test_what_was_accepted_is_a_banner_on_the_first_screen():
     assert any("Accepted although it differs" in note for note in notes(tables.setup_fields(found)))
     plain = dict(opening.header(made()).badges)["Accepted differences"]
     assert plain == "none: they measured the same"
-
-
-def test_without_verdict_the_answer_says_so_and_private_ones_repeat_no_message():
-    pair = (artefact([*ordinary(), failed("f", "secret words")], label=x) for x in ("a", "b"))
-    shown = Shown(made(*pair, privacy=True))
-    assert shown.answer.finding.startswith("No verdict: ")
-    assert "1 of 13 queries of run A failed" in shown.answer.finding
-    assert "secret words" not in shown.html()
-    assert "text of" not in shown.html()
 
 
 def test_every_frame_has_exactly_the_declared_columns():
@@ -299,11 +223,3 @@ def test_loading_takes_files_and_labels_and_names_what_is_wrong(tmp_path):
         load_diff(first, "after", data=tmp_path, accept="depth, nonsense")
     with pytest.raises(BadInputError, match="absent"):
         load_diff(first, "after", data=tmp_path, noise=tmp_path / "absent")
-
-
-def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
-    write_search_tables(made(), tmp_path)
-    assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
-    write_search_tables(made(privacy=True), tmp_path)
-    for path in tmp_path.iterdir():
-        assert "text of" not in path.read_text(encoding="utf-8")

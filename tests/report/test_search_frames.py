@@ -9,14 +9,11 @@ from retrieval_eval.report import load_search
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from tests.report.search_made import (
     BACKLOG,
-    MEASURES,
     artefact,
     delta,
     failed,
-    gold_of,
     hostile,
     ordinary,
-    query,
     searched,
     unanswerable,
     write,
@@ -64,25 +61,6 @@ def test_numbers_arrive_unchanged_and_missing_ones_stay_missing():
     assert metrics.loc["RR", "n_not_computable"] == 2
     notes = run.slices[(run.slices["level"] == "notes") & (run.slices["measure"] == "P@5")]
     assert notes[["n_queries", "n", "value"]].iloc[0].tolist() == [2, 2, (0.4 + 0.46) / 2]
-
-
-def test_the_gold_set_adds_what_was_not_retrieved():
-    document = artefact([query("a", [("x", 1), ("y", 0)])])
-    without = searched(document).relevant
-    assert without["doc"].tolist() == ["x"]
-    run = searched(document, gold=gold_of(document, {"missed": 2, "judged": 0}))
-    assert run.relevant["doc"].tolist() == ["x", "missed"]
-    assert run.relevant["rank"].isna().tolist() == [False, True]
-    assert run.queries["n_relevant"].tolist() == [2]
-
-
-def test_the_change_has_a_row_for_the_whole_and_for_each_part():
-    frame = searched(artefact(delta=delta())).delta
-    assert list(dict.fromkeys(frame["level"])) == ["all", "docs", "notes"]
-    assert len(frame) == 3 * len(MEASURES)
-    whole = frame[(frame["dimension"] == "all") & (frame["measure"] == "P@5")].iloc[0]
-    assert (whole["delta_points"], whole["ci_low_points"], whole["n_pairs"]) == (1.0, -2.0, 12)
-    assert searched(artefact()).delta.empty
 
 
 def test_loading_reads_a_file_and_names_what_is_wrong(tmp_path):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.exhibits import Figure
 from retrieval_eval.search.run.part import part_of
 from tests.report.conftest import assert_complete
@@ -19,7 +18,6 @@ from tests.report.search_made import (
     hostile,
     mean,
     only,
-    ordinary,
     query,
     searched,
     unanswerable,
@@ -51,18 +49,6 @@ def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
 
 
 FIGURES = ("plain", "no queries", "unknown delta", "not comparable", "hostile")
-
-
-def test_composition_adds_up_and_counts_grades_of_the_gold_set():
-    document = artefact([*ordinary(9), unanswerable("u")])
-    frame = tables.composition(searched(document, gold=gold_of(document, {"m": 2})))
-    for _, part in frame.groupby("Part"):
-        assert part["n"].sum() == part["Of"].iloc[0]
-    # Nine queries with one relevant, one judged as not relevant, and one that was missed.
-    of = frame.groupby("Part")["Of"].first()
-    assert of["Grade of judged pairs"] == 27
-    assert ["Answerable", "yes", 9, 10, 0.9] in frame.to_numpy().tolist()
-    assert "Grade of judged pairs" not in set(tables.composition(searched(document))["Part"])
 
 
 def test_ties_and_unjudged_documents_stand_beside_the_mean():

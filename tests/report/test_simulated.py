@@ -71,18 +71,6 @@ def test_a_run_of_that_name_without_the_mark_is_an_ordinary_one(loaded):
     assert "imulated" not in repr(run)
 
 
-def test_invented_trials_among_others_are_counted(demo_tree, tmp_path):
-    a_run(demo_tree, tmp_path, "real", is_simulated=False)
-    a_run(demo_tree, tmp_path, "toy", is_simulated=True, n=2)
-    run = load_run(
-        "real, toy", runs_root=tmp_path / "runs", benchmarks_root=demo_tree / "benchmarks"
-    )
-    total = len(run.trial_files)
-    assert 0 < run.n_simulated < total
-    said = f"{SAID}{run.n_simulated} of {total} trials are invented; findings with them are about"
-    assert run_header(run).finding.startswith(said)
-
-
 def test_a_csv_says_it_in_its_first_column_and_stays_a_csv(tmp_path):
     frame = pd.DataFrame({"name": ["a,b", 'c"d'], "n": [1, 2]})
     write_frame("names", "", frame, tmp_path, is_simulated=True)

@@ -14,7 +14,7 @@ import retrieval_eval as rev
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import Run, render
 from retrieval_eval.report.columns import TRIAL_FRAMES
-from retrieval_eval.report.trial import in_words, page_folders
+from retrieval_eval.report.trial import page_folders
 from tests.factories import BASELINE, MCP, write_run
 from tests.report.conftest import HOSTILE
 
@@ -87,19 +87,6 @@ def test_every_frame_has_exactly_the_declared_columns(made_run):
         shown = rev.table.show(trial.frame(name))
         assert shown.key != "show"
         assert shown.finding or name in ("metrics", "pages")
-
-
-def test_what_is_not_computable_has_its_reason_below_the_table(tmp_path):
-    run = Run([write_run(tmp_path, n_tasks=2, n_without_ground_truth=1)])
-    trial = run.trial("task-000")
-    assert ("File recall", "—") in rows(trial.metrics, "label", "shown")
-    (table,) = rev.table.show(trial.metrics).block().exhibits
-    (note,) = [note for note in table.notes if "File recall" in note]
-    assert note.startswith("— File recall, MRR, nDCG@10, ")
-    assert note.endswith(": the task has no file-level ground truth.")
-    assert trial.found == "Not scored: the task has no file-level ground truth"
-    empty = rev.table.show(trial.ground_truth).nothing
-    assert empty == "No file-level ground truth was found, so nothing can be hit."
 
 
 def test_steps_say_what_was_asked_and_what_came_back(trial_of):
@@ -272,21 +259,6 @@ def test_a_folder_that_was_excluded_has_a_page_with_the_reason(tmp_path, execute
     assert "was excluded from the evaluation" in html
 
 
-def test_a_page_links_the_run_the_same_task_and_its_neighbours(tmp_path):
-    run = Run([write_run(tmp_path, n_tasks=3)], has_trial_pages=True)
-    trial = run.trial("task-001", config=BASELINE, has_run_page=True)
-    own = run.trial_folders
-    assert rows(trial.pages, "page", "href") == [
-        ("Report of the run", "../../index.html"),
-        ("Same task", f"../{own[3]}/index.html"),
-        ("Previous trial", f"../{own[1]}/index.html"),
-        ("Next trial", f"../{own[3]}/index.html"),
-    ]
-    assert list(run.trials["page"]) == [f"trials/{folder}/index.html" for folder in own]
-    part = run.filter("task_name == 'task-001'")
-    assert list(part.trials["page"]) == [f"trials/{folder}/index.html" for folder in own[2:4]]
-
-
 @dataclass
 class Entry:
     """What the name of a page's folder depends on."""
@@ -334,29 +306,3 @@ def test_trials_of_equal_names_have_folders_of_their_own():
     assert len({name.casefold() for name in found}) == len(entries)
     assert found[-1] == "other@base"
     assert folders(*entries) == found
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({}, None),
-        ({"command": "ls -la"}, "ls -la"),
-        ({"file_path": "a.py", "offset": 10, "limit": 40}, "a.py · 40 lines from line 10"),
-        ({"path": "a.py", "startLine": 1, "endLine": 9, "repo": "r"}, "a.py · lines 1–9 · repo: r"),
-        (
-            {"command": "view", "path": "a.h", "view_range": [265, 295]},
-            "view · in a.h · lines 265–295",
-        ),
-        ({"globPattern": "**/*.py", "targetDirectory": "/w"}, "**/*.py · in /w"),
-        ({"command": "ls", "timeout": 30, "isBackground": False, "cwd": ""}, "ls · timeout: 30"),
-        (
-            {"content": "abc", "content_length": 1234, "file_path": "a"},
-            "a · content: abc (cut; 1,234 characters in all)",
-        ),
-        ({"startLine": "1", "endLine": None}, "startLine: 1"),
-        ({"path": ["a", {"b": 1}]}, '["a", {"b": 1}]'),
-        ({"view_range": [1]}, "view_range: [1]"),
-    ],
-)
-def test_arguments_are_readable(arguments, words):
-    assert in_words(arguments) == words

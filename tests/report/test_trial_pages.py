@@ -10,7 +10,6 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
-from retrieval_eval.cli.main import run as command
 from retrieval_eval.errors import RenderError
 from retrieval_eval.report import build, build_trial, building
 from tests.report.conftest import without_kernels
@@ -133,13 +132,6 @@ def test_a_page_by_name_goes_where_that_of_all_trials_goes(report, given):
     assert {page: page.stat().st_mtime_ns for page in pages_of(report)} == before
 
 
-def test_a_page_alone_links_nothing_that_is_not_there(given, tmp_path):
-    page = build_trial("run-1", "task-two", **given | {"reports_dir": tmp_path})
-    assert page == tmp_path / "run-1" / "trials" / "task-two__aaaaaaa@base" / "index.html"
-    check_links(tmp_path)
-    assert 'href="../../index.html"' not in page.read_text(encoding="utf-8")
-
-
 def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, monkeypatch):
     publish = building.publish
 
@@ -159,29 +151,3 @@ def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, m
     text = failed.read_text(encoding="utf-8")
     assert "This page could not be made: a &lt;cell&gt; failed." in text
     check_links(tmp_path)
-
-
-def test_the_command_writes_the_page_of_a_trial(given, tmp_path, capsys):
-    roots = [
-        *("--runs-root", str(given["runs_root"])),
-        *("--benchmarks-root", str(given["benchmarks_root"])),
-        *("--output-dir", str(given["output_dir"])),
-        *("--reports-dir", str(tmp_path)),
-        *("--renderer", "embedded"),
-    ]
-    trial = ["report", "run-1", "--trial"]
-    assert command([*trial, "task-one__aaaaaaa@base", "--privacy", *roots]) == 0
-    page = Path(capsys.readouterr().out.strip())
-    assert page.parent.name.startswith("task-one__aaaaaaa@base-")
-    text = page.read_text(encoding="utf-8")
-    # Of two trials of this name and configuration the first.
-    assert "docs/x.md" in text
-    assert "Other arguments of tools" in text
-    for beside in page.parent.rglob("*"):
-        if beside.is_file():
-            assert str(given["runs_root"].parent) not in beside.read_text(encoding="utf-8"), beside
-    assert command([*trial, "task-tw", *roots]) == 3
-    assert "task-two" in capsys.readouterr().err
-    assert command([*trial, "task-one__aaaaaaa@mcp", "--json", *roots]) == 0
-    page = Path(json.loads(capsys.readouterr().out)["report"])
-    assert page.parent.name == "task-one__aaaaaaa@mcp"

@@ -41,6 +41,7 @@ def _answers(folder: Path) -> bool:
     return True
 
 
+@pytest.mark.extra
 def test_the_server_and_its_folder_vanish_also_after_an_error(programs):
     folders = []
 
@@ -55,6 +56,7 @@ def test_the_server_and_its_folder_vanish_also_after_an_error(programs):
     assert not folders[0].exists()
 
 
+@pytest.mark.extra
 def test_the_server_vanishes_when_the_tests_are_killed(programs, project):
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], cwd=project, stdout=subprocess.PIPE, text=True
@@ -70,6 +72,7 @@ def test_the_server_vanishes_when_the_tests_are_killed(programs, project):
     assert not folder.exists()
 
 
+@pytest.mark.extra
 @pytest.mark.parametrize("has_ci", [True, False])
 def test_only_a_person_s_machine_may_do_without_a_server(project, tmp_path, has_ci):
     """Without PostgreSQL the tests of databases are skipped, but fail in CI."""

@@ -62,14 +62,6 @@ def test_no_merge_marker_is_left(texts):
     assert _lines_with(texts, MERGE_MARKER) == []
 
 
-def test_text_files_end_in_a_newline(texts):
-    assert [
-        name
-        for name, text in texts.items()
-        if text and not text.endswith("\n") and not re.search(r"fixtures|/recorded/", name)
-    ] == []
-
-
 def test_links_between_documents_lead_somewhere(texts, project):
     broken = []
     for name, text in texts.items():
@@ -140,13 +132,6 @@ def test_scripts_of_ci_are_executable_and_parse(project):
         subprocess.run(["bash", "-n", script], check=True)
 
 
-def test_every_decision_is_in_the_index(project):
-    folder = project / "docs" / "decisions"
-    index = (folder / "README.md").read_text(encoding="utf-8")
-    records = {path.name for path in folder.glob("[0-9]*.md")}
-    assert records == set(re.findall(r"\((\d{4}-[^)]+\.md)\)", index))
-
-
 RETIRED = re.compile(
     r"""\b(?:
       nobody | somebody | foreign | fates? | mend(?:s|ed|ing)? | blunt\w* | weave | woven | told
@@ -213,8 +198,3 @@ def test_the_glossary_has_the_words_of_documents_and_registries(project):
     assert {name for name, _ in found} == set(STATES)
     words = {word for _, word in found}.union(VIEWS, LABELS, RULES, REASONS, STATUSES)
     assert sorted(word for word in words if f"`{word}`" not in glossary) == []
-
-
-def test_the_glossary_is_linked_where_readers_start(project):
-    for name in ("README.md", "CONTRIBUTING.md", "docs/search-runs.md"):
-        assert "glossary.md" in (project / name).read_text(encoding="utf-8"), name
