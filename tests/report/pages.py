@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from retrieval_eval.io.files import write_text
 from retrieval_eval.report import SearchDiff, SearchRun, assets, loading, render
 from retrieval_eval.report.exhibits import Block, Link, Table
 from retrieval_eval.report.index import Listed, enter
@@ -94,8 +95,7 @@ def _failed(_: Get) -> str:
 def put(root: Path, name: str, finding: str = "It helped", **given: Any) -> Path:
     """Write a page with its entry in the index, as publishing does; return its folder."""
     folder = root / name
-    folder.mkdir(parents=True)
-    (folder / "index.html").write_text(page(finding), encoding="utf-8")
+    write_text(folder / "index.html", page(finding))
     title = given.pop("title", f"Report {name}")
     enter(folder / "index.html", "run_report", title, Listed(root, **given), simulated=False)
     return folder

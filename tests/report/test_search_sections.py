@@ -18,6 +18,7 @@ from tests.report.search_made import (
     hostile,
     mean,
     only,
+    ordinary,
     query,
     searched,
     unanswerable,
