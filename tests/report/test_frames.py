@@ -132,21 +132,6 @@ def test_files_of_equal_path_are_told_apart_by_repository():
     assert (second["is_retrieved"], second["is_opened"], second["first_step"]) == (True, True, 4)
 
 
-def test_a_plain_document_without_targets_goes_by_category():
-    document = event_document(
-        {"files": ["a.py", "b.py"]},
-        {
-            "step_index": 0,
-            "tool_category": "code_search",
-            "matched_ground_truth_files": ["a.py"],
-        },
-        {"step_index": 1, "tool_category": "file_read", "matched_ground_truth_files": ["b.py"]},
-    )
-    a, b = ground_truth_rows(document, {})
-    assert (a["is_retrieved"], a["is_opened"]) == (True, False)
-    assert (b["is_retrieved"], b["is_opened"]) == (True, True)
-
-
 def test_every_column_says_what_it_is():
     for frames in (
         columns.FRAMES,

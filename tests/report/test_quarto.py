@@ -3,7 +3,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -20,7 +19,6 @@ from retrieval_eval import __version__
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import raw_block, visible
 from retrieval_eval.report import assets, publishing, quarto, render
-from retrieval_eval.report.index import write_index
 from retrieval_eval.report.publishing import publish
 from tests.processes import ends
 
@@ -350,49 +348,3 @@ def test_quartos_page_is_that_of_the_embedded_renderer(real_quarto, executed, re
     assert _tags(theirs) == _tags(ours)
     assert render.headings(theirs) == render.headings(ours)
     assert _frame(theirs) == _frame(ours)
-
-
-@pytest.fixture
-def quarto_project(project, tmp_path):
-    """A project as ours: its Quarto files, a template, a report folder and documentation."""
-    for name in ("_quarto.yml", "_extensions"):
-        copy = shutil.copytree if (project / name).is_dir() else shutil.copy
-        copy(project / name, tmp_path / name)
-    for name in ("notebooks", "docs", "reports/made"):
-        (tmp_path / name).mkdir(parents=True)
-    shutil.copy(assets.notebook("run_report"), tmp_path / "notebooks")
-    (tmp_path / "docs" / "search.md").write_text("# Search\n")
-    return tmp_path
-
-
-def _quarto(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    line = ["quarto", "render", *arguments]
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def _pages_in(folder: Path) -> list[str]:
-    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    is_page = re.compile(r"(?!\.quarto/).*\.(html|pdf|docx|md)")
-    return sorted(filter(is_page.fullmatch, found))
-
-
-@pytest.mark.slow
-def test_the_project_renders_its_reports_and_no_template(
-    real_quarto, quarto_project, executed, made_run
-):
-    notebook = quarto.with_front_matter(executed(made_run), title=TITLE, footer=FOOTER)
-    executed_report = quarto_project / "reports" / "made" / "run_report.ipynb"
-    executed_report.write_text(nbformat.writes(notebook), encoding="utf-8")
-    write_index(quarto_project / "reports")
-    index = quarto_project / "reports" / "index.html"
-    embedded = index.read_text(encoding="utf-8")
-    index.unlink()
-    done = _quarto(quarto_project)
-    assert done.returncode == 0, done.stderr
-    assert _words(index.read_text(encoding="utf-8")) == _words(embedded)
-    assert _tags(index.read_text(encoding="utf-8")) == _tags(embedded)
-    pages = ["reports/made/index.html", "reports/made/report.pdf"]
-    extension = "_extensions/retrieval-eval/page.html"
-    assert _pages_in(quarto_project) == [extension, "docs/search.md", "reports/index.html", *pages]
-    for suffix, name in zip(quarto.OUTPUTS, pages, strict=True):
-        assert (quarto_project / name).read_bytes() == quarto.to_file(notebook, suffix)

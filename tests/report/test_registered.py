@@ -133,7 +133,7 @@ def shown(name: str, frame: pd.DataFrame, **options: object) -> Exhibit:
 
 
 @EACH
-@pytest.mark.parametrize(("n_groups", "n_each"), [(1, 1), (1, 5), (2, 5), (8, 5)])
+@pytest.mark.parametrize(("n_groups", "n_each"), [(1, 1), (2, 5), (8, 5)])
 def test_it_shows_what_the_frame_holds(name, n_groups, n_each):
     exhibit = shown(name, rows(n_groups, n_each))
     assert not exhibit.nothing
@@ -179,15 +179,11 @@ def test_what_it_says_follows_the_frame(name):
 
 
 @EACH_FIGURE
-def test_the_same_frame_gives_the_same_bytes(name):
-    assert shown(name, rows(2)).svg() == shown(name, rows(2)).svg()
-
-
-@EACH_FIGURE
-def test_an_edit_of_the_axes_is_in_the_page(name):
-    exhibit = shown(name, rows(2))
-    exhibit.ax.set_title("added by hand")
-    assert "added by hand" in exhibit.svg()
+def test_the_same_frame_gives_the_same_bytes_until_the_axes_are_edited(name):
+    exhibit, same = shown(name, rows(2)), shown(name, rows(2))
+    assert exhibit.svg() == same.svg()
+    same.ax.set_title("added by hand")
+    assert "added by hand" in same.svg()
 
 
 @EACH_FIGURE
@@ -293,18 +289,16 @@ def mutated(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def dropped(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[[not name.endswith("2") for name in frame["task_name"]]]
-
-
 def relabelled(frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("config_name", "benchmark", "baseline_config", "comparison_config"):
         frame[name] = pd.Series([f"other-{text}" for text in frame[name]], dtype="object")
     return frame
 
 
-def moved(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.sort_values("difference", ascending=False, ignore_index=True)
+def dropped(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame in another order, without some rows."""
+    kept = frame[[not name.endswith("2") for name in frame["task_name"]]]
+    return kept.sort_values("difference", ascending=False, ignore_index=True)
 
 
 def words_of(exhibit: Exhibit) -> tuple[object, ...]:
@@ -312,7 +306,7 @@ def words_of(exhibit: Exhibit) -> tuple[object, ...]:
     return (exhibit.finding, exhibit.caption, exhibit.alt, repr(part))
 
 
-EDITS = pytest.mark.parametrize("edit", [mutated, dropped, relabelled, moved])
+EDITS = pytest.mark.parametrize("edit", [mutated, relabelled, dropped])
 
 
 @EACH

@@ -136,15 +136,3 @@ def test_tasks_lead_to_the_pages_of_their_trials_where_there_are_some(tmp_path):
         assert task.href == sides[0]
         assert task.href.startswith("trials/")
     assert "the values of file recall to one of each configuration" in shown.notes[0]
-
-
-def test_runs_that_are_told_apart_keep_the_pages_of_their_trials(tmp_path):
-    folders = [write_run(tmp_path / name, n_tasks=3) for name in ("a", "b")]
-    names = [{BASELINE: f"{BASELINE}@a"}, {BASELINE: f"{BASELINE}@b"}]
-    apart = Run(folders, new_names=names, has_trial_pages=True, trial_pages_at="../trials")
-    assert f"{BASELINE}@b" in apart.configs
-    assert apart.trial_folders == Run(folders).trial_folders
-    part = apart.filter(f"config_name != '{BASELINE}@a'")
-    assert 0 < len(part.trials) < len(apart.trials)
-    assert set(part.trials["page"]) <= set(apart.trials["page"])
-    assert all(page.startswith("../trials/") for page in part.trials["page"])
