@@ -22,7 +22,7 @@ import pytest
 
 from retrieval_eval.escape import slug
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import Run, assets, load_run, publishing, render
+from retrieval_eval.report import Run, assets, build, load_run, publishing, render
 from retrieval_eval.report import loading as loading_module
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
@@ -195,6 +195,17 @@ def demo_run(demo_roots: dict[str, Path]) -> Run:
     run = load_run("demo", **demo_roots)
     SHARED[run] = "demo"
     return run
+
+
+@pytest.fixture(scope="session")
+def demo_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the recorded demo, in the folder that its report is."""
+
+    def make(folder: Path) -> None:
+        with without_kernels():
+            build("demo", reports_dir=folder, renderer="embedded")
+
+    return shared(tmp_path_factory, "demo-report", make) / "demo" / "index.html"
 
 
 @pytest.fixture(scope="session")

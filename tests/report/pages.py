@@ -154,7 +154,7 @@ def tables_of_every_kind() -> str:
 
 
 PAGES: dict[str, Callable[[Get], str]] = {
-    "demo": _of_run("demo_run"),
+    "demo": lambda get: get("demo_page").read_text(encoding="utf-8"),
     "hostile": _of_run("hostile_run"),
     "withheld": _of_run("withheld_run"),
     "compare": _of_run("demo_run", "compare_runs"),

@@ -13,19 +13,8 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RenderE
 from retrieval_eval.report import build, load_run
 from retrieval_eval.report.building import folder_name
 from retrieval_eval.report.columns import FRAMES
-from tests.report.conftest import without_kernels
-from tests.sharing import shared
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="session")
-def demo_page(tmp_path_factory) -> Path:
-    def make(folder: Path) -> None:
-        with without_kernels():
-            build("demo", reports_dir=folder, renderer="embedded")
-
-    return shared(tmp_path_factory, "demo-report", make) / "demo" / "index.html"
 
 
 def test_the_demo_report_is_a_folder_that_stands_alone(demo_page):
