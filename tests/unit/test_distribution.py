@@ -152,9 +152,9 @@ def test_the_look_at_what_is_installed_is_cheap(tmp_path):
     wheel(tmp_path, "retrieval_evidence")
     took = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         assert conflict([str(tmp_path)]) is None
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     # Some milliseconds; `importlib.metadata.packages_distributions` takes a second for as many.
     assert min(took) < 0.25
 
