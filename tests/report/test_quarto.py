@@ -103,20 +103,6 @@ def test_no_text_is_markup_in_front_matter(text):
     assert set(found["format"]) == set(quarto.FORMATS.values())
 
 
-def test_an_executed_notebook_gets_the_names_of_its_folder_once():
-    library = nbformat.v4
-    notebook = library.new_notebook(cells=[library.new_markdown_cell("# Title")])
-    for title in ("One", "Two"):
-        quarto.with_front_matter(notebook, title=title, footer="f")
-    first, second = notebook.cells
-    found = front_matter_of(first.source)
-    assert (found["pagetitle"], second.source) == ("Two", "# Title")
-    assert found["format"] == {
-        "retrieval-eval-html": {"output-file": "index.html"},
-        "retrieval-eval-typst": {"output-file": "report.pdf"},
-    }
-
-
 def files_of_extension() -> list[Path]:
     return [path for path in assets.extension().iterdir() if path.is_file()]
 
@@ -163,20 +149,6 @@ def test_the_template_is_that_of_the_embedded_renderer(executed, made_run):
     for part in fixed:
         place = page.index(part, place) + len(part)
     assert "$header-includes$" not in assets.page_frame().read_text(encoding="utf-8")
-
-
-def test_the_project_renders_reports_and_nothing_else(project):
-    declared = yaml.safe_load((project / "_quarto.yml").read_text(encoding="utf-8"))
-    assert declared["project"]["render"] == [
-        "reports/index.qmd",
-        "reports/**/*.ipynb",
-        "/*.ipynb",
-    ]
-    assert set(declared["format"]) == set(quarto.FORMATS.values())
-    assert declared["execute"]["enabled"] is False
-    (script,) = declared["ipynb-filters"]
-    assert (project / script).is_file()
-    assert not list(project.glob("*.ipynb"))
 
 
 def test_the_filter_of_notebooks_leaves_no_html_for_which_quarto_would_add_scripts(

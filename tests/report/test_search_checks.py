@@ -14,7 +14,6 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import Label
 from retrieval_eval.report import load_search
 from retrieval_eval.report import search_tables as tables
-from retrieval_eval.report.exhibits import Figure
 from retrieval_eval.report.searched import Noise
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.guard.pinned import pinned_text
@@ -25,7 +24,6 @@ from tests.report.search_made import (
     Shown,
     exhibit,
     notes,
-    only,
     searched,
     write,
 )
@@ -167,45 +165,6 @@ def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
     assert noise.band("P@5", 25) == pytest.approx(2 * whole_band)
     assert noise.words("P@5") == "±1.39"
     assert (noise.band("RR"), noise.band("P@5", 0)) == (None, None)
-
-
-def test_refusals_on_one_chart_with_both_controls():
-    made = Shown(whole(), figures=True)
-    # 5 outscores 3 and 4 of ten: 28 of 30 pairs are in order.
-    assert made["roc"].finding == (
-        "2 of 3 unanswerable queries were refused, and 0 of 10 answerable ones; AUC 0.93"
-    )
-    figure = only(made["roc"], Figure)
-    for text in ("always answer", "always refuse", "this run", "gate"):
-        assert text in figure.svg
-    assert "AUC 0.93" in figure.alt
-    assert "3 unanswerable and 10 answerable" in figure.alt
-    rows = made.rows("abstention")
-    assert rows["Always answer"] == ("0.00", "0.00", "no")
-    assert rows["Always refuse"] == ("1.00", "1.00", "no")
-    decided = "This run (refused: nothing came back, or the top score is below 2.5)"
-    assert rows[decided][0].endswith("2 of 3")
-    assert rows[decided][2] == "no"
-    assert "The threshold of 2.5 refuses 2 of 3." in made.table("scores").notes
-    # A threshold at each of 13 scores, and refusing everything.
-    assert len(whole().roc) == 14
-
-
-def test_claim_coverage_stands_beside_faithfulness_and_the_worst_draft_first(report):
-    assert report["claims"].finding == (
-        "Claim coverage 33 %, faithfulness 67 % over 3 claims of 2 drafts; "
-        "judge not compared with people"
-    )
-    told = " ".join(report.table("claims").notes)
-    assert "Claims do not block a change: the judge was not compared with people" in told
-    assert [row[0] for row in report.table("claims").rows] == ["Claim coverage", "Faithfulness"]
-    support = [row[1:] for row in report.table("claim-support").rows]
-    third, none = ("1", "3", "33.3 %"), ("0", "3", "0 %")
-    assert support == [third, none, third, third]
-    assert report.table("worst-drafts").rows == (
-        ("text of q1", "0 of 2", "1 of 2", "It is other.", "too little overlap"),
-    )
-    assert "search claims" in exhibit(tables.claims(searched(run()))).nothing
 
 
 def test_hostile_labellers_and_justifications_are_text(tmp_path):
