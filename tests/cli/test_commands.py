@@ -13,6 +13,7 @@ from retrieval_eval.agents.study.compare import compare
 from retrieval_eval.cli.compare import _exit_code
 from retrieval_eval.cli.main import run
 from tests import studies
+from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.runs import write_task, write_trial
 
 
@@ -208,6 +209,7 @@ def test_compare_with_too_little_is_no_verdict(study, capsys):
     assert "only one configuration" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("without_kernel")
 def test_compare_writes_the_comparison_as_a_page(study, capsys):
     """The page gives the difference that the command prints, whichever way the sides are named."""
     options = ["--output-dir", "out", "--report"]

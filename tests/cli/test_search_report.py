@@ -58,7 +58,8 @@ def test_a_report_of_an_unchanged_run_is_not_made_again(place, capsys):
     assert page.stat().st_mtime_ns != first
 
 
-def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
+@pytest.mark.usefixtures("without_kernel")
+def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert run(["demo", "search", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert listed["report"] == "reports/search-demo/index.html"
@@ -73,7 +74,6 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
     for words in ("BREACH", "Always refuse", "Claim coverage 50 %", "Cohen", "deterministic"):
         assert words in html
     assert "No label is stale" in html
-    request.getfixturevalue("without_kernel")
     *measured, guard, diff, difference, report, history = (
         shlex.split(c)[1:] for c in listed["commands"]
     )

@@ -15,6 +15,7 @@ from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.search.gold.bootstrap import bootstrap
 from retrieval_eval.search.gold.gold_set import load_gold_set
 from retrieval_eval.search.gold.identity import normalize_query, query_id
+from tests.conftest import COSTLY
 from tests.databases import WritableDatabase
 
 # Few values, so that groups, ties and meetings with chair rows are common; some sort or fold
@@ -133,6 +134,7 @@ def edits(draw, lines: list[bytes], chair: list[tuple[bytes, str]]) -> bytes:
     return edited.rstrip() if draw(st.booleans()) else edited
 
 
+@COSTLY
 @given(rows=databases_rows(), chair=chair_rows(), data=st.data())
 def test_bootstrap_writes_each_group_once_and_leaves_the_chair_alone(databases, rows, chair, data):
     logs, feedback = rows

@@ -15,6 +15,7 @@ from retrieval_eval.search.ask.protocol import ScoredDoc
 from retrieval_eval.search.run.judging_queue import judging_queue
 from retrieval_eval.search.run.scoring import score_run, upper_bounds
 from retrieval_eval.search.run.settings import CONVENTION, HEADLINE, Settings
+from tests.conftest import COSTLY
 from tests.searches import answer, gold_query, gold_set, stored_queries
 
 SETTINGS = Settings(k_values=(5,), n_resamples=5)
@@ -37,6 +38,7 @@ def run_of_rankings(answers):
     return SimpleNamespace(label="", queries=stored_queries(queries))
 
 
+@COSTLY
 @given(QUERIES, st.randoms(use_true_random=False), st.booleans())
 def test_judging_everything_in_the_queue_closes_the_bounds(drawn, chance, is_pair):
     gold = gold_set(*(gold_query(f"q{i}", judged) for i, (judged, *_) in enumerate(drawn)))

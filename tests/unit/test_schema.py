@@ -159,11 +159,6 @@ def test_a_lenient_reader_refuses_another_major_version_too(version):
         schema.refuse_other_major({"schema_version": version}, "x")
 
 
-@pytest.mark.parametrize("document", [None, [], {}, *({"schema_version": v} for v in ("1.9", 1.0))])
-def test_a_lenient_reader_takes_what_names_no_other_major_version(document):
-    schema.refuse_other_major(document, "x")
-
-
 @pytest.mark.parametrize(
     "document", [None, [], {}, {"schema_version": 1.0}, {"schema_version": "one"}]
 )
@@ -184,12 +179,6 @@ def test_faults_are_ordered_pointers(artefacts):
         "/events/0/tool_category",
     ]
     assert all(len(f.message) < 400 for f in found)
-
-
-def test_pointers_are_escaped():
-    document = {"schema_version": "1.1", "configs": {"a/b~c": 3}}
-    pointers = [f.pointer for f in schema.faults(document, "run_retrieval_summary")]
-    assert "/configs/a~1b~0c" in pointers
 
 
 def test_a_lone_surrogate_in_a_key_is_a_fault_like_any_other():
