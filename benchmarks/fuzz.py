@@ -77,15 +77,17 @@ from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
 from retrieval_eval.schema import faults, kind_of
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import QueryResult, RetrieverError
+from retrieval_eval.search.ask.protocol import QueryResult, RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.retrievers.http import http_settings
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
 from retrieval_eval.search.ask.returned import read_documents
-from retrieval_eval.search.claims.drafts import read_drafts
-from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
+from retrieval_eval.search.claims.coverage import read_drafts
+from retrieval_eval.search.claims.http_judge import (
+    NoVerdictError,
+    http_judge_settings,
+    read_verdict,
+)
 from retrieval_eval.search.claims.measure import read_human_labels
-from retrieval_eval.search.claims.shapes import NoVerdictError
 from retrieval_eval.search.decide.guard.files import write_pinned
 from retrieval_eval.search.decide.guard.justification import read_justifications
 from retrieval_eval.search.decide.guard.thresholds import (

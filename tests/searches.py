@@ -14,8 +14,7 @@ from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, RocPoint, SearchRun
 from retrieval_eval.model.search_run import QueryResult as StoredQuery
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import QueryResult
+from retrieval_eval.search.ask.protocol import QueryResult, ScoredDoc
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.run.abstention import abstention_of
 from retrieval_eval.search.run.document import retriever_facts, search_run

@@ -9,11 +9,16 @@ from typing import Final
 import click
 
 from retrieval_eval.cli.common import FILE, FOLDER, PATH, echo, json_option, print_json
-from retrieval_eval.cli.gold_options import corpus_file_option, folder_option, print_notes
 from retrieval_eval.cli.lazy import LazyGroup
-from retrieval_eval.cli.search_options import gold_option, run_files
+from retrieval_eval.cli.search_options import (
+    corpus_file_option,
+    folder_option,
+    gold_option,
+    print_notes,
+    run_files,
+)
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import write_atomically
 from retrieval_eval.model.gold import DEFAULT_CORPUS
 from retrieval_eval.search.gold.corpus import corpus_bytes, read_corpus
 from retrieval_eval.search.gold.exchange import (
@@ -52,7 +57,7 @@ GONE: dict[str, str] = {
     lazy={
         "agreement": "retrieval_eval.cli.gold_labelling:agreement_command",
         "settle": "retrieval_eval.cli.gold_labelling:settle_command",
-        "relabel": "retrieval_eval.cli.gold_relabel:relabel_command",
+        "relabel": "retrieval_eval.cli.gold_labelling:relabel_command",
         "bootstrap": "retrieval_eval.cli.gold_database:bootstrap",
         "backlog": "retrieval_eval.cli.gold_database:backlog",
         "pool": "retrieval_eval.cli.gold_labelling:pool",

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import echo, json_option, number, print_json, progress_bar
-from retrieval_eval.cli.gold_options import corpus_file_option
 from retrieval_eval.cli.search_options import (
     DATABASE_VARIABLE,
     backlog_option,
     backlog_source,
+    corpus_file_option,
     gold_option,
 )
 from retrieval_eval.model import to_builtins

@@ -75,8 +75,7 @@ def claims(
     is written. 3: bad input, or no judge named.
     """
     from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
-    from retrieval_eval.search.run.run_files import document_of
-    from retrieval_eval.search.run.run_names import WITH_CLAIMS
+    from retrieval_eval.search.run.run_files import WITH_CLAIMS, document_of
 
     if judge_name is None:
         raise BadInputError(

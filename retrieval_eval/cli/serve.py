@@ -74,9 +74,8 @@ def serve(
 
         run_stdio(sources)
         return
-    from retrieval_eval.serve.app import create_app
+    from retrieval_eval.serve.app import create_app, create_server, listen, url_of
     from retrieval_eval.serve.guard import is_loopback
-    from retrieval_eval.serve.server import create_server, listen, url_of
 
     server = create_server(create_app(sources, host=host, allowed_hosts=allowed_hosts))
     with listen(host, port) as listening:

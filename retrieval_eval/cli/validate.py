@@ -17,7 +17,7 @@ from retrieval_eval.cli.common import (
     print_json,
     print_table,
 )
-from retrieval_eval.cli.gold_options import corpus_file_option
+from retrieval_eval.cli.search_options import corpus_file_option
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
 from retrieval_eval.io.artefacts import DAMAGED, DIGEST, is_whole
 from retrieval_eval.io.files import read_json

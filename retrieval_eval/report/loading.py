@@ -37,8 +37,7 @@ from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.gold_set import load_gold_set
 from retrieval_eval.search.gold.pinned import read_pinned
 from retrieval_eval.search.gold.relabel import read_mapping
-from retrieval_eval.search.run.run_files import load_search_run
-from retrieval_eval.search.run.run_names import named_run
+from retrieval_eval.search.run.run_files import load_search_run, named_run
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None

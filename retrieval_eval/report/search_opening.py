@@ -35,7 +35,7 @@ from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.search.run.summary import moved_words
 from retrieval_eval.search.run.trust import line as trust_line
 from retrieval_eval.search.run.trust import warnings
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
 JUDGED: Final = "Judged@10"

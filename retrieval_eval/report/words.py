@@ -59,7 +59,7 @@ from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed, times
 from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.change.baseline import plan_update, write_update
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
-from retrieval_eval.search.claims.splitting import sentences
+from retrieval_eval.search.claims.splitting import STOP_WORDS, sentences, stem, tokens
 from retrieval_eval.search.claims.veto import contradiction
-from retrieval_eval.search.claims.words import STOP_WORDS, stem, tokens
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.decide.noise import noise, repeated_runs

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.io.files import remove
+from retrieval_eval.io.files import remove, write_atomically
 from retrieval_eval.io.locks import alone
 from retrieval_eval.io.project import DATA, GOLD
 from retrieval_eval.model import to_builtins
@@ -18,9 +17,9 @@ from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
+from retrieval_eval.search.ask.options import shown_options, shown_spec
 from retrieval_eval.search.ask.protocol import AnswersById, Retriever
 from retrieval_eval.search.ask.retrievers import open_retriever
-from retrieval_eval.search.ask.secrets import shown_options, shown_spec
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.search.gold.corpus import Corpus, corpus_fingerprint, read_corpus

@@ -10,11 +10,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.intervals import standard_error
 from retrieval_eval.stats.paired import cluster_means
-from retrieval_eval.stats.resampling import Floats, as_floats, batches, is_constant
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.stats.resampling import (
+    MIN_PAIRS_FOR_P,
+    Floats,
+    as_floats,
+    batches,
+    group,
+    is_constant,
+)
 
 MIN_UNITS: Final = 3
 """Below this no mean is tested."""

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from retrieval_eval.cli.gold_labelling import (
     agreement_command,
+    relabel_command,
     settle_command,
 )
-from retrieval_eval.cli.gold_relabel import relabel_command
 from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError

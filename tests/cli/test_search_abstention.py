@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from retrieval_eval.cli.gold_labelling import pool
 from retrieval_eval.cli.main import run
+from retrieval_eval.cli.search import show
 from retrieval_eval.cli.search_diff import diff
-from retrieval_eval.cli.search_show import show
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.labelling import read_pool

@@ -383,7 +383,7 @@ def _asks_a_retriever(call: ast.Call, name: str) -> bool:
     if method in {"search", "search_by_id", "first_stage", "rerank"}:
         return isinstance(call.func, ast.Attribute) and is_asking
     return name in {
-        "retrieval_eval.search.ask.results.QueryResult",
+        "retrieval_eval.search.ask.protocol.QueryResult",
         "retrieval_eval.search.ask.returned.rank",
         "retrieval_eval.search.run.running.run_queries",
     }
@@ -439,7 +439,7 @@ DOORS = (
     Door(
         "YAML",
         "`yaml_text` writes it; nothing reads it, which would need bounds and a safe loader:",
-        ("io/yaml_text.py",),
+        ("io/csv_cells.py",),
         imports=frozenset({"yaml", "ruamel.yaml"}),
     ),
     Door(
@@ -448,7 +448,7 @@ DOORS = (
         ("io/", "agents/traces/", "agents/truth/", "agents/outcomes/"),
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
-            "search/run/run_names.py": "labels only; the run that is chosen goes through the door",
+            "search/run/run_files.py": "labels only; the run that is chosen goes through the door",
             "search/decide/guard/justification.py": "written by people, so untrusted",
             "report/loading.py": "counts that a command printed, or people wrote",
             "cli/validate.py": "reports every fault of a document, not only the first",
@@ -552,7 +552,7 @@ DOORS = (
     Door(
         "text to HTML",
         "A page is made where every value passes `html_text`:",
-        ("report/show.py", "report/render.py", "serve/page.py"),
+        ("report/show.py", "report/render.py", "serve/app.py"),
         is_forbidden_node=_is_html_template,
         allowed={
             "search/decide/guard/rendering.py": "HTML inside a comment in Markdown",
@@ -674,7 +674,7 @@ BREACHES = {
     ),
     "whether a trial's numbers may be trusted": ([], ["reason = 'nothing_resolved'"]),
     "answers of a retriever": (
-        ["from retrieval_eval.search.ask.results import QueryResult as Answer"],
+        ["from retrieval_eval.search.ask.protocol import QueryResult as Answer"],
         ["retriever.search(query, k=k)", "one.first_stage(query, **asked)", "Answer('q1', 'ok')"],
     ),
     "answers of a judge": ([], ["judge.judge(claim, block)"]),

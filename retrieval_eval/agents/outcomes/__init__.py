@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from retrieval_eval.agents.outcomes.fields import misfits, number, seconds, section, span, text
 from retrieval_eval.agents.outcomes.usage import (
     agree,
     choose_cost,
     choose_tokens,
     metrics_usage,
+    misfits,
+    number,
     result_usage,
+    seconds,
+    section,
+    span,
+    text,
 )
 from retrieval_eval.io.files import is_there, read_json
 from retrieval_eval.model.outcome import TrialOutcome

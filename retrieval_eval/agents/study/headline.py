@@ -119,7 +119,7 @@ def without_ratio(block: PairedEstimate) -> str:
 
 def has_no_estimate(block: PairedEstimate) -> bool:
     """Whether values of enough tasks for a test give no estimate, as costs of 0 give no ratio."""
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 
     lead = headline_estimate(block)
     return lead.estimate is None and max(lead.n, block.n_pairs) >= MIN_PAIRS_FOR_P

@@ -66,7 +66,7 @@ def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
     that lowers makes a clear difference ``fragile``, and leaves equivalence not shown. The verdict
     and the conclusion under every view are such.
     """
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 
     if study.valid.failed or _is_alone(study):
         return "no_verdict"
@@ -152,7 +152,7 @@ def _left_out(study: Study) -> str:
 
 def _too_few(study: Study) -> str:
     """Return what is known where no test can decide: the tasks, or why there is none."""
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 
     label, n = study.primary.label, len(study.pairs)
     if not n:
@@ -204,7 +204,7 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
 
     ``n`` is the number of matched tasks without which a clear difference is no longer clear.
     """
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 
     if state == "no_verdict":
         return ""

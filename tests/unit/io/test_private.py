@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import stat
 
-from retrieval_eval.io.private import is_private, write_private
+from retrieval_eval.io.user_files import is_private, write_private
 
 
 def test_a_file_that_others_could_read_is_replaced_by_one_they_cannot(tmp_path):

@@ -10,9 +10,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.serve.app import create_app
+from retrieval_eval.serve.app import create_app, create_server, listen, url_of
 from retrieval_eval.serve.dashboard import Sources
-from retrieval_eval.serve.server import create_server, listen, url_of
 from tests.unit.serve.documents import BACKLOG, BACKLOG_SERVED, digest, search_run, write
 
 SECRET = "nobody outside may read this"

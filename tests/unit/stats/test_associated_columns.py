@@ -10,7 +10,6 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import (
     average_ranks,
     drawn_products,
@@ -18,7 +17,7 @@ from retrieval_eval.stats.correlation import (
     spearman,
     spearman_of,
 )
-from retrieval_eval.stats.resampling import batches
+from retrieval_eval.stats.resampling import batches, group
 
 SEED = 11
 

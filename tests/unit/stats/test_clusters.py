@@ -1,6 +1,6 @@
 import pytest
 
-from retrieval_eval.stats.clusters import group
+from retrieval_eval.stats.resampling import group
 
 
 def test_clusters_are_numbered_by_first_appearance():

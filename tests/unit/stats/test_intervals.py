@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from retrieval_eval.stats.clusters import group
+from retrieval_eval.stats.distributions import wilson
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
-from retrieval_eval.stats.proportions import wilson
+from retrieval_eval.stats.resampling import group
 
 
 def test_wilson_edges():

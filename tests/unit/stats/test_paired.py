@@ -2,7 +2,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from retrieval_eval.stats.paired import compare_paired
-from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.stats.resampling import sign_flip_p
 
 SEED = 7
 

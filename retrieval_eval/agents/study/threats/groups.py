@@ -9,7 +9,7 @@ from retrieval_eval.agents.study.headline import PLURAL
 from retrieval_eval.agents.study.pairs import Pair, labels_by
 from retrieval_eval.agents.study.threats import THREATS, Study, kind
 from retrieval_eval.model.impact import Threat
-from retrieval_eval.stats.clusters import MIN_CLUSTERS
+from retrieval_eval.stats.resampling import MIN_CLUSTERS
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

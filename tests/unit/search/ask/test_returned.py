@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from retrieval_eval.search.ask import returned
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import RetrieverError
+from retrieval_eval.search.ask.protocol import RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.returned import MAX_ID, rank, read_documents
 
 Hit = namedtuple("Hit", ["doc", "score"])

@@ -14,11 +14,11 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.claims.http_judge import (
     INSTRUCTION,
     HttpJudge,
+    NoVerdictError,
     http_judge_settings,
     read_verdict,
 )
 from retrieval_eval.search.claims.judge import JudgeError
-from retrieval_eval.search.claims.shapes import NoVerdictError
 from tests.local_server import body, drip, half_a_body, hang_up, local_server, says, stall
 
 KEY = "sk-a-secret-of-this-test"

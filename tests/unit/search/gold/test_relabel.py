@@ -7,7 +7,7 @@ import pytest
 
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import write_atomically
 from retrieval_eval.model.gold import Anchor, Label
 from retrieval_eval.search.gold.agreement import settle
 from retrieval_eval.search.gold.corpus import read_corpus

@@ -7,8 +7,7 @@ import pytest
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import QueryResult
+from retrieval_eval.search.ask.protocol import QueryResult, ScoredDoc
 from retrieval_eval.search.change.baseline import plan_update
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds

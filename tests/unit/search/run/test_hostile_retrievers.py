@@ -21,8 +21,7 @@ from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search import measure
 from retrieval_eval.search.ask import returned
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import FAILURES
+from retrieval_eval.search.ask.protocol import FAILURES, ScoredDoc
 from retrieval_eval.search.change.baseline import compare_with_baseline, plan_update
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds

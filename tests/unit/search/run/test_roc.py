@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm, t
 
-from retrieval_eval.search.run.roc import auc, auc_interval, roc_points
+from retrieval_eval.search.run.abstention import auc, auc_interval, roc_points
 from tests.searches import point
 
 EMPTY = -math.inf

@@ -8,8 +8,8 @@ from dataclasses import fields
 
 import pytest
 
+from retrieval_eval.search.ask.protocol import PROBLEMS
 from retrieval_eval.search.ask.query_vectors import OPTIONS as VECTOR_OPTIONS
-from retrieval_eval.search.ask.results import PROBLEMS
 from retrieval_eval.search.ask.retrievers import open_retriever
 from retrieval_eval.search.ask.retrievers.bm25 import Bm25Settings
 from retrieval_eval.search.ask.retrievers.http import SHAPES, HttpSettings
