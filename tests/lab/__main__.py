@@ -1,0 +1,126 @@
+"""``make lab``: run every harness in every situation and write what our reading is worth.
+
+``python -m tests.lab [--harness NAME] [--version VERSION] [--situation NAME]``. Needs root, for
+network namespaces, and the registries of npm and PyPI; takes minutes a harness. Recordings stay in
+``build/lab``, the rows go to ``tests/lab/results.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from tests.lab.compare import compare, truth
+from tests.lab.drivers import Driver, registry, turns
+from tests.lab.install import InstallError, install
+from tests.lab.run import NAMESPACES
+from tests.lab.situations import SITUATIONS, Situation
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_BUILD: Final = _ROOT / "build" / "lab"
+_RESULTS: Final = Path(__file__).with_name("results.json")
+
+
+def lab(driver: Driver, version: str, situations: list[Situation]) -> dict[str, Any]:
+    """Install a harness, run it in the situations, and return its rows."""
+    begun = time.monotonic()
+    try:
+        installed, found = install(driver, version, _BUILD)
+    except InstallError as error:
+        return {"version": version, "not_run": str(error)}
+    rows: dict[str, Any] = {}
+    for situation in situations:
+        rows[situation.name] = _situation(driver, found, situation, installed)
+        print(f"{driver.name} {found} {situation.name}: {_short(rows[situation.name])}", flush=True)
+    seconds = round(time.monotonic() - begun)
+    return {"version": found, "seconds": seconds, **_counts(rows), "situations": rows}
+
+
+def _situation(
+    driver: Driver, version: str, situation: Situation, installed: Path
+) -> dict[str, Any]:
+    reason = turns(driver, situation)
+    if isinstance(reason, str):
+        return {"not_run": reason}
+    folder = _BUILD / "runs" / driver.name / situation.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    here = [sys.executable, "-m", "tests.lab.run", driver.name, situation.name]
+    limit = 2 * driver.seconds + 30
+    try:
+        done = subprocess.run(
+            [*NAMESPACES, *here, str(installed), str(folder)],
+            cwd=_ROOT,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"not_run": f"no end within {limit} s"}
+    if done.returncode:
+        return {"not_run": " ".join(done.stderr.split())[-300:]}
+    known = truth(folder)
+    if not known.requests:
+        said = (folder / "stderr").read_text(errors="replace") or (folder / "stdout").read_text(
+            errors="replace"
+        )
+        return {"not_run": f"it asked the model nothing: {' '.join(said.split())[-300:]}"}
+    row = {}
+    for kind, pattern in driver.traces.items():
+        paths = sorted(folder.glob(pattern))
+        if not paths:
+            row[kind] = {"verdict": "wrong", "wrong": ["it wrote no such trace"]}
+        elif not (situation.then and pattern == "stdout"):
+            row[kind] = compare(driver, version, situation, known, paths[0], kind)
+    return row
+
+
+def _short(row: dict[str, Any]) -> str:
+    if "not_run" in row:
+        return f"not run ({row['not_run'][:100]})"
+    return "; ".join(
+        f"{kind} {found['verdict']} {found.get('wrong') or ''}" for kind, found in row.items()
+    )
+
+
+def _counts(rows: dict[str, Any]) -> dict[str, Any]:
+    counts: dict[str, Counter[str]] = {}
+    for row in rows.values():
+        for kind, found in row.items():
+            if kind != "not_run":
+                counts.setdefault(kind, Counter())[found["verdict"]] += 1
+    return {
+        "counts": {kind: dict(sorted(found.items())) for kind, found in sorted(counts.items())},
+        "not_run": sum("not_run" in row for row in rows.values()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--harness", action="append", choices=sorted(registry()))
+    parser.add_argument("--version", default="latest")
+    parser.add_argument("--situation", action="append", choices=[one.name for one in SITUATIONS])
+    asked = parser.parse_args()
+    situations = [
+        one for one in SITUATIONS if not asked.situation or one.name in asked.situation
+    ]
+    for name in asked.harness or registry():
+        found = lab(registry()[name], asked.version, situations)
+        if not asked.situation:
+            results = json.loads(_RESULTS.read_text(encoding="utf-8")) if _RESULTS.exists() else {}
+            results[name] = found
+            text = json.dumps(dict(sorted(results.items())), indent=1, ensure_ascii=False)
+            _RESULTS.write_text(text + "\n", encoding="utf-8")
+        print(name, found["version"], found.get("counts"), found.get("not_run"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""One driver a harness: how it is installed, configured, started, and where its traces lie."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from tests.lab.model import PORT, Call, Turn
+from tests.lab.situations import Do, Situation
+
+# A run is started under these, wherever it lies, so that no recording holds a path of the machine.
+ROOT: Final = "/mnt"
+HOME: Final = f"{ROOT}/home"
+SHOP: Final = f"{ROOT}/shop"
+INSTALLED: Final = "/srv"
+URL: Final = f"http://127.0.0.1:{PORT}"
+MCP: Final = ("python3", f"{ROOT}/mcp_server.py", SHOP)
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of a harness: its command, its environment, and the files that configure it."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A harness.
+
+    ``packages`` come from the registry of ``manager``, the first of them in the asked version.
+    ``start`` returns how the harness is started with a prompt, in a situation, for the second time
+    or not; ``say`` how its model asks for an action, None where it has no tool for it. ``traces``
+    are patterns of its files in a run's folder, by name of the format that we read them as.
+    """
+
+    name: str
+    manager: Literal["npm", "pip"]
+    packages: tuple[str, ...]
+    model: str
+    start: Callable[[str, Situation, bool], Start]
+    say: Callable[[Do], Call | None]
+    traces: Mapping[str, str]
+    values: Mapping[str, str] = field(default_factory=dict)
+    summary: str = "(?!)"
+    side: str = "Scripted."
+    is_text: bool = False
+    without: Mapping[str, str] = field(default_factory=dict)
+    reports_version: bool = True
+    seconds: int = 60
+    python: str = "3.12"
+    needs: tuple[str, ...] = ()
+
+
+def absolute(path: str) -> str:
+    return f"{SHOP}/{path}"
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=1)
+
+
+def call(driver: Driver, do: Do) -> Call | None:
+    """Say an action in a harness's tools, or in its shell where it has no tool for it.
+
+    A wrong call is a read that is spoilt.
+    """
+    if do.kind == "unknown":
+        return Call("open_document", {"path": do.path})
+    if do.kind in {"bare", "broken"}:
+        right = call(driver, Do("read", path=do.path))
+        if right is None or right.custom is not None:
+            return None
+        if do.kind == "bare":
+            return Call(right.name, {}, None, right.namespace)
+        return Call(right.name, {}, right.text[:-4], right.namespace)
+    if do.kind == "image":
+        return driver.say(do) or call(driver, Do("read", path=do.path))
+    command = _in_shell(do)
+    return driver.say(do) or (driver.say(Do("shell", command)) if command else None)
+
+
+def _in_shell(do: Do) -> str:
+    path = shlex.quote(do.path or ".")
+    match do.kind:
+        case "read" if do.lines:
+            return f"sed -n {do.lines[0]},{do.lines[1]}p {path}"
+        case "read":
+            return f"cat {path}"
+        case "list":
+            return f"ls {path}"
+        case "find":
+            return f"find . -name {shlex.quote(do.text)}"
+        case "search":
+            return f"grep -rn {shlex.quote(do.text)} {path}"
+        case "edit":
+            return f"sed -i {shlex.quote(f's/{do.old}/{do.text}/')} {path}"
+        case "write":
+            return f"cat > {path} <<'EOF'\n{do.text}EOF"
+        case _:
+            return ""
+
+
+def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
+    """Return the plans of a situation, or the sentence that says why it cannot be told."""
+    if situation.name in driver.without:
+        return driver.without[situation.name]
+    plans: dict[str, list[Turn]] = {}
+    said = {"main": situation.turns, "sub": situation.sub, "then": situation.then}
+    for name, steps in said.items():
+        plans[name] = []
+        for number, actions in enumerate(steps):
+            calls = [call(driver, action) for action in actions]
+            if None in calls and actions[0].kind == "gather":
+                continue
+            if None in calls:
+                kinds = ", ".join(sorted({action.kind for action in actions}))
+                return f"the harness has no tool for: {kinds}"
+            tokens = situation.input_tokens.get(number) if name == "main" else None
+            asked = tuple(one for one in calls if one is not None)
+            plans[name].append(Turn(asked, "Next.", tokens))
+    return plans
+
+
+def registry() -> dict[str, Driver]:
+    """Return all drivers by the name of their harness."""
+    found: dict[str, Driver] = {}
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        loaded = importlib.import_module(f"{__name__}.{module.name}")
+        found |= {driver.name: driver for driver in loaded.DRIVERS}
+    return dict(sorted(found.items()))

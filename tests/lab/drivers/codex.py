@@ -1,0 +1,88 @@
+"""Codex, with direct tools and, by another model's name, in code mode."""
+
+from __future__ import annotations
+
+from tests.lab.drivers import HOME, MCP, SHOP, URL, Call, Driver, Start, absolute
+from tests.lab.situations import Do, Situation
+
+_ROLLOUTS = "home/.codex/sessions/*/*/*/rollout-*.jsonl"
+_CONFIG = f"""\
+model_provider = "scripted"
+check_for_update_on_startup = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "{URL}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+[analytics]
+enabled = false
+[projects."{SHOP}"]
+trust_level = "trusted"
+[mcp_servers.files]
+command = "{MCP[0]}"
+args = ["{MCP[1]}", "{MCP[2]}"]
+"""
+_PATCH = "*** Begin Patch\n*** {verb} File: {path}\n{body}*** End Patch\n"
+
+
+def _start(model: str):
+    def start(prompt: str, situation: Situation, is_resumed: bool) -> Start:
+        free = "--dangerously-bypass-approvals-and-sandbox"
+        rights = ("-s", "read-only") if situation.mode == "ask" else (free,)
+        again = ("resume", "--last") if is_resumed else ()
+        limit = ("-c", "model_auto_compact_token_limit=100000")
+        extra = limit if situation.mode == "compact" else ()
+        return Start(
+            ("codex", "exec", *rights, "--json", "-m", model, *extra, *again, prompt),
+            {"CODEX_HOME": f"{HOME}/.codex", "SCRIPTED_KEY": "scripted"},
+            {".codex/config.toml": _CONFIG},
+        )
+
+    return start
+
+
+def _patch(do: Do) -> str:
+    if do.kind == "write":
+        body = "".join(f"+{line}\n" for line in do.text.splitlines())
+        return _PATCH.format(verb="Add", path=do.path, body=body)
+    row = "  # row"
+    return _PATCH.format(verb="Update", path=do.path, body=f"@@\n-{do.old}{row}\n+{do.text}{row}\n")
+
+
+def _say(do: Do) -> Call | None:
+    match do.kind:
+        case "shell":
+            wait = {} if do.seconds is None else {"yield_time_ms": do.seconds * 1000}
+            return Call("exec_command", {"cmd": do.text, **wait})
+        case "background":
+            return Call("exec_command", {"cmd": f"sleep 4; {do.text}", "yield_time_ms": 500})
+        case "edit" | "write":
+            return Call("apply_patch", custom=_patch(do))
+        case "image":
+            return Call("view_image", {"path": absolute(do.path)})
+        case "delegate":
+            return Call("spawn_agent", {"message": do.text}, namespace="multi_agent_v1")
+        case "gather":
+            waited = {"targets": ["{{AGENT}}"], "timeout_ms": 15_000}
+            return Call("wait_agent", waited, namespace="multi_agent_v1")
+        case "mcp":
+            key = "query" if do.text == "find_hits" else "path"
+            return Call(do.text, {key: do.path}, namespace="mcp__files")
+        case _:
+            return None
+
+
+DRIVERS = (
+    Driver(
+        "codex",
+        "npm",
+        ("@openai/codex",),
+        "gpt-5.5",
+        _start("gpt-5.5"),
+        _say,
+        {"codex-rollout": _ROLLOUTS, "codex-exec-events": "stdout"},
+        values={"AGENT": r'agent_id\\*": ?\\*"([0-9a-f-]{36})'},
+        summary="CONTEXT CHECKPOINT|handoff summary|summary of the conversation",
+        without={"saved-result": "the whole output of a command is saved nowhere"},
+    ),
+)
