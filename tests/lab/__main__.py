@@ -40,7 +40,8 @@ def lab(driver: Driver, version: str, situations: list[Situation]) -> dict[str, 
         rows[situation.name] = _situation(driver, found, situation, installed)
         print(f"{driver.name} {found} {situation.name}: {_short(rows[situation.name])}", flush=True)
     seconds = round(time.monotonic() - begun)
-    return {"version": found, "seconds": seconds, **_counts(rows), "situations": rows}
+    head = {"version": found, "seconds": seconds}
+    return {**head, **_summary(rows), "situations": rows}
 
 
 def _situation(
@@ -91,14 +92,18 @@ def _short(row: dict[str, Any]) -> str:
     )
 
 
-def _counts(rows: dict[str, Any]) -> dict[str, Any]:
+def _summary(rows: dict[str, Any]) -> dict[str, Any]:
+    """Count the verdicts of each format, and list the facts that any of its traces states."""
     counts: dict[str, Counter[str]] = {}
+    stated: dict[str, set[str]] = {}
     for row in rows.values():
         for kind, found in row.items():
             if kind != "not_run":
                 counts.setdefault(kind, Counter())[found["verdict"]] += 1
+                stated.setdefault(kind, set()).update(found.pop("stated", ()))
     return {
         "counts": {kind: dict(sorted(found.items())) for kind, found in sorted(counts.items())},
+        "stated": {kind: sorted(found) for kind, found in sorted(stated.items())},
         "not_run": sum("not_run" in row for row in rows.values()),
     }
 

@@ -15,7 +15,14 @@ from tests.lab.drivers import Driver
 from tests.lab.model import dialect_of, requests
 from tests.lab.situations import Situation
 
-_ALL: Final = [*workspace.FILES, *workspace.OTHERS]
+_ALL: Final = [*workspace.FILES, "assets/logo.png", *workspace.UNDECIDED]
+_FACTS: Final = {
+    "total_tokens": "tokens",
+    "cost_usd": "cost",
+    "model": "model",
+    "harness_version": "version",
+    "elapsed_seconds": "times",
+}
 
 
 class Truth(NamedTuple):
@@ -33,6 +40,7 @@ def truth(folder: Path) -> Truth:
     answers: set[str] = set()
     beside: set[str] = set()
     by_role: Counter[str] = Counter()
+    has_image = False
     made = requests(folder / "requests.jsonl")
     for request in made:
         dialect = dialect_of(request["path"])
@@ -42,12 +50,16 @@ def truth(folder: Path) -> Truth:
             (beside if call is None else answers).add(text)
         role = request["plan"] if request["role"] == "plan" else request["role"]
         by_role[role] += sum(request["tokens"].values())
+        has_image = has_image or workspace.IMAGE in json.dumps(request["body"])
     main = by_role["main"] + by_role["then"]
     own = {main, main + by_role["sub"]}
     extra = by_role["side"], by_role["summary"]
     sums = {one + other for one in own for other in (0, *extra, sum(extra))}
+    given = workspace.delivered(answers)
+    if has_image:
+        given["assets/logo.png"] = set()
     return Truth(
-        workspace.delivered(answers),
+        given,
         workspace.delivered(beside),
         workspace.named(answers),
         sums,
@@ -91,7 +103,8 @@ def compare(
         "possible": dict(sorted(reasons.items())),
         "delivered_possible": sorted(open_),
         "fewer_lines": sorted(_fewer(known, found)),
-        "not_stated": _not_stated(known, outcome, details),
+        "stated": [name for key, name in _FACTS.items() if outcome[key] is not None],
+        "given_beside": _beside(known, details),
         "flags": [*filter(None, [coverage["degraded_reason"]]), *coverage["quality_flags"]],
     }
     return {key: value for key, value in row.items() if value}
@@ -101,8 +114,10 @@ def _files(situation: Situation, known: Truth, found: dict[str, Any]) -> list[st
     wrong = []
     claimed = _claimed(found)
     for file, row in found["evidence_detail"].items():
+        if file in workspace.UNDECIDED:
+            continue
         shown = known.answered.get(file, set()) | known.beside.get(file, set())
-        is_content = bool(shown) or file in workspace.OTHERS and file in known.named
+        is_content = file in known.answered or file in known.beside
         is_listed = file in situation.lists and file in known.named
         if row["certainty"] == "certain":
             if not is_content and file not in known.named:
@@ -152,17 +167,9 @@ def _facts(driver: Driver, version: str, known: Truth, outcome: dict[str, Any]) 
     return wrong
 
 
-def _not_stated(known: Truth, outcome: dict[str, Any], details: dict[str, Any]) -> list[str]:
-    names = {
-        "total_tokens": "tokens",
-        "cost_usd": "cost",
-        "model": "model",
-        "harness_version": "version",
-        "elapsed_seconds": "times",
-    }
-    silent = [name for key, name in names.items() if outcome[key] is None]
-    beside = [file for file in known.beside if details[file]["certainty"] == "none"]
-    return [*silent, *(f"given without a call: {file}" for file in sorted(beside))]
+def _beside(known: Truth, details: dict[str, Any]) -> list[str]:
+    """Return the files that the model was given without a call, and that the trace is silent of."""
+    return sorted(file for file in known.beside if details[file]["certainty"] == "none")
 
 
 def _ranges(lines: set[int]) -> str:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 Kind = Literal[
     *("read", "list", "find", "search", "shell", "edit", "write", "delegate"),
-    *("mcp", "unknown", "bare", "broken", "image", "background", "gather"),
+    *("mcp", "unknown", "bare", "broken", "image", "background", "gather", "program"),
 ]
 
 
@@ -19,7 +19,8 @@ Kind = Literal[
 class Do:
     """One action: ``text`` is a command, a pattern, a new text, or the name of an MCP tool.
 
-    ``gather`` waits for a sub-agent, in harnesses in which one must.
+    ``gather`` waits for a sub-agent, in harnesses in which one must; ``program`` has the harness
+    run a program that reads a file and returns only how long it is.
     """
 
     kind: Kind
@@ -85,6 +86,7 @@ SITUATIONS: Final = (
     one("top-file", "A10", read("README.md")),
     one("rules-beside-a-read", "A7", read("shop/rules/engine.py")),
     one("attached-by-prompt", "A7", read("docs/guide.md"), mode="attach"),
+    one("program-counts", "A4", Do("program", path="shop/cart.py")),
     one("list", "-", Do("list", path="config"), lists=_LIMITS),
     one("find", "-", Do("find", "*.toml"), lists=_LIMITS),
     one("search", "-", Do("search", "reserve_stock")),

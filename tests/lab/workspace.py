@@ -54,10 +54,9 @@ FILES: Final = {
     "data/huge.csv": Text("huge", 4000, width=60),
     "data/long_line.json": Text("longline", 1, width=60_000),
 }
-# Files without a line that could be recognised.
-OTHERS: Final = ("docs/empty.md", "assets/logo.png", "assets/blob.bin")
-
-_PIXEL: Final = (
+# Of these no request can show whether the model was given them.
+UNDECIDED: Final = ("docs/empty.md", "assets/blob.bin")
+IMAGE: Final = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 _KEYS: Final = {text.key: path for path, text in FILES.items()}
@@ -78,7 +77,7 @@ def make(folder: Path) -> None:
     for path, text in FILES.items():
         _write(folder / path, _body(text).encode())
     _write(folder / "docs/empty.md", b"")
-    _write(folder / "assets/logo.png", base64.b64decode(_PIXEL))
+    _write(folder / "assets/logo.png", base64.b64decode(IMAGE))
     _write(folder / "assets/blob.bin", bytes(range(256)) * 8)
     _git(folder, "init", "-q", "-b", "main")
     _commit(folder, "start")
@@ -100,7 +99,7 @@ def delivered(texts: Iterable[str]) -> dict[str, set[int]]:
 def named(texts: Iterable[str]) -> set[str]:
     """Return the files whose name stands in these texts."""
     whole = "\n".join(texts)
-    return {path for path in (*FILES, *OTHERS) if path.rsplit("/", 1)[-1] in whole}
+    return {path for path in (*FILES, "assets/logo.png", *UNDECIDED) if path.rsplit("/", 1)[-1] in whole}
 
 
 def _body(text: Text) -> str:

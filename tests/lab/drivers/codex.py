@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.lab.drivers import HOME, MCP, SHOP, URL, Call, Driver, Start, absolute
 from tests.lab.situations import Do, Situation
 
@@ -22,6 +24,8 @@ trust_level = "trusted"
 command = "{MCP[0]}"
 args = ["{MCP[1]}", "{MCP[2]}"]
 """
+_SUMMARY = "CONTEXT CHECKPOINT|handoff summary|summary of the conversation"
+_WITHOUT = {"saved-result": "the whole output of a command is saved nowhere"}
 _PATCH = "*** Begin Patch\n*** {verb} File: {path}\n{body}*** End Patch\n"
 
 
@@ -72,7 +76,46 @@ def _say(do: Do) -> Call | None:
             return None
 
 
+def _say_code(do: Do) -> Call | None:
+    """Say it in code mode, in which a script calls the tools and prints what it likes."""
+    match do.kind:
+        case "delegate":
+            task = {"task_name": "reader", "message": do.text, "fork_turns": "none"}
+            return Call("spawn_agent", task, namespace="collaboration")
+        case "gather":
+            return Call("wait_agent", {"timeout_ms": 15_000}, namespace="collaboration")
+        case "program":
+            shell = _say(Do("shell", f"cat {do.path}"))
+            return shell and _cell(f"exec_command({shell.text})", "r.output.length")
+        case "edit" | "write":
+            return _cell(f"apply_patch({json.dumps(_patch(do))})", "r")
+        case "mcp":
+            direct = _say(do)
+            return direct and _cell(f"mcp__files__{do.text}({direct.text})", "r")
+        case "image":
+            return _cell(f'view_image({{path: "{absolute(do.path)}"}})', "r", "image")
+        case _:
+            direct = _say(do)
+            return direct and _cell(f"{direct.name}({direct.text})", "r.output")
+
+
+def _cell(tool: str, shown: str, how: str = "text") -> Call:
+    script = f"const r = await tools.{tool}; {how}({shown});"
+    return Call("exec", custom=script, namespace="functions")
+
+
 DRIVERS = (
+    Driver(
+        "codex-code-mode",
+        "npm",
+        ("@openai/codex",),
+        "gpt-6.1-sol",
+        _start("gpt-6.1-sol"),
+        _say_code,
+        {"codex-rollout": _ROLLOUTS, "codex-exec-json": "stdout"},
+        summary=_SUMMARY,
+        without=_WITHOUT,
+    ),
     Driver(
         "codex",
         "npm",
@@ -80,9 +123,9 @@ DRIVERS = (
         "gpt-5.5",
         _start("gpt-5.5"),
         _say,
-        {"codex-rollout": _ROLLOUTS, "codex-exec-events": "stdout"},
+        {"codex-rollout": _ROLLOUTS, "codex-exec-json": "stdout"},
         values={"AGENT": r'agent_id\\*": ?\\*"([0-9a-f-]{36})'},
-        summary="CONTEXT CHECKPOINT|handoff summary|summary of the conversation",
-        without={"saved-result": "the whole output of a command is saved nowhere"},
+        summary=_SUMMARY,
+        without=_WITHOUT,
     ),
 )
