@@ -1,8 +1,9 @@
 """``make lab``: run every harness in every situation and write what our reading is worth.
 
-``python -m tests.lab [--harness NAME] [--version VERSION] [--situation NAME]``. Needs root, for
-network namespaces, and the registries of npm and PyPI; takes minutes a harness. Recordings stay in
-``build/lab``, the rows go to ``tests/lab/results.json``.
+``python -m tests.lab [--harness NAME] [--version VERSION] [--situation NAME] [--recorded]``. Needs
+root, for network namespaces, and the registries of npm and PyPI; takes minutes a harness.
+Recordings stay in ``build/lab``, the rows go to ``tests/lab/results.json``; with ``--recorded`` the
+recordings of the last run are read again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _BUILD: Final = _ROOT / "build" / "lab"
 _RESULTS: Final = Path(__file__).with_name("results.json")
 
 
-def lab(driver: Driver, version: str, situations: list[Situation]) -> dict[str, Any]:
+def lab(
+    driver: Driver, version: str, situations: list[Situation], is_recorded: bool
+) -> dict[str, Any]:
     """Install a harness, run it in the situations, and return its rows."""
     begun = time.monotonic()
     try:
@@ -37,7 +40,7 @@ def lab(driver: Driver, version: str, situations: list[Situation]) -> dict[str, 
         return {"version": version, "not_run": str(error)}
     rows: dict[str, Any] = {}
     for situation in situations:
-        rows[situation.name] = _situation(driver, found, situation, installed)
+        rows[situation.name] = _situation(driver, found, situation, installed, is_recorded)
         print(f"{driver.name} {found} {situation.name}: {_short(rows[situation.name])}", flush=True)
     seconds = round(time.monotonic() - begun)
     head = {"version": found, "seconds": seconds}
@@ -45,12 +48,20 @@ def lab(driver: Driver, version: str, situations: list[Situation]) -> dict[str, 
 
 
 def _situation(
-    driver: Driver, version: str, situation: Situation, installed: Path
+    driver: Driver, version: str, situation: Situation, installed: Path, is_recorded: bool
 ) -> dict[str, Any]:
     reason = turns(driver, situation)
     if isinstance(reason, str):
         return {"not_run": reason}
     folder = _BUILD / "runs" / driver.name / situation.name
+    reason = None if is_recorded else _run(driver, situation, installed, folder)
+    if reason:
+        return {"not_run": reason}
+    return _rows(driver, version, situation, folder)
+
+
+def _run(driver: Driver, situation: Situation, installed: Path, folder: Path) -> str | None:
+    """Run a harness once; return why it did not run."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     here = [sys.executable, "-m", "tests.lab.run", driver.name, situation.name]
@@ -65,15 +76,16 @@ def _situation(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return {"not_run": f"no end within {limit} s"}
-    if done.returncode:
-        return {"not_run": " ".join(done.stderr.split())[-300:]}
+        return f"no end within {limit} s"
+    return " ".join(done.stderr.split())[-300:] or "it failed" if done.returncode else None
+
+
+def _rows(driver: Driver, version: str, situation: Situation, folder: Path) -> dict[str, Any]:
+    """Return the row of each trace that a run left."""
     known = truth(folder)
     if not known.requests:
-        said = (folder / "stderr").read_text(errors="replace") or (folder / "stdout").read_text(
-            errors="replace"
-        )
-        return {"not_run": f"it asked the model nothing: {' '.join(said.split())[-300:]}"}
+        texts = [(folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
+        return {"not_run": f"it asked the model nothing: {' '.join(texts).strip()[-300:]}"}
     row = {}
     for kind, pattern in driver.traces.items():
         paths = sorted(folder.glob(pattern))
@@ -113,12 +125,13 @@ def main() -> None:
     parser.add_argument("--harness", action="append", choices=sorted(registry()))
     parser.add_argument("--version", default="latest")
     parser.add_argument("--situation", action="append", choices=[one.name for one in SITUATIONS])
+    parser.add_argument("--recorded", action="store_true")
     asked = parser.parse_args()
     situations = [
         one for one in SITUATIONS if not asked.situation or one.name in asked.situation
     ]
     for name in asked.harness or registry():
-        found = lab(registry()[name], asked.version, situations)
+        found = lab(registry()[name], asked.version, situations, asked.recorded)
         if not asked.situation:
             results = json.loads(_RESULTS.read_text(encoding="utf-8")) if _RESULTS.exists() else {}
             results[name] = found

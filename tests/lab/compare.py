@@ -83,9 +83,10 @@ def compare(
     """Return the row of one trace: its verdict, what is wrong, and what is only possible."""
     found = read(path)
     if isinstance(found, str):
-        return {"verdict": "wrong", "wrong": [f"not read: {found}"]}
+        return {"verdict": "unread", "wrong": [found]}
     coverage, outcome = found["events"]["coverage"], found["metrics"]["outcome"]
-    wrong = list(_files(situation, known, found))
+    silent = _silent(known, path)
+    wrong = list(_files(situation, known, found, silent))
     if coverage["trace_format"] != kind:
         wrong.append(f"format {coverage['trace_format']}")
     wrong += _facts(driver, version, known, outcome)
@@ -104,13 +105,25 @@ def compare(
         "delivered_possible": sorted(open_),
         "fewer_lines": sorted(_fewer(known, found)),
         "stated": [name for key, name in _FACTS.items() if outcome[key] is not None],
-        "given_beside": _beside(known, details),
+        "given_unseen": sorted(file for file in silent if details[file]["certainty"] == "none"),
         "flags": [*filter(None, [coverage["degraded_reason"]]), *coverage["quality_flags"]],
     }
     return {key: value for key, value in row.items() if value}
 
 
-def _files(situation: Situation, known: Truth, found: dict[str, Any]) -> list[str]:
+def _silent(known: Truth, path: Path) -> set[str]:
+    """Return what the model was given unasked, and of which the trace has no line.
+
+    Nothing in such a trace could tell, so that a reading that is silent, too, is not wrong.
+    """
+    files = {*known.beside, *(known.answered.keys() & set(workspace.UNASKED))}
+    text = path.read_bytes().decode("utf-8", "replace")
+    return files - set(workspace.delivered([text]))
+
+
+def _files(
+    situation: Situation, known: Truth, found: dict[str, Any], silent: set[str]
+) -> list[str]:
     wrong = []
     claimed = _claimed(found)
     for file, row in found["evidence_detail"].items():
@@ -124,7 +137,7 @@ def _files(situation: Situation, known: Truth, found: dict[str, Any]) -> list[st
                 wrong.append(f"false certain: {file}")
             elif not is_content and row["access"] != "listed":
                 wrong.append(f"false certain, only its name was given: {file}")
-        elif row["certainty"] == "none" and (file in known.answered or is_listed):
+        elif row["certainty"] == "none" and file not in silent and (is_content or is_listed):
             wrong.append(f"false none: {file}")
         more = claimed.get(file, set()) - shown
         if more and file in workspace.FILES:
@@ -165,11 +178,6 @@ def _facts(driver: Driver, version: str, known: Truth, outcome: dict[str, Any]) 
     if outcome["harness_version"] not in {None, version}:
         wrong.append(f"version {outcome['harness_version']}")
     return wrong
-
-
-def _beside(known: Truth, details: dict[str, Any]) -> list[str]:
-    """Return the files that the model was given without a call, and that the trace is silent of."""
-    return sorted(file for file in known.beside if details[file]["certainty"] == "none")
 
 
 def _ranges(lines: set[int]) -> str:

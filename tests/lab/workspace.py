@@ -56,6 +56,8 @@ FILES: Final = {
 }
 # Of these no request can show whether the model was given them.
 UNDECIDED: Final = ("docs/empty.md", "assets/blob.bin")
+# No action asks for these: a harness gives them by itself.
+UNASKED: Final = ("AGENTS.md", "shop/rules/AGENTS.md", "notes/attached.md")
 IMAGE: Final = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
