@@ -16,6 +16,7 @@ from tests.lab.model import dialect_of, requests
 from tests.lab.situations import Situation
 
 _ALL: Final = [*workspace.FILES, "assets/logo.png", *workspace.UNDECIDED]
+_UNKNOWN: Final = 3
 _FACTS: Final = {
     "total_tokens": "tokens",
     "cost_usd": "cost",
@@ -73,7 +74,9 @@ def read(path: Path) -> dict[str, Any] | str:
     try:
         found: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
-        return f"exit {done.exit_code}: {' '.join(done.stderr.split())[-300:]}"
+        is_unknown = done.exit_code == _UNKNOWN
+        said = "" if is_unknown else " ".join(done.stderr.split())[-300:]
+        return "no format of ours" if is_unknown else f"exit {done.exit_code}: {said}"
     return found
 
 

@@ -472,8 +472,9 @@ def _model(where: str, body: dict[str, Any]) -> str:
 
 def requests(record: Path) -> list[dict[str, Any]]:
     """Return the recorded requests that the model answered."""
-    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
-    return [line for line in map(json.loads, lines) if "role" in line]
+    text = record.read_text(encoding="utf-8") if record.exists() else ""
+    lines = text.rpartition("\n")[0].split("\n") if text else []
+    return [line for line in map(json.loads, filter(None, lines)) if "role" in line]
 
 
 def dialect_of(where: str) -> Dialect | None:

@@ -10,12 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
 from tests.lab import workspace
 from tests.lab.drivers import HOME, INSTALLED, ROOT, SHOP, Driver, Start, registry, turns
-from tests.lab.model import Script, serve
+from tests.lab.model import Script, requests, serve
 from tests.lab.situations import SITUATIONS, Situation
 
 NAMESPACES: Final = ("unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -23,7 +24,7 @@ _PLACES: Final = (
     f'mount --bind "$1" {ROOT} && mount --bind "$2" {INSTALLED} && mount --bind {ROOT}/tmp /tmp'
     f" && cd {SHOP} && shift 2 && exec \"$@\""
 )
-_KILLED_AFTER: Final = 12
+_KILLED_AFTER: Final = 4
 
 
 def play(driver: Driver, situation: Situation, installed: Path, folder: Path) -> None:
@@ -65,7 +66,6 @@ def _start(
         "TERM": "dumb",
         **start.environment,
     }
-    seconds = _KILLED_AFTER if situation.mode == "killed" else driver.seconds
     command = ["unshare", "--mount", "sh", "-c", _PLACES, "sh", str(folder), str(installed)]
     with (
         (folder / "stdout").open("ab") as stdout,
@@ -79,11 +79,25 @@ def _start(
         ) as process,
     ):
         try:
-            process.wait(seconds)
+            if situation.mode == "killed":
+                _wait_for_last_turn(folder, situation, driver.seconds)
+                process.kill()
+            process.wait(driver.seconds)
         except subprocess.TimeoutExpired:
             process.kill()
-            stderr.write(f"\nended after {seconds} s\n".encode())
+            stderr.write(f"\nended after {driver.seconds} s\n".encode())
         (folder / "status").write_text(f"{process.wait()}\n", encoding="utf-8")
+
+
+def _wait_for_last_turn(folder: Path, situation: Situation, seconds: int) -> None:
+    """Wait until the last call was asked for, and a moment longer, so that it is being carried out."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        asked = requests(folder / "requests.jsonl")
+        if sum(one["role"] == "plan" for one in asked) >= len(situation.turns):
+            break
+        time.sleep(0.5)
+    time.sleep(_KILLED_AFTER)
 
 
 if __name__ == "__main__":

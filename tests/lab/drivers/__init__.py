@@ -40,6 +40,7 @@ class Driver:
     ``start`` returns how the harness is started with a prompt, in a situation, for the second time
     or not; ``say`` how its model asks for an action, None where it has no tool for it. ``traces``
     are patterns of its files in a run's folder, by name of the format that we read them as.
+    ``last`` is the call that ends a run, in harnesses that go on without it.
     """
 
     name: str
@@ -49,13 +50,14 @@ class Driver:
     start: Callable[[str, Situation, bool], Start]
     say: Callable[[Do], Call | None]
     traces: Mapping[str, str]
+    last: Call | None = None
     values: Mapping[str, str] = field(default_factory=dict)
     summary: str = "(?!)"
     side: str = "Scripted."
     is_text: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
     reports_version: bool = True
-    seconds: int = 60
+    seconds: int = 150
     python: str = "3.12"
     needs: tuple[str, ...] = ()
 
@@ -127,6 +129,8 @@ def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
             tokens = situation.input_tokens.get(number) if name == "main" else None
             asked = tuple(one for one in calls if one is not None)
             plans[name].append(Turn(asked, "Next.", tokens))
+        if plans[name] and driver.last is not None:
+            plans[name].append(Turn((driver.last,)))
     return plans
 
 

@@ -65,7 +65,7 @@ DRIVERS = (
     Driver(
         "pi",
         "npm",
-        ("@earendil-works/pi-coding-agent",),
+        ("@earendil-works/pi-coding-agent", "node@24"),
         _MODEL,
         _start,
         _say,
