@@ -18,11 +18,20 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
-from tests.lab.compare import compare, truth
-from tests.lab.drivers import Driver, registry, turns
+from tests.lab.compare import (
+    compare,
+    facts,
+    given,
+    part,
+    read,
+    stated,
+    truth,
+    verdict,
+)
+from tests.lab.drivers import Driver, registry, together, turns
 from tests.lab.install import InstallError, install
 from tests.lab.run import NAMESPACES
-from tests.lab.situations import SITUATIONS, Situation
+from tests.lab.situations import SITUATIONS, TOGETHER, Situation
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _BUILD: Final = _ROOT / "build" / "lab"
@@ -39,28 +48,29 @@ def lab(
         installed, found = install(driver, version, _BUILD)
     except InstallError as error:
         return {"version": version, "not_run": str(error)}
+    runs: list[tuple[Situation, list[Situation]]] = []
+    shared = together(driver, situations)
+    if len(shared) > 1:
+        runs.append((TOGETHER, shared))
+    else:
+        shared = []
+    runs += [(one, [one]) for one in situations if one not in shared]
     rows: dict[str, Any] = {}
-    for situation in situations:
-        rows[situation.name] = _situation(driver, found, situation, installed, is_recorded)
-        print(f"{driver.name} {found} {situation.name}: {_short(rows[situation.name])}", flush=True)
-        if len(rows) == 1 and _is_hopeless(rows[situation.name]):
-            return {"version": found, "first": rows[situation.name]}
-    seconds = round(time.monotonic() - begun)
-    head = {"version": found, "seconds": seconds}
-    return {**head, **_summary(rows), "situations": rows}
-
-
-def _situation(
-    driver: Driver, version: str, situation: Situation, installed: Path, is_recorded: bool
-) -> dict[str, Any]:
-    reason = turns(driver, situation)
-    if isinstance(reason, str):
-        return {"not_run": reason}
-    folder = _BUILD / "runs" / driver.name / situation.name
-    reason = None if is_recorded else _run(driver, situation, installed, folder)
-    if reason:
-        return {"not_run": reason}
-    return _rows(driver, version, situation, folder)
+    sessions: dict[str, Any] = {}
+    for run, members in runs:
+        reason = turns(driver, run)
+        folder = _BUILD / "runs" / driver.name / run.name
+        if not isinstance(reason, str):
+            reason = None if is_recorded else _run(driver, run, installed, folder)
+        if reason is None:
+            reason = _read(driver, found, run, members, folder, rows, sessions)
+        rows |= {} if reason is None else {one.name: {"not_run": reason} for one in members}
+        for one in members:
+            print(f"{driver.name} {found} {one.name}: {_short(rows[one.name])}", flush=True)
+        if _is_hopeless(rows):
+            break
+    head = {"version": found, "seconds": round(time.monotonic() - begun)}
+    return {**head, **_summary(rows), "sessions": sessions, "situations": rows}
 
 
 def _run(driver: Driver, situation: Situation, installed: Path, folder: Path) -> str | None:
@@ -68,7 +78,7 @@ def _run(driver: Driver, situation: Situation, installed: Path, folder: Path) ->
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     here = [sys.executable, "-m", "tests.lab.run", driver.name, situation.name]
-    limit = 2 * driver.seconds + 30
+    limit = 5 * driver.seconds
     try:
         done = subprocess.run(
             [*NAMESPACES, *here, str(installed), str(folder)],
@@ -83,27 +93,52 @@ def _run(driver: Driver, situation: Situation, installed: Path, folder: Path) ->
     return " ".join(done.stderr.split())[-300:] or "it failed" if done.returncode else None
 
 
-def _rows(driver: Driver, version: str, situation: Situation, folder: Path) -> dict[str, Any]:
-    """Return the row of each trace that a run left."""
+def _read(
+    driver: Driver,
+    version: str,
+    run: Situation,
+    members: list[Situation],
+    folder: Path,
+    rows: dict[str, Any],
+    sessions: dict[str, Any],
+) -> str | None:
+    """Add the rows of a run's traces; return why there is nothing to compare."""
     known = truth(folder)
     if not known.requests:
         texts = [(folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
-        return {"not_run": f"{_SILENT}: {' '.join(' '.join(texts).split())[-300:]}"}
-    row = {}
+        return f"{_SILENT}: {' '.join(' '.join(texts).split())[-300:]}"
     for kind, pattern in driver.traces.items():
         paths = sorted(folder.glob(pattern))
-        if not paths:
-            row[kind] = {"verdict": "wrong", "wrong": ["it wrote no such trace"]}
-        elif not (situation.then and pattern == "stdout"):
-            row[kind] = compare(driver, version, situation, known, paths[0], kind)
-    return row
+        if run.then and pattern == "stdout":
+            continue
+        found = read(paths[0]) if paths else "it wrote no such trace"
+        if isinstance(found, str):
+            row: dict[str, Any] = {"verdict": "unread", "wrong": [found]}
+            for one in members:
+                rows.setdefault(one.name, {})[kind] = row
+            continue
+        wrong = facts(driver, version, known, found, kind)
+        session: dict[str, Any] = {"wrong": wrong} if wrong else {}
+        sessions.setdefault(run.name, {})[kind] = {**session, "stated": stated(found)}
+        for one in members:
+            is_shared = run is TOGETHER
+            trial = part(found.trial, one) if is_shared else found.trial
+            row = compare(one, given(known, one, is_shared=is_shared), trial, paths[0])
+            if not is_shared:
+                row["wrong"] += wrong
+            kept = {key: value for key, value in row.items() if value}
+            rows.setdefault(one.name, {})[kind] = {"verdict": verdict(row), **kept}
+    return None
 
 
-def _is_hopeless(row: dict[str, Any]) -> bool:
-    """Whether what happened in the first situation will happen in all."""
-    if "not_run" in row:
-        return _SILENT in row["not_run"]
-    return all(found["verdict"] == "unread" for found in row.values())
+def _is_hopeless(rows: dict[str, Any]) -> bool:
+    """Whether what happened so far will happen in every situation."""
+    return all(
+        _SILENT in row["not_run"]
+        if "not_run" in row
+        else all(found["verdict"] == "unread" for found in row.values())
+        for row in rows.values()
+    )
 
 
 def _short(row: dict[str, Any]) -> str:
@@ -115,17 +150,13 @@ def _short(row: dict[str, Any]) -> str:
 
 
 def _summary(rows: dict[str, Any]) -> dict[str, Any]:
-    """Count the verdicts of each format, and list the facts that any of its traces states."""
     counts: dict[str, Counter[str]] = {}
-    stated: dict[str, set[str]] = {}
     for row in rows.values():
         for kind, found in row.items():
             if kind != "not_run":
                 counts.setdefault(kind, Counter())[found["verdict"]] += 1
-                stated.setdefault(kind, set()).update(found.pop("stated", ()))
     return {
         "counts": {kind: dict(sorted(found.items())) for kind, found in sorted(counts.items())},
-        "stated": {kind: sorted(found) for kind, found in sorted(stated.items())},
         "not_run": sum("not_run" in row for row in rows.values()),
     }
 

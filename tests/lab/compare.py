@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from click.testing import CliRunner
-
-from retrieval_eval.cli.main import group
+from retrieval_eval.agents.events.normalise import TrialEvents
+from retrieval_eval.agents.events.retrieved import accesses
+from retrieval_eval.agents.runs.trial import Inspected, inspect_trace
+from retrieval_eval.agents.traces import NoTraceError
+from retrieval_eval.agents.truth import stated_ground_truth
+from retrieval_eval.cli.trace import _Row as Row
+from retrieval_eval.cli.trace import _rows as evidence_rows
+from retrieval_eval.errors import RetrievalEvalError
 from tests.lab import workspace
-from tests.lab.drivers import Driver
+from tests.lab.drivers import Driver, label
 from tests.lab.model import dialect_of, requests
 from tests.lab.situations import Situation
 
 _ALL: Final = [*workspace.FILES, "assets/logo.png", *workspace.UNDECIDED]
-_UNKNOWN: Final = 3
+_LABEL: Final = re.compile(r"call_([a-z]+)_\d+_\d+")
 _FACTS: Final = {
     "total_tokens": "tokens",
     "cost_usd": "cost",
@@ -27,18 +35,31 @@ _FACTS: Final = {
 
 
 class Truth(NamedTuple):
-    """What the requests of a run show: lines of files by channel, names, accepted token sums."""
+    """What the requests of a run show.
 
-    answered: dict[str, set[int]]
-    beside: dict[str, set[int]]
-    named: set[str]
+    ``answers`` are the texts that calls were answered with, by the label of the call's situation;
+    ``beside`` the other texts that the model did not write; ``tokens`` the sums that a trace may
+    state: with sub-agents and requests beside the plan or without.
+    """
+
+    answers: dict[str, list[str]]
+    beside: list[str]
+    has_image: bool
     tokens: set[int]
     requests: int
 
 
+class Given(NamedTuple):
+    """Which lines of which files the model was given in a situation, and which names."""
+
+    answered: dict[str, set[int]]
+    beside: dict[str, set[int]]
+    named: set[str]
+
+
 def truth(folder: Path) -> Truth:
     """Return what the model was given in a run, from the recorded requests."""
-    answers: set[str] = set()
+    answers: dict[str, set[str]] = {}
     beside: set[str] = set()
     by_role: Counter[str] = Counter()
     has_image = False
@@ -46,9 +67,12 @@ def truth(folder: Path) -> Truth:
     for request in made:
         dialect = dialect_of(request["path"])
         assert dialect is not None
-        received = list(dialect.received(request["body"]))
-        for call, text in received:
-            (beside if call is None else answers).add(text)
+        for call, text in dialect.received(request["body"]):
+            if call is None:
+                beside.add(text)
+            else:
+                label = _LABEL.search(call)
+                answers.setdefault(label[1] if label else "", set()).add(text)
         role = request["plan"] if request["role"] == "plan" else request["role"]
         by_role[role] += sum(request["tokens"].values())
         has_image = has_image or workspace.IMAGE in json.dumps(request["body"])
@@ -56,123 +80,40 @@ def truth(folder: Path) -> Truth:
     own = {main, main + by_role["sub"]}
     extra = by_role["side"], by_role["summary"]
     sums = {one + other for one in own for other in (0, *extra, sum(extra))}
-    given = workspace.delivered(answers)
-    if has_image:
-        given["assets/logo.png"] = set()
-    return Truth(
-        given,
-        workspace.delivered(beside),
-        workspace.named(answers),
-        sums,
-        len(made),
-    )
+    texts = {label: sorted(found) for label, found in answers.items()}
+    return Truth(texts, sorted(beside), has_image, sums, len(made))
 
 
-def read(path: Path) -> dict[str, Any] | str:
-    """Return what ``trace`` says of a file, or why it says nothing."""
-    done = CliRunner().invoke(group, ["trace", str(path), "--truth", ",".join(_ALL), "--json"])
+def given(known: Truth, situation: Situation, *, is_shared: bool) -> Given:
+    """Return what the model was given in a situation, which shared its session or not."""
+    texts = [
+        text
+        for key, found in known.answers.items()
+        for text in found
+        if key == label(situation) or not is_shared
+    ]
+    answered = workspace.delivered(texts)
+    if known.has_image and (not is_shared or situation.name == "read-image"):
+        answered["assets/logo.png"] = set()
+    return Given(answered, workspace.delivered(known.beside), workspace.named(texts))
+
+
+def read(path: Path) -> Inspected | str:
+    """Return the reading of a trace, or why there is none."""
     try:
-        found: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        is_unknown = done.exit_code == _UNKNOWN
-        said = "" if is_unknown else " ".join(done.stderr.split())[-300:]
-        return "no format of ours" if is_unknown else f"exit {done.exit_code}: {said}"
-    return found
+        return inspect_trace(path, stated_ground_truth(_ALL, "the workspace"))
+    except NoTraceError:
+        return "no format of ours"
+    except RetrievalEvalError as error:
+        return " ".join(str(error).split())[-300:]
 
 
-def compare(
-    driver: Driver, version: str, situation: Situation, known: Truth, path: Path, kind: str
-) -> dict[str, Any]:
-    """Return the row of one trace: its verdict, what is wrong, and what is only possible."""
-    found = read(path)
-    if isinstance(found, str):
-        return {"verdict": "unread", "wrong": [found]}
-    coverage, outcome = found["events"]["coverage"], found["metrics"]["outcome"]
-    silent = _silent(known, path)
-    wrong = list(_files(situation, known, found, silent))
-    if coverage["trace_format"] != kind:
-        wrong.append(f"format {coverage['trace_format']}")
-    wrong += _facts(driver, version, known, outcome)
-    details = found["evidence_detail"]
-    reasons = Counter(
-        cause.split(" (step")[0]
-        for row in details.values()
-        if row["certainty"] == "possible"
-        for cause in dict.fromkeys(row["causes"])
-    )
-    open_ = [file for file in known.answered if details[file]["certainty"] == "possible"]
-    row: dict[str, Any] = {"verdict": "wrong" if wrong else "possible" if open_ else "right"}
-    row |= {
-        "wrong": wrong,
-        "possible": dict(sorted(reasons.items())),
-        "delivered_possible": sorted(open_),
-        "fewer_lines": sorted(_fewer(known, found)),
-        "stated": [name for key, name in _FACTS.items() if outcome[key] is not None],
-        "given_unseen": sorted(file for file in silent if details[file]["certainty"] == "none"),
-        "flags": [*filter(None, [coverage["degraded_reason"]]), *coverage["quality_flags"]],
-    }
-    return {key: value for key, value in row.items() if value}
-
-
-def _silent(known: Truth, path: Path) -> set[str]:
-    """Return what the model was given unasked, and of which the trace has no line.
-
-    Nothing in such a trace could tell, so that a reading that is silent, too, is not wrong.
-    """
-    files = {*known.beside, *(known.answered.keys() & set(workspace.UNASKED))}
-    text = path.read_bytes().decode("utf-8", "replace")
-    return files - set(workspace.delivered([text]))
-
-
-def _files(
-    situation: Situation, known: Truth, found: dict[str, Any], silent: set[str]
-) -> list[str]:
+def facts(driver: Driver, version: str, known: Truth, found: Inspected, kind: str) -> list[str]:
+    """Return what a reading says wrongly of the whole session."""
     wrong = []
-    claimed = _claimed(found)
-    for file, row in found["evidence_detail"].items():
-        if file in workspace.UNDECIDED:
-            continue
-        shown = known.answered.get(file, set()) | known.beside.get(file, set())
-        is_content = file in known.answered or file in known.beside
-        is_listed = file in situation.lists and file in known.named
-        if row["certainty"] == "certain":
-            if not is_content and file not in known.named:
-                wrong.append(f"false certain: {file}")
-            elif not is_content and row["access"] != "listed":
-                wrong.append(f"false certain, only its name was given: {file}")
-        elif row["certainty"] == "none" and file not in silent and (is_content or is_listed):
-            wrong.append(f"false none: {file}")
-        more = claimed.get(file, set()) - shown
-        if more and file in workspace.FILES:
-            wrong.append(f"lines that were not given: {file} {_ranges(more)}")
-    return wrong
-
-
-def _claimed(found: dict[str, Any]) -> dict[str, set[int]]:
-    """Return the lines that targets without a doubt state."""
-    lines: dict[str, set[int]] = {}
-    events = found["events"]["events"]
-    targets = [t for event in events if event["tool_category"] != "file_write" for t in event["targets"]]
-    for target in [*targets, *found["events"].get("attached", [])]:
-        if target.get("doubt"):
-            continue
-        text = workspace.FILES.get(target["file"])
-        if text is None:
-            continue
-        for first, last in target.get("lines") or ():
-            lines.setdefault(target["file"], set()).update(range(first, last + 1))
-        if target.get("is_whole"):
-            lines.setdefault(target["file"], set()).update(range(1, text.lines + 1))
-    return lines
-
-
-def _fewer(known: Truth, found: dict[str, Any]) -> list[str]:
-    claimed = _claimed(found)
-    return [file for file, lines in claimed.items() if known.answered.get(file, set()) - lines]
-
-
-def _facts(driver: Driver, version: str, known: Truth, outcome: dict[str, Any]) -> list[str]:
-    wrong = []
+    outcome, coverage = found.metrics.outcome, found.document.coverage
+    if coverage.trace_format != kind:
+        wrong.append(f"format {coverage.trace_format}")
     tokens = outcome["total_tokens"]
     if tokens is not None and tokens not in known.tokens:
         wrong.append(f"tokens {tokens}, right {' or '.join(map(str, sorted(known.tokens)))}")
@@ -183,5 +124,101 @@ def _facts(driver: Driver, version: str, known: Truth, outcome: dict[str, Any]) 
     return wrong
 
 
-def _ranges(lines: set[int]) -> str:
-    return f"{min(lines)}-{max(lines)} ({len(lines)})"
+def stated(found: Inspected) -> list[str]:
+    """Return which facts of a session a reading states."""
+    return [name for key, name in _FACTS.items() if found.metrics.outcome[key] is not None]
+
+
+def part(trial: TrialEvents, situation: Situation) -> TrialEvents:
+    """Return what a session that is shared shows of one situation."""
+    mine = f"call_{label(situation)}_"
+    attached = tuple(
+        one for one in trial.beside.attached if one.call_id is None or mine in one.call_id
+    )
+    return replace(
+        trial,
+        events=[event for event in trial.events if mine in event.call_id],
+        beside=replace(trial.beside, attached=attached),
+    )
+
+
+def compare(situation: Situation, known: Given, trial: TrialEvents, path: Path) -> dict[str, Any]:
+    """Return the row of one situation in one trace: what is wrong, and what is only possible."""
+    silent = _silent(known, path)
+    rows = {row.name: row for row in evidence_rows(trial)}
+    claimed = _claimed(trial)
+    reasons = Counter(
+        cause.split(" (step")[0]
+        for row in rows.values()
+        if row.certainty == "possible"
+        for cause in dict.fromkeys(row.causes)
+    )
+    return {
+        "wrong": list(_files(situation, known, rows, claimed, silent)),
+        "possible": dict(sorted(reasons.items())),
+        "delivered_possible": sorted(
+            file for file in known.answered if rows[file].certainty == "possible"
+        ),
+        "fewer_lines": sorted(
+            file for file, lines in claimed.items() if known.answered.get(file, set()) - lines
+        ),
+        "given_unseen": sorted(file for file in silent if rows[file].certainty == "none"),
+        "flags": sorted({*trial.trace_flags, *trial.flags}),
+    }
+
+
+def verdict(row: dict[str, Any]) -> str:
+    if row["wrong"]:
+        return "wrong"
+    return "possible" if row["delivered_possible"] else "right"
+
+
+def _silent(known: Given, path: Path) -> set[str]:
+    """Return what the model was given unasked, and of which the trace has no line.
+
+    Nothing in such a trace could tell, so that a reading that is silent, too, is not wrong.
+    """
+    files = {*known.beside, *(known.answered.keys() & set(workspace.UNASKED))}
+    text = path.read_bytes().decode("utf-8", "replace")
+    return files - set(workspace.delivered([text]))
+
+
+def _files(
+    situation: Situation,
+    known: Given,
+    rows: dict[str, Row],
+    claimed: dict[str, set[int]],
+    silent: set[str],
+) -> Iterator[str]:
+    for file, row in rows.items():
+        if file in workspace.UNDECIDED:
+            continue
+        shown = known.answered.get(file, set()) | known.beside.get(file, set())
+        is_content = file in known.answered or file in known.beside
+        is_listed = file in situation.lists and file in known.named
+        if row.certainty == "certain":
+            if not is_content and file not in known.named:
+                yield f"false certain: {file}"
+            elif not is_content and row.access != "listed":
+                yield f"false certain, only its name was given: {file}"
+        elif row.certainty == "none" and file not in silent and (is_content or is_listed):
+            yield f"false none: {file}"
+        more = claimed.get(file, set()) - shown
+        if more and file in workspace.FILES:
+            yield f"lines that were not given: {file} {min(more)}-{max(more)} ({len(more)})"
+
+
+def _claimed(trial: TrialEvents) -> dict[str, set[int]]:
+    """Return the lines that targets without a doubt state."""
+    targets = [target for _, target in accesses(trial)]
+    targets += [one.target for one in trial.beside.attached]
+    lines: dict[str, set[int]] = {}
+    for target in targets:
+        text = workspace.FILES.get(str(target.file))
+        if text is not None and target.doubt is None:
+            found = lines.setdefault(str(target.file), set())
+            for first, last in target.lines or ():
+                found.update(range(first, last + 1))
+            if target.is_whole:
+                found.update(range(1, text.lines + 1))
+    return {file: found for file, found in lines.items() if found}

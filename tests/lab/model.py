@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -44,11 +44,15 @@ class Call:
 
 @dataclass(frozen=True)
 class Turn:
-    """One answer of the model; ``input_tokens`` replaces what the request would cost."""
+    """One answer of the model; ``input_tokens`` replaces what the request would cost.
+
+    ``label`` stands in the ids of its calls.
+    """
 
     calls: tuple[Call, ...] = ()
     text: str = ""
     input_tokens: int | None = None
+    label: str = "main"
 
 
 @dataclass(frozen=True)
@@ -440,7 +444,7 @@ class Model:
                 turn = turns[at] if at < len(turns) else Turn(text="Done.")
         turn = self._filled(turn, body)
         asked = turn.input_tokens or 1000 + 10 * number
-        ids = tuple(f"call_{plan}_{number:03d}_{index}" for index in range(len(turn.calls)))
+        ids = tuple(f"call_{turn.label}_{number:03d}_{index}" for index in range(len(turn.calls)))
         answer = Answer(number, turn, ids, _model(where, body), asked, 20 + number)
         spent = {"input": asked, "output": 20 + number}
         said = [[call.name, call.text if call.custom is None else call.custom] for call in turn.calls]
@@ -462,7 +466,7 @@ class Model:
                 filled = filled.replace(f'"{{{{#{name}}}}}"', value or "0")
                 filled = filled.replace(f"{{{{{name}}}}}", value)
             calls.append(Call(call.name, json.loads(filled), None, call.namespace, call.custom))
-        return Turn(tuple(calls), turn.text, turn.input_tokens)
+        return replace(turn, calls=tuple(calls))
 
 
 def _model(where: str, body: dict[str, Any]) -> str:

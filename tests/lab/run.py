@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.lab import workspace
-from tests.lab.drivers import HOME, INSTALLED, ROOT, SHOP, Driver, Start, registry, turns
+from tests.lab.drivers import HOME, INSTALLED, ROOT, SHOP, Driver, Start, joint, registry, turns
 from tests.lab.model import Script, requests, serve
-from tests.lab.situations import SITUATIONS, Situation
+from tests.lab.situations import SITUATIONS, TOGETHER, Situation
 
 NAMESPACES: Final = ("unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 _PLACES: Final = (
@@ -29,9 +29,8 @@ _KILLED_AFTER: Final = 4
 
 def play(driver: Driver, situation: Situation, installed: Path, folder: Path) -> None:
     """Run the harness; its output lies in ``stdout`` and ``stderr``, the requests beside them."""
-    plans = turns(driver, situation)
-    if isinstance(plans, str):
-        raise SystemExit(plans)
+    plans = joint(driver, SITUATIONS) if situation is TOGETHER else turns(driver, situation)
+    assert not isinstance(plans, str)
     for name in ("home", "tmp", "out"):
         (folder / name).mkdir(parents=True)
     workspace.make(folder / "shop")
@@ -82,10 +81,10 @@ def _start(
             if situation.mode == "killed":
                 _wait_for_last_turn(folder, situation, driver.seconds)
                 process.kill()
-            process.wait(driver.seconds)
+            process.wait(driver.seconds * (4 if situation is TOGETHER else 1))
         except subprocess.TimeoutExpired:
             process.kill()
-            stderr.write(f"\nended after {driver.seconds} s\n".encode())
+            stderr.write(b"\nended by its time limit\n")
         (folder / "status").write_text(f"{process.wait()}\n", encoding="utf-8")
 
 
@@ -104,7 +103,7 @@ if __name__ == "__main__":
     _name, _situation, _installed, _folder = sys.argv[1:]
     play(
         registry()[_name],
-        next(one for one in SITUATIONS if one.name == _situation),
+        next(one for one in (TOGETHER, *SITUATIONS) if one.name == _situation),
         Path(_installed),
         Path(_folder),
     )

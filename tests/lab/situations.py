@@ -37,6 +37,7 @@ class Situation:
 
     ``lists`` are the files whose name alone is the answer; ``then`` is what follows when the run is
     resumed, ``sub`` what a sub-agent does; ``mode`` asks the driver for another way to start.
+    Situations that are not ``alone`` share one session, each with its own calls.
     """
 
     name: str
@@ -47,7 +48,11 @@ class Situation:
     then: tuple[tuple[Do, ...], ...] = ()
     mode: Literal["plain", "ask", "compact", "attach", "killed"] = "plain"
     input_tokens: dict[int, int] = field(default_factory=dict)
-    seconds: int = 60
+    leaves_traces: bool = False
+
+    @property
+    def alone(self) -> bool:
+        return self.mode != "plain" or bool(self.sub or self.then) or self.leaves_traces
 
 
 def read(path: str, first: int | None = None, last: int | None = None) -> Do:
@@ -95,7 +100,12 @@ SITUATIONS: Final = (
     one("cat", "-", shell("cat shop/cart.py")),
     one("cat-range", "-", shell("sed -n 10,20p shop/table.py")),
     one("cat-two-one-missing", "-", shell("cat shop/cart.py shop/absent.py")),
-    one("cat-in-folder", "A10", shell("cd shop && cat totals.py"), shell("cat cart.py; pwd")),
+    one(
+        "cat-in-folder",
+        "A10",
+        *(shell("cd shop && cat totals.py"), shell("cat cart.py; pwd")),
+        leaves_traces=True,
+    ),
     one("ls", "-", shell("ls config"), lists=_LIMITS),
     one("shell-find", "-", shell("find . -name '*.toml'"), lists=_LIMITS),
     one("grep", "-", shell(_STOCK)),
@@ -114,7 +124,6 @@ SITUATIONS: Final = (
     one("killed", "A3", read("docs/guide.md"), shell("cat shop/cart.py; sleep 50"), mode="killed"),
     Situation("two-at-once", "-", ((shell("sleep 1; cat shop/cart.py"), read("docs/faq.md")),)),
     one("unknown-tool", "A3", Do("unknown", path="shop/cart.py")),
-    one("missing-argument", "A3", Do("bare", path="shop/cart.py")),
     one("broken-arguments", "A3", Do("broken", path="shop/cart.py")),
     one("refused", "A3", shell("rm docs/faq.md; cat secret/key.txt"), read("docs/guide.md"), mode="ask"),
     one(
@@ -126,6 +135,7 @@ SITUATIONS: Final = (
     one("edit-unread", "A7", Do("edit", "x", path="shop/totals.py", old="not in the file")),
     one("write-new", "A11", Do("write", "fresh = 1\n", path="shop/fresh.py"), shell("git status --short")),
     one("script", "A13", Do("write", _SCRIPT, path="look.py"), shell("python3 look.py")),
+    one("missing-argument", "A3", Do("bare", path="shop/cart.py")),
     one("git-show", "-", shell("git show HEAD:shop/pay/gateway.py")),
     one("answer-restored", "A14", shell("git checkout -q fix -- shop/pay/gateway.py && echo done")),
     one(
@@ -146,3 +156,5 @@ SITUATIONS: Final = (
         input_tokens={1: 190_000},
     ),
 )
+# The session that the situations share that are not alone.
+TOGETHER: Final = Situation("together", "-", ())

@@ -6,7 +6,7 @@ import importlib
 import json
 import pkgutil
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -40,6 +40,8 @@ class Driver:
     ``start`` returns how the harness is started with a prompt, in a situation, for the second time
     or not; ``say`` how its model asks for an action, None where it has no tool for it. ``traces``
     are patterns of its files in a run's folder, by name of the format that we read them as.
+    ``keeps_ids`` says that the traces name calls as the model did, so that situations can share a
+    session, but for those in ``alone``; ``without`` says why a situation cannot be told.
     ``last`` is the call that ends a run, in harnesses that go on without it.
     """
 
@@ -56,7 +58,8 @@ class Driver:
     side: str = "Scripted."
     is_text: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
-    reports_version: bool = True
+    keeps_ids: bool = True
+    alone: tuple[str, ...] = ()
     seconds: int = 150
     python: str = "3.12"
     needs: tuple[str, ...] = ()
@@ -111,6 +114,33 @@ def _in_shell(do: Do) -> str:
             return ""
 
 
+def label(situation: Situation) -> str:
+    """Return what stands in the ids of a situation's calls."""
+    return situation.name.replace("-", "")
+
+
+def together(driver: Driver, situations: Iterable[Situation]) -> list[Situation]:
+    """Return the situations that share one session of a harness."""
+    return [
+        one
+        for one in situations
+        if driver.keeps_ids
+        and not one.alone
+        and one.name not in driver.alone
+        and not isinstance(turns(driver, one), str)
+    ]
+
+
+def joint(driver: Driver, situations: Iterable[Situation]) -> dict[str, list[Turn]]:
+    """Return the plan of the session that situations share."""
+    plan: list[Turn] = []
+    for one in together(driver, situations):
+        plans = turns(driver, one)
+        assert not isinstance(plans, str)
+        plan += [turn for turn in plans["main"] if turn.calls != (driver.last,)]
+    return {"main": [*plan, Turn((driver.last,))] if driver.last else plan}
+
+
 def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
     """Return the plans of a situation, or the sentence that says why it cannot be told."""
     if situation.name in driver.without:
@@ -128,7 +158,7 @@ def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
                 return f"the harness has no tool for: {kinds}"
             tokens = situation.input_tokens.get(number) if name == "main" else None
             asked = tuple(one for one in calls if one is not None)
-            plans[name].append(Turn(asked, "Next.", tokens))
+            plans[name].append(Turn(asked, "Next.", tokens, label(situation)))
         if plans[name] and driver.last is not None:
             plans[name].append(Turn((driver.last,)))
     return plans

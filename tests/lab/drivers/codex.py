@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from tests.lab.drivers import HOME, MCP, SHOP, URL, Call, Driver, Start, absolute
 from tests.lab.situations import Do, Situation
@@ -24,8 +25,6 @@ trust_level = "trusted"
 command = "{MCP[0]}"
 args = ["{MCP[1]}", "{MCP[2]}"]
 """
-_SUMMARY = "CONTEXT CHECKPOINT|handoff summary|summary of the conversation"
-_WITHOUT = {"saved-result": "the whole output of a command is saved nowhere"}
 _PATCH = "*** Begin Patch\n*** {verb} File: {path}\n{body}*** End Patch\n"
 
 
@@ -104,28 +103,25 @@ def _cell(tool: str, shown: str, how: str = "text") -> Call:
     return Call("exec", custom=script, namespace="functions")
 
 
-DRIVERS = (
-    Driver(
-        "codex-code-mode",
+def _driver(name: str, model: str, say: Callable[[Do], Call | None], **traces: str) -> Driver:
+    return Driver(
+        name,
         "npm",
         ("@openai/codex",),
-        "gpt-6.1-sol",
-        _start("gpt-6.1-sol"),
-        _say_code,
-        {"codex-rollout": _ROLLOUTS, "codex-exec-json": "stdout"},
-        summary=_SUMMARY,
-        without=_WITHOUT,
-    ),
-    Driver(
-        "codex",
-        "npm",
-        ("@openai/codex",),
-        "gpt-5.5",
-        _start("gpt-5.5"),
-        _say,
-        {"codex-rollout": _ROLLOUTS, "codex-exec-json": "stdout"},
+        model,
+        _start(model),
+        say,
+        {kind.replace("_", "-"): pattern for kind, pattern in traces.items()},
         values={"AGENT": r'agent_id\\*": ?\\*"([0-9a-f-]{36})'},
-        summary=_SUMMARY,
-        without=_WITHOUT,
-    ),
+        summary="CONTEXT CHECKPOINT|handoff summary|summary of the conversation",
+        without={"saved-result": "the whole output of a command is saved nowhere"},
+        keeps_ids="codex_rollout" in traces,
+    )
+
+
+# The items of `exec --json` have ids of their own.
+DRIVERS = (
+    _driver("codex", "gpt-5.5", _say, codex_rollout=_ROLLOUTS),
+    _driver("codex-code-mode", "gpt-6.1-sol", _say_code, codex_rollout=_ROLLOUTS),
+    _driver("codex-exec", "gpt-5.5", _say, codex_exec_json="stdout"),
 )
