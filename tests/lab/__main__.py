@@ -28,7 +28,7 @@ from tests.lab.compare import (
     truth,
     verdict,
 )
-from tests.lab.drivers import Driver, registry, together, turns
+from tests.lab.drivers import ABSENT, Driver, registry, together, turns
 from tests.lab.install import InstallError, install
 from tests.lab.run import NAMESPACES
 from tests.lab.situations import SITUATIONS, TOGETHER, Situation
@@ -163,7 +163,7 @@ def _summary(rows: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--harness", action="append", choices=sorted(registry()))
+    parser.add_argument("--harness", action="append", choices=sorted({*registry(), *ABSENT}))
     parser.add_argument("--version", default="latest")
     parser.add_argument("--situation", action="append", choices=[one.name for one in SITUATIONS])
     parser.add_argument("--recorded", action="store_true")
@@ -171,14 +171,17 @@ def main() -> None:
     situations = [
         one for one in SITUATIONS if not asked.situation or one.name in asked.situation
     ]
-    for name in asked.harness or registry():
-        found = lab(registry()[name], asked.version, situations, asked.recorded)
+    for name in asked.harness or sorted({*registry(), *ABSENT}):
+        if name in ABSENT:
+            found: dict[str, Any] = {"not_run": ABSENT[name]}
+        else:
+            found = lab(registry()[name], asked.version, situations, asked.recorded)
         if not asked.situation:
             results = json.loads(_RESULTS.read_text(encoding="utf-8")) if _RESULTS.exists() else {}
             results[name] = found
             text = json.dumps(dict(sorted(results.items())), indent=1, ensure_ascii=False)
             _RESULTS.write_text(text + "\n", encoding="utf-8")
-        print(name, found["version"], found.get("counts"), found.get("not_run"))
+        print(name, found.get("version"), found.get("counts"), found.get("not_run"))
 
 
 if __name__ == "__main__":

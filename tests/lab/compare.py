@@ -112,7 +112,7 @@ def facts(driver: Driver, version: str, known: Truth, found: Inspected, kind: st
     """Return what a reading says wrongly of the whole session."""
     wrong = []
     outcome, coverage = found.metrics.outcome, found.document.coverage
-    if coverage.trace_format != kind:
+    if coverage.trace_format != kind.split()[0]:
         wrong.append(f"format {coverage.trace_format}")
     tokens = outcome["total_tokens"]
     if tokens is not None and tokens not in known.tokens:

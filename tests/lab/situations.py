@@ -89,7 +89,7 @@ SITUATIONS: Final = (
     one("read-brackets", "A10", read("shop/util/[id].ts")),
     one("package-like-repository", "A10", read("shop/conftest.py")),
     one("top-file", "A10", read("README.md")),
-    one("rules-beside-a-read", "A7", read("shop/rules/engine.py")),
+    one("rules-beside-a-read", "A7", read("shop/rules/engine.py"), leaves_traces=True),
     one("attached-by-prompt", "A7", read("docs/guide.md"), mode="attach"),
     one("program-counts", "A4", Do("program", path="shop/cart.py")),
     one("list", "-", Do("list", path="config"), lists=_LIMITS),

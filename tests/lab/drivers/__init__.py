@@ -73,6 +73,11 @@ def as_json(value: Any) -> str:
     return json.dumps(value, indent=1)
 
 
+def program(name: str) -> str:
+    """Return the text of a program that runs a harness without a command line."""
+    return (Path(__file__).parents[1] / "programs" / f"{name}.py").read_text(encoding="utf-8")
+
+
 def call(driver: Driver, do: Do) -> Call | None:
     """Say an action in a harness's tools, or in its shell where it has no tool for it.
 
@@ -162,6 +167,13 @@ def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
         if plans[name] and driver.last is not None:
             plans[name].append(Turn((driver.last,)))
     return plans
+
+
+# Harnesses of which the registries have no newer release, or none.
+ABSENT: Final = {
+    "goose": "npm and PyPI have no release of it",
+    "swe-agent": "its only release on PyPI is 0.0.1 of 2024, an empty one",
+}
 
 
 def registry() -> dict[str, Driver]:

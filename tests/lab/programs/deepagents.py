@@ -1,0 +1,24 @@
+"""Runs an agent of deepagents with OpenInference's spans: ``deepagents.py URL PROMPT SPANS``."""
+
+import sys
+from pathlib import Path
+
+sys.path.pop(0)  # this file's folder, in which it has the package's name
+from deepagents import create_deep_agent  # noqa: E402
+from deepagents.backends.local_shell import LocalShellBackend  # noqa: E402
+from langchain_openai import ChatOpenAI  # noqa: E402
+from openinference.instrumentation.langchain import LangChainInstrumentor  # noqa: E402
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider  # noqa: E402
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor  # noqa: E402
+
+url, prompt, spans = sys.argv[1:]
+# By default a span drops its oldest attributes beyond 128, which a long talk reaches.
+provider = TracerProvider(span_limits=SpanLimits(max_attributes=100_000))
+out = Path(spans).open("w")  # noqa: SIM115
+lines = ConsoleSpanExporter(out=out, formatter=lambda span: span.to_json(indent=None) + "\n")
+provider.add_span_processor(SimpleSpanProcessor(lines))
+LangChainInstrumentor().instrument(tracer_provider=provider)
+backend = LocalShellBackend(root_dir="/mnt/shop", virtual_mode=True, timeout=20, inherit_env=True)
+model = ChatOpenAI(model="gpt-4o", base_url=url, api_key="scripted", max_retries=0)
+agent = create_deep_agent(model=model, backend=backend)
+agent.invoke({"messages": [{"role": "user", "content": prompt}]}, {"recursion_limit": 500})
