@@ -130,14 +130,24 @@ def stated(found: Inspected) -> list[str]:
 
 
 def part(trial: TrialEvents, situation: Situation) -> TrialEvents:
-    """Return what a session that is shared shows of one situation."""
+    """Return what a session that is shared shows of one situation.
+
+    An event of a call that the harness named itself, such as one in a script, belongs to the last
+    call before it that the model named.
+    """
     mine = f"call_{label(situation)}_"
+    events, is_mine = [], False
+    for event in trial.events:
+        if _LABEL.search(event.call_id):
+            is_mine = mine in event.call_id
+        if is_mine:
+            events.append(event)
     attached = tuple(
         one for one in trial.beside.attached if one.call_id is None or mine in one.call_id
     )
     return replace(
         trial,
-        events=[event for event in trial.events if mine in event.call_id],
+        events=events,
         beside=replace(trial.beside, attached=attached),
     )
 

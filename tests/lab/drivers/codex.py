@@ -116,6 +116,8 @@ def _driver(name: str, model: str, say: Callable[[Do], Call | None], **traces: s
         summary="CONTEXT CHECKPOINT|handoff summary|summary of the conversation",
         without={"saved-result": "the whole output of a command is saved nowhere"},
         keeps_ids="codex_rollout" in traces,
+        # In code mode their items stand before the cell that they belong to.
+        alone=("read-image", "mcp-text", "mcp-structured", "mcp-error"),
     )
 
 
