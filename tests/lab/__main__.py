@@ -103,7 +103,7 @@ def _read(
     sessions: dict[str, Any],
 ) -> str | None:
     """Add the rows of a run's traces; return why there is nothing to compare."""
-    known = truth(folder)
+    known = truth(folder, is_text=driver.written is not None)
     if not known.requests:
         texts = [(folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
         return f"{_SILENT}: {' '.join(' '.join(texts).split())[-300:]}"
@@ -168,9 +168,7 @@ def main() -> None:
     parser.add_argument("--situation", action="append", choices=[one.name for one in SITUATIONS])
     parser.add_argument("--recorded", action="store_true")
     asked = parser.parse_args()
-    situations = [
-        one for one in SITUATIONS if not asked.situation or one.name in asked.situation
-    ]
+    situations = [one for one in SITUATIONS if not asked.situation or one.name in asked.situation]
     for name in asked.harness or sorted({*registry(), *ABSENT}):
         if name in ABSENT:
             found: dict[str, Any] = {"not_run": ABSENT[name]}

@@ -57,8 +57,11 @@ class Given(NamedTuple):
     named: set[str]
 
 
-def truth(folder: Path) -> Truth:
-    """Return what the model was given in a run, from the recorded requests."""
+def truth(folder: Path, *, is_text: bool) -> Truth:
+    """Return what the model was given in a run, from the recorded requests.
+
+    Of a harness whose calls are written as text, the answers are what a user says.
+    """
     answers: dict[str, set[str]] = {}
     beside: set[str] = set()
     by_role: Counter[str] = Counter()
@@ -68,11 +71,11 @@ def truth(folder: Path) -> Truth:
         dialect = dialect_of(request["path"])
         assert dialect is not None
         for call, text in dialect.received(request["body"]):
-            if call is None:
+            if call is None and not is_text:
                 beside.add(text)
             else:
-                label = _LABEL.search(call)
-                answers.setdefault(label[1] if label else "", set()).add(text)
+                found = _LABEL.search(call or "")
+                answers.setdefault(found[1] if found else "", set()).add(text)
         role = request["plan"] if request["role"] == "plan" else request["role"]
         by_role[role] += sum(request["tokens"].values())
         has_image = has_image or workspace.IMAGE in json.dumps(request["body"])

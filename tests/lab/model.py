@@ -181,7 +181,7 @@ class Responses(Dialect):
         return [
             _plain(item.get("content"))
             for item in self.items(body)
-            if item.get("role") == "user" or item.get("type") in {"agent_message"}
+            if item.get("role") == "user" or item.get("type") == "agent_message"
         ]
 
     def has_tools(self, body: dict[str, Any]) -> bool:
@@ -447,7 +447,9 @@ class Model:
         ids = tuple(f"call_{turn.label}_{number:03d}_{index}" for index in range(len(turn.calls)))
         answer = Answer(number, turn, ids, _model(where, body), asked, 20 + number)
         spent = {"input": asked, "output": 20 + number}
-        said = [[call.name, call.text if call.custom is None else call.custom] for call in turn.calls]
+        said = [
+            [call.name, call.text if call.custom is None else call.custom] for call in turn.calls
+        ]
         self.note(
             path=where, role=role, plan=plan, tokens=spent, calls=said, text=turn.text, body=body
         )
@@ -485,7 +487,7 @@ def dialect_of(where: str) -> Dialect | None:
     return next((found for part, found in DIALECTS.items() if part in where), None)
 
 
-def serve(script: Script, record: TextIO) -> ThreadingHTTPServer:
+def serve(script: Script, record: TextIO) -> ThreadingHTTPServer:  # noqa: C901  a handler
     """Start the model on loopback."""
     model = Model(script, record)
 

@@ -22,7 +22,7 @@ from tests.lab.situations import SITUATIONS, TOGETHER, Situation
 NAMESPACES: Final = ("unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 _PLACES: Final = (
     f'mount --bind "$1" {ROOT} && mount --bind "$2" {INSTALLED} && mount --bind {ROOT}/tmp /tmp'
-    f" && cd {SHOP} && shift 2 && exec \"$@\""
+    f' && cd {SHOP} && shift 2 && exec "$@"'
 )
 _KILLED_AFTER: Final = 4
 
@@ -36,7 +36,8 @@ def play(driver: Driver, situation: Situation, installed: Path, folder: Path) ->
     workspace.make(folder / "shop")
     shutil.copy(Path(__file__).with_name("mcp_server.py"), folder)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    script = Script(plans, dict(driver.values), driver.summary, driver.side, driver.is_text)
+    is_text = driver.written is not None
+    script = Script(plans, dict(driver.values), driver.summary, driver.side, is_text)
     with (folder / "requests.jsonl").open("w", encoding="utf-8") as record:
         server = serve(script, record)
         prompt = "Please do PLAN:main"
@@ -89,7 +90,7 @@ def _start(
 
 
 def _wait_for_last_turn(folder: Path, situation: Situation, seconds: int) -> None:
-    """Wait until the last call was asked for, and a moment longer, so that it is being carried out."""
+    """Wait until the last call was asked for, and until it is being carried out."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         asked = requests(folder / "requests.jsonl")

@@ -125,7 +125,13 @@ SITUATIONS: Final = (
     Situation("two-at-once", "-", ((shell("sleep 1; cat shop/cart.py"), read("docs/faq.md")),)),
     one("unknown-tool", "A3", Do("unknown", path="shop/cart.py")),
     one("broken-arguments", "A3", Do("broken", path="shop/cart.py")),
-    one("refused", "A3", shell("rm docs/faq.md; cat secret/key.txt"), read("docs/guide.md"), mode="ask"),
+    one(
+        "refused",
+        "A3",
+        shell("rm docs/faq.md; cat secret/key.txt"),
+        read("docs/guide.md"),
+        mode="ask",
+    ),
     one(
         "edit",
         "A7",
@@ -133,7 +139,12 @@ SITUATIONS: Final = (
         Do("edit", "cart_0005 = 55", path="shop/cart.py", old="cart_0005 = 5"),
     ),
     one("edit-unread", "A7", Do("edit", "x", path="shop/totals.py", old="not in the file")),
-    one("write-new", "A11", Do("write", "fresh = 1\n", path="shop/fresh.py"), shell("git status --short")),
+    one(
+        "write-new",
+        "A11",
+        Do("write", "fresh = 1\n", path="shop/fresh.py"),
+        shell("git status --short"),
+    ),
     one("script", "A13", Do("write", _SCRIPT, path="look.py"), shell("python3 look.py")),
     one("missing-argument", "A3", Do("bare", path="shop/cart.py")),
     one("git-show", "-", shell("git show HEAD:shop/pay/gateway.py")),

@@ -59,7 +59,8 @@ UNDECIDED: Final = ("docs/empty.md", "assets/blob.bin")
 # No action asks for these: a harness gives them by itself.
 UNASKED: Final = ("AGENTS.md", "shop/rules/AGENTS.md", "notes/attached.md")
 IMAGE: Final = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 _KEYS: Final = {text.key: path for path, text in FILES.items()}
 _MARK: Final = re.compile(rf"(?<![A-Za-z])({'|'.join(_KEYS)})_(\d{{4}})(?!\d)")
@@ -101,7 +102,9 @@ def delivered(texts: Iterable[str]) -> dict[str, set[int]]:
 def named(texts: Iterable[str]) -> set[str]:
     """Return the files whose name stands in these texts."""
     whole = "\n".join(texts)
-    return {path for path in (*FILES, "assets/logo.png", *UNDECIDED) if path.rsplit("/", 1)[-1] in whole}
+    return {
+        path for path in (*FILES, "assets/logo.png", *UNDECIDED) if path.rsplit("/", 1)[-1] in whole
+    }
 
 
 def _body(text: Text) -> str:

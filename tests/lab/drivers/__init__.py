@@ -6,7 +6,7 @@ import importlib
 import json
 import pkgutil
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -42,6 +42,7 @@ class Driver:
     are patterns of its files in a run's folder, by name of the format that we read them as.
     ``keeps_ids`` says that the traces name calls as the model did, so that situations can share a
     session, but for those in ``alone``; ``without`` says why a situation cannot be told.
+    ``written`` writes calls into an answer's text, in harnesses whose model is offered no tools.
     ``last`` is the call that ends a run, in harnesses that go on without it.
     """
 
@@ -56,7 +57,7 @@ class Driver:
     values: Mapping[str, str] = field(default_factory=dict)
     summary: str = "(?!)"
     side: str = "Scripted."
-    is_text: bool = False
+    written: Callable[[Sequence[Call]], str] | None = None
     without: Mapping[str, str] = field(default_factory=dict)
     keeps_ids: bool = True
     alone: tuple[str, ...] = ()
@@ -143,7 +144,7 @@ def joint(driver: Driver, situations: Iterable[Situation]) -> dict[str, list[Tur
         plans = turns(driver, one)
         assert not isinstance(plans, str)
         plan += [turn for turn in plans["main"] if turn.calls != (driver.last,)]
-    return {"main": [*plan, Turn((driver.last,))] if driver.last else plan}
+    return {"main": [*plan, _turn(driver, (driver.last,))] if driver.last else plan}
 
 
 def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
@@ -163,10 +164,18 @@ def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
                 return f"the harness has no tool for: {kinds}"
             tokens = situation.input_tokens.get(number) if name == "main" else None
             asked = tuple(one for one in calls if one is not None)
-            plans[name].append(Turn(asked, "Next.", tokens, label(situation)))
+            plans[name].append(_turn(driver, asked, tokens, label(situation)))
         if plans[name] and driver.last is not None:
-            plans[name].append(Turn((driver.last,)))
+            plans[name].append(_turn(driver, (driver.last,)))
     return plans
+
+
+def _turn(
+    driver: Driver, calls: tuple[Call, ...], tokens: int | None = None, name: str = "main"
+) -> Turn:
+    if driver.written is not None:
+        return Turn((), driver.written(calls), tokens, name)
+    return Turn(calls, "Next.", tokens, name)
 
 
 # Harnesses of which the registries have no newer release, or none.

@@ -73,7 +73,12 @@ DRIVERS = (
         "openai-agents",
         ("openai-agents", "openinference-instrumentation-openai-agents", *_OTEL),
         _start("openai_agents", "PROMPT", _OUT),
-        _say("run_shell", read=_read, mcp=_mcp, delegate=lambda do: Call("helper", {"input": do.text})),
+        _say(
+            "run_shell",
+            read=_read,
+            mcp=_mcp,
+            delegate=lambda do: Call("helper", {"input": do.text}),
+        ),
     ),
     _driver(
         "smolagents",

@@ -3,13 +3,12 @@
 import sys
 from pathlib import Path
 
-sys.path.pop(0)  # this file's folder, in which it has the package's name
-from deepagents import create_deep_agent  # noqa: E402
-from deepagents.backends.local_shell import LocalShellBackend  # noqa: E402
-from langchain_openai import ChatOpenAI  # noqa: E402
-from openinference.instrumentation.langchain import LangChainInstrumentor  # noqa: E402
-from opentelemetry.sdk.trace import SpanLimits, TracerProvider  # noqa: E402
-from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor  # noqa: E402
+from deepagents import create_deep_agent
+from deepagents.backends.local_shell import LocalShellBackend
+from langchain_openai import ChatOpenAI
+from openinference.instrumentation.langchain import LangChainInstrumentor
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
 url, prompt, spans = sys.argv[1:]
 # By default a span drops its oldest attributes beyond 128, which a long talk reaches.

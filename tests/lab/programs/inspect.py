@@ -2,8 +2,7 @@
 
 import sys
 
-sys.path.pop(0)  # this file's folder, in which it has the name of a module
-import tiktoken  # noqa: E402
+import tiktoken
 
 
 class Counter:
@@ -17,7 +16,8 @@ class Counter:
 
 tiktoken.get_encoding = tiktoken.encoding_for_model = lambda *_, **__: Counter()
 
-from inspect_ai import Task, eval as evaluate  # noqa: E402
+from inspect_ai import Task  # noqa: E402
+from inspect_ai import eval as evaluate  # noqa: E402
 from inspect_ai.agent import as_tool, react  # noqa: E402
 from inspect_ai.dataset import Sample  # noqa: E402
 from inspect_ai.scorer import includes  # noqa: E402
@@ -27,9 +27,7 @@ from inspect_ai.tool._tools._list_files import list_files  # noqa: E402
 from inspect_ai.tool._tools._read_file import read_file  # noqa: E402
 
 prompt, logs = sys.argv[1:]
-server = mcp_server_stdio(
-    name="files", command="python3", args=["/mnt/mcp_server.py", "/mnt/shop"]
-)
+server = mcp_server_stdio(name="files", command="python3", args=["/mnt/mcp_server.py", "/mnt/shop"])
 helper = react(name="helper", description="Reads files.", tools=[bash(timeout=10), read_file()])
 tools = [bash(timeout=10), text_editor(), read_file(), grep(), list_files(), as_tool(helper)]
 sample = Sample(id="lab", input=prompt, target="done", setup="cp -r /mnt/shop/. .", sandbox="local")

@@ -1,6 +1,5 @@
 """Runs OpenHands' SDK in the workspace: ``openhands.py MODEL-URL PROMPT``."""
 
-import os
 import sys
 import uuid
 
@@ -25,13 +24,13 @@ model = LLM(
     output_cost_per_token=0.00001,
 )
 tools = [TerminalTool, FileEditorTool, GlobTool, GrepTool, TaskToolSet]
-server = {"command": "python3", "args": ["/mnt/mcp_server.py", os.getcwd()]}
+server = {"command": "python3", "args": ["/mnt/mcp_server.py", "/mnt/shop"]}
 agent = Agent(
     llm=model, tools=[Tool(name=tool.name) for tool in tools], mcp_config={"files": server}
 )
 talk = Conversation(
     agent=agent,
-    workspace=os.getcwd(),
+    workspace="/mnt/shop",
     persistence_dir="/mnt/out",
     conversation_id=uuid.UUID(int=1),
 )

@@ -4,11 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.pop(0)  # this file's folder, in which it has the package's name
-from openinference.instrumentation.smolagents import SmolagentsInstrumentor  # noqa: E402
-from opentelemetry.sdk.trace import TracerProvider  # noqa: E402
-from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor  # noqa: E402
-from smolagents import OpenAIServerModel, ToolCallingAgent, tool  # noqa: E402
+from openinference.instrumentation.smolagents import SmolagentsInstrumentor
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
+from smolagents import OpenAIServerModel, ToolCallingAgent, tool
 
 url, prompt, spans = sys.argv[1:]
 provider = TracerProvider()

@@ -189,7 +189,9 @@ def _lines(
     if not count:
         return None, False
     is_all = start == 1 and total is not None and count >= total
-    return ((start, start + shown_count(file, count) - 1),), is_all and stated.get("truncated") is not True
+    return ((start, start + shown_count(file, count) - 1),), is_all and stated.get(
+        "truncated"
+    ) is not True
 
 
 # --------------------------------------------------------------------------------------------------
