@@ -433,4 +433,16 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The answer was saved to a file, and nothing of it was shown.",
     ),
+    Trap(
+        situation="search",
+        files=_trial(
+            (
+                "Bash",
+                {"command": "grep -rn limit src/a.py"},
+                {"content": "src/a.py:3:limit = 4\nsrc/a.py:9:limit += 1"},
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The grep of Claude Code's shell names the one file that it searched.",
+    ),
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.lab.drivers import HOME, MCP, URL, Call, Driver, Start, absolute, as_json
+from tests.lab.drivers import HOME, INSTALLED, MCP, URL, Call, Driver, Start, absolute, as_json
 from tests.lab.situations import Do, Situation
 
+_KILO = "@kilocode/cli-linux-x64"
 _MODEL = "scripted-1"
 _OFF = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE")
 
@@ -93,5 +94,6 @@ def _driver(name: str, packages: tuple[str, ...], program: str) -> Driver:
 
 DRIVERS = (
     _driver("opencode", ("opencode-ai",), "opencode"),
-    _driver("kilo", ("@kilocode/cli",), "kilo"),
+    # The newest release of @kilocode/cli asks for a build that the registry does not have.
+    _driver("kilo", (_KILO,), f"{INSTALLED}/node_modules/{_KILO}/bin/kilo"),
 )
