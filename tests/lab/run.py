@@ -90,7 +90,7 @@ def _start(
 
 
 def _wait_for_last_turn(folder: Path, situation: Situation, seconds: int) -> None:
-    """Wait until the last call was asked for, and until it is being carried out."""
+    """Wait until the model made its last call, and until that is being carried out."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         asked = requests(folder / "requests.jsonl")

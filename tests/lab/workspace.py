@@ -1,4 +1,4 @@
-"""The workspace of the lab: a small repository in which each line can be told from any other.
+"""The workspace of the lab: a small repository in which each line is unlike any other.
 
 Line 12 of ``shop/cart.py`` begins with ``cart_0012``, so that a request to the model shows which
 lines of which files it was given, whatever the harness put around, before or behind them.
@@ -85,8 +85,8 @@ def make(folder: Path) -> None:
     _git(folder, "init", "-q", "-b", "main")
     _commit(folder, "start")
     _git(folder, "checkout", "-q", "-b", "fix")
-    _write(folder / "shop/pay/gateway.py", b"mended = True\n")
-    _commit(folder, "mend the gateway")
+    _write(folder / "shop/pay/gateway.py", b"fixed = True\n")
+    _commit(folder, "fix the gateway")
     _git(folder, "checkout", "-q", "main")
 
 

@@ -18,11 +18,11 @@ NAMES = {situation.name for situation in SITUATIONS}
 
 
 @pytest.mark.parametrize("driver", registry().values(), ids=registry())
-def test_every_situation_is_told_or_has_a_reason(driver):
+def test_every_situation_has_a_plan_or_a_reason(driver):
     assert {*driver.without, *driver.alone} <= NAMES
     for situation in SITUATIONS:
-        told = turns(driver, situation)
-        assert told if isinstance(told, str) else told["main"]
+        plans = turns(driver, situation)
+        assert plans if isinstance(plans, str) else plans["main"]
         assert driver.start("PLAN:main", situation, False).command
 
 

@@ -41,7 +41,7 @@ class Driver:
     or not; ``say`` how its model asks for an action, None where it has no tool for it. ``traces``
     are patterns of its files in a run's folder, by name of the format that we read them as.
     ``keeps_ids`` says that the traces name calls as the model did, so that situations can share a
-    session, but for those in ``alone``; ``without`` says why a situation cannot be told.
+    session, but for those in ``alone``; ``without`` says why a situation is left out.
     ``written`` writes calls into an answer's text, in harnesses whose model is offered no tools.
     ``last`` is the call that ends a run, in harnesses that go on without it.
     """
@@ -148,7 +148,7 @@ def joint(driver: Driver, situations: Iterable[Situation]) -> dict[str, list[Tur
 
 
 def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
-    """Return the plans of a situation, or the sentence that says why it cannot be told."""
+    """Return the plans of a situation, or the sentence that says why it is left out."""
     if situation.name in driver.without:
         return driver.without[situation.name]
     plans: dict[str, list[Turn]] = {}

@@ -16,7 +16,7 @@ _WITHOUT = {
     "saved-result": "the whole output of a command is saved nowhere",
     "time-limit": "the tool has no time limit",
     "in-background": "a command runs to its end",
-    "refused": "no permissions are asked for",
+    "refused": "it has no permissions",
     "resumed": "nothing is kept that could be resumed",
     "compacted": "it keeps the whole history",
 }
