@@ -26,6 +26,7 @@ from tests.lab.situations import Situation
 
 _ALL: Final = [*workspace.FILES, "assets/logo.png", *workspace.UNDECIDED]
 _LABEL: Final = re.compile(r"call_([a-z]+)_\d+_\d+")
+_MOST_EXTRA: Final = 6
 _FACTS: Final = {
     "total_tokens": "tokens",
     "cost_usd": "cost",
@@ -65,7 +66,8 @@ def truth(folder: Path, *, is_text: bool) -> Truth:
     """
     answers: dict[str, set[str]] = {}
     beside: set[str] = set()
-    by_role: Counter[str] = Counter()
+    main = sub = 0
+    extra: list[int] = []
     has_image = False
     made = requests(folder / "requests.jsonl")
     for request in made:
@@ -77,13 +79,17 @@ def truth(folder: Path, *, is_text: bool) -> Truth:
             else:
                 found = _LABEL.search(call or "")
                 answers.setdefault(found[1] if found else "", set()).add(text)
-        role = request["plan"] if request["role"] == "plan" else request["role"]
-        by_role[role] += sum(request["tokens"].values())
+        spent = sum(request["tokens"].values())
+        if request["role"] == "plan" and request["plan"] != "sub":
+            main += spent
+        elif request["role"] == "plan":
+            sub += spent
+        else:
+            extra.append(spent)
         has_image = has_image or workspace.IMAGE in json.dumps(request["body"])
-    main = by_role["main"] + by_role["then"]
-    own = {main, main + by_role["sub"]}
-    extra = by_role["side"], by_role["summary"]
-    sums = {one + other for one in own for other in (0, *extra, sum(extra))}
+    sums = {main, main + sub}
+    for spent in extra[:_MOST_EXTRA]:
+        sums |= {one + spent for one in sums}
     texts = {label: sorted(found) for label, found in answers.items()}
     return Truth(texts, sorted(beside), has_image, sums, len(made))
 
