@@ -176,6 +176,8 @@ def main() -> None:
             found = lab(registry()[name], asked.version, situations, asked.recorded)
         if not asked.situation:
             results = json.loads(_RESULTS.read_text(encoding="utf-8")) if _RESULTS.exists() else {}
+            if asked.recorded and "seconds" in results.get(name, {}):
+                found["seconds"] = results[name]["seconds"]
             results[name] = found
             text = json.dumps(dict(sorted(results.items())), indent=1, ensure_ascii=False)
             _RESULTS.write_text(text + "\n", encoding="utf-8")

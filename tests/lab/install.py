@@ -50,7 +50,7 @@ def _fill(driver: Driver, folder: Path, package: str, version: str, others: list
         return
     _run(_python(driver), "-m", "venv", str(folder))
     pip = (str(folder / "bin/python"), "-m", "pip", "--disable-pip-version-check")
-    _run(*pip, "install", "--quiet", f"{package}=={version}", *others)
+    _run(*pip, "install", "--quiet", "--no-compile", f"{package}=={version}", *others)
 
 
 def _python(driver: Driver) -> str:
