@@ -3,7 +3,7 @@
 ``python -m tests.lab [--harness NAME] [--version VERSION] [--situation NAME] [--recorded]``. Needs
 root, for network namespaces, and the registries of npm and PyPI; takes minutes a harness.
 Recordings stay in ``build/lab``, the rows go to ``tests/lab/results.json``; with ``--recorded`` the
-recordings of the last run are read again.
+recordings of earlier runs are read again, and only what has none is run.
 """
 
 from __future__ import annotations
@@ -56,21 +56,22 @@ def lab(
         shared = []
     runs += [(one, [one]) for one in situations if one not in shared]
     rows: dict[str, Any] = {}
-    sessions: dict[str, Any] = {}
+    traces: dict[str, Any] = {}
     for run, members in runs:
         reason = turns(driver, run)
         folder = _BUILD / "runs" / driver.name / run.name
         if not isinstance(reason, str):
-            reason = None if is_recorded else _run(driver, run, installed, folder)
+            has_run = is_recorded and (folder / "status").exists()
+            reason = None if has_run else _run(driver, run, installed, folder)
         if reason is None:
-            reason = _read(driver, found, run, members, folder, rows, sessions)
+            reason = _read(driver, found, run, members, folder, rows, traces)
         rows |= {} if reason is None else {one.name: {"not_run": reason} for one in members}
         for one in members:
             print(f"{driver.name} {found} {one.name}: {_short(rows[one.name])}", flush=True)
         if _is_hopeless(rows):
             break
     head = {"version": found, "seconds": round(time.monotonic() - begun)}
-    return {**head, **_summary(rows), "sessions": sessions, "situations": rows}
+    return {**head, "traces": _counted(traces, rows), "situations": rows}
 
 
 def _run(driver: Driver, situation: Situation, installed: Path, folder: Path) -> str | None:
@@ -100,9 +101,12 @@ def _read(
     members: list[Situation],
     folder: Path,
     rows: dict[str, Any],
-    sessions: dict[str, Any],
+    traces: dict[str, Any],
 ) -> str | None:
-    """Add the rows of a run's traces; return why there is nothing to compare."""
+    """Add the rows of a run's traces, and what holds of each kind of them in all runs.
+
+    Returns why there is nothing to compare, if so.
+    """
     known = truth(folder, is_text=driver.written is not None)
     if not known.requests:
         texts = [(folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
@@ -118,12 +122,14 @@ def _read(
                 rows.setdefault(one.name, {})[kind] = row
             continue
         wrong = facts(driver, version, known, found, kind)
-        session: dict[str, Any] = {"wrong": wrong} if wrong else {}
-        sessions.setdefault(run.name, {})[kind] = {**session, "stated": stated(found)}
+        whole = traces.setdefault(kind, {"stated": set(), "given_unseen": set(), "wrong": []})
+        whole["stated"].update(stated(found))
+        is_shared = run is TOGETHER
+        whole["wrong"] += wrong if is_shared else []
         for one in members:
-            is_shared = run is TOGETHER
             trial = part(found.trial, one) if is_shared else found.trial
             row = compare(one, given(known, one, is_shared=is_shared), trial, paths[0])
+            whole["given_unseen"].update(row.pop("given_unseen"))
             if not is_shared:
                 row["wrong"] += wrong
             kept = {key: value for key, value in row.items() if value}
@@ -149,16 +155,36 @@ def _short(row: dict[str, Any]) -> str:
     )
 
 
-def _summary(rows: dict[str, Any]) -> dict[str, Any]:
+def _counted(traces: dict[str, Any], rows: dict[str, Any]) -> dict[str, Any]:
+    """Add to each kind of trace how often which verdict was reached."""
     counts: dict[str, Counter[str]] = {}
     for row in rows.values():
         for kind, found in row.items():
-            if kind != "not_run":
-                counts.setdefault(kind, Counter())[found["verdict"]] += 1
-    return {
-        "counts": {kind: dict(sorted(found.items())) for kind, found in sorted(counts.items())},
-        "not_run": sum("not_run" in row for row in rows.values()),
-    }
+            counts.setdefault("" if kind == "not_run" else kind, Counter())[
+                "not_run" if kind == "not_run" else found["verdict"]
+            ] += 1
+    counted = {}
+    for kind, verdicts in sorted(counts.items()):
+        whole = {key: sorted(value) for key, value in traces.get(kind, {}).items() if value}
+        counted[kind or "none"] = {"verdicts": dict(sorted(verdicts.items())), **whole}
+    return counted
+
+
+def _text(results: dict[str, Any]) -> str:
+    """Return the results as JSON, with a line a situation, so that changes can be read."""
+    harnesses = []
+    for name, found in sorted(results.items()):
+        rows = found.get("situations", {})
+        lines = [f"{_line(key)}: {_line(row)}" for key, row in rows.items()]
+        head = {key: value for key, value in found.items() if key != "situations"}
+        body = [f"{_line(key)}: {_line(value)}" for key, value in head.items()]
+        body += ['"situations": {\n   ' + ",\n   ".join(lines) + "\n  }"] if lines else []
+        harnesses.append(f" {_line(name)}: {{\n  " + ",\n  ".join(body) + "\n }")
+    return "{\n" + ",\n".join(harnesses) + "\n}\n"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def main() -> None:
@@ -179,9 +205,9 @@ def main() -> None:
             if asked.recorded and "seconds" in results.get(name, {}):
                 found["seconds"] = results[name]["seconds"]
             results[name] = found
-            text = json.dumps(dict(sorted(results.items())), indent=1, ensure_ascii=False)
-            _RESULTS.write_text(text + "\n", encoding="utf-8")
-        print(name, found.get("version"), found.get("counts"), found.get("not_run"))
+            _RESULTS.write_text(_text(results), encoding="utf-8")
+        verdicts = {kind: whole["verdicts"] for kind, whole in found.get("traces", {}).items()}
+        print(name, found.get("version"), verdicts, found.get("not_run", ""))
 
 
 if __name__ == "__main__":

@@ -186,7 +186,6 @@ def compare(situation: Situation, known: Given, trial: TrialEvents, path: Path) 
             file for file, lines in claimed.items() if known.answered.get(file, set()) - lines
         ),
         "given_unseen": sorted(file for file in silent if rows[file].certainty == "none"),
-        "flags": sorted({*trial.trace_flags, *trial.flags}),
     }
 
 
