@@ -91,10 +91,10 @@ def make(folder: Path) -> None:
 
 
 def delivered(texts: Iterable[str]) -> dict[str, set[int]]:
-    """Return the lines of the workspace's files that stand in these texts."""
+    """Return the lines of the workspace's files that stand in these texts, as JSON or plainly."""
     found: dict[str, set[int]] = {}
     for text in texts:
-        for key, number in _MARK.findall(text):
+        for key, number in _MARK.findall(text.replace("\\n", "\n").replace("\\t", "\t")):
             found.setdefault(_KEYS[key], set()).add(int(number))
     return found
 

@@ -36,7 +36,7 @@ DRIVERS = (
         "openai/gpt-4o",
         _start,
         _say,
-        {"mini-swe-agent": "out/traj.json"},
+        {"mini-swe-agent-1.1": "out/traj.json"},
         last=Call("bash", {"command": _END}),
         without={
             "saved-result": "the whole output of a command is saved nowhere",
