@@ -94,7 +94,7 @@ def call(driver: Driver, do: Do) -> Call | None:
             return Call(right.name, {}, None, right.namespace)
         return Call(right.name, {}, right.text[:-4], right.namespace)
     if do.kind == "image":
-        return driver.say(do) or call(driver, Do("read", path=do.path))
+        return driver.say(do) or driver.say(Do("read", path=do.path))
     command = _in_shell(do)
     return driver.say(do) or (driver.say(Do("shell", command)) if command else None)
 
