@@ -122,14 +122,16 @@ def _read(
                 rows.setdefault(one.name, {})[kind] = row
             continue
         wrong = facts(driver, version, known, found, kind)
-        whole = traces.setdefault(kind, {"stated": set(), "given_unseen": set(), "wrong": []})
+        empty: dict[str, Any] = {"stated": set(), "given_unseen": set(), "given_unread": set()}
+        whole = traces.setdefault(kind, {**empty, "wrong": []})
         whole["stated"].update(stated(found))
         is_shared = run is TOGETHER
         whole["wrong"] += wrong if is_shared else []
         for one in members:
             trial = part(found.trial, one) if is_shared else found.trial
             row = compare(one, given(known, one, is_shared=is_shared), trial, paths[0])
-            whole["given_unseen"].update(row.pop("given_unseen"))
+            for known_as in ("given_unseen", "given_unread"):
+                whole[known_as].update(row.pop(known_as))
             if not is_shared:
                 row["wrong"] += wrong
             kept = {key: value for key, value in row.items() if value}

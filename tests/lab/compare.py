@@ -186,6 +186,11 @@ def compare(situation: Situation, known: Given, trial: TrialEvents, path: Path) 
             file for file, lines in claimed.items() if known.answered.get(file, set()) - lines
         ),
         "given_unseen": sorted(file for file in silent if rows[file].certainty == "none"),
+        "given_unread": sorted(
+            file
+            for file in known.beside
+            if rows[file].certainty == "none" and file not in {*silent, *known.answered}
+        ),
     }
 
 
@@ -223,7 +228,9 @@ def _files(
                 yield f"false certain: {file}"
             elif not is_content and row.access != "listed":
                 yield f"false certain, only its name was given: {file}"
-        elif row.certainty == "none" and file not in silent and (is_content or is_listed):
+        elif (
+            row.certainty == "none" and file not in silent and (file in known.answered or is_listed)
+        ):
             yield f"false none: {file}"
         more = claimed.get(file, set()) - shown
         if more and file in workspace.FILES:

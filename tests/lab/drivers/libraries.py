@@ -82,7 +82,7 @@ DRIVERS = (
     ),
     _driver(
         "smolagents",
-        ("smolagents[openai]", "openinference-instrumentation-smolagents", *_OTEL),
+        ("smolagents", "openai", "openinference-instrumentation-smolagents", *_OTEL),
         _start("smolagents", f"{URL}/v1", "PROMPT", _OUT),
         _say("run_shell", read=_read, delegate=lambda do: Call("helper", {"task": do.text})),
         last=Call("final_answer", {"answer": "Done."}),
