@@ -103,7 +103,9 @@ def given(known: Truth, situation: Situation, *, is_shared: bool) -> Given:
         if key == label(situation) or not is_shared
     ]
     answered = workspace.delivered(texts)
-    if known.has_image and (not is_shared or situation.name == "read-image"):
+    has_image = known.has_image and (not is_shared or situation.name == "read-image")
+    # Some harnesses give the bytes of a picture as text.
+    if has_image or any("IHDR" in text for text in texts):
         answered["assets/logo.png"] = set()
     return Given(answered, workspace.delivered(known.beside), workspace.named(texts))
 

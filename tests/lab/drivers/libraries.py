@@ -64,8 +64,8 @@ def _read(do: Do) -> Call | None:
 
 def _driver(name: str, packages: tuple[str, ...], start: object, say: object, **more: object):
     traces = {"spans-jsonl": "out/spans.jsonl"}
-    given = {"traces": traces, "without": _WITHOUT, "keeps_ids": False, **more}
-    return Driver(name, "pip", packages, "gpt-4o", start, say, **given)  # type: ignore[arg-type]
+    given = {"traces": traces, "without": _WITHOUT, "keeps_ids": False, "model": "gpt-4o", **more}
+    return Driver(name, "pip", packages, start=start, say=say, **given)  # type: ignore[arg-type]
 
 
 DRIVERS = (
@@ -123,7 +123,8 @@ DRIVERS = (
             mcp=_mcp,
             delegate=lambda do: Call("helper", {"input": do.text}),
         ),
-        traces={"inspect-eval": "out/*.eval"},
+        model="openai/gpt-4o",
+        traces={"inspect": "out/*.eval"},
         last=Call("submit", {"answer": "done"}),
         without={name: why for name, why in _WITHOUT.items() if name != "time-limit"},
         keeps_ids=True,
