@@ -208,8 +208,9 @@ def _silent(known: Given, path: Path) -> set[str]:
     Nothing in such a trace could tell, so that a reading that is silent, too, is not wrong.
     """
     files = {*known.beside, *(known.answered.keys() & set(workspace.UNASKED))}
-    text = path.read_bytes().decode("utf-8", "replace")
-    return files - set(workspace.delivered([text]))
+    parts = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
+    texts = [part.read_text(encoding="utf-8", errors="replace") for part in parts]
+    return files - set(workspace.delivered(texts))
 
 
 def _files(
@@ -228,7 +229,7 @@ def _files(
         if row.certainty == "certain":
             if not is_content and file not in known.named:
                 yield f"false certain: {file}"
-            elif not is_content and row.access != "listed":
+            elif not is_content and row.access == "opened":
                 yield f"false certain, only its name was given: {file}"
         elif (
             row.certainty == "none" and file not in silent and (file in known.answered or is_listed)

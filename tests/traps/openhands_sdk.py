@@ -28,6 +28,21 @@ _CAT = {"command": "cat src/a.py"}
 
 TRAPS = (
     Trap(
+        situation="failed read",
+        files=_trial(
+            "terminal",
+            {"command": "cat src/a.py; exit 3"},
+            _observed(
+                "The terminal session was reset because the underlying tmux server/session "
+                "disappeared while running the previous command.",
+                is_error=True,
+                exit_code=-1,
+            ),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The exit ended the terminal, and what was printed before it is lost.",
+    ),
+    Trap(
         situation="read",
         files=_trial(
             "file_editor",

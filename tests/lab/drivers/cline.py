@@ -60,7 +60,7 @@ DRIVERS = (
         _MODEL,
         _start,
         _say,
-        {"cline-session": "home/.cline/data/sessions/*/[0-9]*.messages.json"},
+        {"cline-history": "home/.cline/data/sessions/*/[0-9]*.messages.json"},
         without={
             "saved-result": "the whole output of a command is saved nowhere",
             "in-background": "a command runs to its end",
