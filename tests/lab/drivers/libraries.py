@@ -63,7 +63,7 @@ def _read(do: Do) -> Call | None:
 
 
 def _driver(name: str, packages: tuple[str, ...], start: object, say: object, **more: object):
-    traces = {"spans-jsonl": "out/spans.jsonl"}
+    traces = {"openinference": "out/spans.jsonl"}
     given = {"traces": traces, "without": _WITHOUT, "keeps_ids": False, "model": "gpt-4o", **more}
     return Driver(name, "pip", packages, start=start, say=say, **given)  # type: ignore[arg-type]
 
