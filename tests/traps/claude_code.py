@@ -93,6 +93,9 @@ TRAPS: Rows = {
         "The search names one file with a hit, and its answer is whole.": _one(
             "Grep", {"pattern": "limit"}, "Found 1 file\nsrc/a.py"
         ),
+        "The grep of Claude Code's shell names the one file that it searched.": _bash(
+            "grep -rn limit src/a.py", "src/a.py:3:limit = 4\nsrc/a.py:9:limit += 1"
+        ),
     },
     ("listing", "+src/a.py, -src/b.py"): {
         "The listing names one file.": _one("Glob", {"pattern": "**/*.py"}, "/workspace/src/a.py")

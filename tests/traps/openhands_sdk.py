@@ -57,7 +57,17 @@ TRAPS: Rows = {
     ("failed read", "-src/a.py"): {
         "The observation is marked as an error.": _trial(
             "file_editor", _VIEW, _observed("no such file", is_error=True)
-        )
+        ),
+        "The exit ended the terminal, and what was printed before it is lost.": _trial(
+            "terminal",
+            {"command": "cat src/a.py; exit 3"},
+            _observed(
+                "The terminal session was reset because the underlying tmux server/session "
+                "disappeared while running the previous command.",
+                is_error=True,
+                exit_code=-1,
+            ),
+        ),
     },
     ("denied", "-src/a.py"): {
         "The user or a hook rejected the action.": _cat(

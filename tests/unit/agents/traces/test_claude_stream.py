@@ -129,6 +129,19 @@ def test_what_was_paid_before_a_session_was_resumed_is_not_the_run_s():
     assert (reading(5000).declared_tokens, reading(5000).declared_cost_usd) == (1009, None)
 
 
+def test_the_own_share_of_a_result_is_taken_where_it_is_stated():
+    def end(n_read, cost):
+        share = {"m": {"inputTokens": n_read, "outputTokens": 5, "costUSD": cost}}
+        whole = {"m": {"inputTokens": 9000, "outputTokens": 900}}
+        stated = {"modelUsage": whole, "total_cost_usd": 9.5}
+        return DONE | stated | {"model_usage_since_last_result": share}
+
+    found = read(INIT, use("a"), answer("a"), end(100, 0.25), end(200, 0.5))
+    assert (found.declared_tokens, found.declared_cost_usd) == (310, 0.75)
+    strange = read(INIT, use("a"), DONE | {"model_usage_since_last_result": [{"m": 1}]})
+    assert (strange.declared_tokens, strange.declared_cost_usd) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("last", "flags"),
     [
