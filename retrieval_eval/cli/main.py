@@ -154,8 +154,8 @@ def run(args: Sequence[str] | None = None) -> int:
             code = group.main(args, prog_name="retrieval-eval", standalone_mode=False)
     except click.UsageError as error:
         if isinstance(error, click.NoSuchOption) and error.option_name in GONE_OPTIONS:
-            told = f"{error.option_name} is gone: {GONE_OPTIONS[error.option_name]}"
-            error = click.UsageError(told, error.ctx)
+            removed = f"{error.option_name} is gone: {GONE_OPTIONS[error.option_name]}"
+            error = click.UsageError(removed, error.ctx)
         text = io.StringIO()
         error.show(text)
         _complain(text.getvalue())
