@@ -129,6 +129,12 @@ same-as: REF ?= HEAD
 same-as: $(STAMPS)/dev ## Compare what the formats read from mutated traces with the commit REF
 	@$(BIN)/python -m tests.same_as $(REF)
 
+# Installs the harnesses from npm and PyPI into build/lab and runs them without a network, as root.
+.PHONY: lab
+lab: VERSION ?= latest
+lab: $(STAMPS)/dev ## Run every harness against a scripted model; HARNESS=codex VERSION=latest for one
+	@$(BIN)/python -m tests.lab $(if $(HARNESS),--harness $(HARNESS)) --version $(VERSION)
+
 .PHONY: demo-data
 demo-data: $(STAMPS)/dev ## Record the data of the demo from the simulators in tests/simulators
 	$(BIN)/python -m tests.simulators.record_demo

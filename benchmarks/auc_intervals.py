@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from retrieval_eval.search.run.roc import auc, auc_interval
+from retrieval_eval.search.run.abstention import auc, auc_interval
 
 N_STUDIES = 2_000
 SIZES = ((8, 80), (16, 158), (60, 540), (150, 450))

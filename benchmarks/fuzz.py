@@ -61,7 +61,7 @@ from retrieval_eval.agents.runs.naming import (
 from retrieval_eval.agents.runs.summary import RunSummary
 from retrieval_eval.agents.runs.trial import Job, evaluate_trial, measure_saved
 from retrieval_eval.agents.study.stated import stated_from
-from retrieval_eval.agents.study.stated import toml_of as design_text
+from retrieval_eval.agents.study.stated import text_of as design_text
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from retrieval_eval.demo import write_demo, write_search_demo
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
@@ -77,15 +77,17 @@ from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
 from retrieval_eval.schema import faults, kind_of
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import QueryResult, RetrieverError
+from retrieval_eval.search.ask.protocol import QueryResult, RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.retrievers.http import http_settings
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
 from retrieval_eval.search.ask.returned import read_documents
-from retrieval_eval.search.claims.drafts import read_drafts
-from retrieval_eval.search.claims.http_judge import http_judge_settings, read_verdict
+from retrieval_eval.search.claims.coverage import read_drafts
+from retrieval_eval.search.claims.http_judge import (
+    NoVerdictError,
+    http_judge_settings,
+    read_verdict,
+)
 from retrieval_eval.search.claims.measure import read_human_labels
-from retrieval_eval.search.claims.shapes import NoVerdictError
 from retrieval_eval.search.decide.guard.files import write_pinned
 from retrieval_eval.search.decide.guard.justification import read_justifications
 from retrieval_eval.search.decide.guard.thresholds import (
@@ -586,7 +588,7 @@ def _trials() -> Iterator[Target]:
         write_trial(run, config, "task-1", ["src/a.py", "x.py"])
     task = "benchmarks/suite_a/task-1/tests/ground_truth.json"
     inputs = [*files_below("runs"), task]
-    roots = "--runs-root runs --benchmarks-root benchmarks"
+    roots = "--benchmarks-root benchmarks"
     do(f"evaluate small {roots} --jobs 1")
     place = run / "retrieval_events"
     found = next(run.rglob("result.json")).parent
@@ -612,7 +614,10 @@ def _trials() -> Iterator[Target]:
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
     impact = read_record(place / IMPACT_FILE, place, ImpactAnalysis)
-    text, _, _ = design_text(stated_from(impact.comparisons[0].design)).partition("[sources]")
+    text = design_text(stated_from(impact.comparisons[0].design))
+    Path("design.json").write_text(text, encoding="utf-8")
+    yield Target("design as text", ["design.json"], lambda: stated_from(_text("design.json")))
+    text = 'alpha = 0.1\n\n[arms.tool]\nmust_use = ["mcp"]\n\n[reward_scale]\nsuite = [0, 10]\n'
     Path("study.toml").write_text(text, encoding="utf-8")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
     # Under another name, so that no command here takes it for its own.
@@ -629,7 +634,7 @@ def _trials() -> Iterator[Target]:
     yield whole("evaluate, own documents", own, again)
     yield whole("evaluate --from-events", trials, saved)
     yield whole("validate", own, *(f"validate {name}" for name in own))
-    pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots} --jobs 1"
+    pair = f"compare baseline-local-direct mcp-remote-direct --run small {roots}"
     yield whole("compare --design", ["study.toml"], f"{pair} --design study.toml")
     yield whole("trace", inputs, f"trace {found}")
     yield Target("load_run, its frames", own, _frames, 0.02)
@@ -843,7 +848,7 @@ def _searches() -> Iterator[Target]:
         ("gold pool, by gain", runs, f"{next_ones} --by-gain 9"),
         ("search claims", ["drafts.jsonl"], f"{judged} d.json"),
         ("search diff, labels moved", [mapping, "a.json"], f"{difference} --mapping {mapping}"),
-        ("search history", files_below("past"), "search history past --thresholds guard.toml"),
+        ("search history", files_below("past"), "search history past"),
     ):
         yield whole(name, files, line)
     yield Target("load_search, its frames", [*runs, "noise.json"], _search_frames, 0.02)

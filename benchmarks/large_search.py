@@ -182,7 +182,7 @@ def carry_through(root: Path, n: int, depth: int, n_runs: int) -> None:
     print(
         measured(
             "diff, page",
-            ["diff", before, after, "--report", "--reports-dir", str(root / "pages")],
+            ["report", before, after, "--reports-dir", str(root / "pages")],
             allowed=(0, 2),
         ),
         flush=True,
@@ -190,7 +190,7 @@ def carry_through(root: Path, n: int, depth: int, n_runs: int) -> None:
     guard = ["guard", after, "--baseline", before, "--gold", str(gold)]
     print(measured("guard", guard, allowed=(0, 1, 2)), flush=True)
     (root / f"{SYSTEM}.py").write_text(NOISY, encoding="utf-8")
-    noise, asked = str(root / "noise.json"), ["--gold", str(gold), "--depth", str(depth)]
+    noise, asked = str(root / "noise.json"), ["--gold", str(gold)]
     repeated = ["noise", "--retriever", f"{SYSTEM}:Noisy", *asked, "--repeats", str(n_runs)]
     step = f"noise of {n_runs} runs"
     print(measured(step, [*repeated, "--out", noise], folder=root), flush=True)

@@ -69,10 +69,10 @@ def rows(*, is_quick: bool) -> Iterator[Row]:
         read = json.loads(notebook("run_report").read_text(encoding="utf-8"))
         source.write_text(json.dumps(with_parameters(read, values)), encoding="utf-8")
         python = [sys.executable, "-c"]
-        report = [sys.executable, "-m", "retrieval_eval", "report", "demo"]
+        report = [sys.executable, "-m", "retrieval_eval", "report", f"{roots['runs_root']}/demo"]
         report += ["--reports-dir", str(folder / "pages"), "--output-dir", output]
-        report += ["--renderer", "embedded", "--jobs", "1"]
-        report += [word for part in ROOTS for word in (f"--{part.replace('_', '-')}", roots[part])]
+        report += ["--renderer", "embedded"]
+        report += ["--benchmarks-root", roots["benchmarks_root"]]
         nbconvert = [sys.executable, "-m", "nbconvert", "--execute", "--to", "html"]
 
         def ours() -> float:

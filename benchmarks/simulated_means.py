@@ -18,8 +18,7 @@ from simulated_studies import N_RESAMPLES, Row, between, flagged, holds, percent
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.stats.paired import compare_paired
 from retrieval_eval.stats.power import detectable_by_test_and_interval
-from retrieval_eval.stats.resampling import Floats
-from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.stats.resampling import Floats, sign_flip_p
 
 Ints = NDArray[np.int64]
 ALL_DIFFERENCES = MEASUREMENTS | DIFFERENCES | COARSE

@@ -14,10 +14,9 @@ import numpy as np
 from scipy.stats import spearmanr
 from simulated_draws import ASSOCIATIONS, generator, two_rows_a_task
 
-from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import bootstrap_spearman, spearman
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
-from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.stats.resampling import group, sign_flip_p
 from retrieval_eval.values import Interval
 
 Row = list[str]

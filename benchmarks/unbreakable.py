@@ -108,9 +108,9 @@ COMMANDS = {
         ("evaluate", *RUN, "--k", "1,2"), victim="dask",
     ),
     "report": Command(
-        ("report", *RUN, "--jobs", "1", "--renderer", "embedded"),
+        ("report", *RUN, "--renderer", "embedded"),
         ("out", "reports"),
-        ("report", *RUN, "--seed", "7", "--renderer", "embedded"),
+        ("report", *RUN, "--k", "1,2", "--renderer", "embedded"),
     ),
     "search run": Command(
         ("search", "run", *BM25, *FEW, "--out", EVAL, "--ask-twice", "5"),
@@ -135,14 +135,14 @@ COMMANDS = {
         code=1,
     ),
     "report, of a search": Command(
-        ("report", SECOND, *SEARCH, "--renderer", "embedded"),
+        ("report", SECOND, *SEARCH[:2], "--renderer", "embedded"),
         ("reports",),
-        ("report", FIRST, *SEARCH, "--renderer", "embedded"),
+        ("report", FIRST, *SEARCH[:2], "--renderer", "embedded"),
     ),
     "gold bootstrap": Command(
         ("gold", "bootstrap", "--gold", f"{DATA}/gold-set.jsonl", *DATABASE),
         (f"{DATA}/gold-set.jsonl",),
-        ("gold", "bootstrap", "--gold", f"{DATA}/gold-set.jsonl", *DATABASE, "--score", "2"),
+        ("gold", "bootstrap", "--gold", f"{DATA}/gold-set.jsonl", *DATABASE, "--found-by", "bm25"),
     ),
     "gold pool": Command(
         ("gold", "pool", *SEARCH, "--run", FIRST, "--labellers", "ada,ben",

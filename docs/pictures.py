@@ -45,7 +45,7 @@ def main() -> None:
         page_of = {
             "run-report": ["demo", *into],
             "trial": ["report", run, "--trial", TRIAL, *into],
-            "search-report": ["search", "demo", *into],
+            "search-report": ["demo", "search", *into],
         }
         IMAGES.mkdir(exist_ok=True)
         for name, command in page_of.items():

@@ -40,7 +40,11 @@ settings.register_profile(
 settings.register_profile(
     "deep", settings.get_profile("default"), derandomize=False, max_examples=2000
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
+settings.load_profile(PROFILE)
+
+COSTLY = settings(max_examples=20) if PROFILE == "default" else settings()
+"""For the laws whose examples take longest, such as whole guards: `make test-deep` draws all."""
 
 
 def _is_local(address: object) -> bool:

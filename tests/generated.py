@@ -22,7 +22,7 @@ from retrieval_eval.agents.traces.formats import (
 )
 from retrieval_eval.agents.traces.reading import Reading
 from retrieval_eval.model import PUBLISHED, json_schema
-from tests.traps import Absent, Trap
+from tests.traps import Absent, Trap, traps_of
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -73,7 +73,7 @@ def all_traps() -> dict[str, tuple[Trap, ...]]:
     """Return the traps of each dialect, by its name."""
     names = (found.name for found in iter_modules(tests.traps.__path__))
     return {
-        name.replace("_", "-"): import_module(f"tests.traps.{name}").TRAPS
+        name.replace("_", "-"): tuple(traps_of(import_module(f"tests.traps.{name}")))
         for name in sorted(names)
         if not name.startswith("test_")
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from retrieval_eval.agents.study import impact_analysis
+from retrieval_eval.agents.study import compare, impact_analysis
+from retrieval_eval.agents.study.arms import config_pairs
+from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.model import to_builtins
 
 
@@ -81,9 +83,12 @@ def impact_document(rows, **options: Any) -> dict[str, Any]:
     return json.loads(json.dumps(to_builtins(made)))
 
 
-def comparison(rows, seed=1):
-    (found,) = impact_document(rows, seed=seed)["comparisons"]
-    return found
+def comparison(rows, seed=1, n_resamples=1000):
+    """Return the comparison of the only two configurations as it is read back from disk."""
+    trials = trials_of(rows)
+    (pair,) = config_pairs(trials)
+    found = compare(trials, *pair, seed=seed, n_resamples=n_resamples)
+    return json.loads(json.dumps(found.to_json()))
 
 
 def frame_of(documents):

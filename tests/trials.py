@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from retrieval_eval.agents.events.evidence import evidence
 from retrieval_eval.agents.events.match import Workspace
-from retrieval_eval.agents.events.normalise import Beside, TrialEvents, created, own_output
+from retrieval_eval.agents.events.normalise import (
+    Beside,
+    TrialEvents,
+    created,
+    extract_events,
+    own_output,
+)
 from retrieval_eval.agents.traces import NoTraceError, read_trace
+from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.paths import file_ref
 from retrieval_eval.records import Chunk, Event, FileRef, GroundTruth, Target, Trace
 
@@ -80,3 +90,23 @@ def trace_or_none(path: Path) -> Trace | None:
         return read_trace(path)
     except NoTraceError:
         return None
+
+
+def proven(
+    folder: Path, files: Mapping[str, Any], expected: Iterable[str], task: str = ""
+) -> dict[str, str]:
+    """What a trial of these files proves of each file that its task expects.
+
+    The content of a file is a text, a JSON object, or a list of JSON lines.
+    """
+    listed = {"files": list(expected)}
+    written = {"task/task.toml": task, "task/tests/ground_truth.json": listed}
+    written |= {f"trial/{name}": content for name, content in files.items()}
+    for name, content in written.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, list):
+            content = "\n".join(map(json.dumps, content)) + "\n"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    events = extract_events(read_trace(folder / "trial"), load_ground_truth(folder / "task"))
+    return dict(zip(listed["files"], evidence(events).values(), strict=True))

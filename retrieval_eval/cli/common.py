@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -24,11 +24,10 @@ from retrieval_eval.errors import (
     RetrievalEvalError,
 )
 from retrieval_eval.escape import json_escape, made_visible
-from retrieval_eval.io.private import write_log
 from retrieval_eval.io.project import project
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.values import DEFAULT_SEED
+from retrieval_eval.io.user_files import write_log
+from retrieval_eval.records import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,6 +55,7 @@ class _FolderOrUrl(click.Path):
         return value if is_url(value) else super().convert(value, param, ctx)
 
 
+PLACE_OR_URL = _FolderOrUrl(path_type=Path)
 FOLDER_OR_URL = _FolderOrUrl(path_type=Path, file_okay=False)
 """A local folder, or a URL such as ``s3://bucket/folder``, which stays text."""
 
@@ -106,143 +106,90 @@ def refused(error: BaseException) -> str | None:
     return f"{place}: the system refuses it ({error.strerror})"
 
 
-def root_options(function: F) -> F:
-    """Add ``--runs-root`` and ``--benchmarks-root``."""
-    for option in (
-        click.option(
-            "--benchmarks-root",
-            type=FOLDER_OR_URL,
-            help="Folder of the tasks, <suite>/<task>/. Default: $RETRIEVAL_EVAL_BENCHMARKS_ROOT, "
-            "else benchmarks in the project file, else a folder 'benchmarks' near the runs.",
-        ),
-        click.option(
-            "--runs-root",
-            type=FOLDER,
-            help="Folder of all runs. Default: $RETRIEVAL_EVAL_RUNS_ROOT, else runs in the "
-            "project file, else ./runs.",
-        ),
-    ):
-        function = option(function)
-    return function
+class Decorator(Protocol):
+    """What adds options to a command."""
+
+    def __call__(self, function: F, /) -> F:
+        """Return the function with the options."""
 
 
-def design_options(function: F) -> F:
-    """Add ``--design`` and ``--no-design``."""
-    for option in (
-        click.option("--no-design", is_flag=True, help="Read no such file."),
-        click.option(
-            "--design",
-            type=FILE,
-            help="File that states the design of the study; what it does not state is inferred. "
-            "Default: the section 'study' of retrieval-eval.toml, else study.toml, in the run's "
-            "folder or here.",
-        ),
-    ):
-        function = option(function)
-    return function
+def together(*options: Decorator) -> Decorator:
+    """Return one decorator that adds several options, in this order."""
+
+    def add(function: F, /) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
 
 
-def chosen_design(
-    names: Sequence[str], runs_root: Path | None, design: Path | None, no_design: bool
-) -> Path | None:
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+)
+
+design_options = together(
+    click.option(
+        "--design",
+        type=FILE,
+        help="Design of the study, if not in retrieval-eval.toml or study.toml.",
+    ),
+    click.option("--no-design", is_flag=True, help="Read no such file."),
+)
+
+evaluation_options = together(
+    click.option(
+        "--benchmarks-root",
+        "--truth",
+        type=PLACE_OR_URL,
+        help="Folder of the tasks, or a table of truth. Default: 'benchmarks' near the runs.",
+    ),
+    click.option(
+        "--output-dir",
+        type=FOLDER_OR_URL,
+        help="Write to OUTPUT_DIR/<run_id>/. Default: retrieval_events/ in the run.",
+    ),
+)
+
+k_option = click.option(
+    "--k",
+    "k_values",
+    default="1,3,5,10",
+    show_default=True,
+    help="Cut-offs of the @k metrics, besides 5 and 10.",
+)
+
+reports_dir_option = click.option(
+    "--reports-dir",
+    type=FOLDER,
+    default=lambda: project().reports_folder,
+    help="Folder of the pages. Default: reports.",
+)
+
+
+def chosen_design(names: Sequence[str], design: Path | None, no_design: bool) -> Path | None:
     """Return the file of the design that was named, or that lies beside a run or here."""
     from retrieval_eval.agents.runs.roots import stated_design
 
     if design is not None and no_design:
         raise click.UsageError("--design names a file and --no-design wants none; give one of them")
-    return design if design is not None or no_design else stated_design(names, runs_root)
+    return design if design is not None or no_design else stated_design(names, None)
 
 
-def work_options(function: F) -> F:
-    """Add the options of commands that evaluate runs: output, cut-offs and processes."""
-    k_values = click.option(
-        "--k",
-        "k_values",
-        default="1,3,5,10",
-        show_default=True,
-        help="Cut-offs of the @k metrics, comma-separated; 5 and 10 are always measured.",
-    )
-    output_dir = click.option(
-        "--output-dir",
-        type=FOLDER_OR_URL,
-        help="Write artefacts to OUTPUT_DIR/<run_id>/ and leave the run tree untouched. "
-        "Default: inside each run, in retrieval_events/.",
-    )
-    return root_options(output_dir(jobs_option(k_values(seed_option()(function)))))
-
-
-def reports_dir_option(page: str) -> Callable[[F], F]:
-    """Return a decorator that adds ``--reports-dir``; ``page`` is the path of the page below it."""
-    return click.option(
-        "--reports-dir",
-        type=FOLDER,
-        default=Path("reports"),
-        show_default=True,
-        help=f"Where the page goes: REPORTS_DIR/{page}.",
-    )
-
-
-def seed_option(default: int = DEFAULT_SEED, text: str = "Seed of resampling.") -> Callable[[F], F]:
-    """Return a decorator that adds ``--seed``, which cannot be negative."""
-    return click.option(
-        "--seed", type=click.IntRange(min=0), default=default, show_default=True, help=text
-    )
-
-
-def _stated_jobs() -> int:
+def processes() -> int:
+    """Return how many processes to evaluate trials with, as the project file states it."""
     return project().jobs or os.cpu_count() or 1
-
-
-def _stated_renderer() -> Renderer:
-    return project().renderer
-
-
-def jobs_option(function: F) -> F:
-    """Add ``--jobs``."""
-    return click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=_stated_jobs,
-        show_default="all cores, or jobs in the project file",
-        help="Processes to evaluate trials with.",
-    )(function)
-
-
-def json_option(function: F) -> F:
-    """Add ``--json``."""
-    return click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
-    )(function)
-
-
-def renderer_option(function: F) -> F:
-    """Add ``--renderer``."""
-    return click.option(
-        "--renderer",
-        type=click.Choice(get_args(Renderer)),
-        default=_stated_renderer,
-        show_default="auto, or renderer in the project file",
-        help="Renderer of the page and the PDF. embedded: our own. quarto: Quarto, which must "
-        "be on the PATH. auto: Quarto where it is and succeeds, else embedded.",
-    )(function)
-
-
-def page_options(function: F) -> F:
-    """Add ``--renderer`` and ``--pdf``, which every command that makes a page has."""
-    pdf = click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
-    return renderer_option(pdf(function))
 
 
 @dataclass(slots=True)
 class KeepUnchanged:
-    """Keeps a page that was made of the same before, unless ``force``, and notes it."""
+    """Keeps a page that was made of the same before, and notes it."""
 
-    force: bool
     is_kept: bool = False
 
     def __call__(self, _page: Path, is_current: bool) -> bool:
         """Return whether the page that is there is kept."""
-        self.is_kept = is_current and not self.force
+        self.is_kept = is_current
         return self.is_kept
 
     def show(self, page: Path, *, as_json: bool) -> None:
@@ -256,16 +203,7 @@ class KeepUnchanged:
     def note(self) -> None:
         """Print on standard error that the page was not made again."""
         if self.is_kept:
-            echo("unchanged, and not made again (--force does it):", err=True)
-
-
-def force_option(function: F) -> F:
-    """Add ``--force`` of a command that keeps a page for which nothing has changed."""
-    return click.option(
-        "--force",
-        is_flag=True,
-        help="Make the page again, although nothing has changed that it is made from.",
-    )(function)
+            echo("unchanged, and not made again:", err=True)
 
 
 def parse_k(text: str) -> tuple[int, ...]:

@@ -18,18 +18,16 @@ from retrieval_eval.cli.common import (
     chosen_design,
     design_options,
     echo,
-    force_option,
+    evaluation_options,
     json_option,
-    page_options,
-    parse_k,
     print_json,
     print_table,
+    processes,
     progress_bar,
-    reports_dir_option,
-    work_options,
 )
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.escape import made_visible
+from retrieval_eval.io.project import project
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.design import Clustering
 from retrieval_eval.model.impact import (
@@ -38,8 +36,7 @@ from retrieval_eval.model.impact import (
     PairedEstimate,
     PairedStatistics,
 )
-from retrieval_eval.records import Renderer
-from retrieval_eval.values import counted
+from retrieval_eval.values import DEFAULT_SEED, counted
 
 if TYPE_CHECKING:
     from retrieval_eval.agents.runs.comparison import SidesCompared
@@ -50,72 +47,38 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 @click.command()
 @click.argument("sides", nargs=-1, required=True, metavar="A [B]")
 @click.option(
-    "--run",
-    "runs",
-    multiple=True,
-    metavar="RUN",
-    help="Run that holds both configurations A and B; may be given several times.",
+    "--run", "runs", multiple=True, metavar="RUN", help="Run that holds A and B. Repeatable."
 )
 @click.option(
     "--mcp",
     "mcp_configs",
     multiple=True,
     metavar="CONFIG",
-    help="Configuration that must use MCP; may be given several times. The others are then meant "
-    "not to. Default: inferred from what the trials used.",
+    help="Configuration that must use MCP, others not. Repeatable. Default: inferred.",
 )
 @design_options
-@click.option(
-    "--metric",
-    "headline",
-    metavar="METRIC",
-    help="Metric that the verdict is about. Default: file_recall.",
-)
-@click.option(
-    "--alpha",
-    type=float,
-    help="Level of the test, below 0.5; intervals cover 1 - alpha. Default: 0.05.",
-)
+@click.option("--metric", "headline", metavar="METRIC", help="What the verdict is about.")
+@click.option("--alpha", type=float, help="Level of the test, below 0.5. Default: 0.05.")
 @click.option("--margin", type=float, help="Largest difference that counts as none.")
 @click.option(
     "--cluster",
     type=click.Choice(get_args(Clustering)),
-    help="What tasks share that count together; task for none. Default: repository where some "
-    "tasks share one, else suite.",
+    help="What tasks share that count together. Default: repository, else suite.",
 )
 @click.option(
-    "--sequential",
-    is_flag=True,
-    help="Trials are still added and the comparison is read more than once: the verdict rests on "
-    "intervals and p-values that hold at every look, which are given beside the others.",
+    "--sequential", is_flag=True, help="Trials are still added: use intervals for every look."
 )
 @click.option(
-    "--pilot",
-    "is_pilot",
-    is_flag=True,
-    help="Only say how many matched tasks the next comparison needs, from the spread of this one.",
+    "--pilot", "is_pilot", is_flag=True, help="Only say how many tasks the next comparison needs."
 )
 @click.option(
     "--difference",
     type=float,
-    help="With --pilot: the smallest difference in the metric that would change a decision; of "
-    "cost, time and tokens a share, 0.2 for 1.2 times as much. Default: 0.05, and a share of 0.2.",
+    help="With --pilot: the smallest that would change a decision; of cost, time and tokens a "
+    "share. Default: 0.05, and a share of 0.2.",
 )
-@work_options
-@click.option(
-    "--report",
-    "is_reported",
-    is_flag=True,
-    help="Also write the comparison as a page, and print its path.",
-)
-@click.option(
-    "--trials",
-    is_flag=True,
-    help="With --report: also write the page of every trial, which its tables then lead to.",
-)
-@reports_dir_option("<run_id>/compare/index.html")
-@page_options
-@force_option
+@evaluation_options
+@click.option("--report", "is_reported", is_flag=True, help="Also write a page about it.")
 @json_option
 @click.pass_context
 def compare(
@@ -132,57 +95,41 @@ def compare(
     sequential: bool,
     is_pilot: bool,
     difference: float | None,
-    runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
-    jobs: int,
-    k_values: str,
-    seed: int,
     is_reported: bool,
-    trials: bool,
-    reports_dir: Path,
-    renderer: Renderer,
-    pdf: bool,
-    force: bool,
     as_json: bool,
 ) -> None:
     """Compare two configurations on the tasks both ran, after checking that they may be compared.
 
-    A and B are two runs (RUN, or RUN:CONFIG where a run has several configurations), or with --run
-    two configurations of these runs. A is the baseline. One run alone compares all its
-    configurations pair by pair. With --report the same comparison is written as a page with its
-    figures, the executed notebook compare_runs, and every table as CSV.
-
-    With --pilot nothing is compared: it prints how many tasks the next comparison needs, and the
-    exit code is 0, or 2 where the tasks are too few to show their spread.
-
-    What the arms, metric and clusters are meant to be is printed with its source. It is inferred
-    from the trials unless a project file, a study.toml or the options state it.
+    A and B are two runs (RUN, or RUN:CONFIG where a run has several), or with --run two
+    configurations of these. A is the baseline. One run alone compares all its configurations.
 
     Exit code 0: better, equivalent, or no detectable difference. 1: worse. 2: no verdict, because
-    the arms are not comparable, too few tasks are matched, or a threat overturns the difference
-    (fragile). 3: a run or configuration does not exist, or the design names what there is not.
-    """
+    the arms are not comparable, too few tasks are matched, or a threat overturns the difference. 3:
+    a run or configuration does not exist, or the design names what there is not.
+
+    \b
+    Examples:
+      retrieval-eval compare my_run:baseline my_run:mcp --report
+      retrieval-eval compare my_run:baseline my_run:mcp --pilot --difference 0.1
+    """  # noqa: D301  click reads the control character
     from retrieval_eval.agents.runs.comparison import compare_sides
     from retrieval_eval.agents.runs.roots import DEMO, is_demo
-    from retrieval_eval.agents.study.stated import toml_of
+    from retrieval_eval.agents.study.stated import text_of
 
-    if not is_reported and (renderer != "auto" or pdf or trials or force):
-        raise click.UsageError(
-            "--renderer, --pdf, --trials and --force are for the page; add --report"
-        )
     _check_pilot(is_pilot=is_pilot, is_reported=is_reported, difference=difference)
-    design = chosen_design(runs or sides, runs_root, design, no_design)
-    if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], runs_root):
+    design = chosen_design(runs or sides, design, no_design)
+    stated = project()
+    reports_dir = stated.reports_folder
+    if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], None):
         # The place the page uses, so that the demo is not written twice.
         output_dir = output_dir or reports_dir / DEMO / "data"
     options: dict[str, Any] = {
-        "runs_root": runs_root,
         "benchmarks_root": benchmarks_root,
         "output_dir": output_dir,
-        "k_values": parse_k(k_values),
-        "seed": seed,
-        "jobs": jobs,
+        "jobs": processes(),
+        "seed": DEFAULT_SEED,
     }
     overrides = {
         "headline": headline,
@@ -215,11 +162,16 @@ def compare(
             echo("only one configuration: there is nothing to compare")
     if is_reported:
         # Under --json the standard output is one document.
-        more = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
+        keep = KeepUnchanged()
+        more: dict[str, Any] = {
+            **options,
+            "mcp_configs": ",".join(mcp_configs),
+            "renderer": stated.renderer,
+            "keep": keep,
+        }
         if found.design.arms or found.design.values:
-            more["design"] = toml_of(found.design)
-        keep = KeepUnchanged(force)
-        page = _write_report(found, reports_dir, {**more, "trials": trials, "keep": keep})
+            more["design"] = text_of(found.design)
+        page = _write_report(found, reports_dir, more)
         keep.note()
         echo(page, err=as_json)
     context.exit(_exit_code(impact.comparisons))
@@ -277,7 +229,6 @@ def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
 
 def _print(comparison: ComparisonDocument) -> None:
     """Print a comparison as its page does: verdict, estimate, threats, other metrics, design."""
-    from retrieval_eval.agents.study.design import design_sentences
     from retrieval_eval.agents.study.threats import leading_threats
     from retrieval_eval.report import words
 
@@ -302,9 +253,7 @@ def _print(comparison: ComparisonDocument) -> None:
         is_read = not comparison.gate.failed or threat.effect == "withholds"
         if is_read and threat not in shown and threat.name not in words.SAID_ELSEWHERE:
             _print_point("also", words.sentence(threat.sentence))
-    if comparison.design is not None:
-        for label, text in zip_longest(["design"], design_sentences(comparison.design)):
-            _print_point(label or "", text)
+    _print_design(comparison)
     echo("")
     for rule in comparison.gate.rules:
         if rule.count:
@@ -319,6 +268,21 @@ def _print(comparison: ComparisonDocument) -> None:
     if comparison.computable and comparison.gate.passed:
         by_suite = {f"reward, {row.benchmark}": row for row in comparison.reward_by_suite}
         _print_metrics({**comparison.metrics, **by_suite}, comparison)
+
+
+def _print_design(comparison: ComparisonDocument) -> None:
+    """Print what the arms are meant to do, the clusters, and every other part that was stated."""
+    from retrieval_eval.agents.study.frames import design_rows
+
+    head = "design"
+    for row in design_rows(comparison):
+        source = str(row["source"])
+        is_stated = not source.startswith(("default", "inferred"))
+        if is_stated or row["field"] in ("baseline", "comparison", "cluster"):
+            label = row["label"].partition(": ")[2] or row["label"]
+            value = row["value"] or "no tool is required or forbidden"
+            _print_point(head, f"{label}: {value} ({source})")
+            head = ""
 
 
 _LABEL: Final = 14

@@ -10,36 +10,34 @@ from retrieval_eval.agents.runs.roots import DEMO
 from retrieval_eval.cli.common import (
     echo,
     json_option,
-    page_options,
     print_json,
     progress_bar,
     reports_dir_option,
 )
 from retrieval_eval.demo import write_demo
-from retrieval_eval.records import Renderer
+from retrieval_eval.io.project import project
 
 
 @click.command()
 @click.argument("what", type=click.Choice(["agents", "search"]), default="agents")
-@reports_dir_option("demo/index.html, of search search-demo/index.html")
-@page_options
+@reports_dir_option
 @json_option
-def demo(what: str, reports_dir: Path, renderer: Renderer, pdf: bool, as_json: bool) -> None:
+def demo(what: str, reports_dir: Path, as_json: bool) -> None:
     """Evaluate a simulated benchmark run with known behaviour and write its report.
 
-    The recorded run is written to REPORTS_DIR/demo/data, in the layout of real ones: look at it,
-    or point the other commands at it.
+    The page is REPORTS_DIR/demo/index.html. The recorded run is written to REPORTS_DIR/demo/data,
+    in the layout of real ones: look at it, or point the other commands at it.
 
     With `search`: measure search on an invented collection, change a parameter, and report the
-    difference. Documents, gold set, feedback and drafted answers go to
-    REPORTS_DIR/search-demo/data; the commands that do the same by hand are printed.
+    difference in REPORTS_DIR/search-demo/index.html. Documents, gold set, feedback and drafted
+    answers are in data/ beside it; the commands that do the same by hand are printed.
     """
     from retrieval_eval.report import build
 
     if what == "search":
         from retrieval_eval.cli.search_report import show_search_demo
 
-        show_search_demo(reports_dir=reports_dir, renderer=renderer, pdf=pdf, as_json=as_json)
+        show_search_demo(reports_dir=reports_dir, as_json=as_json)
         return
 
     data = reports_dir / DEMO / "data"
@@ -48,8 +46,7 @@ def demo(what: str, reports_dir: Path, renderer: Renderer, pdf: bool, as_json: b
         page = build(
             [DEMO],
             reports_dir=reports_dir,
-            renderer=renderer,
-            pdf=pdf,
+            renderer=project().renderer,
             progress=progress,
             # With explicit roots, so that no other run of this name is found.
             runs_root=data / "runs",

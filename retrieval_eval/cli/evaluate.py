@@ -12,13 +12,15 @@ from retrieval_eval.agents.runs import evaluate as evaluate_runs
 from retrieval_eval.cli.common import (
     FOLDER,
     echo,
+    evaluation_options,
     json_option,
+    k_option,
     number,
     parse_k,
     print_json,
     print_table,
+    processes,
     progress_bar,
-    work_options,
 )
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.model import to_builtins
@@ -40,10 +42,17 @@ _COLUMNS = (
 @click.option(
     "--from-events",
     type=FOLDER,
-    help="Compute the metrics of the event documents (*.retrieval_events.json) in this folder, "
-    "in place of runs. Traces are not read; nothing is written without --output-dir.",
+    help="In place of runs: the event documents (*.retrieval_events.json) in this folder. Nothing "
+    "is written without --output-dir.",
 )
-@work_options
+@evaluation_options
+@k_option
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=processes,
+    help="Processes to evaluate trials with. Default: one a core.",
+)
 @click.option(
     "--executor",
     metavar="KIND:N|URL",
@@ -52,27 +61,24 @@ _COLUMNS = (
 @click.option(
     "--tables",
     is_flag=True,
-    help="Also write all trials as Parquet tables, by run and configuration, to tables/ in the "
-    "output (extra 'dask').",
+    help="Also write all trials as Parquet tables to tables/ in the output (extra 'dask').",
 )
 @json_option
 def evaluate(
     runs: tuple[str, ...],
     from_events: Path | None,
-    runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
-    jobs: int,
     k_values: str,
-    seed: int,
+    jobs: int,
     executor: str | None,
     tables: bool,
     as_json: bool,
 ) -> None:
     """Measure the retrieval of one or more runs and write their artefacts.
 
-    RUN is a run id below the runs root, or the path of a run directory. Trials whose inputs have
-    not changed since the last time are not computed again. No input is modified.
+    RUN is the path of a run, or its id below ./runs or $RETRIEVAL_EVAL_RUNS_ROOT. Trials whose
+    inputs have not changed are not computed again. No input is modified.
 
     Runs, the benchmarks root and the output may be URLs, such as s3://bucket/runs/a (extra 'dask').
 
@@ -82,19 +88,17 @@ def evaluate(
     if (from_events is None) is (not runs):
         raise click.UsageError("name runs, or a folder of event documents with --from-events")
     if from_events is not None:
-        evaluation = evaluate_saved(from_events, output_dir=output_dir, k_values=cutoffs, seed=seed)
+        evaluation = evaluate_saved(from_events, output_dir=output_dir, k_values=cutoffs)
     else:
         with progress_bar("trial") as progress:
             evaluation = evaluate_runs(
                 runs,
-                runs_root=runs_root,
                 benchmarks_root=benchmarks_root,
                 output_dir=output_dir,
                 k_values=cutoffs,
                 jobs=jobs,
                 executor=executor,
                 tables=tables,
-                seed=seed,
                 progress=progress,
             )
     if as_json:

@@ -9,11 +9,16 @@ from typing import Final
 import click
 
 from retrieval_eval.cli.common import FILE, FOLDER, PATH, echo, json_option, print_json
-from retrieval_eval.cli.gold_options import corpus_file_option, folder_option, print_notes
 from retrieval_eval.cli.lazy import LazyGroup
-from retrieval_eval.cli.search_options import data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import (
+    corpus_file_option,
+    folder_option,
+    gold_option,
+    print_notes,
+    run_files,
+)
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import write_atomically
 from retrieval_eval.model.gold import DEFAULT_CORPUS
 from retrieval_eval.search.gold.corpus import corpus_bytes, read_corpus
 from retrieval_eval.search.gold.exchange import (
@@ -52,7 +57,7 @@ GONE: dict[str, str] = {
     lazy={
         "agreement": "retrieval_eval.cli.gold_labelling:agreement_command",
         "settle": "retrieval_eval.cli.gold_labelling:settle_command",
-        "relabel": "retrieval_eval.cli.gold_relabel:relabel_command",
+        "relabel": "retrieval_eval.cli.gold_labelling:relabel_command",
         "bootstrap": "retrieval_eval.cli.gold_database:bootstrap",
         "backlog": "retrieval_eval.cli.gold_database:backlog",
         "pool": "retrieval_eval.cli.gold_labelling:pool",
@@ -60,7 +65,11 @@ GONE: dict[str, str] = {
     gone=GONE,
 )
 def gold() -> None:
-    """Gold sets: queries with judged documents, one a line of --gold."""
+    """Gold sets: queries with judged documents, one a line of --gold.
+
+    What the help calls data/eval is the data folder: retrieval-eval.toml may state another one, and
+    gold set, corpus and backlog too.
+    """
 
 
 @gold.command("import")
@@ -122,9 +131,8 @@ def import_(
 @click.option(
     "--run",
     metavar="RUN",
-    help="Search run to export along with it (trec): a file, or a label in the folder --data.",
+    help="Search run to export along with it (trec): a file, or a label in data/eval.",
 )
-@data_option
 @json_option
 def export(
     form: str,
@@ -132,7 +140,6 @@ def export(
     gold_path: Path,
     corpus_file: Path | None,
     run: str | None,
-    data: Path,
     as_json: bool,
 ) -> None:
     """Write a gold set into the folder TARGET, as TREC or BEIR files.
@@ -146,7 +153,7 @@ def export(
         corpus = None if corpus_file is None else read_corpus(corpus_file)
         lost = export_beir(found, target, corpus=corpus)
     else:
-        rows, lost_of_run = (None, []) if run is None else _run_rows(run_files([run], data)[0])
+        rows, lost_of_run = (None, []) if run is None else _run_rows(run_files([run])[0])
         lost = [*export_trec(found, target, run=rows), *lost_of_run]
     if as_json:
         print_json({"target": str(target), "n_queries": len(found.queries), "lost": list(lost)})

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from retrieval_eval.cli.common import echo, json_option, number, print_json, progress_bar
-from retrieval_eval.cli.gold_options import corpus_file_option
 from retrieval_eval.cli.search_options import (
     DATABASE_VARIABLE,
-    backlog_options,
+    backlog_option,
+    backlog_source,
+    corpus_file_option,
     gold_option,
 )
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import STYLES
-from retrieval_eval.search.gold.backlog import STATUSES, BacklogSource, read_backlog
+from retrieval_eval.search.gold.backlog import STATUSES, read_backlog
 from retrieval_eval.search.gold.bootstrap import BootstrapResult, feedback_settings
 from retrieval_eval.search.gold.bootstrap import bootstrap as regenerate
 from retrieval_eval.search.gold.corpus import read_corpus
@@ -29,44 +29,18 @@ from retrieval_eval.values import counted
     "--database",
     metavar="URL",
     envvar=DATABASE_VARIABLE,
-    help="SQLAlchemy URL, such as postgresql://user@host/name or sqlite:///file.db; it is only "
-    f"read, and its password never shown. Default: ${DATABASE_VARIABLE}, which keeps the "
-    "password out of process lists.",
-)
-@click.option(
-    "--table",
-    "tables",
-    multiple=True,
-    metavar="NAME=OWN",
-    help="Your name of the table search_logs or search_relevance_feedback, with its schema as "
-    "schema.name.",
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="NAME=OWN",
-    help="Your name of a documented column, such as query=query_text; practice_area= and corpus= "
-    "mean that there is none.",
-)
-@click.option(
-    "--score",
-    "scores",
-    multiple=True,
-    metavar="SCORE[=GRADE]",
-    help="A relevance score that counts and its grade (1 unless given). Default: 3=1.",
+    help="SQLAlchemy URL, such as postgresql://user@host/name; it is only read. Default: "
+    f"${DATABASE_VARIABLE}, which keeps a password out of process lists.",
 )
 @click.option(
     "--names",
     type=click.Choice(list(STYLES)),
-    help="Field names of new rows in a set whose rows do not show them; case-law: practice_area, "
-    "relevant_case_law_ids and note.",
+    help="Field names of rows in a new set; case-law: practice_area, relevant_case_law_ids, note.",
 )
 @click.option(
     "--found-by",
     metavar="NAME",
-    help="Retriever whose results the logged searches showed, as runs call it; recorded with each "
-    "document, to see which labels came from the retriever under test.",
+    help="Retriever of the logged searches, to see which labels came from the one under test.",
 )
 @corpus_file_option("Documents of the searches, to record which texts new labels were given to.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
@@ -74,9 +48,6 @@ from retrieval_eval.values import counted
 def bootstrap(
     gold_path: Path,
     database: str | None,
-    tables: tuple[str, ...],
-    columns: tuple[str, ...],
-    scores: tuple[str, ...],
     names: str | None,
     found_by: str | None,
     corpus_file: Path | None,
@@ -87,19 +58,18 @@ def bootstrap(
 
     The gold set gets one row of source 'bootstrap' for each query that has feedback. Reviewed rows
     keep their bytes and take precedence. Run it as often as you like: the same database
-    gives the same file. Tables, columns and scores can also be set in gold.toml beside the gold
-    set. See docs/gold-database.md.
+    gives the same file. gold.toml beside the gold set names your tables and columns, and the
+    scores that count. See docs/gold-database.md.
     """
     if not database:
         raise click.UsageError(f"no database: give --database or set ${DATABASE_VARIABLE}")
-    renamed = {"tables": _pairs(tables, "--table"), "columns": _pairs(columns, "--column")}
     settings = feedback_settings(gold_path)
     with progress_bar("row") as progress:
         result = regenerate(
             database,
             gold_path,
-            tables=settings.tables.renamed(**renamed),
-            scores=_scores(scores) or settings.scores,
+            tables=settings.tables,
+            scores=settings.scores,
             names=names,
             found_by=found_by,
             corpus=None if corpus_file is None else read_corpus(corpus_file),
@@ -110,26 +80,6 @@ def bootstrap(
         print_json(to_builtins(result))
     else:
         _show(result, dry_run)
-
-
-def _pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
-    pairs = [text.partition("=") for text in texts]
-    if not all(sign for _, sign, _ in pairs):
-        raise click.BadParameter("expected NAME=OWN", param_hint=option)
-    return {name.strip(): own.strip() for name, _, own in pairs}
-
-
-def _scores(texts: tuple[str, ...]) -> dict[int, int]:
-    found = {}
-    for text in texts:
-        score, _, grade = text.partition("=")
-        try:
-            found[int(score)] = int(grade or 1)
-        except ValueError:
-            raise click.BadParameter(
-                f"{text!r}; expected whole numbers such as 3=1", param_hint="--score"
-            ) from None
-    return found
 
 
 def _show(result: BootstrapResult, dry_run: bool) -> None:
@@ -156,26 +106,18 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
 
 
 @click.command(short_help="Count items waiting for review, by age.")
-@backlog_options
-@click.option(
-    "--as-of",
-    metavar="TIME",
-    help="Moment the age is counted to, such as 2026-05-31T08:00:00Z. Default: now.",
-)
+@backlog_option
 @json_option
-def backlog(
-    backlog: BacklogSource | None,
-    as_of: str | None,
-    as_json: bool,
-) -> None:
+def backlog(backlog: str | None, as_json: bool) -> None:
     """Count the items waiting for review, and show how long the oldest has waited.
 
     Items are counted by review status: pending_review, approved, rejected, published; any other
     status is counted as 'other' and named. The counts sum to the total.
     """
-    if backlog is None:
+    source = backlog_source(backlog, is_needed=True)
+    if source is None:
         raise click.UsageError(f"no backlog source: give --backlog or set ${DATABASE_VARIABLE}")
-    found = read_backlog(backlog, as_of=_time(as_of))
+    found = read_backlog(source)
     if as_json:
         print_json(to_builtins(found))
         return
@@ -192,15 +134,3 @@ def backlog(
         )
     if found.n_pending_undated:
         echo(f"pending without a time: {found.n_pending_undated}")
-
-
-def _time(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is no time; expected one such as 2026-05-31T08:00:00Z", param_hint="--as-of"
-        ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

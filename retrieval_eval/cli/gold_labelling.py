@@ -10,32 +10,31 @@ import click
 
 from retrieval_eval.cli.common import (
     FILE,
+    FOLDER,
     echo,
     json_option,
     number,
     print_json,
     print_table,
-    seed_option,
 )
-from retrieval_eval.cli.gold_options import (
+from retrieval_eval.cli.search_options import (
     corpus_file_option,
     folder_option,
+    gold_option,
     key_option,
     labellers_option,
     print_notes,
     print_paths,
+    run_files,
     sheets_argument,
     written_option,
 )
-from retrieval_eval.cli.search_options import data_option, gold_option, run_files
-from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.io.files import json_bytes
+from retrieval_eval.io.files import json_bytes, write_atomically
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.gold.agreement import (
     MIN_OF_CORPUS,
-    WEIGHTS,
     Compared,
     Disagreement,
     adjudication_sheet,
@@ -43,6 +42,7 @@ from retrieval_eval.search.gold.agreement import (
     disagreements,
     settle,
 )
+from retrieval_eval.search.gold.chunks import REASONS
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.gold_set import changing, load_gold_set, write_gold_set
 from retrieval_eval.search.gold.labelling import (
@@ -53,9 +53,10 @@ from retrieval_eval.search.gold.labelling import (
     jsonl_sheet,
     write_pool,
 )
+from retrieval_eval.search.gold.relabel import STATUSES, Relabelling, relabel, relabel_files
 from retrieval_eval.search.run.judging_queue import DEEPEST, judging_queue
 from retrieval_eval.search.run.run_files import load_search_run
-from retrieval_eval.values import counted
+from retrieval_eval.values import DEFAULT_SEED, counted
 
 _MOST_SHOWN: Final = 10
 _READ: Final = ("n_items", "n_graded", "n_added", "n_changed", "n_comments", "n_absent")
@@ -70,10 +71,8 @@ _NAMES: Final = {"none": "unweighted", "linear": "linear", "quadratic": "quadrat
     metavar="RUN",
     multiple=True,
     required=True,
-    help="A search run: a file, or a label in the folder --data; several times to pool several "
-    "retrievers.",
+    help="A search run: a file, or a label in data/eval. Repeatable, to pool retrievers.",
 )
-@data_option
 @corpus_file_option(is_required=True)
 @labellers_option("Names of the labellers, comma-separated.", is_required=True)
 @click.option(
@@ -90,7 +89,6 @@ _NAMES: Final = {"none": "unweighted", "linear": "linear", "quadratic": "quadrat
     help="In place of --depth: the N unjudged documents whose judgement could move P@5 and "
     "Recall@20 most.",
 )
-@seed_option(0, "Seed of the order.")
 @folder_option("Folder for the sheets.")
 @click.option(
     "--key", type=FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
@@ -99,12 +97,10 @@ _NAMES: Final = {"none": "unweighted", "linear": "linear", "quadratic": "quadrat
 def pool(
     gold_path: Path,
     runs: tuple[str, ...],
-    data: Path,
     corpus_file: Path,
     labellers: list[str],
     depth: int,
     by_gain: int | None,
-    seed: int,
     out: Path,
     key: Path | None,
     as_json: bool,
@@ -116,7 +112,7 @@ def pool(
     Labellers fill in the column `grade` (0 not relevant, 1 relevant, 2 highly relevant; empty:
     undecided) and perhaps `comment`; `gold settle` takes the sheets back.
     """
-    files = run_files(runs, data)
+    files = run_files(runs)
     documents = [load_search_run(path) for path in files]
     gold = load_gold_set(gold_path)
     rankings: list[Ranking] = [_ranking(document) for document in documents]
@@ -131,7 +127,6 @@ def pool(
         read_corpus(corpus_file),
         labellers,
         depth=depth,
-        seed=seed,
         names=[document.run.retriever.name for document in documents],
     )
     paths = write_pool(found, out, key)
@@ -175,12 +170,6 @@ def _run_notes(paths: Sequence[Path], documents: Sequence[SearchRun], depth: int
     help="Only these two labellers, in the sheet, too.",
 )
 @click.option(
-    "--weights",
-    multiple=True,
-    type=click.Choice(list(WEIGHTS)),
-    help="How disagreements count in kappa; several times for several. Default: all three.",
-)
-@click.option(
     "--adjudicate",
     "sheet",
     type=FILE,
@@ -189,18 +178,13 @@ def _run_notes(paths: Sequence[Path], documents: Sequence[SearchRun], depth: int
 )
 @click.option("--adjudicator", metavar="NAME", help="Who will fill in that sheet.")
 @corpus_file_option("Corpus with the texts to show in the sheet.")
-@click.option("--key", type=FILE, help="Where the sheet's key goes. Default: OUT.key.json")
-@seed_option()
 @json_option
 def agreement_command(
     gold_path: Path,
     pairs: tuple[str, ...],
-    weights: tuple[str, ...],
     sheet: Path | None,
     adjudicator: str | None,
     corpus_file: Path | None,
-    key: Path | None,
-    seed: int,
     as_json: bool,
 ) -> None:
     """Measure how far labellers agree, and write the disagreements as a sheet.
@@ -212,19 +196,14 @@ def agreement_command(
     """
     gold = load_gold_set(gold_path)
     chosen = [_two(pair) for pair in pairs] or None
-    found = agreement(
-        gold,
-        pairs=chosen,
-        weights=weights or tuple(WEIGHTS),
-        seed=seed,
-    )
+    found = agreement(gold, pairs=chosen)
     apart = disagreements(gold, chosen)
-    written = _adjudicate(gold, chosen, sheet, adjudicator, corpus_file, key, seed)
+    written = _adjudicate(gold, chosen, sheet, adjudicator, corpus_file)
     if as_json:
         print_json(
             {
                 "gold_fingerprint": gold.fingerprint,
-                "seed": seed,
+                "seed": DEFAULT_SEED,
                 "pairs": [pair.to_json() for pair in found],
                 "disagreements": [to_builtins(one) for one in apart],
                 "files": [str(path) for path in written],
@@ -303,22 +282,18 @@ def _adjudicate(
     sheet: Path | None,
     adjudicator: str | None,
     corpus_file: Path | None,
-    key: Path | None,
-    seed: int,
 ) -> list[Path]:
     if sheet is None:
-        if adjudicator is not None or corpus_file is not None or key is not None:
-            raise click.UsageError("--adjudicator, --corpus-file and --key go with --adjudicate")
+        if adjudicator is not None or corpus_file is not None:
+            raise click.UsageError("--adjudicator and --corpus-file go with --adjudicate")
         return []
     if adjudicator is None or corpus_file is None:
         raise click.UsageError("--adjudicate needs --adjudicator and --corpus-file")
     if sheet.suffix.lower() not in (".csv", ".jsonl"):
         raise click.UsageError("--adjudicate: the sheet is a .csv or a .jsonl file")
-    key = key or sheet.with_name(f"{sheet.stem}.key.json")
-    if key.resolve() == sheet.resolve():
-        raise click.UsageError("--adjudicate and --key name the same file")
+    key = sheet.with_name(f"{sheet.stem}.key.json")
     corpus = read_corpus(corpus_file)
-    made = adjudication_sheet(gold, corpus, adjudicator, seed=seed, pairs=pairs)
+    made = adjudication_sheet(gold, corpus, adjudicator, pairs=pairs)
     as_bytes = jsonl_sheet if sheet.suffix.lower() == ".jsonl" else csv_sheet
     write_atomically(
         {sheet: as_bytes(made.sheets[adjudicator]), key: json_bytes(dict(made.key), indent=1)}
@@ -365,3 +340,80 @@ def _print_disagreements(apart: Sequence[Disagreement]) -> None:
         echo(f"  {one.query}  {one.doc}: {grades}; final {final}")
     if len(apart) > _MOST_SHOWN:
         echo(f"  and {len(apart) - _MOST_SHOWN} more (--json lists them all)")
+
+
+# ------------------------------------------------------------------------------------------------
+# ``gold relabel``: gold sets after re-chunking.
+
+
+@click.command("relabel", short_help="Move labels to a re-chunked corpus.")
+@gold_option
+@click.option(
+    "--old-corpus", type=FILE, required=True, help="The corpus that the labels were given to."
+)
+@click.option("--new-corpus", type=FILE, required=True, help="The corpus after re-chunking.")
+@click.option(
+    "--sources",
+    type=FOLDER,
+    help="Folder of the new source texts, to check where documents stand. Nothing outside it is"
+    " read, and no link is followed.",
+)
+@folder_option(
+    "Folder for the new gold set, the queue and the mapping. Default: relabel, beside the gold "
+    "set.",
+    is_required=False,
+)
+@labellers_option(
+    "Who grades the queue, comma-separated: each gets a sheet. `gold settle` reads them."
+)
+@json_option
+def relabel_command(
+    gold_path: Path,
+    old_corpus: Path,
+    new_corpus: Path,
+    sources: Path | None,
+    out: Path | None,
+    labellers: list[str],
+    as_json: bool,
+) -> None:
+    """Move the labels of a gold set to a re-chunked corpus; queue only what was cut differently.
+
+    A label belongs to a text, not to an id or a place. Documents with the same text (up to white
+    space) keep their grades. A document that contains all of a relevant text gets its grade.
+    Everything else is queued to be graded again, or dropped where nothing of the text is left.
+    Grades of reviewed rows are kept like all others; only the ids of their documents change.
+
+    The gold set itself is never changed. The new one has its name, in the folder --out. The field
+    `relabelled` of a row names the documents that have their grade from another one.
+    """
+    gold = load_gold_set(gold_path)
+    old, new = read_corpus(old_corpus), read_corpus(new_corpus)
+    found = relabel(gold, old, new, sources=sources)
+    target = out or gold_path.parent / "relabel"
+    files = relabel_files(found, gold, old, new, target, labellers=labellers)
+    write_atomically(files)
+    if as_json:
+        print_json({**found.to_json(), "files": [str(path) for path in files]})
+        return
+    _print_counts(found)
+    print_paths(files)
+    if found.queue and not labellers:
+        print_notes(["name --labellers to get sheets for the queue"])
+
+
+def _print_counts(found: Relabelling) -> None:
+    counts = found.counts()
+    echo(
+        f"{counted(counts['pairs']['total'], 'graded pair')} with"
+        f" {counted(counts['labels']['total'], 'label')};"
+        f" {counted(len(found.queue), 'pair')} of the new corpus to grade"
+    )
+    head = ("", "pairs", "labels")
+    rows = [
+        (words, str(counts["pairs"][name]), str(counts["labels"][name]))
+        for name, words in STATUSES.items()
+    ]
+    print_table([head, *rows])
+    for reason, n in found.reasons().items():
+        echo(f"  {n} because {REASONS[reason]}")
+    print_notes(found.notes)

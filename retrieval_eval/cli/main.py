@@ -48,6 +48,31 @@ GONE = {
     "trial": "`retrieval-eval trace PATH` shows a trial, `retrieval-eval report RUN --trial NAME` "
     "makes its page.",
 }
+# Removed options, of whichever command, each with what does its work now.
+GONE_OPTIONS = {
+    name: instead
+    for names, instead in {
+        "--runs-root": "name the path of a run, or set $RETRIEVAL_EVAL_RUNS_ROOT.",
+        "--data --jobs --reports-dir --corpus-file --backlog": "retrieval-eval.toml states it.",
+        "--seed": "it is fixed; in Python it is a parameter.",
+        "--pdf --renderer --privacy --trials": "`retrieval-eval report` has it; with --pdf it "
+        "takes the notebook beside a page, too.",
+        "--force": "remove a page to have it made again.",
+        "--report": "`retrieval-eval report A B` makes the page of two search runs, "
+        "`retrieval-eval report DATA` that of a folder of them.",
+        "--baseline-config --mcp-config": "`retrieval-eval compare A B --report` is about the two "
+        "that are named.",
+        "--option --corpus --k --depth --floor --no-rerank": "`retrieval-eval search noise RUN "
+        "--repeats N` asks as RUN was asked.",
+        "--thresholds --justification --today --as-of": "guard.toml and justification.toml of the "
+        "folder are read, as of today.",
+        "--table --column --score": "gold.toml beside the gold set states it.",
+        "--show": "`retrieval-eval search baseline` shows it.",
+        "--workflow --print-thresholds": "`retrieval-eval search guard --init` writes the "
+        "thresholds; a workflow to copy is docs/github-workflow/retrieval-guard.yml.",
+    }.items()
+    for name in names.split()
+}
 
 
 class _Program(LazyGroup):
@@ -83,12 +108,16 @@ class _Program(LazyGroup):
 def group() -> None:
     """Know whether retrieval works: in the traces of coding agents, and in search.
 
-    Agents: start with `retrieval-eval demo`, or with a trace of yours: `retrieval-eval trace FILE`.
-    Search: start with `retrieval-eval demo search`.
+    \b
+    Measure agents  trace FILE, evaluate RUN, compare A B
+    Measure search  search run, search diff A B, search guard RUN
+    Label queries   gold bootstrap, gold pool, gold settle, validate FILE
+
+    `report` makes the page of whatever is measured. Start with `demo`, or `demo search`.
 
     Exit codes: 0 ok, 1 regressed or breached, 2 nothing to evaluate or no verdict, 3 bad input,
     4 rendering failed, 64 wrong usage, 70 a fault of this program.
-    """
+    """  # noqa: D301  click reads the control character
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -124,6 +153,9 @@ def run(args: Sequence[str] | None = None) -> int:
         with _warnings_in_words():
             code = group.main(args, prog_name="retrieval-eval", standalone_mode=False)
     except click.UsageError as error:
+        if isinstance(error, click.NoSuchOption) and error.option_name in GONE_OPTIONS:
+            removed = f"{error.option_name} is gone: {GONE_OPTIONS[error.option_name]}"
+            error = click.UsageError(removed, error.ctx)
         text = io.StringIO()
         error.show(text)
         _complain(text.getvalue())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click.core import ParameterSource
@@ -15,52 +15,54 @@ from retrieval_eval.cli.common import (
     chosen_design,
     design_options,
     echo,
+    evaluation_options,
     exit_code_of,
-    force_option,
     json_option,
-    page_options,
+    k_option,
     parse_k,
     print_json,
+    processes,
     progress_bar,
     reports_dir_option,
-    work_options,
 )
-from retrieval_eval.cli.search_report import report_searches, searched_options, searched_runs
+from retrieval_eval.cli.search_report import (
+    holds_searches,
+    report_searches,
+    searched_options,
+    searched_runs,
+)
 from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
+from retrieval_eval.io.project import project
 from retrieval_eval.records import Renderer
 
-_OF_SEARCHES = ("runs", "reports_dir", "privacy", "renderer", "pdf", "force", "as_json")
-_OF_NOTEBOOK = ("runs", "renderer", "pdf", "as_json")
+_OF_PAGES = ("runs", "reports_dir", "renderer", "pdf", "as_json")
+_OF_SEARCHES = ("baseline", "gold", "accept", "noise", "mapping", "old_gold")
 
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
 @design_options
-@work_options
-@reports_dir_option("<run_id>/index.html")
-@click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
-@click.option("--mcp-config", default="", help="Config compared with it.")
-@click.option(
-    "--trials",
-    is_flag=True,
-    help="Also write the page of every trial, step by step, in trials/ beside the report, linked "
-    "from it. Pages for which nothing has changed are kept.",
-)
+@evaluation_options
+@k_option
+@click.option("--trials", is_flag=True, help="Also write the page of every trial, step by step.")
 @click.option(
     "--trial",
     metavar="NAME",
-    help="Write the page of one trial, step by step: by its name, NAME@CONFIG or its task's name.",
+    help="Only the page of one trial: its name, NAME@CONFIG, or its task.",
 )
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
 @click.option(
-    "--index",
-    "only_index",
-    is_flag=True,
-    help="Only list the reports below REPORTS_DIR anew, in its index.html, in place of RUN.",
+    "--index", "only_index", is_flag=True, help="Only list the reports below REPORTS_DIR anew."
 )
 @searched_options
-@page_options
-@force_option
+@reports_dir_option
+@click.option(
+    "--renderer",
+    type=click.Choice(get_args(Renderer)),
+    default=lambda: project().renderer,
+    help="auto (default): Quarto where it succeeds, else embedded.",
+)
+@click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
 @click.option(
     "--quarto-extension",
     "extension",
@@ -69,57 +71,42 @@ _OF_NOTEBOOK = ("runs", "renderer", "pdf", "as_json")
     is_eager=True,
     expose_value=False,
     callback=lambda context, _, folder: _copy_extension(context, folder),
-    help="Only copy the Quarto extension with our formats into DIR, where `quarto render` then "
-    "makes the same page and PDF from an executed notebook.",
+    help="Only copy the Quarto extension with our formats into DIR.",
 )
 @json_option
 @click.pass_context
 def report(
     context: click.Context,
+    /,
     runs: tuple[str, ...],
     design: Path | None,
     no_design: bool,
-    runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
-    reports_dir: Path,
-    jobs: int,
-    baseline_config: str,
-    mcp_config: str,
     k_values: str,
-    seed: int,
     trials: bool,
     trial: str | None,
     privacy: bool,
     only_index: bool,
-    searched: dict[str, Any],
+    reports_dir: Path,
     renderer: Renderer,
     pdf: bool,
-    force: bool,
     as_json: bool,
+    **searched: Any,
 ) -> None:
-    """Evaluate runs where needed and write a self-contained report.
+    """Write the self-contained page of what is named, and evaluate runs before where needed.
 
-    RUN is a run id below the runs root, or the path of a run directory. Several runs make one
-    report; a folder that holds several runs makes one of each, and the index lists them with their
-    verdicts. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
-    it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
-    on two runs or configurations against each other, see `retrieval-eval compare --report`.
+    RUN... are runs of agents, or a folder that holds several (a page each); a search run by file or
+    label, or two of them; a folder of search runs; or an executed notebook (NOTEBOOK.ipynb). From
+    --baseline to --old-gold options are for search runs. Tables and the notebook lie beside a page.
+    REPORTS_DIR/index.html lists all. A page that was made of the same is kept.
 
-    RUN may also be a search run: its file, or its label in the folder --data. Its page goes to
-    REPORTS_DIR/search/LABEL/index.html. Of two search runs it is the page of what changed. Options
-    from --baseline to --old-gold are for these only.
-
-    A page that is there and whole is kept where runs, parameters, notebook, renderer and versions
-    are those it was made with.
-
-    RUN may be an executed notebook (NOTEBOOK.ipynb), such as your own copy of one of this project:
-    its page, and with --pdf its PDF, are written beside it. It is not executed again; code and
-    printed text are left out.
-
-    Every report is listed in REPORTS_DIR/index.html.
-    """
-    from retrieval_eval.report import build, build_trial
+    \b
+    Examples:
+      retrieval-eval report my_run --trials
+      retrieval-eval report before after
+    """  # noqa: D301  click reads the control character
+    from retrieval_eval.report import build, build_history, build_trial
 
     if trial is not None and (trials or len(runs) != 1):
         raise click.UsageError("--trial goes with one RUN, and without --trials.")
@@ -130,58 +117,55 @@ def report(
         return
 
     if len(runs) == 1 and runs[0].endswith(".ipynb"):
-        _render(context, Path(runs[0]), renderer, pdf, as_json)
+        _only(context, [name for name in _OF_PAGES if name != "reports_dir"], "a notebook")
+        _render(Path(runs[0]), renderer, pdf, as_json)
         return
     if not runs:
         raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
-    if (paths := searched_runs(runs, searched["data"])) is not None:
-        if len(paths) > 2:
-            raise click.UsageError("one search run, or two to compare")
-        _only(context, (*_OF_SEARCHES, *searched), "a search run")
-        report_searches(
-            paths,
-            searched,
-            reports_dir=reports_dir,
-            as_json=as_json,
-            force=force,
-            privacy=privacy,
-            renderer=renderer,
-            pdf=pdf,
-        )
-        return
-
-    keep = KeepUnchanged(force)
-    stated = chosen_design(runs, runs_root, design, no_design)
-    options: dict[str, Any] = {
+    keep = KeepUnchanged()
+    page: dict[str, Any] = {
         "reports_dir": reports_dir,
-        "jobs": jobs,
-        "runs_root": runs_root,
-        "benchmarks_root": benchmarks_root,
-        "output_dir": output_dir,
-        "privacy": privacy,
         "renderer": renderer,
         "pdf": pdf,
         "keep": keep,
     }
+    if (paths := searched_runs(runs)) is not None:
+        if len(paths) > 2:
+            raise click.UsageError("one search run, or two to compare")
+        _only(context, (*_OF_PAGES, *_OF_SEARCHES, "privacy"), "a search run")
+        with progress_bar("cell") as progress:
+            made = report_searches(paths, progress=progress, privacy=privacy, **page, **searched)
+        keep.show(made, as_json=as_json)
+        return
+    if len(runs) == 1 and holds_searches(Path(runs[0])):
+        _only(context, _OF_PAGES, "a folder of search runs")
+        with progress_bar("step") as progress:
+            made = build_history(runs[0], progress=progress, **page)
+        keep.show(made, as_json=as_json)
+        return
+
+    stated = chosen_design(runs, design, no_design)
+    options: dict[str, Any] = {
+        **page,
+        "jobs": processes(),
+        "benchmarks_root": benchmarks_root,
+        "output_dir": output_dir,
+        "privacy": privacy,
+    }
     try:
         with progress_bar("cell") as progress:
             if trial is None:
-                options |= {
-                    "baseline_config": baseline_config,
-                    "mcp_config": mcp_config,
-                    "k_values": parse_k(k_values),
-                    "seed": seed,
-                    "trials": trials,
-                } | ({} if stated is None else {"design": str(stated)})
-                page = build(runs, progress=progress, **options)
+                options |= {"k_values": parse_k(k_values), "trials": trials}
+                options |= {} if stated is None else {"design": str(stated)}
+                made = build(runs, progress=progress, **options)
             else:
-                page = build_trial(runs, trial, progress=progress, **options)
+                made = build_trial(runs, trial, progress=progress, **options)
     except NothingToEvaluateError:
         if trial is not None or not (inside := _runs_in(runs)):
             raise
         context.exit(_each_run(inside, options, as_json))
-    keep.show(page, as_json=as_json)
+    keep.show(made, as_json=as_json)
 
 
 def _runs_in(names: Sequence[str]) -> tuple[Path, ...]:
@@ -220,13 +204,10 @@ def _each_run(folders: Sequence[Path], options: dict[str, Any], as_json: bool) -
     return max(codes)
 
 
-def _render(
-    context: click.Context, notebook: Path, renderer: Renderer, pdf: bool, as_json: bool
-) -> None:
+def _render(notebook: Path, renderer: Renderer, pdf: bool, as_json: bool) -> None:
     """Write the page of an executed notebook beside it, and its PDF too with ``pdf``."""
     from retrieval_eval.report import render_notebook
 
-    _only(context, _OF_NOTEBOOK, "a notebook")
     page = render_notebook(notebook, notebook.with_suffix(".html"), renderer=renderer)
     if pdf:
         render_notebook(notebook, notebook.with_suffix(".pdf"), renderer=renderer)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from retrieval_eval.cli.common import (
     EXIT_NO_VERDICT,
@@ -13,28 +14,35 @@ from retrieval_eval.cli.common import (
     FOLDER,
     echo,
     json_option,
+    number,
+    parse_k,
+    parse_options,
     print_json,
     print_table,
     progress_bar,
-    seed_option,
 )
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import (
     BASELINE,
     RetrieverOption,
-    asking_options,
-    backlog_at_hand,
-    backlog_options,
-    data_option,
-    request_of,
+    asked_at_once_option,
+    backlog_option,
+    backlog_source,
+    baseline_option,
+    documents_option,
+    found_in_data,
+    gold_option,
+    in_data,
+    queries_option,
     run_files,
+    shown,
 )
-from retrieval_eval.io.project import DATA
+from retrieval_eval.io.project import DATA, project
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from retrieval_eval.model.search_run import SearchRun
-    from retrieval_eval.search.gold.backlog import BacklogSource
+    from retrieval_eval.search.run.abstention import Choice
 
 _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
 
@@ -65,37 +73,60 @@ GONE: dict[str, str] = {
         "guard": "retrieval_eval.cli.search_guard:guard",
         "history": "retrieval_eval.cli.search_history:history",
         "noise": "retrieval_eval.cli.search_noise:noise",
-        "show": "retrieval_eval.cli.search_show:show",
+        "show": "retrieval_eval.cli.search:show",
     },
     gone=GONE,
 )
 def search() -> None:
     """Measure a retriever against a gold set.
 
-    Run it before and after any change of the retrieval layer, and attach the
-    difference.
+    Run it before and after any change of the retrieval layer, and attach the difference.
+
+    What the help calls data/eval is the data folder: retrieval-eval.toml may state another one, and
+    gold set, corpus and backlog too.
     """
 
 
 @search.command(short_help="Ask every gold query and score the answers.")
+@click.option("--retriever", cls=RetrieverOption, required=True, metavar="SPEC")
 @click.option(
-    "--retriever",
-    cls=RetrieverOption,
-    required=True,
-    metavar="SPEC",
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Option of the retriever. Repeatable.",
 )
-@asking_options
+@gold_option
+@click.option(
+    "--corpus",
+    "corpora",
+    multiple=True,
+    metavar="NAME",
+    help="Only queries of this corpus. Repeatable.",
+)
+@documents_option
+@click.option(
+    "--k",
+    "k_values",
+    default="1,3,5,10,20",
+    show_default=True,
+    help="Cut-offs of P, Recall and nDCG.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Documents requested, each query.",
+)
+@click.option("--floor", type=float, help="Drop documents scored below; none left: refused.")
+@click.option("--no-rerank", is_flag=True, help="Leave out the second stage.")
+@asked_at_once_option
 @click.option("--label", default="", help="What to call this run, such as after-rerank-change.")
 @click.option(
-    "--abstain-at",
-    type=float,
-    help="Count a query as refused when its top score lies below. Default: when nothing came back.",
+    "--abstain-at", type=float, help="Count a query as refused when its top score lies below."
 )
-@click.option(
-    "--queries",
-    type=FILE,
-    help="Ask only the queries of this list; `search guard --init --pin` writes one.",
-)
+@queries_option
 @click.option(
     "--max-failed",
     type=click.FloatRange(0, 1, max_open=True),
@@ -109,54 +140,69 @@ def search() -> None:
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="Queries asked a second time, to see whether the answers are the same.",
+    help="Queries asked twice, to see whether answers are the same.",
 )
-@click.option("--baseline", type=FILE, help=f"Run to compare with. Default: {BASELINE}, if any.")
-@backlog_options
-@click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
+@baseline_option
+@backlog_option
+@click.option(
+    "--out",
+    type=FOLDER,
+    default=lambda: project().data_folder,
+    help=f"Folder of the reports. Default: {DATA}.",
+)
 @click.option("--fresh", is_flag=True, help="Do not continue an interrupted run.")
-@seed_option()
 @json_option
 @click.pass_context
 def run(
     context: click.Context,
     /,
     retriever: str,
+    options: tuple[str, ...],
+    gold_path: Path,
+    corpora: tuple[str, ...],
+    corpus_file: Path | None,
+    k_values: str,
+    depth: int,
+    floor: float | None,
+    no_rerank: bool,
+    jobs: int,
     label: str,
     abstain_at: float | None,
     queries: Path | None,
     max_failed: float,
     ask_twice: int,
     baseline: Path | None,
-    backlog: BacklogSource | None,
+    backlog: str | None,
     out: Path,
     fresh: bool,
-    seed: int,
     as_json: bool,
-    **asked: Any,
 ) -> None:
     """Ask the retriever every gold query, score the answers and write the reports.
 
-    Writes eval-report-UTC.json and .md. Queries that an interrupted run had answered are not asked
-    again.
-
-    Exit code 0: measured. 2: no verdict, because queries failed or there was nothing to measure.
-    3: bad input.
+    Writes eval-report-UTC.json and .md, and continues an interrupted run. Exit code 0: measured. 2:
+    no verdict, because queries failed or there was nothing to measure. 3: bad input.
     """
-    from retrieval_eval.search.measure import measure_request
+    from retrieval_eval.search.measure import Request, measure_request
     from retrieval_eval.search.run.run_files import document_of
+    from retrieval_eval.search.run.settings import Settings
 
-    request = request_of(
+    request = Request(
+        gold_path,
         retriever,
-        seed,
-        asked,
+        options=parse_options(options),
+        corpora=corpora,
+        corpus_file=corpus_file,
+        settings=Settings(k_values=parse_k(k_values), depth=depth),
+        floor=floor,
+        use_rerank=not no_rerank,
+        jobs=jobs,
         label=label,
         abstain_at=abstain_at,
         queries=queries,
         max_failed=max_failed,
         ask_twice=ask_twice,
-        baseline=baseline or (BASELINE if BASELINE.exists() else None),
-        backlog=backlog_at_hand(backlog),
+        baseline=baseline or found_in_data(BASELINE),
+        backlog=backlog_source(backlog),
         out=out,
         fresh=fresh,
     )
@@ -175,28 +221,24 @@ def run(
 
 
 @search.command(short_help="Show the baseline, or replace it by a run.")
-@click.option("--show", is_flag=True, help="Print the baseline. This is also the default.")
 @click.option("--update", "new", metavar="RUN", help="Make this run the baseline.")
-@click.option("--baseline", type=FILE, default=BASELINE, show_default=True, help="The baseline.")
-@data_option
+@click.option(
+    "--baseline",
+    type=FILE,
+    default=in_data(BASELINE),
+    help=f"The baseline. Default: {shown(BASELINE)}.",
+)
 @click.option(
     "--accept",
     multiple=True,
     type=click.Choice(_CODES),
-    help="Make a run the baseline although it differs in this; may be given several times.",
+    help="Make a run the baseline although it differs in this. Repeatable.",
 )
 @json_option
-def baseline(
-    show: bool,
-    new: str | None,
-    baseline: Path,
-    data: Path,
-    accept: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def baseline(new: str | None, baseline: Path, accept: tuple[str, ...], as_json: bool) -> None:
     """Show the baseline, or replace it by a run after showing the difference.
 
-    RUN is a file, or the label of a run in the folder --data.
+    RUN is a file, or the label of a run in data/eval.
 
     Exit code 2: the run has no verdict, asked some queries only, or measured something else than
     the old baseline, and the baseline stays as it is. 3: a file is no valid search run.
@@ -214,14 +256,12 @@ def baseline(
         else:
             print_run(found)
         return
-    if show:
-        raise click.UsageError("--show and --update exclude each other")
     from msgspec.structs import replace
 
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.change.baseline import plan_update, write_update
 
-    (path,) = run_files([new], data)
+    (path,) = run_files([new])
     update = plan_update(baseline, path)
     if as_json:
         print_json(None if update.delta is None else to_builtins(update.delta))
@@ -289,3 +329,95 @@ def _print_delta(run: SearchRun) -> None:
         echo("")
         confidence = run.run.settings.confidence
         print_table(delta_rows(delta.metrics, shown_measures(run), confidence=confidence))
+
+
+# ------------------------------------------------------------------------------------------------
+# ``search show``: a stored run, and the threshold at which it had better refuse.
+
+
+@click.command(short_help="Print a stored run.")
+@click.argument("run")
+@click.option(
+    "--target-frr",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="False refusal rate that the recommended threshold stays within.",
+)
+@json_option
+def show(run: str, target_frr: float, as_json: bool) -> None:
+    """Print a stored run as `search run` did.
+
+    RUN is a file, or the label of a run in data/eval.
+
+    Where unanswerable queries were asked it also says, for several false refusal rates, at which
+    top score to refuse. The recommended threshold refuses most unanswerable queries while at most
+    --target-frr of the answerable ones are refused. It was chosen on the queries it is shown for;
+    the split-half check estimates what it does to other queries. With --json these are the member
+    `thresholds` beside the document of the run.
+
+    Exit code 3: no such run, or no valid one.
+    """
+    from retrieval_eval.errors import NothingToEvaluateError
+    from retrieval_eval.search.run.abstention import choice_of
+    from retrieval_eval.search.run.run_files import document_of, load_search_run
+    from retrieval_eval.search.run.trust import require_trust
+
+    (path,) = run_files([run])
+    found = load_search_run(path)
+    choice, why = None, None
+    if found.abstention is not None:
+        try:
+            require_trust(found, str(path))
+            choice = choice_of(found, target_frr)
+        except NothingToEvaluateError as error:
+            why = str(error)
+    if as_json:
+        more = {} if choice is None else {"thresholds": msgspec.to_builtins(choice)}
+        print_json({**document_of(found), **more})
+        return
+    print_run(found)
+    if choice is not None:
+        _print(choice)
+    elif why is not None:
+        echo("")
+        echo(f"no threshold to choose: {why}")
+
+
+def _print(choice: Choice) -> None:
+    from retrieval_eval.search.run.abstention import rate_text
+
+    verdicts = {True: "passes", False: "fails", None: "—"}
+    rows = [["refuse below", "chosen for", "ungrounded TP rate", "answerable FR rate", "gate"]]
+    for purpose, point in [
+        ("these decisions", choice.now),
+        *((f"FR rate ≤ {point.cap:g}", point) for point in choice.points),
+    ]:
+        rates = (rate_text(point.true_positive_rate), rate_text(point.false_refusal_rate))
+        rows.append([number(point.threshold, 4), purpose, *rates, verdicts[point.passes]])
+    for name, caught in (("always answer", 0.0), ("always refuse", 1.0)):
+        rows.append(["—", name, number(caught, 3), number(caught, 3), "fails"])
+    echo("")
+    print_table(rows, numbers_from=len(rows[0]))
+    echo("")
+    chosen, check = choice.recommended, choice.split_half
+    if chosen is None:
+        echo(
+            f"No threshold keeps the false refusal rate within {choice.target:g}: more answerable "
+            "queries than that come back empty."
+        )
+        return
+    echo(
+        f"Recommended for a false refusal rate within {choice.target:g}: "
+        f"--abstain-at {chosen.threshold}"
+    )
+    echo("It was chosen on these queries, so it looks better here than on new ones.")
+    if check is None:
+        echo("Too few queries to choose on one half and test on the other.")
+        return
+    tried = (
+        f"ungrounded TP rate {check.true_positive_rate:.3f}, answerable FR rate "
+        f"{check.false_refusal_rate:.3f}, above {choice.target:g} in {check.share_over:.0%} of them"
+    )
+    n = check.n_halvings
+    echo(f"Chosen on one half and tested on the other ({n} halvings): {tried}.")

@@ -15,7 +15,7 @@ from retrieval_eval.cli.common import (
     print_table,
     progress_bar,
 )
-from retrieval_eval.cli.search_options import data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import gold_option, run_files
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.search_run import Claims, ShareWithInterval
 from retrieval_eval.search.claims.judge import JUDGES, MODULE
@@ -31,7 +31,6 @@ _CACHE = "claim-judgements.jsonl"
 
 @click.command(short_help="Measure the claim coverage of drafts.")
 @click.argument("run")
-@data_option
 @click.option("--drafts", type=FILE, required=True, help="Drafted answers, one a line.")
 @click.option(
     "--corpus-file", type=FILE, help="Documents. Default: corpus.jsonl beside the gold set."
@@ -52,28 +51,23 @@ _CACHE = "claim-judgements.jsonl"
     metavar="NAME=VALUE",
     help=" ".join(f"Of {name}: {', '.join(kind.options)}." for name, kind in JUDGES.items()),
 )
-@click.option(
-    "--cache", type=FILE, help=f"Verdicts of the http judge. Default: {_CACHE} beside RUN."
-)
 @click.option("--human-labels", type=FILE, help="Labels of people, to compare the judge with.")
 @click.option("--out", type=FILE, help="Where to write. Default: RUN.claims.json beside RUN.")
 @json_option
 def claims(
     run: str,
-    data: Path,
     drafts: Path,
     corpus_file: Path | None,
     gold_path: Path,
     judge_name: str | None,
     judge_options: tuple[str, ...],
-    cache: Path | None,
     human_labels: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Measure the claim coverage of drafts, and write RUN with it to a new file.
 
-    RUN is a file, or the label of a run in the folder --data; it stays as it is.
+    RUN is a file, or the label of a run in data/eval; it stays as it is.
 
     A claim called supported without proof is unproved: it widens the coverage to a range.
 
@@ -81,8 +75,7 @@ def claims(
     is written. 3: bad input, or no judge named.
     """
     from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
-    from retrieval_eval.search.run.run_files import document_of
-    from retrieval_eval.search.run.run_names import WITH_CLAIMS
+    from retrieval_eval.search.run.run_files import WITH_CLAIMS, document_of
 
     if judge_name is None:
         raise BadInputError(
@@ -90,7 +83,7 @@ def claims(
             + "; ".join(f"--judge {name} {kind.summary}" for name, kind in JUDGES.items())
             + f"; --judge {MODULE} calls your own code"
         )
-    (path,) = run_files([run], data)
+    (path,) = run_files([run])
     plain_run = path.with_name(f"{path.name.removesuffix(WITH_CLAIMS)}.json")
     if path.name.endswith(WITH_CLAIMS) and run != str(path) and plain_run.is_file():
         path = plain_run  # a label names the run, whose claims are judged anew
@@ -104,7 +97,7 @@ def claims(
         gold=gold_path,
         judge=judge_name,
         judge_options=_options(judge_options),
-        cache=cache or path.with_name(_CACHE),
+        cache=path.with_name(_CACHE),
         human_labels=human_labels,
         out=target,
     )

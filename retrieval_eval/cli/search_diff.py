@@ -11,26 +11,26 @@ import click
 from retrieval_eval.cli.common import (
     EXIT_NO_VERDICT,
     FILE,
-    FOLDER,
-    KeepUnchanged,
     echo,
-    force_option,
     json_option,
-    page_options,
     print_json,
     print_table,
-    progress_bar,
-    seed_option,
 )
-from retrieval_eval.cli.search_options import data_option, run_files
-from retrieval_eval.records import Renderer
+from retrieval_eval.cli.search_options import (
+    NOISE,
+    accept_option,
+    found_in_data,
+    mapping_option,
+    old_gold_option,
+    run_files,
+)
+from retrieval_eval.values import DEFAULT_SEED
 
 if TYPE_CHECKING:
     from retrieval_eval.model.guard import GuardRuling
     from retrieval_eval.model.search_diff import SearchDiff
     from retrieval_eval.model.search_run import SearchRun
 
-_CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
 _MOST = 10
 _WIDTH = 60
 
@@ -38,75 +38,39 @@ _WIDTH = 60
 @click.command()
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@data_option
-@click.option(
-    "--flag",
-    "flag_points",
-    type=click.FloatRange(min=0),
-    default=0.5,
-    show_default=True,
-    help="Points; metrics that moved by more are flagged.",
-)
-@click.option(
-    "--accept",
-    multiple=True,
-    type=click.Choice(_CODES),
-    help="Compare although this differs; may be given several times. A banner names it.",
-)
+@accept_option
 @click.option("--queries", type=FILE, help="Pinned list of queries, shown as a slice of its own.")
 @click.option(
     "--query",
     "names",
     multiple=True,
     metavar="ID",
-    help="Show this query alone, with both rankings side by side; may be given several times.",
+    help="This query alone, with both rankings side by side. Repeatable.",
 )
 @click.option("--out", type=FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
-@seed_option()
-@click.option("--report", is_flag=True, help="Write a page about it below --reports-dir.")
-@click.option(
-    "--reports-dir",
-    type=FOLDER,
-    default=Path("reports"),
-    show_default=True,
-    help="Folder of the page: search/diff/A-B/index.html.",
-)
-@click.option("--noise", type=FILE, help="Noise file, to show on the page beside every change.")
 @click.option("--gold", type=FILE, help="Gold set of B, to split the change: labels or retrieval.")
-@click.option("--old-gold", type=FILE, help="Gold set of A, for the same.")
-@click.option("--mapping", type=FILE, help="relabel.json of `gold relabel`, if ids changed.")
-@click.option("--privacy", is_flag=True, help="Leave texts of queries out of the page.")
-@page_options
-@force_option
+@old_gold_option
+@mapping_option
 @json_option
 @click.pass_context
 def diff(
     context: click.Context,
     a: str,
     b: str,
-    data: Path,
-    flag_points: float,
     accept: tuple[str, ...],
     queries: Path | None,
     names: tuple[str, ...],
     out: Path | None,
-    seed: int,
-    report: bool,
-    reports_dir: Path,
-    noise: Path | None,
     gold: Path | None,
     old_gold: Path | None,
     mapping: Path | None,
-    privacy: bool,
-    renderer: Renderer,
-    pdf: bool,
-    force: bool,
     as_json: bool,
 ) -> None:
     """Show what changed from run A to run B, queries first.
 
-    A and B are files, or labels of runs in the folder --data. Where they share several corpora it
-    also says of each whether the change on the others holds on it (--json: `transfer`).
+    A and B are files, or labels of runs in data/eval. Where they share several corpora it
+    also says of each whether the change on the others holds on it (--json: `transfer`). Metrics
+    that moved by more than 0.5 points are flagged. `retrieval-eval report A B` makes a page of it.
 
     Exit code 0: compared. 2: a run has no verdict, or the runs did not measure the same thing and
     that was not accepted. 3: no such run or query, or no valid one.
@@ -122,43 +86,18 @@ def diff(
     from retrieval_eval.search.run.run_files import load_search_run
     from retrieval_eval.search.run.settings import HEADLINE
 
-    if report:
-        from retrieval_eval.report import build_diff, load_diff
-    elif noise is not None or privacy or renderer != "auto" or pdf or force:
-        raise click.UsageError(
-            "--noise, --privacy, --renderer, --pdf and --force are for the page; add --report"
-        )
-    if names and (report or out is not None):
-        raise click.UsageError("--query prints single queries; leave out --report and --out")
-    paths = run_files([a, b], data)
-    loaded = None
-    given: dict[str, Any] = {
-        "data": data,
-        "accept": ",".join(accept),
-        "flag_points": flag_points,
-        "queries": queries or "",
-        "noise": noise or "",
-        "gold": gold or "",
-        "old_gold": old_gold or "",
-        "mapping": mapping or "",
-        "seed": seed,
-        "privacy": privacy,
-    }
-    if report:
-        loaded = load_diff(*paths, **given, pages=True)
-        found = loaded.document
-        first, second = loaded.runs
-    else:
-        first, second = map(load_search_run, paths)
-        found = diff_of(
-            first,
-            second,
-            accept=accept,
-            flag_points=flag_points,
-            seed=seed,
-            pinned=None if queries is None else read_pinned(queries).ids,
-            relabelled=read_relabelled(old_gold, gold, mapping),
-        )
+    if names and out is not None:
+        raise click.UsageError("--query prints single queries; leave out --out")
+    paths = run_files([a, b])
+    first, second = map(load_search_run, paths)
+    found = diff_of(
+        first,
+        second,
+        accept=accept,
+        seed=DEFAULT_SEED,
+        pinned=None if queries is None else read_pinned(queries).ids,
+        relabelled=read_relabelled(old_gold, gold, mapping),
+    )
     if names:
         from retrieval_eval.search.change.query_diff import compare_queries, query_lines
 
@@ -172,39 +111,20 @@ def diff(
     if out is not None:
         write_text(out, diff_markdown(found))
     if as_json:
-        held_out = transfer(first, second, accept=accept, seed=seed)
+        held_out = transfer(first, second, accept=accept, seed=DEFAULT_SEED)
         print_json({**to_builtins(found), "transfer": held_out})
     else:
         if found.banner is None:
             at_hand = dict(zip(paths, (first, second), strict=True))
-            ruling = (
-                guard_of(paths[0], paths[1], noise, known=at_hand)
-                if loaded is None
-                else loaded.guard
-            )
-            _print_guard(ruling)
+            before, after = paths
+            _print_guard(guard_of(before, after, found_in_data(NOISE), known=at_hand))
         _print(found)
-        held_out = transfer(first, second, metrics=HEADLINE, accept=accept, seed=seed)
+        held_out = transfer(first, second, metrics=HEADLINE, accept=accept, seed=DEFAULT_SEED)
         _print_transfer(held_out, second.run.settings.confidence)
         _print_latency(first, second)
         if out is not None:
             echo()
             echo(out)
-    if report:
-        keep = KeepUnchanged(force)
-        with progress_bar("cell") as progress:
-            page = build_diff(
-                *paths,
-                **given,
-                loaded=loaded,
-                reports_dir=reports_dir,
-                renderer=renderer,
-                pdf=pdf,
-                progress=progress,
-                keep=keep,
-            )
-        keep.note()
-        echo(page, err=as_json)
     if found.no_verdict:
         context.exit(EXIT_NO_VERDICT)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,67 +18,50 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.cli.search_options import (
     BASELINE,
+    JUSTIFICATION,
     NOISE,
     THRESHOLDS,
-    data_option,
+    found_in_data,
     gold_option,
+    in_data,
+    noise_option,
+    queries_option,
     run_files,
+    shown,
 )
-from retrieval_eval.io.project import DATA
+from retrieval_eval.io.project import project
 
-_JUSTIFICATION = DATA / "justification.toml"
-_PINNED = DATA / "pinned.txt"
+_PINNED = "pinned.txt"
 _DIMENSIONS = ("corpus", "area", "origin", "source")
-
-
-def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_asked: Any) -> None:
-    if not is_asked or context.resilient_parsing:
-        return
-    from retrieval_eval.search.decide.guard.thresholds import SHIPPED
-
-    echo_lines(SHIPPED.read_text(encoding="utf-8"))
-    context.exit()
-
-
-def _no_workflow(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
-    if value == "github":
-        raise click.UsageError(
-            "no workflow is written any more; copy docs/github-workflow/retrieval-guard.yml"
-        )
 
 
 @click.command(short_help="Compare a run with the baseline.")
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @click.option(
     "--workflow",
-    type=click.Choice(["auto", "github", "none"]),
+    type=click.Choice(["none"]),
     hidden=True,
     expose_value=False,
-    callback=_no_workflow,
     help="Kept so that commands which state `none` still run.",
 )
 @click.option(
-    "--init",
-    is_flag=True,
-    help="Begin: make RUN the baseline and write the thresholds that it supports.",
+    "--init", is_flag=True, help="Make RUN the baseline, and write the thresholds it supports."
 )
 @click.option(
-    "--retriever",
-    metavar="SPEC",
-    help="With --init, in place of RUN: ask this retriever first, as `search run` does.",
+    "--retriever", metavar="SPEC", help="With --init, in place of RUN: ask this retriever first."
 )
 @click.option(
     "--pin",
     "n_pinned",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"With --init --retriever: ask N queries alone, drawn at random; their list is {_PINNED}.",
+    help=f"With --retriever: ask N queries alone, drawn at random, and list them in {_PINNED}.",
 )
 @click.option(
     "--slices",
     multiple=True,
     type=click.Choice(_DIMENSIONS),
-    help="With --init: judge the worst slice of this, too; may be given several times.",
+    help="With --init: judge the worst slice of this, too. Repeatable.",
 )
 @click.option("--force", is_flag=True, help="With --init: overwrite what is there.")
 @click.option(
@@ -88,48 +70,28 @@ def _no_workflow(_context: click.Context, _option: click.Parameter, value: str |
     is_flag=True,
     help="With --init: take a run that is no better than chance, too.",
 )
-@data_option
 @click.option(
     "--baseline",
     "baselines",
     type=PATH,
     multiple=True,
-    default=[BASELINE],
-    show_default=True,
-    help="The baseline; a folder, or several files: the mean of several runs of it.",
+    default=lambda: [in_data(BASELINE)()],
+    help=f"The baseline; several files, or a folder: their mean. Default: {shown(BASELINE)}.",
 )
 @click.option(
     "--thresholds",
     type=FILE,
-    help=f"What may change by how much. Default: {THRESHOLDS}, if any, else the shipped ones.",
+    help=f"What may change by how much. Default: {shown(THRESHOLDS)}, or shipped.",
 )
-@click.option("--queries", type=FILE, help="Look at the queries of this pinned list only.")
+@queries_option
 @gold_option
 @click.option(
     "--justification",
     type=FILE,
-    help="Breaches accepted in writing, with their sizes (TOML or JSON). Default: "
-    f"{_JUSTIFICATION}, if there is one.",
+    help=f"Breaches accepted in writing. Default: {shown(JUSTIFICATION)}.",
 )
-@click.option(
-    "--noise",
-    type=FILE,
-    help=f"Run-to-run noise, of `search noise`. Default: {NOISE}, if there is one.",
-)
+@noise_option
 @click.option("--comment", type=FILE, metavar="OUT.md", help="Write a pull-request comment.")
-@click.option(
-    "--today",
-    type=click.DateTime(["%Y-%m-%d"]),
-    help="Day on which justifications must be valid. Default: today (UTC).",
-)
-@click.option(
-    "--print-thresholds",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_thresholds,
-    help="Print the shipped thresholds, to begin a file of your own with.",
-)
 @json_option
 @click.pass_context
 def guard(
@@ -141,7 +103,6 @@ def guard(
     slices: tuple[str, ...],
     force: bool,
     accept_weak: bool,
-    data: Path,
     baselines: tuple[Path, ...],
     thresholds: Path | None,
     queries: Path | None,
@@ -149,50 +110,39 @@ def guard(
     justification: Path | None,
     noise: Path | None,
     comment: Path | None,
-    today: datetime | None,
     as_json: bool,
 ) -> None:
     """Compare a search run with the baseline, threshold by threshold.
 
-    RUN is a file, or the label of a run in the folder --data. Of several runs of one system the
-    mean is compared with the baseline, and how much they vary shows what is real.
-
-    With --init nothing is compared: RUN, or a run of --retriever, becomes the baseline, and the
-    thresholds file is written. Without either the baseline that is there is taken. Nothing is
-    overwritten without --force. A run whose metrics are all 0, or no better than those of random
-    documents, is refused.
+    RUN is a file, or the label of a run in data/eval. Of several runs of one system the mean
+    is compared. With --init nothing is compared, and a run that is no better than random documents
+    is refused; without RUN the baseline that is there is taken.
 
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
     truncated, failed on queries, lacks a metric or a corpus, or measured something other than
     the baseline. 3: bad input.
     """
+    thresholds_file = thresholds or in_data(THRESHOLDS)()
     if init:
         if n_pinned is not None and (retriever is None or queries is not None):
             raise click.UsageError("--pin goes with --retriever, and without --queries")
         if len(runs) + (retriever is not None) > 1 or len(baselines) > 1:
             raise click.UsageError("--init takes one run or retriever, and one baseline to write")
         (baseline,) = baselines
-        run_path = run_files(runs, data)[0] if runs else baseline
+        run_path = run_files(runs)[0] if runs else baseline
         if retriever is not None:
             from retrieval_eval.search.decide.guard.adoption import refuse_overwriting
 
+            pinned = in_data(_PINNED)()
             if not force:  # before every query is asked
-                new = [] if n_pinned is None else [_PINNED]
-                refuse_overwriting([baseline, thresholds or THRESHOLDS, *new])
+                refuse_overwriting([baseline, thresholds_file, *([pinned] if n_pinned else [])])
             if n_pinned is not None:
                 from retrieval_eval.search.decide.guard.files import write_pinned
 
-                queries = write_pinned(_PINNED, gold_path, size=n_pinned)
-            run_path = _measured(retriever, gold_path, queries, data)
-        files = baseline, thresholds, gold_path, queries
-        _init(
-            run_path,
-            *files,
-            slices,
-            force=force,
-            accept_weak=accept_weak,
-            as_json=as_json,
-        )
+                queries = write_pinned(pinned, gold_path, size=n_pinned)
+            run_path = _measured(retriever, gold_path, queries)
+        files = baseline, thresholds_file, gold_path, queries
+        _init(run_path, *files, slices, force=force, accept_weak=accept_weak, as_json=as_json)
         return
     if not runs or retriever is not None or n_pinned is not None:
         raise click.UsageError(
@@ -203,17 +153,16 @@ def guard(
     from retrieval_eval.search.decide.guard.files import guard as guard_files
     from retrieval_eval.search.decide.guard.rendering import to_text
 
-    paths = run_files(runs, data)
     request = Request(
-        paths,
+        run_files(runs),
         baselines,
-        thresholds,
+        thresholds or found_in_data(THRESHOLDS),
         queries,
         gold_path,
-        justification or (_JUSTIFICATION if _JUSTIFICATION.exists() else None),
-        noise,
+        justification or found_in_data(JUSTIFICATION),
+        noise or found_in_data(NOISE),
     )
-    verdict = guard_files(request, today=(today or datetime.now(UTC)).date())
+    verdict = guard_files(request, today=datetime.now(UTC).date())
     if comment is not None:
         write_comment(verdict, comment)
     if as_json:
@@ -223,11 +172,12 @@ def guard(
     context.exit(verdict.exit_code)
 
 
-def _measured(retriever: str, gold: Path, queries: Path | None, data: Path) -> Path:
+def _measured(retriever: str, gold: Path, queries: Path | None) -> Path:
     """Make a run of a retriever under the usual settings and return its file."""
     from retrieval_eval.search.measure import Request, measure_request
 
-    request = Request(gold, retriever, label="baseline", queries=queries, out=data)
+    out = project().data_folder
+    request = Request(gold, retriever, label="baseline", queries=queries, out=out)
     with progress_bar("query") as progress:
         return measure_request(request, progress=progress).json_path
 
@@ -235,7 +185,7 @@ def _measured(retriever: str, gold: Path, queries: Path | None, data: Path) -> P
 def _init(
     run: Path,
     baseline: Path,
-    thresholds: Path | None,
+    thresholds: Path,
     gold: Path,
     queries: Path | None,
     slices: tuple[str, ...],
@@ -255,7 +205,7 @@ def _init(
         run,
         today=datetime.now(UTC).date(),
         baseline=baseline,
-        thresholds=thresholds or THRESHOLDS,
+        thresholds=thresholds,
         gold=gold,
         queries=queries,
         slices=slices,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,18 +10,14 @@ import click
 from retrieval_eval.cli.common import (
     EXIT_BAD_INPUT,
     EXIT_NO_VERDICT,
-    FILE,
     FOLDER,
     echo,
     json_option,
-    page_options,
     print_json,
     print_table,
     progress_bar,
-    reports_dir_option,
 )
-from retrieval_eval.io.project import DATA
-from retrieval_eval.records import Renderer
+from retrieval_eval.io.project import project
 
 if TYPE_CHECKING:
     from retrieval_eval.model.search_history import PastChange, PastRun, SearchHistory
@@ -31,64 +26,33 @@ _MOST = 40
 
 
 @click.command(short_help="Show all runs of a folder over time.")
-@click.argument("data", type=FOLDER, default=DATA, required=False)
-@click.option(
-    "--thresholds",
-    type=FILE,
-    help="Of the guard. Default: guard.toml of DATA, else the shipped ones.",
-)
-@click.option("--justification", type=FILE, help="Breaches accepted in writing (TOML or JSON).")
-@click.option(
-    "--as-of",
-    type=click.DateTime(["%Y-%m-%d"]),
-    help="Day on which a quarter is due. Default: today (UTC).",
-)
+@click.argument("data", type=FOLDER, default=lambda: project().data_folder, required=False)
 @click.option("--all", "show_all", is_flag=True, help=f"List every run, not the last {_MOST} only.")
-@click.option("--report", is_flag=True, help="Write the page about them too.")
-@reports_dir_option("history/index.html")
-@page_options
 @json_option
 @click.pass_context
-def history(
-    context: click.Context,
-    data: Path,
-    thresholds: Path | None,
-    justification: Path | None,
-    as_of: datetime | None,
-    show_all: bool,
-    report: bool,
-    reports_dir: Path,
-    renderer: Renderer,
-    pdf: bool,
-    as_json: bool,
-) -> None:
+def history(context: click.Context, data: Path, show_all: bool, as_json: bool) -> None:
     """Show the search runs, guard verdicts and noise files of the folder DATA over time.
 
     Which regressions the guard catches and what became of them, whether the thresholds were
-    re-validated in every quarter, and how the gold set grew. DATA is data/eval by default, and may
-    be demo: invented dates on an invented collection. Nothing is measured again, and nothing is
-    compared across a change of the gold set.
+    re-validated in every quarter, and how the gold set grew. DATA is data/eval by default, or
+    demo: invented dates on an invented collection. Its guard.toml and justification.toml are read.
+    Nothing is measured again, and nothing is compared across a change of the gold set.
+    `retrieval-eval report DATA` makes a page of it.
 
     Exit code 0: shown; files that cannot be read are listed. 2: DATA holds no search run. 3: none
     of its files can be read, there is no such folder, or the thresholds cannot be used.
     """
-    if not report and (renderer != "auto" or pdf):
-        raise click.UsageError("--renderer and --pdf are for the page; add --report")
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.decide.history import search_history
     from retrieval_eval.search.demo import DEMO, DEMO_FOLDER, measured_history
 
     if str(data) == DEMO:
         with progress_bar("run") as progress:
-            data = measured_history(reports_dir / DEMO_FOLDER / "data", progress=progress)
+            data = measured_history(
+                project().reports_folder / DEMO_FOLDER / "data", progress=progress
+            )
     with progress_bar("file") as progress:
-        found = search_history(
-            data,
-            thresholds=thresholds,
-            justification=justification,
-            as_of=None if as_of is None else as_of.date(),
-            progress=progress,
-        )
+        found = search_history(data, progress=progress)
     if as_json:
         print_json(to_builtins(found))
     else:
@@ -96,21 +60,6 @@ def history(
     if not found.runs:
         echo(f"{data}: no search run; `retrieval-eval search run` writes one", err=True)
         context.exit(EXIT_BAD_INPUT if found.unread else EXIT_NO_VERDICT)
-    if report:
-        from retrieval_eval.report import build_history
-
-        with progress_bar("step") as progress:
-            page = build_history(
-                data,
-                reports_dir=reports_dir,
-                thresholds=thresholds or "",
-                justification=justification or "",
-                as_of=found.as_of,
-                renderer=renderer,
-                pdf=pdf,
-                progress=progress,
-            )
-        echo(page, err=as_json)
 
 
 def _print(found: SearchHistory, data: Path, *, most: int | None) -> None:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
-from click.core import ParameterSource
 from msgspec.structs import replace
 
-from retrieval_eval.cli.common import FILE, FOLDER, echo, parse_k, parse_options
+from retrieval_eval.cli.common import FILE, FOLDER, Decorator, echo
 from retrieval_eval.io.project import DATA, GOLD, Project, project
 
 if TYPE_CHECKING:
     from retrieval_eval.search.gold.backlog import BacklogPreset, BacklogSource
-    from retrieval_eval.search.measure import Request
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-BASELINE: Final = DATA / "baseline.json"
-NOISE: Final = DATA / "noise.json"
-THRESHOLDS: Final = DATA / "guard.toml"
+BASELINE: Final = "baseline.json"
+NOISE: Final = "noise.json"
+THRESHOLDS: Final = "guard.toml"
+JUSTIFICATION: Final = "justification.toml"
 DATABASE_VARIABLE: Final = "RETRIEVAL_EVAL_DATABASE_URL"
 
 
@@ -37,175 +34,124 @@ class RetrieverOption(click.Option):
         return super().get_help_record(ctx)
 
 
-def _stated_gold() -> Path:
-    return project().gold_set
+def shown(name: str) -> str:
+    """Return a file of the data folder as the help names it."""
+    return f"{DATA / name}"
 
 
-def _stated_data() -> Path:
-    return project().data_folder
+def in_data(name: str) -> Callable[[], Path]:
+    """Return what names a file of the data folder, which the project file may state."""
+    return lambda: project().data_folder / name
 
 
-def _stated_corpus() -> Path | None:
-    return project().corpus_file
+def found_in_data(name: str) -> Path | None:
+    """Return a file of the data folder; None where there is none."""
+    path = in_data(name)()
+    return path if path.exists() else None
 
 
-def gold_option(function: F) -> F:
-    """Add ``--gold``."""
-    return click.option(
-        "--gold",
-        "gold_path",
-        type=FILE,
-        default=_stated_gold,
-        show_default=f"{GOLD}, or gold in the project file",
-        help="The gold set.",
-    )(function)
+gold_option = click.option(
+    "--gold",
+    "gold_path",
+    type=FILE,
+    default=lambda: project().gold_set,
+    help=f"The gold set. Default: {GOLD}.",
+)
+data_option = click.option(
+    "--data",
+    type=FOLDER,
+    default=lambda: project().data_folder,
+    help=f"Folder of the search runs. Default: {DATA}.",
+)
+documents_option = click.option(
+    "--corpus-file",
+    type=FILE,
+    default=lambda: project().corpus_file,
+    help="Documents; an answer that names another one fails.",
+)
+asked_at_once_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Queries asked at once, of a retriever that allows it.",
+)
+queries_option = click.option("--queries", type=FILE, help="Only the queries of this pinned list.")
+baseline_option = click.option(
+    "--baseline",
+    type=FILE,
+    help=f"Run to compare with. Default: {shown(BASELINE)}, if any.",
+)
+noise_option = click.option(
+    "--noise",
+    type=FILE,
+    help=f"What `search noise` wrote. Default: {shown(NOISE)}, if any.",
+)
+accept_option = click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(["gold_set", "convention", "empty_ranking", "depth", "corpus", "queries"]),
+    help="Compare two runs although this differs. Repeatable. A banner names it.",
+)
+old_gold_option = click.option("--old-gold", type=FILE, help="Gold set of A, or of the baseline.")
+mapping_option = click.option(
+    "--mapping", type=FILE, help="relabel.json of `gold relabel`, if labels moved since."
+)
+backlog_option = click.option(
+    "--backlog",
+    metavar="SOURCE",
+    help="Items under review: a JSONL file, or the URL of a database. Default: "
+    f"${DATABASE_VARIABLE}.",
+)
 
 
-def data_option(function: F) -> F:
-    """Add ``--data``, the folder where runs are found by label."""
-    return click.option(
-        "--data",
-        type=FOLDER,
-        default=_stated_data,
-        show_default=f"{DATA}, or data in the project file",
-        help="Folder of the runs that are named by their label.",
-    )(function)
-
-
-def run_files(names: Sequence[str], data: Path) -> list[Path]:
-    """Return the files of runs, each named by its file or its label in ``data``.
+def run_files(names: Sequence[str]) -> list[Path]:
+    """Return the files of runs, each named by its file or its label in the data folder.
 
     Notes about a choice go to standard error. Raises `BadInputError` for a name
     that is neither.
     """
-    from retrieval_eval.search.run.run_names import run_file
+    from retrieval_eval.search.run.run_files import run_file
 
+    data = project().data_folder
     found = [run_file(name, data) for name in names]
     for notice in (notice for _, notices in found for notice in notices):
         echo(notice, err=True)
     return [path for path, _ in found]
 
 
-def asking_options(function: F) -> F:
-    """Add what `search run` and its repetitions ask with; `request_of` reads it."""
-    for option in (
-        click.option(
-            "--jobs",
-            type=click.IntRange(min=1),
-            default=1,
-            show_default=True,
-            help="Queries asked at once, of a retriever that allows it.",
-        ),
-        click.option("--no-rerank", is_flag=True, help="Leave out the second stage."),
-        click.option(
-            "--floor", type=float, help="Drop documents scored below; none left: refused."
-        ),
-        click.option(
-            "--depth",
-            type=click.IntRange(min=1),
-            default=50,
-            show_default=True,
-            help="Documents requested, each query.",
-        ),
-        click.option(
-            "--k",
-            "k_values",
-            default="1,3,5,10,20",
-            show_default=True,
-            help="Cut-offs of P, Recall and nDCG, comma-separated; the usual ones are always "
-            "measured.",
-        ),
-        click.option(
-            "--corpus-file",
-            type=FILE,
-            default=_stated_corpus,
-            help="Documents; an answer that names another one fails. Default: corpus in the "
-            "project file, if any.",
-        ),
-        click.option(
-            "--corpus",
-            "corpora",
-            multiple=True,
-            metavar="NAME",
-            help="Only queries of this corpus; may be given several times.",
-        ),
-        gold_option,
-        click.option(
-            "--option",
-            "options",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Option of the retriever; may be given several times.",
-        ),
-    ):
-        function = option(function)
-    return function
+def backlog_source(given: str | None = None, *, is_needed: bool = False) -> BacklogSource | None:
+    """Return the backlog that is given, else stated in the project file, else in the environment.
 
-
-def request_of(retriever: str, seed: int, asked: Mapping[str, Any], **more: Any) -> Request:
-    """Return the request that the values of `asking_options` and further fields make."""
-    from retrieval_eval.search.measure import Request
-    from retrieval_eval.search.run.settings import Settings
-
-    k_values = parse_k(asked["k_values"])
-    return Request(
-        asked["gold_path"],
-        retriever,
-        options=parse_options(asked["options"]),
-        corpora=asked["corpora"],
-        corpus_file=asked["corpus_file"],
-        settings=Settings(k_values=k_values, depth=asked["depth"], seed=seed),
-        floor=asked["floor"],
-        use_rerank=not asked["no_rerank"],
-        jobs=asked["jobs"],
-        **more,
-    )
-
-
-def _checked_source(
-    _context: click.Context, _option: click.Parameter, source: str | None
-) -> str | None:
-    # A URL without its beginning may hold a password, so it is not repeated as a missing file is.
-    if source and "://" not in source and "@" in source and not Path(source).exists():
-        raise click.BadParameter("is no file, and no database URL such as sqlite:///file.db")
-    return source or None
-
-
-def backlog_options(function: F) -> F:
-    """Add ``--backlog``; the command gets ``backlog``, a source or None.
-
-    What its table and columns are called stands in the project file, in the section ``[backlog]``.
+    The environment variable may name a database that holds feedback but no backlog. Unless it
+    ``is_needed``, that one is left out then, and a note goes to standard error.
     """
-
-    @wraps(function)
-    def command(*args: Any, backlog: str | None, **given: Any) -> Any:
-        return function(*args, backlog=_backlog_source(backlog), **given)
-
-    return click.option(
-        "--backlog",
-        metavar="SOURCE",
-        envvar=DATABASE_VARIABLE,
-        callback=_checked_source,
-        help="Items under review: a JSONL file, or a database as a SQLAlchemy URL; it is only "
-        "read, and its password never shown. Default: source below [backlog] in the project file, "
-        f"else ${DATABASE_VARIABLE}, which keeps the password out of process lists.",
-    )(command)  # type: ignore[return-value]
-
-
-def _backlog_source(given: str | None) -> BacklogSource | None:
-    """Return the backlog that is given or stated in the project file, with its names."""
-    from retrieval_eval.search.gold.backlog import BacklogSource
+    from retrieval_eval.errors import BadInputError
+    from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
 
     stated = project()
-    source = given
-    if stated.backlog.source is not None and not _is_given("backlog"):
-        source = stated.backlog.source
-        if "://" not in source:
-            source = str(stated.place(source))
-    if source is None:
+    source = given or stated.backlog.source
+    is_stated = source is not None
+    if not given and source is not None and "://" not in source:
+        source = str(stated.place(source))
+    source = source or os.environ.get(DATABASE_VARIABLE)
+    if not source:
         return None
+    # A URL without its beginning may hold a password, so it is not repeated as a missing file is.
+    if "://" not in source and "@" in source and not Path(source).exists():
+        raise click.BadParameter(
+            "is no file, and no database URL such as sqlite:///file.db", param_hint="--backlog"
+        )
     names = backlog_names(stated)
-    return BacklogSource(source, table=names.table, status=names.status, created=names.created)
+    found = BacklogSource(source, table=names.table, status=names.status, created=names.created)
+    if is_stated or is_needed:
+        return found
+    try:
+        read_backlog(found)
+    except BadInputError as error:
+        echo(f"backlog not counted ({DATABASE_VARIABLE}): {error}", err=True)
+        return None
+    return found
 
 
 def backlog_names(stated: Project) -> BacklogPreset:
@@ -228,25 +174,50 @@ def backlog_names(stated: Project) -> BacklogPreset:
     return replace(PRESETS[names.preset], **stated_names)
 
 
-def _is_given(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+# ------------------------------------------------------------------------------------------------
+# Options and output that gold commands share.
+
+sheets_argument = click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)
+
+key_option = click.option(
+    "--key", type=FILE, required=True, help="The key that was written with the sheets."
+)
+
+written_option = click.option(
+    "--out", type=FILE, help="Gold set to write. Default: the one that is read."
+)
 
 
-def backlog_at_hand(source: BacklogSource | None) -> BacklogSource | None:
-    """Return the source of a backlog, or None for an unusable one from the environment.
+def corpus_file_option(
+    text: str = "Corpus with the texts to show.", *, is_required: bool = False
+) -> Decorator:
+    """Return a decorator that adds ``--corpus-file``."""
+    return click.option("--corpus-file", type=FILE, required=is_required, help=text)
 
-    The environment variable may name a database that holds feedback but no backlog. That must not
-    stop a run; a note goes to standard error.
-    """
-    from retrieval_eval.errors import BadInputError
-    from retrieval_eval.search.gold.backlog import read_backlog
 
-    given = click.get_current_context().get_parameter_source("backlog")
-    if source is None or given is not ParameterSource.ENVIRONMENT:
-        return source
-    try:
-        read_backlog(source)
-    except BadInputError as error:
-        echo(f"backlog not counted ({DATABASE_VARIABLE}): {error}", err=True)
-        return None
-    return source
+def folder_option(text: str, *, is_required: bool = True) -> Decorator:
+    """Return a decorator that adds ``--out`` for commands that write into a folder."""
+    return click.option("--out", type=FOLDER, required=is_required, help=text)
+
+
+def labellers_option(text: str, *, is_required: bool = False) -> Decorator:
+    """Return a decorator that adds ``--labellers``; the command gets a list of names."""
+    return click.option(
+        "--labellers", metavar="A,B", required=is_required, callback=_names, help=text
+    )
+
+
+def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str]:
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
+def print_notes(notes: Iterable[str], mark: str = "note") -> None:
+    """Print notes about a result, a line each."""
+    for note in notes:
+        echo(f"  {mark}: {note}")
+
+
+def print_paths(paths: Iterable[object]) -> None:
+    """Print the files that were written, a line each."""
+    for path in paths:
+        echo(f"  {path}")

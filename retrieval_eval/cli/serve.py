@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from retrieval_eval.cli.common import FOLDER, echo
-from retrieval_eval.cli.search_options import backlog_names, backlog_options, data_option
+from retrieval_eval.cli.search_options import (
+    backlog_names,
+    backlog_option,
+    backlog_source,
+    data_option,
+)
 from retrieval_eval.io.project import project
 
 if TYPE_CHECKING:
@@ -35,12 +40,11 @@ if TYPE_CHECKING:
 @click.option(
     "--reports",
     type=FOLDER,
-    default=Path("reports"),
-    show_default=True,
-    help="Folder of the rendered reports.",
+    default=lambda: project().reports_folder,
+    help="Folder of the pages. Default: reports.",
 )
 @data_option
-@backlog_options
+@backlog_option
 @click.option(
     "--mcp",
     "as_mcp",
@@ -53,7 +57,7 @@ def serve(
     allowed_hosts: tuple[str, ...],
     reports: Path,
     data: Path,
-    backlog: BacklogSource | None,
+    backlog: str | None,
     as_mcp: bool,
 ) -> None:
     """Show runs, backlog and reports over HTTP, read-only, until Ctrl-C.
@@ -64,15 +68,14 @@ def serve(
 
     For the configuration of an MCP client: command "retrieval-eval", arguments "serve" and "--mcp".
     """
-    sources = _sources(data, reports, backlog)
+    sources = _sources(data, reports, backlog_source(backlog, is_needed=True))
     if as_mcp:
         from retrieval_eval.serve.mcp_server import run_stdio
 
         run_stdio(sources)
         return
-    from retrieval_eval.serve.app import create_app
+    from retrieval_eval.serve.app import create_app, create_server, listen, url_of
     from retrieval_eval.serve.guard import is_loopback
-    from retrieval_eval.serve.server import create_server, listen, url_of
 
     server = create_server(create_app(sources, host=host, allowed_hosts=allowed_hosts))
     with listen(host, port) as listening:

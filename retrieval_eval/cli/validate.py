@@ -17,7 +17,7 @@ from retrieval_eval.cli.common import (
     print_json,
     print_table,
 )
-from retrieval_eval.cli.gold_options import corpus_file_option
+from retrieval_eval.cli.search_options import corpus_file_option
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
 from retrieval_eval.io.artefacts import DAMAGED, DIGEST, is_whole
 from retrieval_eval.io.files import read_json
@@ -28,20 +28,17 @@ if TYPE_CHECKING:
     from retrieval_eval.search.gold.corpus import Corpus
 
 EXIT_DRIFT = 1
-_GOLD = "gold_set"
 _MOST_FAULTS = 20
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
-@click.option("--kind", type=click.Choice(sorted(SCHEMAS)), help="Default: found from the content.")
 @corpus_file_option("Corpus of now, to see which labels of gold sets lost their text.")
 @json_option
 @click.pass_context
 def validate(
     context: click.Context,
     files: tuple[Path, ...],
-    kind: str | None,
     corpus_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -59,7 +56,7 @@ def validate(
         from retrieval_eval.search.gold.corpus import read_corpus
 
         corpus = read_corpus(corpus_file)
-    found = {str(path): _checked(path, kind, corpus) for path in files}
+    found = {str(path): _checked(path, corpus) for path in files}
     if as_json:
         print_json(found)
     else:
@@ -74,15 +71,15 @@ def validate(
             raise NothingToEvaluateError(f"{name} holds no query")
 
 
-def _checked(path: Path, kind: str | None, corpus: Corpus | None) -> dict[str, Any]:
-    if kind == _GOLD or (kind is None and path.suffix == ".jsonl"):
-        if kind is None and _is_backlog(path):
+def _checked(path: Path, corpus: Corpus | None) -> dict[str, Any]:
+    if path.suffix == ".jsonl":
+        if _is_backlog(path):
             from retrieval_eval.model import to_builtins
             from retrieval_eval.search.gold.backlog import read_backlog
 
             return {"valid": True, "faults": [], "backlog": to_builtins(read_backlog(str(path)))}
         return _checked_gold(path, corpus)
-    problems = _problems(path, kind)
+    problems = _problems(path)
     return {"valid": not problems, "faults": problems}
 
 
@@ -176,13 +173,13 @@ def _row(part: dict[str, Any], names: dict[str, str]) -> tuple[str, str, str]:
     return shown, str(part["n"]), f"{part['percent']:.1f} %"
 
 
-def _problems(path: Path, kind: str | None) -> list[str]:
+def _problems(path: Path) -> list[str]:
     if not path.is_file():
         raise BadInputError(f"{path}: no such file")
     document = read_json(path, path.parent)
     if document.problem is not None:
         return [document.problem.removeprefix(f"{path.name}: ")]
-    kind = kind or kind_of(document.value)
+    kind = kind_of(document.value)
     if kind is None:
         return [f"/: not a file this tool writes (kinds: {', '.join(sorted(SCHEMAS))})"]
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -60,3 +60,19 @@ def csv_text(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     for row in chain((head,), rows):
         writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
     return buffer.getvalue()
+
+
+# ------------------------------------------------------------------------------------------------
+# Writing YAML: the parameters that a page was made with, for papermill to read again.
+
+
+def yaml_text(values: Mapping[str, Any]) -> str:
+    """Return a mapping as YAML, in its order; invisible characters are escaped."""
+    import yaml
+
+    def dumped(*, is_readable: bool) -> str:
+        options = {"sort_keys": False, "width": 4096, "allow_unicode": is_readable}
+        return str(yaml.safe_dump(dict(values), **options))
+
+    text = dumped(is_readable=True)
+    return text if text.replace("\n", "").isprintable() else dumped(is_readable=False)

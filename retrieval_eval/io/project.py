@@ -40,6 +40,7 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runs: Text | None = None
     benchmarks: Text | None = None
     data: Text = DATA.as_posix()
+    reports: Text = "reports"
     gold: Text | None = None
     corpus: Text | None = None
     renderer: Renderer = "auto"
@@ -59,6 +60,11 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def data_folder(self) -> Path:
         """Folder of the runs that are named by their label."""
         return self.place(self.data)
+
+    @property
+    def reports_folder(self) -> Path:
+        """Folder of the pages."""
+        return self.place(self.reports)
 
     @property
     def gold_set(self) -> Path:

@@ -26,7 +26,9 @@ def find_runs(runs_root: Path) -> list[Path]:
     root.
     """
     if not probe(runs_root.is_dir):
-        raise BadInputError(f"runs root {runs_root} is not a folder; name one with --runs-root")
+        raise BadInputError(
+            f"runs root {runs_root} is not a folder; $RETRIEVAL_EVAL_RUNS_ROOT names one"
+        )
     runs = []
     for folder in _folders(runs_root):
         runs.extend(_folders(folder) if folder.name in GROUPS else [folder])
@@ -106,7 +108,10 @@ def _below(name: str, runs_root: Path) -> list[Path]:
 
 def _not_found(name: str, runs_root: Path | None) -> str:
     if runs_root is None:
-        return f"no folder {name!r}; name the path of a run, or its id together with --runs-root"
+        return (
+            f"no folder {name!r}; name the path of a run, or its id below the folder of all runs "
+            "($RETRIEVAL_EVAL_RUNS_ROOT)"
+        )
     known = [run.name for run in find_runs(runs_root)]
     by_lower = {run_id.lower(): run_id for run_id in sorted(known, reverse=True)}
     wanted = name.rstrip("/").rsplit("/", 1)[-1].lower()

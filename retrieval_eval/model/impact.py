@@ -42,7 +42,6 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         Literal["higher_is_better", "lower_is_better"],
         about("Which way is better: higher_is_better or lower_is_better"),
     ]
-    unit: Annotated[str | None, about("Unit")] = None
     kind: Annotated[
         Literal["bounded", "positive", "time", "unbounded"] | None,
         about(
@@ -64,9 +63,10 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
             "Pairs with a value on both sides; of times, those without a hit included", unit="tasks"
         ),
     ]
-    n_not_computable: Annotated[Count | None, about("Pairs without")] = None
-    computable: Annotated[bool, about("There are at least three pairs")]
-    reason: Annotated[str | None, about("Reason code when not computable")]
+    reason: Annotated[
+        str | None,
+        about("Reason code of a missing estimate, or of the missing interval that is read"),
+    ]
     mean_baseline: Annotated[
         float | None,
         about(
@@ -97,14 +97,10 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         float | None, about("Lower end of the interval of the estimate", unit="of the headline")
     ] = NULL
     ci_high: Annotated[float | None, about("Upper end of it", unit="of the headline")] = NULL
-    ci_method: Annotated[str | None, about("How the interval was made")] = None
-    ci_reason: Annotated[str | None, about("Reason code of a missing estimate or interval")] = NULL
     p_value: Annotated[
         Share | None,
         about("Two-sided sign-flip permutation test, or t test of cluster means", unit="0–1"),
     ] = NULL
-    p_method: Annotated[str | None, about("exact, monte_carlo or t_of_cluster_means")] = NULL
-    p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
     smallest_detectable: Annotated[
         float | None,
         about(
@@ -143,34 +139,6 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     bound_high: Annotated[
         float | None, about("The same with every lacking value at its best", unit="of the metric")
     ] = NULL
-    n_planned: Annotated[
-        Count | None,
-        about("Tasks that at least one arm ran and that have the metric", unit="tasks"),
-    ] = NULL
-    n_lacking_baseline: Annotated[
-        Count | None,
-        about(
-            "Planned tasks of which the baseline lacks the value, or that of a repeat", unit="tasks"
-        ),
-    ] = NULL
-    n_lacking_comparison: Annotated[
-        Count | None,
-        about(
-            "Planned tasks of which the comparison lacks the value, or that of a repeat",
-            unit="tasks",
-        ),
-    ] = NULL
-    tipping_baseline: Annotated[
-        Share | None,
-        about(
-            "Mean of the baseline's lacking values at which the difference over all planned "
-            "tasks is 0, the comparison's taken as its mean; null where none from 0 to 1 is",
-            unit="of the metric",
-        ),
-    ] = NULL
-    tipping_comparison: Annotated[
-        Share | None, about("The same of the comparison's lacking values", unit="of the metric")
-    ] = NULL
     n_never_baseline: Annotated[
         Count | None,
         about("For times: tasks of the baseline with a trial that never found one", unit="tasks"),
@@ -182,14 +150,6 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         float | None,
         about(
             "End of the restricted means: the latest time at which a trial of either arm found one",
-            unit="of the metric",
-        ),
-    ] = None
-    until_tipping: Annotated[
-        float | None,
-        about(
-            "The later end at which the restricted means would be equal, where the arm with the "
-            "smaller one more often never found a file; null where no end does that",
             unit="of the metric",
         ),
     ] = None
@@ -229,7 +189,6 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
             "differences or log ratios, else approximate"
         ),
     ] = None
-    always_reason: Annotated[str | None, about("Reason code of a missing one")] = None
     n_effective: Annotated[
         float | None,
         about(
@@ -717,26 +676,22 @@ def _is_first(document: Any) -> bool:
     return isinstance(version, str) and version.startswith("1.")
 
 
-_ESTIMATE: Final = (
-    *("estimate", "ci_low", "ci_high", "p_value", "p_method"),
-    *("ci_reason", "p_reason", "smallest_detectable"),
-)
+_ESTIMATE: Final = ("estimate", "ci_low", "ci_high", "p_value", "reason", "smallest_detectable")
 _FORMER: Final = {
     "ratio": (
-        *("ratio", "ratio_low", "ratio_high", "ratio_p", "ratio_p_method"),
-        *("ratio_ci_reason", "ratio_p_reason", "smallest_detectable_ratio"),
+        *("ratio", "ratio_low", "ratio_high", "ratio_p", "ratio_ci_reason"),
+        "smallest_detectable_ratio",
     ),
     "restricted_mean": (
         *("restricted_mean_difference", "restricted_mean_low", "restricted_mean_high"),
-        *("restricted_mean_p", "restricted_mean_p_method", "restricted_mean_ci_reason"),
-        *("restricted_mean_p_reason", "restricted_mean_detectable"),
+        *("restricted_mean_p", "restricted_mean_ci_reason", "restricted_mean_detectable"),
     ),
 }
 """What the fields of an estimate were called in 1.x, by what leads."""
 
 _OF_MEANS: Final = (
-    *("mean_difference", "ci_low", "ci_high", "p_value", "p_method"),
-    *("ci_reason", "p_reason", "smallest_detectable_difference"),
+    *("mean_difference", "ci_low", "ci_high", "p_value", "ci_reason"),
+    "smallest_detectable_difference",
 )
 
 
@@ -750,14 +705,14 @@ def _upgraded_estimate(own: Any) -> Any:
         found["kind"] = "time"
     if leads == "ratio":
         found |= {"bill_low": own.get("ci_low"), "bill_high": own.get("ci_high")}
-        found["ci_method"] = None
-        found["ci_reason"] = found["ci_reason"] or own.get("ratio_reason")
+        found["reason"] = found["reason"] or own.get("ratio_reason")
     elif leads == "restricted_mean":
         sides = ("mean_baseline", "mean_comparison", "mean_difference")
         found |= {side: own.get(f"restricted_{side}") for side in sides}
-        found |= {"n_pairs": own.get("n_restricted") or 0, "ci_method": None}
-        found["reason"] = own.get("restricted_mean_reason")
-        found["computable"] = found["estimate"] is not None
+        found["n_pairs"] = own.get("n_restricted") or 0
+        found["reason"] = own.get("restricted_mean_reason") or found["reason"]
+    if found["estimate"] is None:
+        found["reason"] = found["reason"] or own.get("reason")
     return found
 
 

@@ -23,6 +23,7 @@ from retrieval_eval.agents.study.frames import DTYPES, dtypes_of
 from retrieval_eval.agents.study.trials import VIEWED
 from retrieval_eval.model import Record
 from retrieval_eval.model.events import EventRow
+from retrieval_eval.model.guard import GuardRow
 from retrieval_eval.model.impact import (
     Association,
     ComparisonDocument,
@@ -36,10 +37,18 @@ from retrieval_eval.model.search_diff import (
     QueryDifference,
     QueryOutcome,
 )
+from retrieval_eval.model.search_history import (
+    GoldState,
+    PastChange,
+    PastNoise,
+    PastRun,
+    Quarter,
+)
 from retrieval_eval.model.search_run import (
     AtRandom,
     Claim,
     Component,
+    GoldSetFacts,
     MetricChange,
     MetricMean,
     QueryContribution,
@@ -290,7 +299,7 @@ FRAMES: Final[Frames] = {
         ),
         _fields(
             TrialMetrics,
-            "n_retrieved n_ground_truth n_overlap n_repeats "
+            "n_retrieved n_ground_truth n_overlap "
             "file_recall_low=file_recall_bounds/0 file_recall_high=file_recall_bounds/1",
             prefix="file_level_metrics",
             file_recall_low="File recall of the certain accesses",
@@ -299,17 +308,7 @@ FRAMES: Final[Frames] = {
         _fields(TrialMetrics, "recall_width answer_exposed_at", prefix="coverage"),
         _fields(
             TrialMetrics,
-            "found_structured=structured found_shell_only=shell_only "
-            "found_subagent_only=subagent_only found_listed_only=listed_only",
-            prefix="file_level_metrics/found_by",
-            found_structured="Ground-truth files found by structured tools",
-            found_shell_only="Found by shell only",
-            found_subagent_only="Found by sub-agents only",
-            found_listed_only="Seen in listings only",
-        ),
-        _fields(
-            TrialMetrics,
-            "ttfr_seconds ttfr_tokens:number ttfr_step ttfr_rank ttfr_calls never_hit "
+            "ttfr_seconds ttfr_tokens:number ttfr_step ttfr_calls never_hit "
             "censored_at_seconds censored_at_tokens:number censored_at_calls:number",
             prefix="file_level_metrics",
         ),
@@ -336,15 +335,15 @@ FRAMES: Final[Frames] = {
             prefix="error_taxonomy/slices",
         ),
         _outcomes(
-            "reward reward_reason cost_usd elapsed_seconds input_tokens:number "
-            "output_tokens:number total_tokens:number cost_source elapsed_source started_at"
+            "reward cost_usd elapsed_seconds input_tokens:number "
+            "output_tokens:number total_tokens:number cost_source started_at"
         ),
         "exception | text | | Exception that ended the trial | outcome/exception/type | "
         "outcome/exception/type",
         "has_exception | boolean | | The trial ended with an exception | outcome/exception is "
         "there",
         "state | text | | Scored, or why not | file_recall, reasons and degraded sources",
-        _fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
+        _fields(TrialMetrics, "total_events mcp_events", prefix="event_summary"),
         _fields(
             TrialMetrics,
             "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque tools:list "
@@ -639,23 +638,17 @@ SEARCH_FRAMES: Final[Frames] = {
     ),
     "guard": _frame(
         "one row a threshold of the guard",
-        "metric | text | | Metric that is bounded | threshold",
-        "part | text | | Part of the queries that is looked at; missing: all | threshold",
-        "verdict | text | | pass, within_noise, breach, overridden, no_verdict or skipped | guard",
-        "baseline | number | 0–1 | Value of the baseline | guard",
-        "current | number | 0–1 | Value of this run | guard",
-        "change_points | number | points | Current − baseline, over the queries of both | guard",
-        "ci_low_points | number | points | Lower end of its interval | guard",
-        "ci_high_points | number | points | Upper end of its interval | guard",
-        "limit_points | number | points | Largest allowed harm; missing: only the value is "
-        "bounded | threshold",
+        _fields(GuardRow, "metric", at="guard"),
+        "part | text | | Part of the queries that is looked at; missing: all | guard",
+        _fields(
+            GuardRow,
+            "verdict baseline=baseline/value current=current/value change_points ci_low_points "
+            "ci_high_points limit_points",
+            at="guard",
+        ),
         "noise_points | number | points | 95 % of differences of one system lie within ± this | "
         "noise file",
-        "n_queries | integer | queries | Queries that the change rests on | guard",
-        "n_up | integer | queries | Queries with a higher value than in the baseline | guard",
-        "n_down | integer | queries | Queries with a lower one | guard",
-        "p_adjusted | number | 0–1 | One-sided p of the harm, Holm over the rows | guard",
-        "reasons | list | | Why it is no plain pass | guard",
+        _fields(GuardRow, "n_queries n_up n_down p_adjusted reasons", at="guard"),
     ),
     "components": _frame(
         "one row a component of the composite",
@@ -818,74 +811,53 @@ HISTORY_FRAMES: Final[Frames] = {
     "runs": _frame(
         "one row a run, also those that could not be read",
         _MEASURED,
+        _fields(PastRun, "subject=corpora system=retriever n=n_queries"),
         """
-subject | text | | Corpora | document
-system | text | | The retriever | document
-n | integer | queries | Queries asked | document
 n_computable | integer | queries | Of them answered | document
 verdict | text | | measured or no verdict | document
 reason | text | | Why this verdict, or why it was not read | document
 status | text | code | read or unreadable | folder
-source | text | | Its file | folder
-is_simulated | boolean | | It holds invented data | document
 """,
+        _fields(PastRun, "source is_simulated"),
     ),
     "metrics": _frame(
         "one row a run and metric",
         _MEASURED,
-        """
-subject | text | | Corpora | document
-metric | text | | Metric | document
-mean | number | of the metric | Mean over queries | computed
-ci_low | number | of the metric | Lower end of its 95 % interval | computed
-ci_high | number | of the metric | Its upper end | computed
-n | integer | queries | Queries it rests on | computed
-basis | text | digest | Gold set, documents, settings | computed
-line | integer | | Means of one line rest on the same and follow each other | computed
-""",
+        _fields(PastRun, "subject=corpora"),
+        "metric | text | | Metric | document",
+        _fields(MetricMean, "mean=value ci_low ci_high n", at="metrics/*"),
+        _fields(PastRun, "basis line"),
     ),
     "guard": _frame(
         "one row a search run that has an earlier one: the change since then",
         _MEASURED,
-        """
-against | text | | The run it was compared with when measured, else the one before it | delta
-against_moment | text | UTC | When that was measured | document
-verdict | text | code | pass, breach or no_verdict | guard
-headline | text | | The verdict in one line | guard
-breaches | list | | Metrics whose threshold is breached | guard
-worst | text | | The one that lost most | guard
-worst_points | number | points | Its change | guard
-reasons | list | | Why it is no plain pass | guard
-same_setup | boolean | | Nothing declared of the system changed: an A/A comparison | computed
-recorded | text | code | The verdict in a committed guard document, by its thresholds | document
-outcome | text | code | What became of a breach, such as regained or open | computed
-became | text | | The same in words | computed
-""",
+        _fields(
+            PastChange,
+            "against against_moment=against_at verdict headline breaches worst worst_points "
+            "reasons same_setup recorded outcome",
+        ),
+        "became | text | | The outcome in words | computed",
     ),
     "labels": _frame(
         "one row a search run and source of labels of its gold set",
         _MEASURED,
+        _fields(GoldSetFacts, "gold_set=name fingerprint", at="run/gold_set"),
         """
-gold_set | text | | Name of the gold set | run/gold_set/name
-fingerprint | text | digest | Digest of all in it that can move a measure | run/gold_set/fingerprint
 source | text | | Source of the rows | run/gold_set/sources key
 is_reviewed | boolean | | The rows were reviewed by a person | source is chair
 n | integer | queries | Queries of this source | run/gold_set/sources/*
-n_queries | integer | queries | Queries of the whole gold set | run/gold_set/n_queries
-n_labelled_pairs | integer | pairs | Its judgements | run/gold_set/n_labelled_pairs
-n_unlabelled | integer | queries | Its queries with nothing relevant yet | run/gold_set/n_unlabelled
 """,
+        _fields(GoldSetFacts, "n_queries n_labelled_pairs n_unlabelled", at="run/gold_set"),
     ),
     "gold": _frame(
         "one row a gold set, dimension and part of it, whenever the gold set changed",
         _MEASURED,
+        _fields(
+            GoldSetFacts, "gold_set=name fingerprint n_queries n_labelled_pairs", at="run/gold_set"
+        ),
+        _fields(GoldState, "n_reviewed"),
+        _fields(GoldSetFacts, "n_unlabelled", at="run/gold_set"),
         """
-gold_set | text | | Name of the gold set | run/gold_set/name
-fingerprint | text | digest | Digest of all in it that can move a measure | run/gold_set/fingerprint
-n_queries | integer | queries | Queries of the whole gold set | run/gold_set/n_queries
-n_labelled_pairs | integer | pairs | Its judgements | run/gold_set/n_labelled_pairs
-n_reviewed | integer | queries | Its queries that a person reviewed | run/gold_set/sources
-n_unlabelled | integer | queries | Its queries with nothing relevant yet | run/gold_set/n_unlabelled
 dimension | text | code | source; corpus or origin where all queries were asked | slices
 part | text | | The source, corpus or origin | slices
 n | integer | queries | Queries of the part | slices
@@ -893,34 +865,20 @@ n | integer | queries | Queries of the part | slices
     ),
     "noise": _frame(
         "one row a noise file of search: how much runs of one system varied",
+        _fields(PastNoise, "source moment=generated_at quarter n_runs n_queries is_deterministic"),
         """
-source | text | | Its file | folder
-moment | text | UTC | When it was measured | generated_at
-quarter | text | | Calendar quarter of that | generated_at
-n_runs | integer | runs | Runs it compares | n_runs
-n_queries | integer | queries | Queries of each | n_queries
-is_deterministic | boolean | | No answer varied | is_deterministic
-worst_sd_points | number | points | Largest run-to-run SD of a guarded metric | metrics
-worst_metric | text | | That metric | metrics
-ratio | number | | Largest ratio of such an SD to that of the file before, same gold set | computed
-ratio_low | number | | Lower end of its 95 % interval (F) | computed
-ratio_high | number | | Its upper end | computed
-grew | boolean | | Some metric is noisier than before, beyond chance | computed
-alarm_share | number | | A/A comparisons in which the thresholds of today alarm | computed
-alarm_low | number | | Lower end of its 95 % interval, from that of the noise | computed
-alarm_high | number | | Its upper end | computed
-stale | list | | Why it does not hold for the newest run | computed
+worst_sd_points | number | points | Largest run-to-run SD of a guarded metric | sd_points
+worst_metric | text | | That metric | sd_points
 """,
+        _fields(
+            PastNoise,
+            "ratio ratio_low ratio_high grew alarm_share=alarms/value alarm_low=alarms/ci_low "
+            "alarm_high=alarms/ci_high stale",
+        ),
     ),
     "quarters": _frame(
         "one row a calendar quarter: whether the thresholds were re-validated by a noise file",
-        """
-quarter | text | | Such as 2026 Q1 | computed
-state | text | code | done, due, missed, not_yet_due or not_needed | computed
-source | text | | The last noise file of the quarter | folder
-n_runs | integer | runs | Search runs measured in it | document
-sentence | text | | The same in words | computed
-""",
+        _fields(Quarter, "quarter state source n_runs sentence"),
     ),
 }
 

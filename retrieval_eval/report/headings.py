@@ -83,7 +83,6 @@ HEADS: Final[Mapping[str, str]] = {
     "n_by_more": "By two or more",
     "false_refusal_rate": "Answerable queries refused",
     "true_positive_rate": "Unanswerable queries refused",
-    "found_structured": "Found by structured tools",
 }
 """Columns whose own name does not do."""
 

@@ -11,7 +11,7 @@ from retrieval_eval.agents.metrics.trial import DEFAULT_K
 from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.agents.runs.comparison import analyse, relabelled, run_labels
 from retrieval_eval.agents.runs.evaluate import Evaluation
-from retrieval_eval.agents.study.stated import Given, Stated, stated_from, toml_of
+from retrieval_eval.agents.study.stated import Given, Stated, stated_from, text_of
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
 from retrieval_eval.io.project import DATA
@@ -37,8 +37,7 @@ from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.gold_set import load_gold_set
 from retrieval_eval.search.gold.pinned import read_pinned
 from retrieval_eval.search.gold.relabel import read_mapping
-from retrieval_eval.search.run.run_files import load_search_run
-from retrieval_eval.search.run.run_names import named_run
+from retrieval_eval.search.run.run_files import load_search_run, named_run
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
@@ -166,7 +165,7 @@ def load_run(
     if stated:
         parameters["mcp_configs"] = stated
     if meant.arms or meant.values:
-        parameters["design"] = str(design) if isinstance(design, str | Path) else toml_of(meant)
+        parameters["design"] = str(design) if isinstance(design, str | Path) else text_of(meant)
     new_names = _names_by_run(evaluation) if separate_runs else None
     run = Run(
         [run.folder for run in evaluation.runs],

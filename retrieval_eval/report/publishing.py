@@ -26,7 +26,7 @@ from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import slug
 from retrieval_eval.io.artefacts import canonical
-from retrieval_eval.io.csv_cells import csv_text
+from retrieval_eval.io.csv_cells import csv_text, yaml_text
 from retrieval_eval.io.files import (
     entries,
     files_below,
@@ -38,7 +38,6 @@ from retrieval_eval.io.files import (
     write_text,
 )
 from retrieval_eval.io.locks import alone
-from retrieval_eval.io.yaml_text import yaml_text
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, index, parameters, quarto, render, simulated
 from retrieval_eval.report.checkout import commit

@@ -35,11 +35,11 @@ from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.search.run.summary import moved_words
 from retrieval_eval.search.run.trust import line as trust_line
 from retrieval_eval.search.run.trust import warnings
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
 JUDGED: Final = "Judged@10"
-NO_BACKLOG: Final = "not counted; name one with --backlog"
+NO_BACKLOG: Final = "not counted; `search run --backlog` names one"
 NO_BASELINE: Final = "the file of the baseline was not read"
 NOT_SAME: Final = "Not the same measurement"
 _DECIDES: Final = "The numbers below describe the answers there were and decide nothing."

@@ -83,7 +83,7 @@ from retrieval_eval.search.run.scoring import NO_NAME
 from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.stats.paired import MIN_PAIRS
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -937,7 +937,7 @@ def first_documents(view: Searched) -> pd.DataFrame:
         _grades(view) if view.before else unread,
         empty="Every query that was answered in both runs has the same first document.",
         columns={"query": "", "before": old, "after": new, "points": "RR, points"},
-        file=f"first_documents.csv{'' if is_diff else ' of `retrieval-eval search diff --report`'}",
+        file=f"first_documents.csv{'' if is_diff else ' of `retrieval-eval report A B`'}",
     )
 
 

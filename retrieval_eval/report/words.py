@@ -23,6 +23,7 @@ from retrieval_eval.agents.study.headline import (
     disagreement,
     has_no_estimate,
     headline_estimate,
+    is_by_means,
     looks_sentence,
     without_ratio,
 )
@@ -58,7 +59,7 @@ from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed, times
 from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -710,11 +711,6 @@ def ledgers(record: ComparisonDocument) -> tuple[ArmLedger, ArmLedger]:
 def discrimination_of(record: ComparisonDocument, metric: str) -> Discrimination | None:
     """Return what is known about a metric's power to tell the arms apart."""
     return next((d for d in record.discrimination if d.metric == metric), None)
-
-
-def is_by_means(result: PairedEstimate) -> bool:
-    """Return whether the statistics are those of the means of a few clusters."""
-    return result.averaged_over == "clusters"
 
 
 def is_gain(result: PairedEstimate) -> bool:

@@ -21,9 +21,8 @@ from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.change.baseline import plan_update, write_update
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
-from retrieval_eval.search.claims.splitting import sentences
+from retrieval_eval.search.claims.splitting import STOP_WORDS, sentences, stem, tokens
 from retrieval_eval.search.claims.veto import contradiction
-from retrieval_eval.search.claims.words import STOP_WORDS, stem, tokens
 from retrieval_eval.search.decide.guard.check import check
 from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.decide.noise import noise, repeated_runs
@@ -283,7 +282,7 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
     options = [word for name, value in CHANGED.items() for word in ("--option", f"{name}={value}")]
     kept = ("--baseline", str(place.baseline))
     known = ("--noise", str(place.noise))
-    labels = ("--gold", str(place.demo.gold), "--backlog", place.queue)
+    labels = ("--gold", str(place.demo.gold))
     run = str(_claims_file(second))
     lines = (
         (*measure, "--label", "baseline"),
@@ -292,11 +291,13 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
         (*measure, *options, "--label", "changed", *kept),
         ("search", "claims", str(second), *judge),
         (
-            *("search", "noise", *files, *options, "--repeats", f"{REPEATS}"),
+            *("search", "noise", str(second), "--repeats", f"{REPEATS}"),
+            *("--gold", str(place.demo.gold), "--corpus-file", str(place.demo.corpus)),
             *("--change", str(place.baseline), str(second), "--out", known[1]),
         ),
         ("search", "guard", run, *kept, *known),
-        ("search", "diff", str(place.baseline), run, "--report", *known),
-        ("report", run, *kept, *labels, "--corpus-file", str(place.demo.corpus), *known),
+        ("search", "diff", str(place.baseline), run),
+        ("report", str(place.baseline), run, *known),
+        ("report", run, *kept, *labels, *known),
     )
     return tuple(shlex.join(("retrieval-eval", *words)) for words in lines)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.io.files import remove
+from retrieval_eval.io.files import remove, write_atomically
 from retrieval_eval.io.locks import alone
 from retrieval_eval.io.project import DATA, GOLD
 from retrieval_eval.model import to_builtins
@@ -18,9 +17,9 @@ from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
+from retrieval_eval.search.ask.options import shown_options, shown_spec
 from retrieval_eval.search.ask.protocol import AnswersById, Retriever
 from retrieval_eval.search.ask.retrievers import open_retriever
-from retrieval_eval.search.ask.secrets import shown_options, shown_spec
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.search.gold.corpus import Corpus, corpus_fingerprint, read_corpus
@@ -49,6 +48,9 @@ from retrieval_eval.search.run.trust import ASK_TWICE, check_limits, sample_of
 DEFAULT_GOLD: Final = GOLD
 DEFAULT_OUT: Final = DATA
 JOURNAL: Final = "search-run.journal.jsonl"
+
+_HIDDEN: Final = "***"
+"""What stands in a run in place of a secret."""
 
 OnResume = Callable[[int, int], None]
 """Called with the number of queries that an interrupted run has answered, and that of all."""
@@ -247,6 +249,33 @@ class Request:
     queries: Path | None = None
     max_failed: float = 0.0
     ask_twice: int = ASK_TWICE
+
+
+def again(run: SearchRun, gold_path: Path, retriever: str | None = None, **more: Any) -> Request:
+    """Return the request that asks the retriever of a run once more, as the run says it was asked.
+
+    ``retriever`` is asked in its place. Raises `BadInputError` where the run does not keep the
+    address of its retriever, or the value of an option, because that is a secret.
+    """
+    facts, settings = run.run.retriever, run.run.settings
+    hidden = [f"option {name}" for name, value in facts.options.items() if _HIDDEN in value]
+    if retriever is None and _HIDDEN in facts.spec:
+        hidden.append("retriever")
+    if hidden:
+        raise BadInputError(
+            f"the run does not keep its {' and '.join(hidden)}, which holds a secret; name "
+            "finished runs of the system instead"
+        )
+    return Request(
+        gold_path,
+        retriever or facts.spec,
+        options=facts.options,
+        corpora=[one.corpus for one in run.run.corpora],
+        settings=Settings(settings.k_values, settings.depth, settings.seed),
+        floor=facts.floor,
+        use_rerank=facts.uses_rerank,
+        **more,
+    )
 
 
 @dataclass(frozen=True, slots=True)

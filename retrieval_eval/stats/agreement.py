@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats import MIN_VALUES
-from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.intervals import MIN_MOVED
-from retrieval_eval.stats.resampling import Floats, mirrored_quantiles, resample
+from retrieval_eval.stats.resampling import Floats, Grouping, group, mirrored_quantiles, resample
 from retrieval_eval.values import Interval, Value
 
 Weights = Literal["linear", "quadratic"]

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats import MIN_POINTS
-from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.resampling import (
     BATCH_CELLS,
     Floats,
+    Grouping,
     as_floats,
     batches,
     drawn_counts,
+    group,
     is_constant,
     mirrored_quantiles,
 )

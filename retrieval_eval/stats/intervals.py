@@ -10,9 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
-from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.distributions import t_quantile
-from retrieval_eval.stats.resampling import Floats, as_floats, mirrored_quantiles, resample
+from retrieval_eval.stats.resampling import (
+    Floats,
+    Grouping,
+    as_floats,
+    group,
+    mirrored_quantiles,
+    resample,
+)
 from retrieval_eval.values import Interval
 
 MIN_MOVED: Final = 3

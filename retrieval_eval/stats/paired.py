@@ -11,15 +11,22 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats import BOOTSTRAP_T
-from retrieval_eval.stats.clusters import BY_CLUSTER, Grouping, group
 from retrieval_eval.stats.intervals import STUDENT_T, bootstrap_mean, standard_error, t_mean
 from retrieval_eval.stats.power import (
     INTERVAL_EXCESS,
     detectable_by_test_and_interval,
     smallest_detectable_difference,
 )
-from retrieval_eval.stats.resampling import Floats, as_floats, is_constant
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, sign_flip_p
+from retrieval_eval.stats.resampling import (
+    BY_CLUSTER,
+    MIN_PAIRS_FOR_P,
+    Floats,
+    Grouping,
+    as_floats,
+    group,
+    is_constant,
+    sign_flip_p,
+)
 from retrieval_eval.values import Interval, Value
 
 MIN_PAIRS: Final = 3

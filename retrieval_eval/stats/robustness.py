@@ -10,11 +10,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.intervals import standard_error
 from retrieval_eval.stats.paired import cluster_means
-from retrieval_eval.stats.resampling import Floats, as_floats, batches, is_constant
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.stats.resampling import (
+    MIN_PAIRS_FOR_P,
+    Floats,
+    as_floats,
+    batches,
+    group,
+    is_constant,
+)
 
 MIN_UNITS: Final = 3
 """Below this no mean is tested."""
@@ -175,43 +180,25 @@ def largest(
 # Groups
 
 
-@dataclass(frozen=True, slots=True)
-class Heterogeneity:
-    """Whether the means of groups differ by more than chance.
-
-    ``p_value`` is that of the interaction, ``spread`` the standard deviation of the true group
-    means (DerSimonian & Laird 1986), 0 where they vary no more than chance would. ``low`` and
-    ``high`` are the 95 % prediction interval of the mean of a further group, from four groups on.
-    """
-
-    n_groups: int
-    p_value: float
-    spread: float
-    low: float | None
-    high: float | None
-
-
-def heterogeneity(
+def interaction_p(
     values: Sequence[float] | Floats,
     groups: Sequence[Hashable],
     clusters: Sequence[Hashable] | None = None,
     *,
     seed: int,
     n_resamples: int = 999,
-) -> Heterogeneity | None:
-    """Return whether group means differ, by permuting units among the groups.
+) -> float | None:
+    """Return p that group means differ by chance alone, by permuting units among the groups.
 
     The units are clusters where each lies in one group and some group has two, else single values.
     The statistic is the sum of squares between groups; under the hypothesis that groups do not
-    matter it rejects at most as often as its level, however few units there are. Spread and
-    prediction interval take the groups with two units or more. None below two groups, or below
-    three units.
+    matter it rejects at most as often as its level, however few units there are. None below two
+    groups, or below three units.
 
     Examples
     --------
-    >>> found = heterogeneity([0.3, 0.4, 0.5, 0.3, -0.1, -0.2, -0.1], "aaaabbb", seed=1)
-    >>> found.n_groups, found.p_value < 0.05, round(found.spread, 2)
-    (2, True, 0.36)
+    >>> interaction_p([0.3, 0.4, 0.5, 0.3, -0.1, -0.2, -0.1], "aaaabbb", seed=1) < 0.05
+    True
     """
     data = as_floats(values)
     names = {name: code for code, name in enumerate(dict.fromkeys(groups))}
@@ -222,13 +209,7 @@ def heterogeneity(
     order = np.argsort(codes, kind="stable")
     totals, sizes, codes = totals[order], sizes[order], codes[order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    low = high = None
-    known = _group_means(totals / sizes, starts)
-    spread = 0.0
-    if known is not None:
-        spread, low, high = _random_effects(*known)
-    p_value = _permuted(totals, sizes, starts, seed, n_resamples)
-    return Heterogeneity(len(names), p_value, spread, low, high)
+    return _permuted(totals, sizes, starts, seed, n_resamples)
 
 
 def _units(
@@ -266,34 +247,3 @@ def _permuted(
         drawn = generator.permuted(np.tile(places, (rows, 1)), axis=1)
         reached += int(np.sum(between(shifted[drawn], sizes[drawn]) >= threshold))
     return reached / (n_resamples + 1)
-
-
-def _group_means(means: Floats, starts: NDArray[np.int64]) -> tuple[Floats, Floats] | None:
-    """Return mean and variance of the mean of every group with two units; None without two."""
-    parts = [part for part in np.split(means, starts[1:]) if len(part) > 1]
-    pooled = sum(float(np.sum((part - part.mean()) ** 2)) for part in parts)
-    freedom = sum(len(part) - 1 for part in parts)
-    if len(parts) < 2 or pooled <= 0:
-        return None
-    # One variance for all: that of two or three units by themselves is hardly known.
-    variance = pooled / freedom
-    centres = np.array([part.mean() for part in parts])
-    return centres, np.array([variance / len(part) for part in parts])
-
-
-def _random_effects(centres: Floats, variances: Floats) -> tuple[float, float | None, float | None]:
-    weights = 1 / variances
-    fixed = float(np.sum(weights * centres) / np.sum(weights))
-    q = float(np.sum(weights * (centres - fixed) ** 2))
-    k = len(centres)
-    scale = float(np.sum(weights) - np.sum(weights**2) / np.sum(weights))
-    between = max(0.0, (q - (k - 1)) / scale)
-    if k < 4:
-        return math.sqrt(between), None, None
-    from scipy.special import stdtrit
-
-    weights = 1 / (variances + between)
-    mean = float(np.sum(weights * centres) / np.sum(weights))
-    # Higgins, Thompson & Spiegelhalter 2009: t with k - 2 degrees of freedom.
-    half = float(stdtrit(k - 2, 0.975)) * math.sqrt(between + 1 / float(np.sum(weights)))
-    return math.sqrt(between), mean - half, mean + half

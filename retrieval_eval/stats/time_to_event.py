@@ -6,15 +6,91 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from retrieval_eval.stats.distributions import wilson
+from retrieval_eval.stats.paired import PairedComparison, compare_paired
+from retrieval_eval.values import Interval, Value, ratio
 
-from retrieval_eval.stats.clusters import group
-from retrieval_eval.stats.paired import (
-    CLUSTER_MEANS,
-    PairedComparison,
-    cluster_means,
-    compare_paired,
-)
+# ------------------------------------------------------------------------------------------------
+# By when units had an event, as a share of all of them.
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The share of all units that had an event by a time; one without it never had it.
+
+    ``curve`` has a step for each time of an event. ``median`` is the first time by which half of
+    all units had it, missing where fewer did (``never_hit``); of ``median_interval`` the upper end
+    is missing where it may be never.
+    """
+
+    n: int
+    n_events: int
+    curve: tuple[tuple[float, float], ...]
+    never: Value
+    never_interval: Interval
+    median: Value
+    median_interval: tuple[float | None, float | None]
+
+
+def reached(times: Sequence[float | None], *, confidence: float = 0.95) -> Reached:
+    """Return by when units had an event, None for one that never had it.
+
+    The share by a time is that of all units, so nothing is assumed of those without the event: an
+    agent that stops has not found anything by any time. The interval of the share that never has
+    it is Wilson's, that of the median one of order statistics, where never is later than any time.
+
+    Raises
+    ------
+    ValueError
+        When a time is negative or not finite.
+
+    Examples
+    --------
+    >>> found = reached([1.0, 2.0, 2.0, None])
+    >>> found.curve, found.median.value, found.never.value
+    (((1.0, 0.25), (2.0, 0.75)), 2.0, 0.25)
+    """
+    happened = sorted(time for time in times if time is not None)
+    if any(not 0 <= time < math.inf for time in happened):
+        raise ValueError("a time of an event is negative or not finite")
+    n, k = len(times), len(happened)
+    steps = dict(zip(happened, range(1, k + 1), strict=True))  # of equal times the last count
+    half = math.ceil(n / 2)
+    median = Value.missing("never_hit" if n else "too_few_values", n)
+    if n and half <= k:
+        median = Value.of(happened[half - 1], n)
+    place = _median_place(n, confidence)
+    ends: tuple[float | None, float | None] = (None, None)
+    if place:
+        ends = tuple(happened[i] if i < k else None for i in (place - 1, n - place))  # type: ignore[assignment]
+    return Reached(
+        n,
+        k,
+        tuple((time, count / n) for time, count in steps.items()),
+        ratio(n - k, n, "too_few_values"),
+        wilson(n - k, n, confidence=confidence),
+        median,
+        ends,
+    )
+
+
+def _median_place(n: int, confidence: float) -> int:
+    """Return which value from each end of n ordered ones bounds the median; 0 if none does.
+
+    That of :func:`~retrieval_eval.search.run.latency.quantile`: the binomial distribution says how
+    often so many of n values lie below their median.
+    """
+    tail, below = (1 - confidence) / 2, 0.0
+    whole = math.lgamma(n + 1) - n * math.log(2)
+    for i in range(n):
+        below += math.exp(whole - math.lgamma(i + 1) - math.lgamma(n - i + 1))
+        if below >= tail:
+            return i
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------
+# Times to an event that some units never reached, compared pair by pair.
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +98,11 @@ class PairedTimes:
     """Two rows of times to an event compared pair by pair, units without the event included.
 
     ``compared`` is the comparison of the restricted means, whose end ``until`` is the latest event
-    of either row. ``until_tipping`` is the later end at which the restricted means would be equal;
-    None where the row with the smaller mean is not the one with more units without the event.
+    of either row.
     """
 
     compared: PairedComparison
     until: float
-    until_tipping: float | None
 
 
 def compare_times(
@@ -51,8 +125,7 @@ def compare_times(
 
     ``until`` is the latest event of either row: all events count with their times, and a unit
     without one counts as slow as the slowest. It is the least that can be said of it; a later end
-    would move the difference of the means by the difference of the shares for every unit of time,
-    so ``until_tipping`` tells how much later it would have to be for the difference to vanish.
+    would move the difference of the means by the difference of the shares for every unit of time.
 
     Parameters
     ----------
@@ -75,8 +148,6 @@ def compare_times(
     >>> found = compare_times(before, after, seed=1)
     >>> found.until, found.compared.mean_difference.value
     (6.0, -1.0)
-    >>> found.until_tipping
-    9.0
     """
     rows = (baseline, comparison)
     events = [time for row in rows for own in row for time in own if time is not None]
@@ -85,11 +156,10 @@ def compare_times(
     if not events:
         return None
     until = max(events)
-    means, shares = [], []
-    for row in rows:
-        limited = [[until if time is None else time for time in own] for own in row]
-        means.append([math.fsum(own) / len(own) for own in limited])
-        shares.append([sum(time is None for time in own) / len(own) for own in row])
+    means = [
+        [math.fsum(until if time is None else time for time in own) / len(own) for own in row]
+        for row in rows
+    ]
     compared = compare_paired(
         *means,
         seed=seed,
@@ -98,13 +168,4 @@ def compare_times(
         confidence=confidence,
         clusters=clusters,
     )
-    if compared.mean_difference.value is None:
-        return PairedTimes(compared, until, None)
-    grouping = group(clusters, compared.n)
-    never = [np.array(own) for own in shares]
-    if compared.clustering == CLUSTER_MEANS:
-        never = [cluster_means(own, grouping) for own in never]
-    before, after = (math.fsum(own) / len(own) for own in never)
-    slope, difference = after - before, compared.mean_difference.value
-    tipping = until - difference / slope if slope * difference < 0 else None
-    return PairedTimes(compared, until, tipping)
+    return PairedTimes(compared, until)

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from retrieval_eval.cli.main import run
-from retrieval_eval.cli.search_options import backlog_options, data_option
+from retrieval_eval.cli.search_options import backlog_option, backlog_source, data_option
 from retrieval_eval.cli.serve import _sources
 from retrieval_eval.report import load_search
 from retrieval_eval.report.search_opening import backlog
@@ -25,9 +25,9 @@ def _served(tmp_path, options):
 
     @click.command()
     @data_option
-    @backlog_options
-    def serve(data, **names):
-        made.append(_sources(data, tmp_path, **names))
+    @backlog_option
+    def serve(data, backlog):
+        made.append(_sources(data, tmp_path, backlog_source(backlog)))
 
     serve.main(["--data", str(tmp_path / "runs"), *options], standalone_mode=False)
     return ask(create_app(made[0]), "/api/system/diagnostics").json

@@ -59,7 +59,9 @@ def test_a_design_in_the_current_folder_is_read_and_named(tree, capsys):
     assert "plain: must not use MCP (study.toml)" in text
     path.write_text("cluster = 'nothing'\n")
     assert run([*PAIR]) == 3
-    assert "study.toml: cluster: expected one of" in capsys.readouterr().err
+    assert (
+        "study.toml: cluster: invalid enum value 'nothing'; there are:" in capsys.readouterr().err
+    )
     assert run([*PAIR, "--no-design"]) == 0
     Path("empty.toml").write_text("")
     assert run([*PAIR, "--design", "empty.toml"]) == 0
@@ -72,8 +74,8 @@ def test_a_design_in_the_current_folder_is_read_and_named(tree, capsys):
         ("[arms.tool]\nmust_use = ['mpc']", "no trial called a tool or MCP server 'mpc'"),
         ("headline = 'file_recal'", "closest: file_recall"),
         ("[reward_scale]\nx = [0, 1]", "reward_scale: no suite 'x'"),
-        ("alpha = 0.7", "expected a number between 0 and 0.5, got 0.7"),
-        ("margin = 0", "expected a number above 0, got 0"),
+        ("alpha = 0.7", "alpha: expected `float` < 0.5"),
+        ("margin = 0", "margin: expected `float` > 0.0"),
         ("alpha: 0.1", "own.toml: not valid TOML"),
     ],
 )
@@ -88,8 +90,8 @@ def test_a_fault_in_the_design_is_bad_input(tree, capsys, text, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--alpha", "0.5"], "alpha: expected a number between 0 and 0.5"),
-        (["--margin", "-1"], "margin: expected a number above 0"),
+        (["--alpha", "0.5"], "alpha: expected `float` < 0.5"),
+        (["--margin", "-1"], "margin: expected `float` > 0.0"),
         (["--margin", "1"], "margin: file recall lies between 0 and 1, so a margin of 1 holds"),
         (["--metric", "file_recal"], "closest: file_recall"),
         (["--cluster", "repository"], "no task states its repository"),
@@ -104,26 +106,6 @@ def test_a_fault_in_an_option_is_bad_input(tree, capsys, options, message):
 def test_a_design_is_not_both_named_and_left_unread(tree, capsys):
     assert run([*PAIR, "--design", "own.toml", "--no-design"]) == 64
     assert "give one of them" in capsys.readouterr().err
-
-
-def test_a_required_tool_that_was_never_used_gives_no_verdict_with_the_counts(tree, capsys):
-    Path("own.toml").write_text("[arms.plain]\nmust_use = ['mcp']\n")
-    assert run([*PAIR, "--design", "own.toml"]) == 2
-    text = capsys.readouterr().out
-    assert "verdict: no verdict" in text
-    counts = "an MCP server was called in 0 and answered in 0"
-    assert f"8 of 8 trials of plain: {counts}" in text
-
-
-def test_a_design_of_two_of_several_configurations_compares_these(tree, capsys):
-    for number in range(8):
-        write_trial(tree / "runs" / "study", "third", f"task-{number:03d}", ["src/x.py"])
-    text = '[arms.plain]\nrole = "control"\n[arms.tool]\nmust_use = ["mcp"]\n'
-    Path("own.toml").write_text(text)
-    assert run(["compare", "study", "--output-dir", "out", "--design", "own.toml", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
-    assert (found["baseline_config"], found["comparison_config"]) == ("plain", "tool")
-    assert found["design"]["family"] == "stated_pair"
 
 
 @pytest.mark.parametrize("folder", [".", "runs/study"])
@@ -158,25 +140,6 @@ def test_a_project_file_without_the_section_states_no_design(tree, capsys):
     Path("retrieval-eval.toml").write_text("study = 3\n")
     assert run([*PAIR]) == 3
     assert "`$.study`" in capsys.readouterr().err
-
-
-def test_the_page_of_a_comparison_has_the_design_that_is_stated(tree, monkeypatch):
-    import retrieval_eval as rev
-
-    pages = []
-
-    def built(runs, **given):
-        pages.append(given)
-        return Path("index.html")
-
-    monkeypatch.setattr("retrieval_eval.report.build", built)
-    assert run([*PAIR, "--report", "--alpha", "0.1", "--metric", "mrr"]) in (0, 2)
-    places = {"runs_root": "runs", "output_dir": "out"}
-    loaded = rev.load_run("study", **places, design=pages[0]["design"])
-    design = loaded.study.record.design
-    assert (design.alpha, design.headline, design.sources["alpha"]) == (0.1, "mrr", "argument")
-    assert loaded.filter("task_name != 'task-000'").study.record.design.alpha == 0.1
-    assert loaded.impact.comparisons[0].design.alpha == 0.1
 
 
 def test_a_pilot_says_how_many_tasks_the_next_comparison_needs(tree, capsys):

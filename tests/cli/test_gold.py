@@ -58,11 +58,6 @@ def test_validate_shows_what_a_gold_set_is_made_of(folder):
     assert document["gold"]["n_labelled_pairs"] == 3
 
 
-def test_an_unreviewed_set_is_provisional(folder):
-    (folder / "seed.jsonl").write_text(SEED)
-    assert "0 of 1 query reviewed: provisional\n" in validate("seed.jsonl").output
-
-
 def test_validate_names_every_fault_and_exits_with_3(folder):
     (folder / "bad.jsonl").write_text(SEED + SEED + "{\x1b\n")
     found = validate("bad.jsonl")
@@ -105,24 +100,6 @@ def test_a_label_whose_text_changed_is_shown(folder):
     assert ["q1", "u-1", "changed"] in [line.split() for line in found.output.splitlines()]
 
 
-def test_items_under_review_are_counted(folder):
-    rows = [{"review_status": name} for name in ("approved", "pending_review", "lost", "approved")]
-    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert validate("items.jsonl").output == (
-        "items.jsonl: 4 items under review: 1 pending_review, 2 approved, 0 rejected, 0 published,"
-        " 1 other\n"
-    )
-    assert (
-        json.loads(validate("items.jsonl", "--json").output)["items.jsonl"]["backlog"]["total"] == 4
-    )
-
-
-def test_a_missing_file_is_a_fault_without_a_line(folder):
-    found = validate("none.jsonl")
-    assert found.exit_code == 3
-    assert found.output.endswith("none.jsonl: cannot be read (No such file or directory)\n")
-
-
 @pytest.mark.parametrize("form", ["trec", "beir"])
 def test_export_says_what_is_lost_and_the_rest_comes_back(folder, form):
     found = call("export", "--to", form, "out")
@@ -136,19 +113,6 @@ def test_export_says_what_is_lost_and_the_rest_comes_back(folder, form):
         '"source":"chair"}\n'
         '{"id":"g002","query":"late fees","corpus":"law","relevant":{"u-1":2},"source":"chair"}\n'
     )
-
-
-def test_the_corpus_goes_through_beir_and_back(folder):
-    rows = [{"id": name, "corpus": "law", "text": "x", "url": "u"} for name in ("u-1", "u-2")]
-    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "gold.jsonl").write_text(CHAIR)
-    arguments = ("--gold", "gold.jsonl", "--corpus-file", "corpus.jsonl")
-    assert call("export", "--to", "beir", "out", *arguments).exit_code == 0
-    target = ("--gold", "g.jsonl", "--corpus-file", "c.jsonl", "--corpus", "law")
-    found = call("import", "--from", "beir", "out", *target)
-    assert found.output == "g.jsonl: 1 query\nc.jsonl: 2 documents\n"
-    assert [json.loads(line) for line in (folder / "c.jsonl").read_text().splitlines()] == rows
-    assert validate("g.jsonl", "--corpus-file", "c.jsonl").exit_code == 0
 
 
 def test_gold_set_and_corpus_are_not_imported_into_one_file(folder):
@@ -169,36 +133,6 @@ def test_a_run_is_exported_along(folder):
         assert (folder / "out" / "run.txt").read_text() == "g001 Q0 u-1 1 1.5 k1_=_2\n"
 
 
-def spaced(run):
-    run["queries"][0]["ranking"][0]["doc"] = "u 1"
-    return run
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda run: {}, "run.json: "),
-        (lambda run: [], "run.json: "),
-        (spaced, "run.json: /queries/0/ranking/0/doc: 'u 1' is no id without white space"),
-    ],
-)
-def test_a_run_that_cannot_be_exported_is_named(folder, spoil, message):
-    run = run_of(gold_set(gold_query("g001", {"u-1": 1})), [answer("g001", {"u-1": 1.5})])
-    (folder / "run.json").write_text(json.dumps(spoil(run)))
-    broken = call("export", "--to", "trec", "other", "--run", "run.json")
-    assert isinstance(broken.exception, BadInputError)
-    assert str(broken.exception).startswith(message)
-    assert not (folder / "other").exists()
-
-
-def test_grades_above_the_usual_scale_declare_theirs(folder):
-    (folder / "q").write_text("q1 0 d1 4\n")
-    (folder / "t").write_text("q1\tlate fees\n")
-    assert call("import", "--from", "trec", "q", "t", "--gold", "g.jsonl").exit_code == 0
-    assert (folder / "g.jsonl").read_text().splitlines()[0] == '{"gold_set":{"max_grade":4}}'
-    assert validate("g.jsonl").exit_code == 0
-
-
 def test_import_and_export_for_programs(folder):
     assert call("export", "--to", "trec", "out", "--json").exit_code == 0
     found = json.loads(call("export", "--to", "trec", "out", "--json").output)
@@ -210,13 +144,6 @@ def test_import_and_export_for_programs(folder):
     assert (found["gold"], found["n_queries"]) == ("g.jsonl", n)
     assert (found["corpus_file"], found["n_documents"]) == (None, None)
     assert isinstance(found["notes"], list)
-
-
-@pytest.mark.parametrize("form", ["trec", "beir"])
-def test_a_folder_to_import_that_is_not_there_is_named(folder, form):
-    found = call("import", "--from", form, "no/where", "--gold", "x")
-    assert isinstance(found.exception, BadInputError)
-    assert str(found.exception).startswith("no/where: no such folder")
 
 
 @pytest.mark.parametrize(

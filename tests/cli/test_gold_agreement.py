@@ -10,16 +10,17 @@ from click.testing import CliRunner
 
 from retrieval_eval.cli.gold_labelling import (
     agreement_command,
+    relabel_command,
     settle_command,
 )
-from retrieval_eval.cli.gold_relabel import relabel_command
 from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.gold.agreement import WEIGHTS
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.search.gold.relabel import read_mapping
-from tests.rechunking import recut, rows_of, same, split
+from tests.rechunking import recut, same
 from tests.searches import measure
 
 
@@ -38,29 +39,10 @@ def _json(command, *arguments):
     return json.loads(_run(command, *arguments, "--json"))
 
 
-def test_agreement_is_printed_with_its_counts(demo):
-    text = _run(agreement_command, "--gold", demo.gold)
-    gold = load_gold_set(demo.gold)
-    n_pairs = sum(len(query.labels) for query in gold.queries) // 2
-    n_apart = sum(
-        len({label.grade for label in query.labels if label.doc == doc}) > 1
-        for query in gold.queries
-        for doc in query.relevant
-    )
-    lines = text.splitlines()
-    assert lines[0] == "a and b"
-    (whole,) = [line.split() for line in lines if line.startswith("all ")]
-    assert int(whole[1]) == n_pairs
-    assert float(whole[3]) == pytest.approx(1 - n_apart / n_pairs, abs=5e-4)
-    assert f"{n_apart} disagreements, {n_apart} without an adjudicator" in text
-    assert "product_docs" in text
-    assert f"and {n_apart - 10} more" in text
-
-
 def test_agreement_as_json(demo):
-    found = _json(agreement_command, "--gold", demo.gold, "--pair", "b,a", "--weights", "linear")
+    found = _json(agreement_command, "--gold", demo.gold, "--pair", "b,a")
     (pair,) = found["pairs"]
-    assert (pair["first"], pair["second"], list(pair["kappa"])) == ("b", "a", ["linear"])
+    assert (pair["first"], pair["second"], list(pair["kappa"])) == ("b", "a", list(WEIGHTS))
     kappa = pair["kappa"]["linear"]
     assert kappa["ci_low"] < kappa["value"] < kappa["ci_high"]
     assert kappa["n"] == pair["n"] == sum(map(sum, pair["table"]))
@@ -68,7 +50,7 @@ def test_agreement_as_json(demo):
     assert len(found["disagreements"]) == pair["n"] - sum(
         pair["table"][grade][grade] for grade in range(3)
     )
-    swapped = _json(agreement_command, "--gold", demo.gold, "--weights", "linear")["pairs"][0]
+    swapped = _json(agreement_command, "--gold", demo.gold)["pairs"][0]
     assert swapped["kappa"] == pair["kappa"]
 
 
@@ -107,9 +89,7 @@ def test_disagreements_go_to_a_third_reviewer_and_come_back(demo, tmp_path):
 @pytest.mark.parametrize(
     "options",
     [["--adjudicate", "x.csv"], ["--adjudicator", "cleo"], ["--pair", "a"], ["--pair", "a,b,c"],
-     ["--adjudicate", "x.txt", "--adjudicator", "cleo", "--corpus-file", "corpus"],
-     ["--adjudicate", "x.csv", "--adjudicator", "c", "--corpus-file", "c", "--key", "./x.csv"],
-     ["--weights", "cubic"]],
+     ["--adjudicate", "x.txt", "--adjudicator", "cleo", "--corpus-file", "corpus"]],
 )  # fmt: skip
 def test_wrong_use_is_explained_and_writes_nothing(demo, tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
@@ -145,23 +125,3 @@ def test_relabelling_and_the_split_of_the_change(demo, tmp_path):
     (out / "relabel.json").write_text(json.dumps(other))
     with pytest.raises(BadInputError, match="/gold/old: the labels of another gold set were moved"):
         read_mapping(out / "relabel.json", load_gold_set(demo.gold))
-
-
-def test_the_queue_goes_out_as_sheets(demo, tmp_path):
-    new = recut(demo, tmp_path / "new", split("pd-oracle-card"))
-    arguments = ["--gold", demo.gold, "--old-corpus", demo.corpus, "--new-corpus", new.corpus]
-    text = _run(relabel_command, *arguments, "--out", tmp_path / "bare")
-    assert "note: name --labellers to get sheets" in text
-    assert "because its text is in several documents now" in text
-    out = tmp_path / "out"
-    found = _json(relabel_command, *arguments, "--out", out, "--labellers", "cleo, dan")
-    assert found["pairs"]["total"] == sum(
-        n for name, n in found["pairs"].items() if name != "total"
-    )
-    n_pairs = sum("pd-oracle-card" in q.relevant for q in load_gold_set(demo.gold).queries)
-    assert found["reasons"] == {"split": n_pairs}
-    assert len(rows_of(out / "sheet-dan.jsonl")) == found["n_to_grade"] == 2 * n_pairs
-
-    with pytest.raises(BadInputError, match="cannot name a file"):
-        _run(relabel_command, *arguments, "--out", tmp_path / "no", "--labellers", "a/b")
-    assert not (tmp_path / "no").exists()

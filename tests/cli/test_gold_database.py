@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from retrieval_eval.cli.gold_database import backlog, bootstrap
-from retrieval_eval.errors import BadInputError
 
 
 @pytest.fixture
@@ -39,47 +38,20 @@ def test_bootstrap_writes_the_default_file_and_says_what_changed(filled, tmp_pat
     assert (tmp_path / "data/eval/gold-set.jsonl").read_bytes() == first
 
 
-def test_a_dry_run_prints_the_rows(filled, tmp_path):
-    said = _run(bootstrap, "--gold", "mine.jsonl", "--database", filled.url, "--dry-run")
-    assert '+ {"id":"g' in said
-    assert "nothing written (--dry-run)" in said
-    assert not (tmp_path / "mine.jsonl").exists()
-
-
-def test_bootstrap_in_json(filled):
-    document = json.loads(_run(bootstrap, "--database", filled.url, "--json"))
-    assert (document["n_added"], document["n_found"], document["is_written"]) == (1, 1, True)
-    assert document["skipped"] == {"no_document": 1}
-
-
-def test_options_go_before_gold_toml(filled, tmp_path):
+def test_gold_toml_names_tables_columns_and_scores(filled, tmp_path):
     filled.run("ALTER TABLE search_logs RENAME TO queries", "ALTER TABLE queries RENAME query TO q")
-    (tmp_path / "gold.toml").write_text("[bootstrap.tables]\nsearch_logs = 'absent'\n")
-    _run(
-        bootstrap,
-        *("--gold", "gold.jsonl", "--database", filled.url, "--table", "search_logs=queries"),
-        *("--column", "query=q", "--column", "practice_area=", "--score", "3=2"),
+    (tmp_path / "gold.toml").write_text(
+        "[bootstrap.tables]\nsearch_logs = 'queries'\n[bootstrap.scores]\n3 = 2\n"
+        "[bootstrap.columns]\nquery = 'q'\npractice_area = ''\n"
     )
+    _run(bootstrap, "--gold", "gold.jsonl", "--database", filled.url)
     assert json.loads((tmp_path / "gold.jsonl").read_text())["relevant"] == {"d1": 2}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "no database"),
-        (("--database", "sqlite:///x.db", "--table", "search_logs"), "expected NAME=OWN"),
-        (("--database", "sqlite:///x.db", "--score", "high"), "expected whole numbers"),
-    ],
-)
-def test_bootstrap_used_wrongly(filled, arguments, said):
-    done = CliRunner().invoke(bootstrap, arguments)
+def test_bootstrap_without_a_database(filled):
+    done = CliRunner().invoke(bootstrap, ())
     assert done.exit_code == 2  # click's own; the group turns usage errors into 64
-    assert said in done.stderr
-
-
-def test_errors_of_bad_input_are_the_package_s_own(filled):
-    with pytest.raises(BadInputError, match="'missing' is no table"):
-        _run(bootstrap, "--database", filled.url, "--table", "missing=x")
+    assert "no database" in done.stderr
 
 
 def test_backlog_counts_a_file_even_when_a_database_is_in_the_environment(filled, tmp_path):
@@ -87,10 +59,10 @@ def test_backlog_counts_a_file_even_when_a_database_is_in_the_environment(filled
         '{"review_status": "pending_review", "created_at": "2026-05-30"}\n'
         '{"review_status": "on \\u001b[31mhold", "created_at": null}\n'
     )
-    arguments = ("--backlog", "items.jsonl", "--as-of", "2026-05-31T12:00:00")
+    arguments = ("--backlog", "items.jsonl")
     environment = {"RETRIEVAL_EVAL_DATABASE_URL": filled.url}
     said = _run(backlog, *arguments, env=environment)
-    assert "oldest pending since 2026-05-30T00:00:00Z, 1.5 days before 2026-05-31T12:00:00Z" in said
+    assert "oldest pending since 2026-05-30T00:00:00Z, " in said
     assert "\x1b" not in said
     document = json.loads(_run(backlog, *arguments, "--json", env=environment))
     assert (document["pending_review"], document["other"], document["total"]) == (1, 1, 2)
@@ -116,7 +88,6 @@ def test_backlog_of_a_database(filled, tmp_path):
     [
         ((), "no backlog source"),
         (("--backlog", "me:s3cret@host/name"), "is no file, and no database URL"),
-        (("--backlog", "items.jsonl", "--as-of", "later"), "'later' is no time"),
     ],
 )
 def test_backlog_used_wrongly(filled, arguments, said):

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from retrieval_eval.cli.gold import pseudonymize
 from retrieval_eval.cli.gold_labelling import pool, settle_command
 from retrieval_eval.demo import write_search_demo
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from tests.searches import measure
@@ -64,18 +63,6 @@ def test_sheets_go_out_and_come_back(demo, run, tmp_path):
     assert gold_faults(demo.gold, corpus=read_corpus(demo.corpus)) == []
 
 
-def test_a_bad_sheet_writes_nothing(demo, run, tmp_path):
-    arguments = ["--gold", demo.gold, "--run", run, "--corpus-file", demo.corpus]
-    out = tmp_path / "sheets"
-    _run(pool, *arguments, "--labellers", "a", "--depth", 1, "--out", out, "--json")
-    sheet = out / "sheet-a.jsonl"
-    sheet.write_text(sheet.read_text("utf-8").replace('"grade": null', '"grade": 9', 1), "utf-8")
-    before = demo.gold.read_bytes()
-    with pytest.raises(BadInputError, match=r"sheet-a\.jsonl: line 1: the grade 9"):
-        _run(settle_command, sheet, "--key", out / "key.json", "--gold", demo.gold)
-    assert demo.gold.read_bytes() == before
-
-
 def test_a_pseudonymised_demo_measures_the_same(demo, run, tmp_path):
     entities = tmp_path / "entities.toml"
     entities.write_text(
@@ -105,9 +92,3 @@ def test_a_pseudonymised_demo_measures_the_same(demo, run, tmp_path):
         assert hidden["metrics"][name]["value"] == pytest.approx(
             shown["metrics"][name]["value"], abs=0.02
         )
-
-
-def test_the_help_says_what_pseudonyms_cannot_do():
-    text = _run(pseudonymize, "--help")
-    assert "not listed" in text
-    assert "Read the result" in text

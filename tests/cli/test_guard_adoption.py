@@ -73,12 +73,6 @@ def test_nothing_is_overwritten_unless_that_is_meant(begun, capsys):
     assert begun("--force", "--json") == 0
 
 
-def test_files_are_written_whole_or_not_at_all(begun, capsys):
-    Path("data/eval/guard.toml").mkdir(parents=True)
-    assert begun("run.json", "--force") == 3
-    assert not Path("data/eval/baseline.json").exists()
-
-
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [

@@ -37,14 +37,24 @@ def test_the_list_imports_no_command():
     assert not imported & {place.split(":")[0] for place in COMMANDS.values()}
 
 
-def test_no_command_calls_a_reviewed_row_by_the_word_of_the_files():
-    def helps(command, context):
-        yield command.get_help(context)
-        if isinstance(command, click.Group):
-            for name in command.list_commands(context):
-                found = command.get_command(context, name)
-                yield from helps(found, click.Context(found, info_name=name, parent=context))
+def _helps(command, context):
+    yield context.command_path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            inside = click.Context(found, info_name=name, parent=context, terminal_width=100)
+            yield from _helps(found, inside)
 
-    text = "\n".join(helps(group, click.Context(group)))
+
+HELPS = dict(_helps(group, click.Context(group, info_name="retrieval-eval", terminal_width=100)))
+
+
+@pytest.mark.parametrize("name", HELPS)
+def test_a_help_fits_on_a_screen(name):
+    assert len(HELPS[name].splitlines()) <= 40
+
+
+def test_no_command_calls_a_reviewed_row_by_the_word_of_the_files():
+    text = "\n".join(HELPS.values())
     assert "reviewed rows" in text
     assert "chair" not in text

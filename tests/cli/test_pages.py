@@ -29,27 +29,12 @@ def _options(command: click.Command) -> dict[str, click.Parameter]:
     return {option: p for p in command.params for option in p.opts}
 
 
-PAGES = {
-    name: _options(command)
-    for name, command in _commands(group)
-    if "--reports-dir" in _options(command)
-}
+OPTIONS = {name: _options(command) for name, command in _commands(group)}
 
 
-def test_the_commands_that_make_a_page_are_known():
-    expected = {"compare", "demo", "report", "search diff"}
-    assert expected <= set(PAGES)
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_every_command_that_makes_a_page_lets_its_renderer_be_chosen(name):
-    renderer = PAGES[name]["--renderer"]
-    assert isinstance(renderer, click.Option)
-    assert isinstance(renderer.type, click.Choice)
-    assert list(renderer.type.choices) == ["auto", "embedded", "quarto"]
-    assert renderer.get_default(click.Context(group)) == "auto"
-    assert "auto: Quarto where it is and succeeds" in (renderer.help or "")
-    assert "--pdf" in PAGES[name]
+@pytest.mark.parametrize("option", ["--renderer", "--pdf", "--privacy", "--trials"])
+def test_options_of_a_page_are_those_of_report(option):
+    assert [name for name, options in OPTIONS.items() if option in options] == ["report"]
 
 
 @pytest.mark.parametrize(
@@ -57,27 +42,34 @@ def test_every_command_that_makes_a_page_lets_its_renderer_be_chosen(name):
     [
         (["report", "demo"], "retrieval_eval.report.build"),
         (["report", "demo", "--trial", "task"], "retrieval_eval.report.build_trial"),
-        (["demo"], "retrieval_eval.report.build"),
-        (["compare", "demo", "--report"], "retrieval_eval.report.build"),
         (["report", "run.json"], "retrieval_eval.report.build_search"),
+        (["report", "run.json", "run.json"], "retrieval_eval.report.build_diff"),
+        (["report", "past"], "retrieval_eval.report.build_history"),
     ],
 )
 def test_the_renderer_chosen_is_the_one_that_renders(tmp_path, monkeypatch, command, builder):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.json").write_text("{}")
+    (tmp_path / "past").mkdir()
+    (tmp_path / "past/eval-report-1.json").write_text("{}")
     given = {}
     monkeypatch.setattr(builder, lambda *_, **values: given.update(values))
-    # The demo's verdict is fragile.
-    code = 2 if command[0] == "compare" else 0
-    assert run([*command, "--renderer", "quarto", "--pdf"]) == code
+    assert run([*command, "--renderer", "quarto", "--pdf"]) == 0
     assert (given["renderer"], given["pdf"]) == ("quarto", True)
 
 
-@pytest.mark.parametrize("command", [["compare", "a", "b"], ["search", "diff", "a", "b"]])
-@pytest.mark.parametrize("option", [["--renderer", "quarto"], ["--pdf"]])
-def test_options_of_a_page_without_one_are_wrong_usage(command, option, capsys):
-    assert run([*command, *option]) == EXIT_USAGE
-    assert "add --report" in capsys.readouterr().err
+@pytest.mark.parametrize(("command", "builder"), [
+    (["demo"], "retrieval_eval.report.build"),
+    (["compare", "demo", "--report"], "retrieval_eval.report.build"),
+])  # fmt: skip
+def test_other_pages_are_made_as_the_project_file_states(tmp_path, monkeypatch, command, builder):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "retrieval-eval.toml").write_text('renderer = "quarto"\nreports = "pages"\n')
+    given = {}
+    monkeypatch.setattr(builder, lambda *_, **values: given.update(values))
+    # The demo's verdict is fragile.
+    assert run(command) == (2 if command[0] == "compare" else 0)
+    assert (given["renderer"], given["reports_dir"]) == ("quarto", Path("pages"))
 
 
 def test_the_page_of_one_trial_is_that_of_one_run(capsys):

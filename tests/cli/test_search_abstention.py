@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from retrieval_eval.cli.gold_labelling import pool
 from retrieval_eval.cli.main import run
+from retrieval_eval.cli.search import show
 from retrieval_eval.cli.search_diff import diff
-from retrieval_eval.cli.search_show import show
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.labelling import read_pool
@@ -113,12 +113,6 @@ def test_a_difference_says_whether_it_holds_on_each_corpus(place):
     assert document["transfer"]["metrics"]["P@5"]["corpora"]["gov"]["verdict"] == "vanishes"
 
 
-def test_of_one_corpus_nothing_is_left_out(place):
-    gold = gold_set(gold_query("q", {"x": 1}))
-    path = saved(place, [answer("q", ["x"])], gold=gold)
-    assert "left out" not in call(diff, path, path).output
-
-
 def test_the_sheets_of_what_to_judge_next_are_blind_and_read_back(place):
     path = saved(place)
     gold_path = place / "gold-set.jsonl"
@@ -185,10 +179,3 @@ def test_a_run_shows_and_records_what_it_refused(tree, capsys, threshold, caught
     page = path.with_suffix(".md").read_text()
     assert f"{caught} (refused: nothing returned" in page
     assert "- composite: " in page
-
-
-def test_a_threshold_that_is_no_number_is_refused_before_the_first_query(tree, capsys):
-    assert run([*RUN, "--abstain-at", "nan"]) == 3
-    assert "the threshold is nan; it must be a finite number" in capsys.readouterr().err
-    assert not list((tree / "data/eval").glob("eval-report-*"))
-    assert not list((tree / "data/eval").glob("*journal*"))

@@ -113,39 +113,6 @@ def test_human_labels_are_compared_with_the_judge(tree, capsys):
     assert "supported, say both 1, the judge only 0, people only 1, neither 1" in text
 
 
-def test_a_claim_without_proof_widens_the_coverage_and_fails_nothing(tree, capsys):
-    given = {"supported": True, "quote": "Copies are kept for 30 days", "reason": "stated"}
-    with local_server(says(given)) as server:
-        command = [*NO_JUDGE, *HTTP, "--judge-option", f"base_url={server.url}"]
-        assert run(command) == 0
-        n = len(server.requests)
-        assert run(command) == 0
-        assert len(server.requests) == n
-    text = capsys.readouterr().out
-    block = json.loads((tree / "run.claims.json").read_text())["claims"]
-    # The port of q1 is called supported by words of d1, which vetoes the other number; nothing
-    # that is quoted stands in d2.
-    assert (block["n_substantive"], block["n_supported"], block["n_unproved"]) == (3, 1, 2)
-    assert (block["n_vetoed"], block["coverage"]["value"]) == (1, pytest.approx(1 / 3))
-    low, high = (block["coverage"][f"unproved_{end}"] for end in ("low", "high"))
-    assert (low, high) == (pytest.approx(1 / 3), 1.0)
-    assert "2 unproved for the coverage and 2 for the faithfulness (1 vetoed: 1 number" in text
-    assert "0.333 to 1.000" in text
-
-
-def test_a_function_of_ones_own_judges(tree, capsys):
-    (tree / "own.py").write_text(
-        "def judge(claim, block_text, word):\n"
-        "    return {'supported': word in block_text, 'quote': word}\n"
-    )
-    command = [*NO_JUDGE, "--judge", "own:judge", "--judge-option", "word=encrypted"]
-    assert run(command) == 0
-    judge = json.loads((tree / "run.claims.json").read_text())["claims"]["judge"]
-    assert (judge["name"], judge["settings"]) == ("own:judge", {"word": "encrypted"})
-    (tree / "own.py").write_text("def broken(claim, block_text):\n    return 0.7\n")
-    assert run([*NO_JUDGE, "--judge", "own:judge"]) == 3
-
-
 def test_a_model_judges_and_is_not_asked_again(tree, capsys):
     verdict = says({"supported": False, "quote": None, "reason": "It is not stated."})
     with local_server(verdict) as server:
@@ -195,14 +162,3 @@ def test_bad_input_is_named_and_nothing_written(tree, capsys, arguments, code, m
     assert run([*COMMAND, *arguments]) == code
     assert message in capsys.readouterr().err
     assert files(tree) == before
-
-
-def test_a_faulty_draft_is_named_by_line(tree, capsys):
-    lines(tree / "drafts.jsonl", [DRAFTS[0], {"id": "q2"}])
-    assert run(COMMAND) == 3
-    assert "drafts.jsonl: line 2: /draft: expected text" in capsys.readouterr().err
-
-
-def test_a_file_that_is_no_run_is_bad_input(tree, capsys):
-    assert run(["search", "claims", "drafts.jsonl", *COMMAND[3:]]) == 3
-    assert "not a search run" in capsys.readouterr().err

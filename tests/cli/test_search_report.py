@@ -42,63 +42,25 @@ def test_two_search_runs_make_the_page_of_their_difference(place, capsys):
 
 
 @pytest.mark.usefixtures("without_kernel")
-def test_files_can_be_named_and_the_answer_is_json(place, capsys):
-    path = write(place, shortened(artefact(generated_at="2026-01-07T10:00:00Z")))
-    before = write(place, shortened(artefact(label="before")), "before.json")
-    queue = write(place, BACKLOG, "queue.json")
-    words = ["--baseline", str(before), "--backlog", str(queue), "--reports-dir", "out"]
-    assert run(["report", str(path), *words, "--privacy", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "report": "out/search/changed/index.html",
-        "status": "made",
-    }
-    html = (place / "out/search/changed/index.html").read_text(encoding="utf-8")
-    assert "No metric of the rankings changed against the baseline." in html
-
-
-@pytest.mark.usefixtures("without_kernel")
 def test_a_report_of_an_unchanged_run_is_not_made_again(place, capsys):
-    path = write(place, artefact(label="same"))
-    asked = ["report", str(path), "--renderer", "embedded"]
-    assert run(asked) == 0
+    asked = ["report", str(write(place, artefact(label="same"))), "--renderer", "embedded"]
     page = place / "reports/search/same/index.html"
+    assert run(asked) == 0
     first = page.stat().st_mtime_ns
     capsys.readouterr()
-
-    def is_made(*options):
-        nonlocal first
-        before, first = first, 0
-        assert run([*asked, *options, "--json"]) == 0
-        first = page.stat().st_mtime_ns
-        status = json.loads(capsys.readouterr().out)["status"]
-        assert (status == "made") == (first != before)
-        return status == "made"
-
-    assert not is_made()
     assert run(asked) == 0
     said = capsys.readouterr()
     assert said.out == "reports/search/same/index.html\n"
     assert said.err.startswith("unchanged")
-    assert is_made("--force")
-    assert is_made("--privacy")
-    assert not is_made("--privacy")
-    assert is_made()
-    write(place, artefact(label="same", generated_at="2026-01-09T10:00:00Z"), path.name)
-    assert is_made()
-    page.unlink()
-    assert run(asked) == 0
-    assert page.is_file()
+    assert page.stat().st_mtime_ns == first
+    assert run([*asked, "--privacy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "made"
+    assert page.stat().st_mtime_ns != first
 
 
-def test_exit_codes(place):
-    assert run(["report", "absent.json"]) == 3
-    path = str(write(place, artefact()))
-    assert run(["report", path, "--backlog", "sqlite:///absent.db"]) == 3
-    assert not (place / "reports").exists()
-
-
-def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
-    assert run(["demo", "search", "--renderer", "embedded", "--json"]) == 0
+@pytest.mark.usefixtures("without_kernel")
+def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
+    assert run(["demo", "search", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert listed["report"] == "reports/search-demo/index.html"
     made = json.loads((place / listed["run"]).read_text(encoding="utf-8"))
@@ -112,8 +74,9 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
     for words in ("BREACH", "Always refuse", "Claim coverage 50 %", "Cohen", "deterministic"):
         assert words in html
     assert "No label is stale" in html
-    request.getfixturevalue("without_kernel")
-    *measured, guard, diff, report, history = (shlex.split(c)[1:] for c in listed["commands"])
+    *measured, guard, diff, difference, report, history = (
+        shlex.split(c)[1:] for c in listed["commands"]
+    )
     again = None
     for words in measured:
         capsys.readouterr()
@@ -125,10 +88,13 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
     # Too few of the unanswerable queries are refused.
     assert run(guard) == 1
     assert run([*diff, "--out", "diff.md"]) == 0
+    assert run([*difference, "--renderer", "embedded"]) == 0
     assert (place / "reports/search/diff/baseline-changed/index.html").is_file()
     assert run([*report, "--renderer", "embedded"]) == 0
     assert (place / "reports/search/changed/index.html").is_file()
     assert run(history) == 0
+    assert run(["report", history[-1], "--renderer", "embedded"]) == 0
+    assert (place / "reports/history/index.html").is_file()
 
 
 @pytest.mark.usefixtures("without_kernel")
@@ -144,9 +110,3 @@ def test_what_lies_beside_the_gold_set_is_found_without_being_named(place, capsy
     html = (place / "reports/search/a/index.html").read_text(encoding="utf-8")
     assert "No label is stale" in html
     assert "2 runs of the same system gave the same documents" in html
-
-
-def test_options_of_the_page_need_the_page(place, capsys):
-    path = str(write(place, artefact()))
-    assert run(["search", "diff", path, path, "--privacy"]) == 64
-    assert "add --report" in capsys.readouterr().err

@@ -17,7 +17,7 @@ def test_looks_are_given_beside_the_fixed_interval(tmp_path, monkeypatch, capsys
         write_task(tmp_path / "benchmarks", f"task-{i}", truth)
         for config, n in (("old", 1), ("new", 2 + i % 2)):
             write_trial(tmp_path / "runs" / "first", config, f"task-{i}", truth[:n])
-    command = ["compare", "old", "new", "--run", "first", "--output-dir", "out", "--jobs", "1"]
+    command = ["compare", "old", "new", "--run", "first", "--output-dir", "out"]
     run([*command, "--sequential"])
     text = " ".join(capsys.readouterr().out.split())
     assert "95 % interval that holds at every look" in text

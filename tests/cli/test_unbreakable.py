@@ -35,7 +35,7 @@ from tests.sharing import shared
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs locks that end with a process")
 
 FAULTS = {"full": errno.ENOSPC, "read-only": errno.EROFS}
-LIMIT = {"full": 6, "read-only": 2}
+LIMIT = {"full": 4, "read-only": 2}
 """Steps of a command that fail in turn, spread evenly; what is read-only stays so afterwards."""
 
 _MOMENT = re.compile(rb"\d{4}-?\d\d-?\d\dT\d\d:?\d\d:?\d\dZ?")
@@ -270,17 +270,16 @@ def clock(monkeypatch, *moments):
             monkeypatch.setattr(module, "datetime", Clock)
 
 
-@pytest.mark.parametrize("moment", ["1970-01-01T00:00:00+00:00", "2199-12-31T23:59:59+00:00"])
-def test_a_wrong_clock_changes_times_and_nothing_else(moment, inputs, tmp_path, monkeypatch):
+def test_a_wrong_clock_changes_times_and_nothing_else(inputs, tmp_path, monkeypatch):
     found = []
-    for at in ("2026-03-29T02:30:00+02:00", moment):
+    for moment in ("2026-03-29T02:30:00+02:00", "1970-01-01T00:00:00Z", "2199-12-31T23:59:59Z"):
         work = fresh(inputs, tmp_path)
         with working_in(work), monkeypatch.context() as patched:
-            clock(patched, at)
+            clock(patched, moment)
             for words in COMMANDS.values():
                 assert run(words) in (0, 1)
         found.append(timeless(work))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
 def test_a_clock_that_is_set_back_overwrites_no_run(inputs, tmp_path, monkeypatch):

@@ -81,10 +81,6 @@ def test_a_program_that_runs_the_group_by_click_gets_the_same(monkeypatch):
     assert CliRunner().invoke(group, ["--version"]).exit_code == 0
 
 
-def endless(number=0):
-    return endless(number + 1)
-
-
 @pytest.mark.parametrize(
     "error",
     [
@@ -130,13 +126,6 @@ def test_a_full_disk_behind_stdout_and_stderr_is_no_breach(words, code):
     assert done.returncode == code
 
 
-def test_a_recursion_without_end(monkeypatch, capsys):
-    monkeypatch.setattr(LEAVES["evaluate",], "params", [])
-    monkeypatch.setattr(LEAVES["evaluate",], "callback", endless)
-    assert run(["evaluate"]) == 70
-    assert "RecursionError" in capsys.readouterr().err
-
-
 def test_without_a_log_the_sentence_has_the_last_line(temporary, monkeypatch, capsys):
     monkeypatch.setattr(tempfile, "tempdir", str(temporary / "missing"))
     monkeypatch.setattr(LEAVES["evaluate",], "params", [])
@@ -152,18 +141,3 @@ def test_an_interrupt_and_a_reader_that_is_gone_keep_their_codes(monkeypatch, ca
         monkeypatch.setattr(LEAVES["evaluate",], "callback", fail(error))
         assert run(["evaluate"]) == code
     assert "unexpected" not in capsys.readouterr().err
-
-
-def test_the_process_ends_with_it_too(tmp_path):
-    program = (
-        "import sys, retrieval_eval.cli.validate as v\n"
-        "v._problems = lambda *_: 1 / 0\n"
-        "from retrieval_eval.cli import main; main(['validate', 'x'])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 70
-    assert "ZeroDivisionError" in done.stderr
-    assert "Traceback" not in done.stderr
-    Path(SENTENCE.fullmatch(done.stderr)[2]).unlink()

@@ -73,18 +73,6 @@ def test_comparing_the_frames_of_real_runs_gives_their_documents(evaluated):
     assert n > 5
 
 
-def test_every_trial_found_its_task(trials):
-    for done in trials:
-        assert done.metrics.coverage.has_ground_truth, done.job.trial.raw_task_name
-
-
-def test_the_ledger_of_every_trial_adds_up(trials):
-    for done in trials:
-        ledger = done.metrics.ledger
-        parts = ("not_retrieval", "without_result", "error", "opaque", "resolved")
-        assert ledger.calls_seen == sum(getattr(ledger, f"calls_{part}") for part in parts)
-
-
 def test_what_stands_in_a_result_is_found_or_explained(trials):
     """Every ground-truth path in the text of a successful result is found.
 

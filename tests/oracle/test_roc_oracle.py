@@ -8,7 +8,7 @@ import random
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from retrieval_eval.search.run.roc import auc, roc_points
+from retrieval_eval.search.run.abstention import auc, roc_points
 
 
 def random_scores(rng):

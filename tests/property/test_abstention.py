@@ -11,8 +11,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.run.abstention import Gate, Kinds, threshold_within
-from retrieval_eval.search.run.roc import auc, auc_interval, roc_points
+from retrieval_eval.search.run.abstention import (
+    Gate,
+    Kinds,
+    auc,
+    auc_interval,
+    roc_points,
+    threshold_within,
+)
 from tests.searches import abstention_block, stored_queries
 
 SCORES = st.lists(st.sampled_from([-math.inf, 0.0, 0.5, 1.0, 2.5, 7.0]), max_size=12)

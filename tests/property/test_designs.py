@@ -10,7 +10,7 @@ from retrieval_eval.agents.study.stated import (
     Stated,
     StatedArm,
     stated_from,
-    toml_of,
+    text_of,
 )
 from retrieval_eval.escape import encodable, made_visible
 
@@ -69,7 +69,7 @@ def plain(arm):
 @given(statements())
 @settings(max_examples=150, deadline=None)
 def test_what_is_stated_is_read_back_from_its_text(stated):
-    text = toml_of(stated)
+    text = text_of(stated)
     text.encode()
     assert made_visible(shown := text.replace("\n", "")) == shown
     again = stated_from(text)

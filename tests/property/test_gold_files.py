@@ -111,7 +111,12 @@ def test_a_gold_set_is_read_back_as_it_was_written(written):
         first = path.read_bytes()
         gold = load_gold_set(path)
         assert unplaced(gold.queries) == written
-        assert gold.fingerprint == fingerprint(written)
+        # It has no order.
+        assert gold.fingerprint == fingerprint(written) == fingerprint(written[::-1])
+        for block in gold_stats(gold)["composition"].values():
+            assert sum(part["n"] for part in block["parts"]) == block["n"]
+            if block["n"]:
+                assert abs(math.fsum(part["share"] for part in block["parts"]) - 1) <= 1e-12
         write_gold_set(path, gold.queries)
         assert path.read_bytes() == first
         for line in first.splitlines():
@@ -170,12 +175,6 @@ def test_the_id_depends_on_the_normalised_query_only(corpus, query):
     assert query_id(corpus, query) == query_id(corpus, once) == query_id(corpus, f"  {query}\n")
 
 
-@given(sets(), st.randoms(use_true_random=False))
-def test_the_fingerprint_has_no_order(written, random):
-    shuffled = random.sample(written, len(written))
-    assert fingerprint(shuffled) == fingerprint(written)
-
-
 @given(st.lists(st.integers(0, 10**6), max_size=30))
 def test_printed_shares_add_up_and_are_off_by_less_than_a_tenth(counts):
     found = percents(counts)
@@ -186,14 +185,6 @@ def test_printed_shares_add_up_and_are_off_by_less_than_a_tenth(counts):
     assert round(math.fsum(found), 9) == 100.0
     for count, percent in zip(counts, found, strict=True):
         assert abs(percent - 100 * count / total) < 0.1
-
-
-@given(sets())
-def test_shares_of_a_set_add_up_to_1_and_counts_to_n(written):
-    for block in gold_stats(GoldSet(tuple(written), "f"))["composition"].values():
-        assert sum(part["n"] for part in block["parts"]) == block["n"]
-        if block["n"]:
-            assert abs(math.fsum(part["share"] for part in block["parts"]) - 1) <= 1e-12
 
 
 def kept(query):

@@ -15,6 +15,7 @@ from retrieval_eval.search.ask.protocol import ScoredDoc
 from retrieval_eval.search.run.judging_queue import judging_queue
 from retrieval_eval.search.run.scoring import score_run, upper_bounds
 from retrieval_eval.search.run.settings import CONVENTION, HEADLINE, Settings
+from tests.conftest import COSTLY
 from tests.searches import answer, gold_query, gold_set, stored_queries
 
 SETTINGS = Settings(k_values=(5,), n_resamples=5)
@@ -37,6 +38,7 @@ def run_of_rankings(answers):
     return SimpleNamespace(label="", queries=stored_queries(queries))
 
 
+@COSTLY
 @given(QUERIES, st.randoms(use_true_random=False), st.booleans())
 def test_judging_everything_in_the_queue_closes_the_bounds(drawn, chance, is_pair):
     gold = gold_set(*(gold_query(f"q{i}", judged) for i, (judged, *_) in enumerate(drawn)))
@@ -46,6 +48,9 @@ def test_judging_everything_in_the_queue_closes_the_bounds(drawn, chance, is_pai
     ]
     runs = [run_of_rankings(found) for found in answers]
     queue = judging_queue(gold, runs)
+    gains = [candidate.gain_points for candidate in queue.candidates]
+    assert all(gain > 0 for gain in gains)
+    assert all(later <= earlier + 1e-11 for earlier, later in pairwise(gains))
     judged = {query.id: dict(query.relevant) for query in gold.queries}
     for candidate in queue.candidates:
         assert candidate.doc not in judged[candidate.query]
@@ -87,13 +92,3 @@ def test_a_gain_is_the_larger_part_that_one_judgement_closes(judged, ranking):
         after = [width({**judged, doc: grade}, ranking) for grade in (0, 1)]
         expected = sum(max(before[name] - new[name] for new in after) for name in HEADLINE)
         assert gains.get(doc, 0.0) == pytest.approx(100 * expected, abs=1e-9)
-
-
-@given(QUERIES)
-def test_the_order_is_that_of_the_gains(drawn):
-    gold = gold_set(*(gold_query(f"q{i}", judged) for i, (judged, *_) in enumerate(drawn)))
-    answers = [answer(f"q{i}", ranking) for i, (_, ranking, _) in enumerate(drawn)]
-    queue = judging_queue(gold, [run_of_rankings(answers)])
-    gains = [candidate.gain_points for candidate in queue.candidates]
-    assert all(gain > 0 for gain in gains)
-    assert all(later <= earlier + 1e-11 for earlier, later in pairwise(gains))

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.model.gold import GoldQuery, GoldSet
@@ -15,6 +15,7 @@ from retrieval_eval.ranking import evaluate_rankings
 from retrieval_eval.search.measure import run_search
 from retrieval_eval.search.run.named_metrics import metric_value
 from retrieval_eval.search.run.settings import Settings
+from tests.conftest import COSTLY
 
 SETTINGS = Settings(k_values=(1, 3), n_resamples=20)
 DOCS = st.sampled_from("abcdefgh")
@@ -57,7 +58,7 @@ def trec(rankings):
     )
 
 
-@settings(max_examples=25)
+@COSTLY
 @given(QUERIES)
 def test_the_api_a_retriever_and_a_ranked_file_agree(drawn):
     gold = gold_of(drawn)

@@ -47,23 +47,14 @@ def test_normalisation_is_idempotent(root, rest):
         assert file_ref(str(found)) == found
 
 
-@given(PATH)
-def test_clean_paths_are_fixed_points(path):
+@given(PATH, st.sampled_from(WORKSPACE_ROOTS))
+def test_a_clean_path_is_a_fixed_point_the_same_below_any_root_and_climbs_nowhere(path, root):
     found = file_ref(path)
     assert found is not None
-    assert file_ref(str(found)) == found
-
-
-@given(PATH, st.sampled_from(WORKSPACE_ROOTS))
-def test_a_workspace_root_never_changes_the_file(path, root):
-    assert file_ref(root + path) == file_ref(path)
-
-
-@given(PATH)
-def test_no_path_climbs_out(path):
-    found = file_ref("../../" + path, cwd="/workspace/a")
-    assert found is not None
-    assert ".." not in found.path.split("/")
+    assert file_ref(str(found)) == file_ref(root + path) == found
+    climbing = file_ref("../../" + path, cwd="/workspace/a")
+    assert climbing is not None
+    assert ".." not in climbing.path.split("/")
 
 
 # Few short names, so that paths meet.
@@ -101,24 +92,19 @@ def test_a_further_root_never_removes_a_certain_access(files, roots, further, pa
 
 @given(_FILES, _ROOTS, _PLACE)
 def test_a_path_is_never_two_files_for_certain(files, roots, path):
-    placed = _workspace(files, roots).place(path)
+    workspace = _workspace(files, roots)
+    placed = workspace.place(path)
     assert len(placed) <= 1 or all(p.doubt for p in placed)
     assert all(p.file in files for p in placed if p.doubt)
-
-
-@given(_FILES, _ROOTS, _PLACE)
-def test_a_resolved_path_resolves_to_itself(files, roots, path):
-    workspace = _workspace(files, roots)
+    # What it resolves to resolves to itself, and case does not matter.
     found = workspace.resolve(path)
     if found is not None and found in files:
         assert workspace.resolve(found.path, repository=found.repository or None) in (found, None)
-
-
-@given(_FILES, _ROOTS, _PLACE)
-def test_case_does_not_matter_for_what_a_path_is(files, roots, path):
-    workspace = _workspace(files, roots)
-    lower = {(p.file.key, p.doubt) for p in workspace.place(path.lower())}
-    assert {(p.file.key, p.doubt) for p in workspace.place(path.upper())} == lower
+    lower, upper = (
+        {(p.file.key, p.doubt) for p in workspace.place(text)}
+        for text in (path.lower(), path.upper())
+    )
+    assert lower == upper
 
 
 @given(_FILES, st.lists(_PLACE, min_size=1, max_size=6), st.none() | _FOLDER)

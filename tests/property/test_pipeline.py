@@ -23,60 +23,15 @@ SCALARS = (
     | st.text(max_size=12)
     | st.sampled_from(["/workspace/a.py", "a.py", "NaN", "\ud800", "2026-01-01T00:00:00Z", "1"])
 )
-KEYS = st.sampled_from(
-    [
-        "type",
-        "message",
-        "content",
-        "role",
-        "id",
-        "name",
-        "input",
-        "tool_use",
-        "tool_use_id",
-        "text",
-        "result",
-        "usage",
-        "steps",
-        "step_id",
-        "schema_version",
-        "source",
-        "tool_calls",
-        "function_name",
-        "arguments",
-        "observation",
-        "results",
-        "source_call_id",
-        "metrics",
-        "prompt_tokens",
-        "extra",
-        "timestamp",
-        "agent",
-        "version",
-        "files",
-        "path",
-        "file",
-        "repo",
-        "chunks",
-        "line_start",
-        "line_end",
-        "symbols",
-        "rewards",
-        "reward",
-        "verifier_result",
-        "agent_info",
-        "agent_result",
-        "cost_usd",
-        "task_name",
-        "trial_name",
-        "started_at",
-        "finished_at",
-        "agent_execution",
-        "exception_info",
-        "command",
-        "file_path",
-    ]
-) | st.text(max_size=6)
+NAMES = """
+    type message content role id name input tool_use tool_use_id text result usage steps
+    step_id schema_version source tool_calls function_name arguments observation results
+    source_call_id metrics prompt_tokens extra timestamp agent version files path file repo
+    chunks line_start line_end symbols rewards reward verifier_result agent_info agent_result
+    cost_usd task_name trial_name started_at finished_at agent_execution exception_info command
+    file_path
+"""
+KEYS = st.sampled_from(NAMES.split()) | st.text(max_size=6)
 ANY_JSON = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5),

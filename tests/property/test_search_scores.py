@@ -22,13 +22,12 @@ DOCS = st.sampled_from("abcdefgh")
 NAMES = st.sampled_from(["one", "two", "three"])
 
 RANKINGS = st.dictionaries(DOCS, st.sampled_from([0.0, 0.5, 1.0, 2.5]), max_size=8)
-QUERIES = st.lists(
-    st.tuples(
-        st.dictionaries(DOCS, st.integers(0, 3), max_size=6), NAMES, st.none() | NAMES, RANKINGS
-    ),
-    min_size=1,
-    max_size=8,
+QUERY = st.tuples(
+    st.dictionaries(DOCS, st.integers(0, 3), max_size=6), NAMES, st.none() | NAMES, RANKINGS
 )
+QUERIES = st.lists(QUERY, min_size=1, max_size=8)
+# What is validated is short: that takes longer than to make it.
+FEW_QUERIES = st.lists(QUERY, min_size=1, max_size=3)
 
 
 def run_parts(drawn, *, is_failing=lambda number: False):
@@ -45,9 +44,13 @@ def run_parts(drawn, *, is_failing=lambda number: False):
     return gold, answers
 
 
-@given(QUERIES)
-def test_every_score_lies_in_its_band_and_below_its_bound(drawn):
-    scored = score_run(*run_parts(drawn), SETTINGS)
+@given(QUERIES, st.integers(0, 7), st.randoms(use_true_random=False))
+def test_scores_are_bounded_counted_once_and_of_no_order(drawn, failed, chance: random.Random):
+    gold, answers = run_parts(drawn, is_failing=lambda n: n == failed)
+    shuffled = list(answers)
+    chance.shuffle(shuffled)
+    scored, again = score_run(gold, answers, SETTINGS), score_run(gold, shuffled, SETTINGS)
+    assert (scored.overall, scored.slices) == (again.overall, again.slices)
     for query in scored.queries:
         for name, score in query.scores.items():
             value = score.value.value
@@ -60,11 +63,6 @@ def test_every_score_lies_in_its_band_and_below_its_bound(drawn):
                 assert score.unjudged_high is None
             else:
                 assert value - 1e-12 <= score.unjudged_high <= 1 + 1e-12
-
-
-@given(QUERIES, st.integers(0, 7))
-def test_every_query_is_counted_once_in_every_mean_and_dimension(drawn, failed):
-    scored = score_run(*run_parts(drawn, is_failing=lambda n: n == failed), SETTINGS)
     for name, mean in scored.overall.metrics.items():
         assert mean.n + sum(mean.not_computable.values()) == len(drawn)
         for parts in scored.slices.values():
@@ -76,47 +74,7 @@ def test_every_query_is_counted_once_in_every_mean_and_dimension(drawn, failed):
                 assert total / mean.n == pytest.approx(mean.value, abs=1e-12)
 
 
-@given(QUERIES, st.randoms(use_true_random=False))
-def test_the_order_of_queries_changes_no_mean(drawn, chance: random.Random):
-    gold, answers = run_parts(drawn)
-    shuffled = list(answers)
-    chance.shuffle(shuffled)
-    ours, theirs = score_run(gold, answers, SETTINGS), score_run(gold, shuffled, SETTINGS)
-    assert ours.overall == theirs.overall
-    assert ours.slices == theirs.slices
-
-
-@given(QUERIES, st.data())
-def test_contributions_add_up_and_the_way_back_is_the_mirror(drawn, data):
-    gold, answers = run_parts(drawn)
-    others = [
-        failure(a.id)
-        if (ranking := data.draw(st.none() | RANKINGS)) is None
-        else answer(a.id, ranking)
-        for a in answers
-    ]
-    before = run_of(gold, answers, settings=SETTINGS)
-    after = run_of(gold, others, settings=SETTINGS)
-    there, back = delta(before, after, seed=1), delta(after, before, seed=1)
-    for name, change in there["metrics"].items():
-        given_points = [row["contributions"].get(name, 0.0) for row in there["queries"]]
-        if change["delta_points"] is None:
-            assert change["n_pairs"] == 0
-            assert not any(given_points)
-            continue
-        assert math.fsum(given_points) == pytest.approx(change["delta_points"], abs=1e-12)
-        assert 100 * (change["current"] - change["baseline"]) == pytest.approx(
-            change["delta_points"], abs=1e-10
-        )
-        mirror = back["metrics"][name]
-        assert mirror["delta_points"] == pytest.approx(-change["delta_points"], abs=1e-12)
-        assert mirror["n_pairs"] == change["n_pairs"]
-        assert mirror["n_only_current"] == change["n_only_baseline"]
-        assert mirror["p_value"] == change["p_value"]
-    assert there["queries_top1_changed"] == back["queries_top1_changed"]
-
-
-@given(QUERIES, st.integers(0, 7), st.text(), st.text(max_size=20))
+@given(FEW_QUERIES, st.integers(0, 3), st.text(), st.text(max_size=20))
 def test_every_run_is_valid_reads_back_and_becomes_markdown(drawn, failed, query, label):
     gold, answers = run_parts(drawn, is_failing=lambda n: n == failed)
     gold = gold_set(gold_query("text", {"a": 1}, query=query or "-"), *gold.queries)

@@ -16,81 +16,53 @@ from retrieval_eval.agents.study.compare import comparison_of
 from retrieval_eval.agents.study.settings import Settings
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.errors import RetrievalEvalError
-from tests.studies import frame_of, impact_document
+from tests.studies import document, frame_of, impact_document
 
-FEW = Settings(seed=7, n_resamples=200)
+FEW = Settings(seed=7, n_resamples=100)
 """Enough resamples to see that two intervals are the same."""
 
 ARMS = ("baseline", "mcp")
 VIEWS = ("accessed", "opened", "structured", "listing_discounted")
-SHARES = st.sampled_from([None, 0.0, 0.1, 0.25, 0.4, 0.5, 0.75, 0.9, 1.0])
-LOW, HIGH = st.sampled_from([0.0, 0.1, 0.25]), st.sampled_from([0.2, 0.75, 0.9, 1.0])
+SHARES = (None, 0.0, 0.1, 0.25, 0.4, 0.5, 0.75, 0.9, 1.0)
+LOW, HIGH = (0.0, 0.1, 0.25), (0.2, 0.75, 0.9, 1.0)
 REWARDS = st.sampled_from([None, 0.0, 0.0, 0.3, 0.5, 0.5, 1.0, 1.0])
 
 FAULTS = ("crashed_before_start", "degraded_trace", "no_ground_truth", "missing_verifier_result")
 
 
-@st.composite
-def trials(draw, config, task, shares):
-    recall = draw(shares)
+def trial(dice, config, task, recall, reward):
+    """Return a trial of this recall and reward; what matters less is drawn from ``dice``."""
     hits = recall is not None and recall > 0
-    block = {
-        "computable": recall is not None,
+    calls = dice.randint(1, 40)
+    n_mcp = dice.choice([0, 0, 0, 0, 0, 0, 3] if config == ARMS[0] else [0, 2, 3])
+    row = document(
+        f"task-{task:02d}",
+        config,
+        recall,
+        reward,
+        mcp=n_mcp,
+        mcp_ok=dice.randint(0, n_mcp),
+        trial=f"t-{dice.randrange(10**6)}",
+        benchmark=f"suite-{task % 3}",
+        model=dice.choice(["m"] * 9 + ["n"]),
+        version=dice.choice(["1"] * 9 + ["2"]),
+        cost=dice.choice([None, 0.1, 0.2, 0.7]),
+        calls=calls,
+        shell=calls,
+        opaque=dice.choice([0, 0, 0, calls // 4]),
+        repositories=[f"repository-{task % 7}"],
+        hit=dice.randint(1, 90) if hits else None,
+        **{view: None if recall is None else dice.choice(SHARES) for view in VIEWS[1:]},
+    )
+    row["file_level_metrics"] |= {
         "reason": None if recall is not None else "no_ground_truth",
-        "never_hit": recall == 0,
         "n_ground_truth": task % 7 + 1,
-        "ttfr_seconds": draw(st.integers(1, 90)) if hits else None,
         "censored_at_seconds": 100.0,
-        "views": {
-            view: {"file_recall": None if recall is None else draw(SHARES)} for view in VIEWS[1:]
-        }
-        | {"accessed": {"file_recall": recall}},
-        "file_recall": recall,
-        "mrr": draw(SHARES) if hits else recall,
+        "mrr": dice.choice(SHARES) if hits else recall,
     }
-    calls = draw(st.integers(1, 40))
-    n_mcp = draw(st.sampled_from([0, 0, 0, 0, 0, 0, 3] if config == ARMS[0] else [0, 2, 3]))
-    return {
-        "provenance": {
-            "run_id": "r",
-            "benchmark": f"suite-{task % 3}",
-            "task_name": f"task-{task:02d}",
-            "config_name": config,
-            "trial_name": f"t-{draw(st.integers(0, 10**6))}",
-            "batch_timestamp": None,
-            "model": draw(st.sampled_from(["m"] * 9 + ["n"])),
-            "harness": "h",
-            "harness_version": draw(st.sampled_from(["1"] * 9 + ["2"])),
-        },
-        "coverage": {
-            "degraded_reason": None,
-            "degraded_sources": [],
-            "repositories": [f"repository-{task % 7}"],
-            "ground_truth_confidence": "high",
-            "ground_truth_digest": "d",
-        },
-        "ledger": {
-            "calls_seen": calls,
-            "mcp_calls": n_mcp,
-            "mcp_calls_ok": draw(st.integers(0, n_mcp)),
-            "shell_calls": calls,
-            "shell_opaque": draw(st.sampled_from([0, 0, 0, calls // 4])),
-        },
-        "file_level_metrics": block,
-        "utilization_probes": {},
-        "error_taxonomy": {
-            "slices": {
-                "candidate_set_count": draw(st.integers(0, 30)),
-                "evidence_type": draw(st.sampled_from(["local", "mcp"])),
-            }
-        },
-        "outcome": {
-            "reward": draw(REWARDS),
-            "cost_usd": draw(st.sampled_from([None, 0.1, 0.2, 0.7])),
-            "exception": None,
-            "task_checksum": None,
-        },
-    }
+    slices = {"candidate_set_count": dice.randint(0, 30)}
+    row["error_taxonomy"]["slices"] = slices | {"evidence_type": dice.choice(["local", "mcp"])}
+    return row
 
 
 @st.composite
@@ -100,11 +72,12 @@ def studies(draw, most=2):
     The arms have recall from the same values, or from values far apart, either way round.
     """
     shares = draw(st.sampled_from([(SHARES, SHARES), (LOW, HIGH), (HIGH, LOW)]))
+    dice = random.Random(draw(st.integers(0, 2**32 - 1)))
     rows = []
     for task in range(draw(st.sampled_from([12, 10, 7, 5, 2, 0]))):
-        for config, own in zip(ARMS, shares, strict=True):
+        for config, own in zip(ARMS, map(st.sampled_from, shares), strict=True):
             n = draw(st.sampled_from([1, 1, 1, 2, most, 0]))
-            rows += [draw(trials(config, task, own)) for _ in range(n)]
+            rows += [trial(dice, config, task, draw(own), draw(REWARDS)) for _ in range(n)]
     for number, row in enumerate(rows):
         row["provenance"]["trial_name"] += f"-{number}"
     return rows
@@ -192,14 +165,10 @@ def test_a_frame_of_trials_and_any_part_of_it_give_what_their_documents_give(row
 
 
 KEPT = (
-    *("direction", "unit", "n_pairs", "n_not_computable", "computable", "reason", "ties"),
-    *("p_value", "p_method", "p_reason", "ci_method", "ci_reason", "cluster_by", "n_clusters"),
+    *("direction", "n_pairs", "reason", "ties", "p_value", "cluster_by", "n_clusters"),
     "smallest_detectable",
 )
-SIDES = (
-    *(("mean_baseline", "mean_comparison"), ("wins", "losses")),
-    *(("n_lacking_baseline", "n_lacking_comparison"), ("tipping_baseline", "tipping_comparison")),
-)
+SIDES = (("mean_baseline", "mean_comparison"), ("wins", "losses"))
 ENDS = (("bill_low", "bill_high"), ("bound_low", "bound_high"))
 
 
@@ -235,7 +204,7 @@ OPPOSITE = {"better": "worse", "worse": "better"}
 
 @settings(max_examples=40, deadline=None)
 @given(rows=studies())
-def test_swapping_the_arms_reverses_every_sign_and_nothing_else(rows):
+def test_swapped_arms_reverse_every_sign_and_no_verdict_is_stronger_than_its_threats(rows):
     one, other = compared(rows), compared(rows, *ARMS[::-1])
     assert one["verdict"] == OPPOSITE.get(other["verdict"], other["verdict"])
     assert one["gate"]["failed"] == other["gate"]["failed"]
@@ -257,6 +226,7 @@ def test_swapping_the_arms_reverses_every_sign_and_nothing_else(rows):
     assert one.get("n_tasks_to_overturn") == other.get("n_tasks_to_overturn")
     assert _threats(one) == _threats(other)
     _holds_for_parts(one, other)
+    _is_allowed(one)
 
 
 def _threats(comparison):
@@ -268,10 +238,8 @@ def _threats(comparison):
 STRENGTH = ("no_verdict", "too_few_pairs", "no_detectable_difference", "fragile")
 
 
-@settings(max_examples=30, deadline=None)
-@given(rows=studies())
-def test_a_verdict_is_no_stronger_than_its_threats_and_its_gate_allow(rows):
-    found = compared(rows)
+def _is_allowed(found):
+    """Check that a verdict is no stronger than its threats and its gate allow."""
     effects = {threat["effect"] for threat in found["threats"]}
     if found["gate"]["failed"]:
         assert found["verdict"] == "no_verdict"

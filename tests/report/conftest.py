@@ -10,7 +10,8 @@ import copy
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from retrieval_eval.escape import slug
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import Run, assets, load_run, publishing, render
+from retrieval_eval.report import Run, assets, build, load_run, publishing, render
 from retrieval_eval.report import loading as loading_module
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
 from retrieval_eval.report.parameters import check, of_notebook
+from tests.sharing import shared
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FONTS = {"sans-serif": "DejaVu Sans", "serif": "DejaVu Serif", "monospace": "DejaVu Sans Mono"}
@@ -70,24 +73,38 @@ def run_cells(notebook: Any, loader: tuple[Any, str] | None, run: Any, /, **para
     return notebook
 
 
+SHARED: WeakKeyDictionary[Run, str] = WeakKeyDictionary()
+"""Runs that every worker has, with their names: each of their notebooks is executed once."""
+
+
 @pytest.fixture(scope="session")
-def executed() -> Callable[..., Any]:
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Return a function that runs a notebook in this process on a given run, once for each."""
     done: WeakKeyDictionary[Run, dict[str, Any]] = WeakKeyDictionary()
 
     def executed_on(run: Run, name: str = "run_report", **parameters: Any) -> Any:
-        key = repr((name, sorted(parameters.items())))
+        key = slug(repr((SHARED.get(run), name, sorted(parameters.items()))))
         known = done.setdefault(run, {})
-        if key not in known:
+
+        def execute() -> Any:
             notebook = read_notebook(assets.notebook(name))
-            known[key] = run_cells(notebook, (loading_module, "load_run"), run, **parameters)
+            return run_cells(notebook, (loading_module, "load_run"), run, **parameters)
+
+        def make(folder: Path) -> None:
+            write_text(folder / "executed.ipynb", notebook_text(execute()))
+
+        if key not in known and run in SHARED:
+            folder = shared(tmp_path_factory, f"executed-{key}", make)
+            known[key] = read_notebook(folder / "executed.ipynb")
+        elif key not in known:
+            known[key] = execute()
         return copy.deepcopy(known[key])
 
     return executed_on
 
 
-@pytest.fixture
-def without_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def without_kernels() -> Iterator[None]:
     """Let reports run the cells of their notebooks in this process: no kernel starts."""
 
     def execute(source: Path, target: Path, values: Mapping[str, Any], **_: Any) -> Path:
@@ -96,7 +113,15 @@ def without_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         write_text(target, notebook_text(notebook))
         return target
 
-    monkeypatch.setattr(publishing, "execute", execute)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publishing, "execute", execute)
+        yield
+
+
+@pytest.fixture
+def without_kernel() -> Iterator[None]:
+    with without_kernels():
+        yield
 
 
 def _node(output: dict[str, Any]) -> Any:
@@ -117,12 +142,36 @@ def page_of(executed: Callable[..., Any]) -> Callable[..., str]:
 
 
 @pytest.fixture(scope="session")
-def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run whose task, config and suite names attack the page."""
+def page(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Callable[[str], Path]:
+    """Return a function that gives the file of a page of ``PAGES``, made once for all workers."""
+    from tests.report.pages import PAGES
+
+    def file_of(name: str) -> Path:
+        def make(folder: Path) -> None:
+            write_text(folder / "index.html", PAGES[name](request.getfixturevalue))
+
+        return shared(tmp_path_factory, f"page-{name}", make) / "index.html"
+
+    return file_of
+
+
+def _shared_run(factory: pytest.TempPathFactory, name: str, **given: Any) -> Run:
     from tests.factories import write_run
 
-    folder: Path = write_run(
-        tmp_path_factory.mktemp("hostile"),
+    folder = shared(factory, f"run-{name}", lambda place: write_run(place, **given))
+    run = Run([folder / "made" / "retrieval_events"])
+    SHARED[run] = name
+    return run
+
+
+@pytest.fixture(scope="session")
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run whose task, config and suite names attack the page."""
+    return _shared_run(
+        tmp_path_factory,
+        "hostile",
         n_tasks=14,
         task_names=HOSTILE,
         configs=("<b>base</b>", "$mcp$ `x` | {{y}} \ud800"),
@@ -132,29 +181,37 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             {"path": "<u>p</u>", "config_name": None, "reason": "<s>", "detail": "`<script>`"},
         ),
     )
-    return Run([folder])
 
 
 @pytest.fixture(scope="session")
 def made_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """An ordinary run of twelve tasks under two configs."""
-    from tests.factories import write_run
-
-    return Run([write_run(tmp_path_factory.mktemp("made"))])
+    return _shared_run(tmp_path_factory, "made")
 
 
 @pytest.fixture(scope="session")
 def demo_run(demo_roots: dict[str, Path]) -> Run:
     """The recorded demo."""
-    return load_run("demo", **demo_roots)
+    run = load_run("demo", **demo_roots)
+    SHARED[run] = "demo"
+    return run
+
+
+@pytest.fixture(scope="session")
+def demo_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the recorded demo, in the folder that its report is."""
+
+    def make(folder: Path) -> None:
+        with without_kernels():
+            build("demo", reports_dir=folder, renderer="embedded")
+
+    return shared(tmp_path_factory, "demo-report", make) / "demo" / "index.html"
 
 
 @pytest.fixture(scope="session")
 def withheld_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run whose second arm never got an answer from its MCP server."""
-    from tests.factories import write_run
-
-    return Run([write_run(tmp_path_factory.mktemp("withheld"), has_mcp_answers=False)])
+    return _shared_run(tmp_path_factory, "withheld", has_mcp_answers=False)
 
 
 @pytest.fixture(scope="session")
@@ -219,16 +276,12 @@ def browser(fonts: Path) -> Iterator[Any]:
         opened.close()
 
 
-def check_in_browser(
-    browser: Any, path: Path, name: str, *, width: int = 1280, scheme: str = "light"
-) -> None:
+def opened(browser: Any, path: Path, name: str, *, width: int = 1280, scheme: str = "light") -> Any:
     """Open a page from its file: it asks for nothing, says nothing, and is accessible.
 
     What it looks like is kept as a picture of this name.
     """
-    from axe_playwright_python.sync_playwright import Axe
-
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=scheme)
     requests: list[str] = []
     problems: list[str] = []
     page.on("request", lambda r: requests.append(r.url))
@@ -238,21 +291,18 @@ def check_in_browser(
     page.goto(path.as_uri())
     assert [u for u in requests if not u.startswith(("data:", path.as_uri()))] == []
     assert problems == []
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    assert_accessible(page)
     screenshots = Path(os.environ.get("RETRIEVAL_EVAL_SCREENSHOTS", "build/screenshots"))
     screenshots.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=screenshots / f"{name}.png", full_page=True)
-    page.close()
+    return page
 
 
-def check_width(browser: Any, paths: Iterable[Path], width: int) -> None:
-    """Open pages in a window of this width: none can be scrolled sideways."""
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    for path in paths:
-        page.goto(path.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.close()
+def assert_accessible(page: Any) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
 
 
 def assert_complete(block: Any) -> None:

@@ -23,7 +23,6 @@ def result(**given: Any) -> PairedStatistics:
     made = PairedStatistics(
         direction="higher_is_better",
         n_pairs=142,
-        computable=True,
         reason=None,
         mean_baseline=0.53,
         mean_comparison=0.58,

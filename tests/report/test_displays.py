@@ -6,24 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 import retrieval_eval as rev
-from retrieval_eval.agents.study import Comparison
-from retrieval_eval.agents.study.verdict import is_fragile
 from retrieval_eval.report import Run, displays, words
 from retrieval_eval.report.exhibits import Table
-from retrieval_eval.report.table import estimates as tables
 from tests.factories import BASELINE, MCP, write_run
 from tests.report.made import arm, comparison, ledger
-from tests.studies import document, study
-
-
-@pytest.fixture(scope="module")
-def stored(made_run):
-    """The invented comparison that a made run holds, with every metric."""
-    return made_run.impact.comparisons[0]
-
-
-def study_of(record) -> Comparison:
-    return Comparison(record.baseline_config, record.comparison_config, record)
+from tests.studies import study
 
 
 def table_of(exhibit) -> Table:
@@ -46,178 +33,9 @@ def headline(tmp_path, *states: tuple[str, str, str | None]) -> Table:
     return displays.headline(run.impact.comparisons[0])
 
 
-def test_metrics_that_cannot_discriminate_leave_the_headline_by_name(tmp_path):
-    table = headline(
-        tmp_path,
-        ("mrr", "saturated", None),
-        ("ndcg@10", "redundant", "file_recall"),
-        ("context_efficiency", "constant", None),
-    )
-    assert [row[0] for row in table.rows] == [
-        "File recall",
-        "Time to first relevant (s)",
-        "Read overlap",
-    ]
-    assert table.notes[-1] == (
-        "Left out, unable to tell the two apart: MRR (saturated), nDCG@10 (repeats File recall), "
-        "Context efficiency (constant)."
-    )
-
-
-def test_a_metric_leaves_as_redundant_only_when_the_one_it_repeats_stays(tmp_path):
-    table = headline(tmp_path, ("mrr", "saturated", None), ("ndcg@10", "redundant", "mrr"))
-    assert "nDCG@10" in [row[0] for row in table.rows]
-
-
 def test_the_verdict_s_metric_never_leaves_the_headline(tmp_path):
     table = headline(tmp_path, ("file_recall", "saturated", None))
     assert table.rows[0][0] == "File recall"
-
-
-def test_the_headline_says_what_stands_after_adjustment_and_on_which_side(stored):
-    # The made run has p (Holm) 0.04 where more is better and 0.3 elsewhere.
-    note = displays.headline(stored).notes[1]
-    assert note.startswith("After correcting for 11 metrics (Holm): better file recall, MRR")
-    assert "cost" not in note
-
-
-def test_the_headline_says_how_many_groups_its_p_rests_on(stored):
-    # Twelve tasks in two suites: the signs of two groups allow p = 1/2 and 1 only.
-    comparison = stored
-    assert displays.headline(comparison).notes[0] == (
-        "Tasks that share a suite are resampled together: 12 tasks in 2 groups, so that p is at "
-        "least 0.500."
-    )
-    many = replace(comparison.metrics["file_recall"], n_clusters=12, cluster_by="repository")
-    note = displays.headline(replace(comparison, metrics={"file_recall": many})).notes[0]
-    assert note.endswith("12 tasks in 12 groups.")
-    alone = replace(many, n_clusters=None, cluster_by=None)
-    notes = displays.headline(replace(comparison, metrics={"file_recall": alone})).notes
-    assert not any("resampled" in note for note in notes)
-
-
-def test_the_headline_says_what_few_groups_and_one_group_mean(stored):
-    comparison = stored
-    recall = comparison.metrics["file_recall"]
-    few = replace(recall, n_clusters=5, cluster_by="repository", averaged_over="clusters")
-    note = displays.headline(replace(comparison, metrics={"file_recall": few})).notes[0]
-    assert note == (
-        "12 tasks in 5 groups by repository: the means, difference and interval are those of the "
-        "repository means (t with 4 degrees of freedom), each counting the same."
-    )
-    one = replace(recall, n_clusters=1, cluster_by="repository")
-    note = displays.headline(replace(comparison, metrics={"file_recall": one})).notes[0]
-    assert (
-        note == "All 12 tasks are of one repository, so the result is about this repository only."
-    )
-
-
-def test_a_time_is_led_by_restricted_means_and_says_on_how_many_tasks_it_never_hit(stored):
-    time = replace(
-        stored.metrics["ttfr_seconds"],
-        headline="restricted_mean",
-        n_never_baseline=6,
-        n_never_comparison=0,
-        mean_baseline=80.0,
-        mean_comparison=50.0,
-        estimate=-30.0,
-        ci_low=-45.0,
-        ci_high=-14.0,
-        n_pairs=12,
-        until=200.0,
-    )
-    metrics = {"file_recall": stored.metrics["file_recall"], "ttfr_seconds": time}
-    record = replace(stored, metrics=metrics)
-    table = table_of(rev.table.estimates(study_of(record).estimates))
-    place = [row[0] for row in table.rows].index("Time to first relevant (s)")
-    first = displays.headline(record).rows
-    assert table.rows[place] in first
-    assert not any("never found" in row[0] for row in first)
-    assert table.rows[place][1:6] == ("−30.0 s", "[−45.0, −14.0]", "12", "80.0", "50.0")
-    assert table.rows[place + 1] == (
-        "Time to first relevant: never found (tasks)",
-        *("", "", "", "6 of 12", "0 of 12", ""),
-    )
-    assert tables.TIMES.format(metrics="Time to first relevant within 200.0 s") in table.notes
-
-
-def test_a_cost_is_led_by_its_ratio_and_has_a_row_for_the_total_bill(stored):
-    cost = replace(
-        stored.metrics["cost_usd"],
-        headline="ratio",
-        estimate=1.27,
-        ci_low=1.1,
-        ci_high=1.46,
-        mean_difference=0.5,
-        bill_low=0.1,
-        bill_high=1.5,
-    )
-    record = replace(stored, metrics={"cost_usd": cost})
-    shown = table_of(rev.table.estimates(study_of(record).estimates))
-    assert shown.rows[0][:4] == ("Cost (USD)", "×1.27", "[1.10, 1.46]", "12")
-    assert shown.rows[1] == (
-        "Cost: total bill (USD a task)",
-        *("+0.50 USD", "[+0.10, +1.50]", "12", "", "", ""),
-    )
-    assert tables.RATIOS in shown.notes
-    assert tables.FEW_FOR_TAILS in shown.notes
-
-
-def test_an_estimate_without_interval_says_why(stored):
-    recall = replace(stored.metrics["file_recall"], ci_low=None, ci_high=None)
-    recall = replace(recall, ci_reason="too_few_values")
-    record = replace(stored, metrics={"file_recall": recall})
-    shown = table_of(rev.table.estimates(study_of(record).estimates))
-    assert shown.notes == ("— File recall: fewer values than the statistic needs.",)
-
-
-def test_variances_are_shown_with_what_they_mean(stored):
-    recall = replace(
-        stored.metrics["file_recall"],
-        variance_between=0.01,
-        variance_within=0.03,
-    )
-    frame = study_of(replace(stored, metrics={"file_recall": recall})).estimates
-    repeats = rev.table.repeats(frame)
-    assert repeats.finding == (
-        "More repeats of the same tasks would help most: 75 % of the variance of file recall is "
-        "between repeats of a task"
-    )
-    assert table_of(repeats).rows == (("File recall", "0.0100", "0.0300", "25 %"),)
-    unknown = replace(recall, variance_within=None)
-    none = study_of(replace(stored, metrics={"file_recall": unknown})).estimates
-    assert rev.table.repeats(none).nothing.startswith("Whether more repeats or more tasks would")
-
-
-def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile(stored):
-    comparison = stored
-    gaps = {"bound_low": -0.1, "bound_high": 0.3, "n_lacking_comparison": 16}
-    recall = replace(
-        comparison.metrics["file_recall"], mean_difference=0.1, estimate=0.1, p_holm=0.01, **gaps
-    )
-    note = displays.headline(replace(comparison, metrics={"file_recall": recall})).notes[-1]
-    assert note.endswith("better file recall (fragile).")
-    assert not is_fragile(replace(recall, bound_low=0.01))
-    assert not is_fragile(replace(recall, bound_low=1e-8))
-    assert is_fragile(replace(recall, bound_low=1e-17))
-    assert is_fragile(replace(recall, mean_difference=-0.1))
-
-
-def test_a_worse_metric_is_not_listed_as_if_it_were_better(stored):
-    cost = replace(stored.metrics["cost_usd"], mean_difference=0.1, estimate=0.1, p_holm=0.01)
-    metrics = {"cost_usd": cost}
-    (note,) = displays.headline(replace(stored, metrics=metrics)).notes
-    assert note == "After correcting for 1 metric (Holm): worse cost."
-
-
-@pytest.mark.parametrize(("n_tasks", "is_told"), [(12, True), (60, False)])
-def test_intervals_of_few_costs_and_times_come_with_a_caution(tmp_path, n_tasks, is_told):
-    comparison = Run([write_run(tmp_path, n_tasks=n_tasks)]).impact.comparisons[0]
-    for metric, is_endless in (("ttfr_seconds", True), ("cost_usd", True), ("reward", False)):
-        table = table_of(
-            rev.table.estimates(study_of(comparison).estimates, ["file_recall", metric])
-        )
-        assert (tables.FEW_FOR_TAILS in table.notes) == (is_told and is_endless)
 
 
 def test_run_integrity_adds_up_and_counts_what_is_wrong(tmp_path):
@@ -253,28 +71,6 @@ def test_the_answer_of_a_failed_gate_shows_the_failed_rules_and_no_means(withhel
     assert dict(box.badges)["Completeness"].endswith("their comparison withheld")
 
 
-def test_few_pairs_show_the_way_to_them_and_no_means():
-    box = displays.answer_box(rev.compare(study(2), "baseline", "mcp"))
-    assert box.finding == "Too few matched tasks for a verdict: 2 of at least 6"
-    assert box.exhibits[0].rows[0] == ("All trials", "2", "2")
-
-
-def test_one_configuration_shows_its_means():
-    rows = [document(f"t{i}", "alone", 0.5) for i in range(3)]
-    box = displays.answer_box(rev.compare(rows))
-    assert box.finding == "One configuration only: nothing to compare"
-    assert box.exhibits[0].header == ("Metric", "alone")
-    assert box.exhibits[0].rows[0] == ("File recall", "0.50 (3 of 3)")
-
-
-def test_of_several_pairs_the_answer_says_which_one_it_is_about():
-    rows = [*study(6), *(document(f"task-{i}", "third", 0.5) for i in range(6))]
-    box = displays.answer_box(rev.compare(rows, "baseline", "mcp"))
-    assert dict(box.badges)["Answer on"] == "mcp against baseline, one of 3 pairs of configurations"
-    two = displays.answer_box(rev.compare(study(6), "baseline", "mcp"))
-    assert "Answer on" not in dict(two.badges)
-
-
 def test_a_ledger_that_does_not_add_up_is_named():
     good = arm(10, {"model_differs": 2}, {"no valid trial in the other arm": 1}, 7)
     assert words.is_balanced(good)
@@ -283,20 +79,6 @@ def test_a_ledger_that_does_not_add_up_is_named():
     one = replace(good, outcomes_only={"no_ground_truth": 1})
     assert words.is_balanced(one)
     assert not words.is_balanced(replace(one, outcomes_only={"no_ground_truth": 9}))
-
-
-def test_the_ledger_of_a_comparison_reads_from_all_trials_to_those_used():
-    one = arm(10, {"model_differs": 2}, {}, 8, outcomes_only={"no_ground_truth": 1})
-    other = arm(9, {"degraded_trace": 1}, {"no valid trial in the other arm": 1}, 7)
-    rows = study_of(replace(comparison(), ledger=ledger(one, other))).ledger
-    assert list(dict.fromkeys(rows["label"])) == [
-        "All trials",
-        "− removed: another model",
-        "− removed: degraded trace",
-        "− not matched: no valid trial in the other arm",
-        "= used in pairs",
-        "of these for outcomes only: no ground truth",
-    ]
 
 
 def test_a_wrong_metric_in_a_frame_of_estimates_is_no_crash():

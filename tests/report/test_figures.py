@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
 import retrieval_eval as rev
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import style
-from retrieval_eval.report.exhibits import Link, Table
-from retrieval_eval.report.plot.timeline import MAX_STEPS
-from retrieval_eval.report.show import print_image, to_html
+from retrieval_eval.report.exhibits import Table
+from retrieval_eval.report.show import print_image
 
 
 def trials(**columns: object) -> pd.DataFrame:
@@ -48,29 +46,6 @@ def test_a_figure_has_a_narrow_form_with_the_same_words():
     assert " " not in re.findall(r'srcset="([^"]*)"', source)[0], "a space ends an address"
 
 
-def test_on_a_narrow_screen_notes_are_below_the_names_of_rows():
-    narrow, wide = images(rev.plot.bars(RECALL, "config_name", "file_recall")._repr_html_())
-    assert wide.count("0.25 (n = 2)") == narrow.count("0.25 (n = 2)") == 1
-    heights = [float(re.findall(r'viewBox="0 0 \S+ ([\d.]+)"', s)[0]) for s in (narrow, wide)]
-    assert heights[0] > heights[1]
-
-
-def test_given_axes_keep_their_size_and_have_no_narrow_form():
-    _, axes = plt.subplots(figsize=(5, 4))
-    drawn = rev.plot.ecdf(RECALL, "file_recall", ax=axes)
-    assert "<source" not in drawn._repr_html_()
-    assert 'viewBox="0 0 360 288"' in drawn.svg()
-
-
-def test_an_edit_by_hand_is_in_both_sizes():
-    drawn = rev.plot.dumbbell(pd.DataFrame({"s": ["x"], "a": 0.1, "b": 0.9}), "s", "a", "b")
-    drawn.ax.set_yticklabels(["my own name"])
-    drawn.ax.axvline(0.5, color="#123456")
-    for svg in images(drawn._repr_html_()):
-        assert "my own name" in svg
-        assert "#123456" in svg
-
-
 def test_colours_of_the_theme_follow_a_dark_page_and_others_stay():
     drawn = rev.plot.ecdf(RECALL, "file_recall")
     drawn.ax.axvline(0.5, color="#123456")
@@ -81,34 +56,12 @@ def test_colours_of_the_theme_follow_a_dark_page_and_others_stay():
         assert plain <= {"#123456"}
 
 
-def test_hatches_follow_a_dark_page():
-    counted = trials(part=["a", "b", "c", "c"])
-    for svg in images(rev.plot.stacked(counted, "config_name", "part")._repr_html_()):
-        (pattern,) = re.findall(r"<pattern.*?</pattern>", svg, flags=re.DOTALL)
-        assert 'fill="#' not in pattern
-        assert "var(--" in pattern
-
-
 def test_print_gets_one_size_and_plain_colours():
     page = print_image(rev.plot.ecdf(RECALL, "file_recall")._repr_html_())
     (svg,) = images(page)
     assert "var(" not in svg
     assert "prefers-color-scheme" not in svg
     assert style.MARKS[0].color.lower() in svg.lower()
-
-
-def test_a_group_keeps_its_colour_when_a_filter_leaves_out_those_before():
-    frame = RECALL.assign(config_name=pd.Categorical(RECALL["config_name"]))
-    alone = rev.plot.ecdf(frame[frame["config_name"] == "other"], "file_recall")
-    assert style.MARKS[1].color.lower() in alone.svg().lower()
-    assert alone.data["group"].tolist() == ["other"]
-
-
-def test_configurations_differ_in_shape_not_only_in_colour():
-    looks = [style.mark(i) for i in range(8)]
-    assert len({(m.color, m.marker, m.line) for m in looks}) == 8
-    assert len({m.marker for m in looks[:4]}) == len({m.line for m in looks[:4]}) == 4
-    assert len({(color, hatch) for color, hatch, _ in style.PARTS}) == len(style.PARTS)
 
 
 def test_values_that_rest_on_too_little_are_neither_drawn_nor_printed():
@@ -140,43 +93,6 @@ def test_values_that_rest_on_too_little_are_neither_drawn_nor_printed():
         assert drawn.nothing.endswith(" rests on 5 or more, so that none can be interpreted.")
 
 
-def test_a_row_is_marked_by_its_p_or_else_by_its_interval():
-    frame = pd.DataFrame(
-        {"metric": ["mrr", "reward"], "d": [0.2, 0.3], "low": 0.1, "high": 0.5, "q": [0.2, 0.01]}
-    )
-    by_interval = rev.plot.forest(frame, "metric", "d", "low", "high")
-    assert by_interval.finding.startswith("The interval leaves out 0 in 2 of 2 metrics: MRR")
-    by_p = rev.plot.forest(frame, "metric", "d", "low", "high", p="q")
-    assert by_p.finding == "q is below 0.05 in 1 of 2 metrics: Reward 0.30"
-
-
-def test_a_forest_of_ratios_has_a_logarithmic_axis_around_1():
-    frame = pd.DataFrame({"metric": ["cost_usd", "elapsed_seconds"], "ratio": [4.0, 1.1]})
-    drawn = rev.plot.forest(
-        frame.assign(lo=[3.0, 0.9], hi=[5.5, 1.3]), "metric", "ratio", "lo", "hi"
-    )
-    assert drawn.ax.get_xscale() == "log"
-    assert next(tick.get_text() for tick in drawn.ax.get_xticklabels()) == "×1"
-    assert drawn.finding == "The interval leaves out 1 in 1 of 2 metrics: Cost ×4.00"
-    assert "Elapsed time ×1.10 [0.90, 1.30]" in drawn.alt
-
-
-def test_differences_in_several_units_share_no_axis():
-    frame = pd.DataFrame({"metric": ["cost_usd", "mrr", "total_tokens"], "mean_difference": 0.5})
-    drawn = rev.plot.forest(frame.assign(ci_low=0.1, ci_high=0.9), "metric", "mean_difference")
-    assert drawn.nothing == (
-        "The metrics are in several units (USD, a share, tokens), which share no axis; choose rows "
-        "of one unit."
-    )
-
-
-def test_rows_beyond_those_drawn_are_in_the_data():
-    many = pd.DataFrame({"row": [f"r{i}" for i in range(40)], "d": 0.1, "low": 0.0, "high": 0.2})
-    drawn = rev.plot.forest(many, "row", "d", "low", "high")
-    assert drawn.caption.endswith(" Only in the data: 10 more.")
-    assert len(drawn.data) == 40
-
-
 def test_rows_that_never_had_the_event_stay_in_the_denominator():
     frame = pd.DataFrame(
         {
@@ -195,18 +111,6 @@ def test_rows_that_never_had_the_event_stay_in_the_denominator():
     assert every.data["n"].tolist() == [4, 6]
 
 
-def test_a_long_strip_says_that_it_is_cut():
-    def events(n: int) -> pd.DataFrame:
-        kinds = {"tool_category": "file_read", "hits_ground_truth": None, "trial_name": "t"}
-        return pd.DataFrame({"config_name": "a", "step_index": range(n), **kinds})
-
-    cut, whole = rev.plot.timeline(events(MAX_STEPS + 1)), rev.plot.timeline(events(MAX_STEPS))
-    assert cut.caption.endswith(f" Of each the first {MAX_STEPS} are shown.")
-    assert len(cut.data) == MAX_STEPS
-    assert "first" not in whole.caption
-    assert whole.finding == f"First hit: none in {MAX_STEPS} events with a"
-
-
 def test_long_data_of_a_figure_are_cut_on_the_page_only():
     names = [f"t{i}" for i in range(600)]
     sides = {"baseline": 0.0, "comparison": 1.0, "difference": 1.0}
@@ -215,22 +119,6 @@ def test_long_data_of_a_figure_are_cut_on_the_page_only():
     (figure,) = drawn.block().exhibits
     assert len(figure.data.rows) == 500
     assert figure.data.notes == ("The first 500 of 600 rows.",)
-
-
-def test_parts_add_up_and_many_are_drawn_as_one():
-    frame = pd.DataFrame({"config_name": "a", "kind": [f"k{i:02d}" for i in range(12)], "w": 2})
-    drawn = rev.plot.stacked(frame, "config_name", "kind", weights="w", share=False)
-    assert drawn.data["Total"].tolist() == [24]
-    assert "other parts" in drawn.svg()
-    assert "k06" in drawn.svg()
-    assert "k07" not in drawn.svg()
-    assert drawn.data["k07"].tolist() == [2]
-
-
-def test_names_of_parts_and_groups_cannot_hide_columns():
-    frame = pd.DataFrame({"config_name": ["Total", "row"], "kind": ["group", "Total"]})
-    assert rev.plot.stacked(frame, "config_name", "kind").data["Total"].tolist() == [1, 1]
-    assert rev.table.count(frame, "kind", "config_name").data["Total"].tolist() == [1, 1, 2]
 
 
 def test_a_table_is_headed_and_printed_as_its_columns_are_declared():
@@ -259,47 +147,6 @@ def test_a_table_is_headed_and_printed_as_its_columns_are_declared():
     assert table.align[:2] == ("left", "right")
 
 
-def test_heads_formats_links_and_notes_can_be_given():
-    frame = pd.DataFrame({"task": ["t", "u"], "page": ["trials/t.html", None], "x": [0.5, 2.0]})
-    table = shown_table(
-        rev.table.show(
-            frame,
-            {"task": "Task", "x": "X"},
-            formats={"x": lambda value: f"{value:.1f} m"},
-            links={"task": "page"},
-            notes="A note.",
-            top=1,
-        )
-    )
-    assert table.header == ("Task", "X")
-    assert table.rows == (("t", "0.5 m"),)
-    assert table.notes == ("A note.", "The first 1 of 2 rows.")
-    (linked,) = [row[0] for row in table.rows]
-    assert isinstance(linked, Link)
-    assert linked.href == "trials/t.html"
-    whole = rev.table.show(frame, ["task"], links={"task": "page"})
-    assert to_html(whole.block()).count("<a href=") == 1
-
-
-@pytest.mark.parametrize(
-    ("format_", "value", "text"),
-    [
-        ("rate", 0.125, "0.12"),
-        ("signed", 0.5, "+0.50"),
-        ("count", 1234, "1,234"),
-        ("percent", 0.125, "12.5 %"),
-        ("p", 0.0001, "< 0.001"),
-        ("interval", (-0.1, 0.2), "[−0.10, +0.20]"),
-        ("seconds", 2, "2.0"),
-        ("text", [True, None, 0.5], "yes, —, 0.50"),
-        ("rate", None, "—"),
-    ],
-)
-def test_named_formats(format_, value, text):
-    frame = pd.DataFrame({"a": ["row"], "x": pd.Series([value], dtype="object")})
-    assert shown_table(rev.table.show(frame, formats={"x": format_})).rows == (("row", text),)
-
-
 def test_what_a_table_cannot_show_is_said_in_a_sentence():
     frame = pd.DataFrame({"task_name": ["t"], "mrr": [0.5]})
     with pytest.raises(BadInputError, match="'rates' of column mrr is no format; did you mean 'ra"):
@@ -312,25 +159,3 @@ def test_what_a_table_cannot_show_is_said_in_a_sentence():
         rev.table.show(frame, colums=["mrr"])
     with pytest.raises(BadInputError, match="takes no axes"):
         rev.table.show(frame, ax=1)
-
-
-def test_counts_add_up():
-    frame = pd.DataFrame({"status": ["a", "a", "b", None], "config_name": ["x", "y", "x", "x"]})
-    table = shown_table(rev.table.count(frame, "status", "config_name"))
-    assert table.header == ("Status", "x", "y", "Total")
-    assert table.rows == (
-        ("a", "1", "1", "2"),
-        ("b", "1", "0", "1"),
-        ("—", "1", "0", "1"),
-        ("Total", "3", "1", "4"),
-    )
-
-
-def test_the_band_of_lines_has_the_coverage_that_is_asked_for():
-    frame = pd.DataFrame({"config_name": "a", "mrr": [0.0, 0.2, 0.4, 0.9, 1.0]})
-    bands = []
-    for confidence in (0.5, 0.99):
-        drawn = rev.plot.lines(frame, ["mrr", "mrr"], confidence=confidence)
-        bands.append(drawn.ax.collections[0].get_datalim(drawn.ax.transData))
-        assert f"{100 * confidence:g} % bootstrap interval" in drawn.caption
-    assert bands[0].height < bands[1].height

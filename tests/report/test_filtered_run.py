@@ -21,7 +21,6 @@ from retrieval_eval.report import Run, columns, load_run
 from retrieval_eval.report.displays import answer_box, run_header
 from retrieval_eval.report.filtering import evaluated
 from tests.factories import write_run
-from tests.runs import write_task, write_trial
 
 SUITE = "benchmark == 'demo_fix'"
 
@@ -79,13 +78,15 @@ def test_every_section_of_a_filtered_run_is_that_of_its_trials_alone(shown, part
         assert text == expected[name], name
 
 
-def test_any_choice_of_trials_gives_the_page_of_these_alone(shown, demo_run, evaluated_alone):
+def test_any_choice_of_trials_gives_frames_and_documents_of_these_alone(demo_run, evaluated_alone):
     # A choice that cuts through tasks, repeats and both configurations.
     trials = demo_run.trials
     every_third = (trials["config_name"].str.len() + trials.index) % 3 == 0
     chosen = (trials["reward"] > 0.6) | every_third
-    expected = sections(shown, evaluated_alone(trials[chosen]))
-    assert sections(shown, demo_run.filter(chosen)) == expected
+    found, expected = demo_run.filter(chosen), evaluated_alone(trials[chosen])
+    for name in columns.FRAMES:
+        pd.testing.assert_frame_equal(found.frame(name), expected.frame(name))
+    assert plain(found.impact) == plain(expected.impact)
 
 
 def test_a_comparison_of_a_filtered_frame_is_that_of_a_run_of_these_trials(demo_run, alone):
@@ -115,13 +116,6 @@ def test_every_column_that_a_comparison_reads_is_declared_with_its_source():
         assert declared[name] == sources[name], name
 
 
-def test_every_frame_and_document_of_a_filtered_run_is_that_of_its_trials_alone(part, alone):
-    for name in columns.FRAMES:
-        pd.testing.assert_frame_equal(part.frame(name), alone.frame(name))
-    assert plain(part.impact) == plain(alone.impact)
-    assert [*map(plain, part.summaries)] == [*map(plain, alone.summaries)]
-
-
 def test_the_page_of_a_filtered_run_says_what_it_shows(demo_run, part):
     n = int((demo_run.trials["benchmark"] == "demo_fix").sum())
     said = f"{n} of {len(demo_run.trials)} trials, where {SUITE}"
@@ -133,14 +127,6 @@ def test_the_page_of_a_filtered_run_says_what_it_shows(demo_run, part):
     assert "Filtered" not in dict(run_header(demo_run).badges)
     (table,) = demo_run.provenance().exhibits
     assert "Filter" not in {name for name, _ in table.rows}
-
-
-def test_a_filter_in_the_notebook_is_followed_by_answer_pairs_and_gate(shown, part):
-    page = shown(part)
-    assert "Too few matched tasks for a verdict: 5 of at least 6" in page["The answer"]
-    assert "5 of 6 tasks enter the paired analysis" in page["Coverage"]
-    for name, text in page.items():
-        assert not re.search(r"demo_(crossrepo|feature|review)", text), name
 
 
 def test_the_frames_of_a_study_are_those_of_the_stored_analysis(demo_run):
@@ -324,65 +310,9 @@ def test_load_run_takes_a_condition(demo_run, demo_tree, part):
     assert repr(found) == repr(part)
 
 
-def test_a_config_that_was_chosen_and_has_no_trial_left_is_named(demo_run):
-    config = demo_run.configs[0]
-    chosen = Run(demo_run.folders, baseline_config=config)
-    with pytest.raises(BadInputError, match=f"no configuration '{config}'"):
-        chosen.filter(f"config_name != '{config}'")
-    assert len(demo_run.filter(f"config_name != '{config}'").configs) == 1
-
-
-def test_runs_told_apart_stay_so_and_a_run_without_a_trial_is_gone(tmp_path):
-    write_task(tmp_path / "benchmarks", "task-one", ["src/a.py"])
-    for run in ("one", "two"):
-        for config in ("base", "other"):
-            write_trial(tmp_path / "runs" / run, config, "task-one", ["src/a.py"])
-    both = load_run(
-        ["one", "two"],
-        runs_root=tmp_path / "runs",
-        benchmarks_root=tmp_path / "benchmarks",
-        output_dir=tmp_path / "out",
-        separate_runs=True,
-    )
-    found = both.filter("config_name != 'other@two'")
-    assert found.configs == ("base@one", "base@two", "other@one")
-    assert {c.baseline_config for c in found.comparisons} <= set(found.configs)
-    first = both.filter(lambda frame: frame["run_id"] == "one")
-    assert (first.run_ids, first.configs) == (("one",), ("base@one", "other@one"))
-    assert first.trial("task-one").block().badges[0] == ("Run", "one")
-
-
-def test_the_stated_roles_hold_in_a_run_and_in_a_part_of_it(tmp_path):
-    for number in range(8):
-        write_task(tmp_path / "benchmarks", f"task-{number}", ["src/a.py"])
-        for config, read in (("one", "src/a.py"), ("two", "mcp:src/a.py")):
-            write_trial(tmp_path / "runs" / "study", config, f"task-{number}", [read])
-    given = {
-        "runs_root": tmp_path / "runs",
-        "benchmarks_root": tmp_path / "benchmarks",
-        "output_dir": tmp_path / "out",
-    }
-
-    def failed(run):
-        return run.comparison.gate.failed
-
-    assert failed(load_run("study", **given)) == ()
-    stated = load_run("study", **given, mcp_configs=["one"])
-    part = stated.filter("task_name != 'task-0'")
-    assert failed(stated) == failed(part) == ("mcp_in_baseline", "dead_mcp_server")
-    named = load_run("study", **given, separate_runs=True, mcp_configs=["two"])
-    assert failed(named) == ()
-    with pytest.raises(BadInputError, match="no configuration 'oen'; there are: one, two"):
-        load_run("study", **given, mcp_configs=["oen"])
-    assert failed(load_run("study", **given, mcp_configs="one, ")) == failed(stated)
-    with pytest.raises(BadInputError, match="expected a list of names"):
-        load_run("study", **given, mcp_configs=[1])
-
-
-def test_frames_are_copies_and_assignment_is_refused(shown, tmp_path):
-    folder = write_run(tmp_path)
-    run = Run([folder])
-    expected = sections(shown, Run([folder]))
+def test_frames_are_copies_and_assignment_is_refused(tmp_path):
+    run = Run([write_run(tmp_path)])
+    expected = {name: run.frame(name) for name in columns.FRAMES}
     for name in columns.FRAMES:
         frame = run.frame(name)
         frame.loc[:, frame.columns[0]] = "planted"
@@ -397,7 +327,8 @@ def test_frames_are_copies_and_assignment_is_refused(shown, tmp_path):
     events = run.events
     events["tool_name"] = "planted"
     events["target_files"].map(lambda files: files.append("planted"))
-    assert sections(shown, run) == expected
+    for name, frame in expected.items():
+        pd.testing.assert_frame_equal(run.frame(name), frame)
     assert not run.trials["quality_flags"].map(len).any()
     assert "planted" not in {f for files in run.events["target_files"] for f in files}
 

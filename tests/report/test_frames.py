@@ -6,12 +6,12 @@ import re
 import pytest
 
 from retrieval_eval.errors import BadInputError, SchemaError
-from retrieval_eval.model import from_builtins, value_at
+from retrieval_eval.model import from_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.report import Run, columns, load_run
-from retrieval_eval.report.documents import ground_truth_rows, renamed_summary
+from retrieval_eval.report.documents import ground_truth_rows
 from retrieval_eval.report.frames import _DTYPES
-from tests.factories import BASELINE, MCP, METRICS, rule, write_run
+from tests.factories import BASELINE, MCP, METRICS, write_run
 
 
 def test_every_frame_has_exactly_the_declared_columns(made_run):
@@ -20,35 +20,12 @@ def test_every_frame_has_exactly_the_declared_columns(made_run):
         assert list(made_run.frame(name).columns) == expected
 
 
-def test_numbers_arrive_unchanged(made_run):
-    trial = made_run.trial_files[3]
-    row = made_run.trials.iloc[3]
-    assert row["file_recall"] == trial.metrics.file_level_metrics.file_recall
-    assert row["ndcg@5"] == trial.metrics.file_level_metrics.ndcg["5"]
-    assert row["reward"] == trial.metrics.outcome["reward"]
-    assert len(made_run.trials) == 24
-    assert len(made_run.events) == 24 * 8
-
-
 def test_missing_numbers_are_missing_and_never_zero(tmp_path):
     run = Run([write_run(tmp_path, n_tasks=3, n_without_ground_truth=1)])
     unscored = run.trials[run.trials["has_ground_truth"] == False]  # noqa: E712
     assert len(unscored) == 2
     assert unscored["file_recall"].isna().all()
     assert set(unscored["reason"]) == {"no_ground_truth"}
-
-
-def test_the_pair_with_most_tasks_leads_and_comes_first(tmp_path):
-    folder = write_run(tmp_path, configs=("z-baseline", "a-other"))
-    run = Run([folder])
-    assert run.comparison.baseline_config == "z-baseline"
-    assert run.configs == ("z-baseline", "a-other")
-
-
-def test_an_unknown_config_names_the_closest(tmp_path):
-    run = Run([write_run(tmp_path, n_tasks=3)], mcp_config="mcp-remote")
-    with pytest.raises(BadInputError, match=MCP):
-        _ = run.comparison
 
 
 def test_a_pair_requested_the_other_way_round_has_every_sign_changed(tmp_path):
@@ -105,33 +82,6 @@ def test_a_document_that_is_not_as_declared_is_refused_with_file_and_pointer(
         assert f": /{pointer}" in str(caught.value)
 
 
-def test_an_outcome_of_a_wrong_type_is_missing(tmp_path):
-    folder = write_run(tmp_path, n_tasks=4)
-    wrong = {"reward": "NaN", "cost_usd": [], "elapsed_seconds": True, "cost_source": 5}
-    change(folder / "0" / "0000.retrieval_metrics.json", "outcome", wrong)
-    assert Run([folder]).trials.iloc[0][list(wrong)].isna().all()
-
-
-def test_an_unreadable_trial_file_is_named_and_an_absent_one_leaves_an_empty_row(tmp_path):
-    folder = write_run(tmp_path, n_tasks=2)
-    path = folder / "0" / "0000.retrieval_metrics.json"
-    path.write_text("{half")
-    with pytest.raises(BadInputError, match=r"0000\.retrieval_metrics\.json: not valid JSON"):
-        Run([folder]).trial_files  # noqa: B018
-    path.unlink()
-    run = Run([folder])
-    assert len(run.trials) == 4
-    assert run.trials["file_recall"].isna().sum() == 1
-
-
-def test_another_major_version_is_refused_by_name(tmp_path):
-    folder = write_run(tmp_path, n_tasks=2)
-    path = folder / "run_retrieval_summary.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": "2.0"}))
-    with pytest.raises(SchemaError, match=r"2\.0"):
-        Run([folder])
-
-
 @pytest.mark.parametrize("kind", ["retrieval_metrics", "retrieval_events"])
 def test_a_trial_of_another_major_version_is_refused_by_name(tmp_path, kind):
     folder = write_run(tmp_path, n_tasks=2)
@@ -144,11 +94,6 @@ def test_a_trial_of_another_major_version_is_refused_by_name(tmp_path, kind):
 def test_a_missing_summary_says_to_evaluate_first(tmp_path):
     with pytest.raises(BadInputError, match="evaluate the run first"):
         Run([tmp_path])
-
-
-@pytest.mark.parametrize("path", ["a", "a/b", "a/b/c", "b"])
-def test_a_path_that_leads_nowhere_gives_nothing(path):
-    assert value_at({"a": {"b": 5}} if path == "a/b/c" else [], path.split("/")) is None
 
 
 def event_document(truth, *events):
@@ -187,21 +132,6 @@ def test_files_of_equal_path_are_told_apart_by_repository():
     assert (second["is_retrieved"], second["is_opened"], second["first_step"]) == (True, True, 4)
 
 
-def test_a_plain_document_without_targets_goes_by_category():
-    document = event_document(
-        {"files": ["a.py", "b.py"]},
-        {
-            "step_index": 0,
-            "tool_category": "code_search",
-            "matched_ground_truth_files": ["a.py"],
-        },
-        {"step_index": 1, "tool_category": "file_read", "matched_ground_truth_files": ["b.py"]},
-    )
-    a, b = ground_truth_rows(document, {})
-    assert (a["is_retrieved"], a["is_opened"]) == (True, False)
-    assert (b["is_retrieved"], b["is_opened"]) == (True, True)
-
-
 def test_every_column_says_what_it_is():
     for frames in (
         columns.FRAMES,
@@ -218,21 +148,6 @@ def test_every_column_says_what_it_is():
             assert len({c.name for c in declared}) == len(declared)
 
 
-def test_every_frame_of_a_comparison_has_exactly_the_declared_columns(made_run):
-    for name, (_, declared) in columns.STUDY_FRAMES.items():
-        frame = getattr(made_run.study, name)
-        assert list(frame.columns) == [c.name for c in declared]
-        types = [_DTYPES[c.type] for c in declared]
-        assert [str(dtype) for dtype in frame.dtypes] == types
-
-
-def test_the_ledger_of_a_comparison_adds_up_in_its_frame(made_run):
-    ledger = made_run.pair_ledger
-    for arm in (BASELINE, MCP):
-        own = ledger[ledger["arm"] == arm].set_index("status")["n"]
-        assert own["all"] == own["removed"] + own["used"] == 13
-
-
 def test_statistics_arrive_unchanged(made_run):
     rows = made_run.statistics.set_index("metric")
     assert list(rows.index) == list(METRICS)
@@ -241,44 +156,6 @@ def test_statistics_arrive_unchanged(made_run):
     recall = made_run.impact.comparisons[0].metrics["file_recall"]
     for name in ("p_holm", "estimate", "n_clusters", "ci_low", "wins"):
         assert rows.loc["file_recall", name] == getattr(recall, name)
-
-
-def test_gate_rows_name_every_trial(tmp_path):
-    found = rule("model_differs", ("a", "b"), n=3, failed=True)
-    changes = {"gate": {"passed": False, "failed": ["model_differs"], "rules": [found]}}
-    run = Run([write_run(tmp_path, n_tasks=3, changes=changes)])
-    row = run.gate.iloc[0]
-    assert (row["rule"], row["failed"], row["count"]) == ("model_differs", True, 3)
-    assert row["trials"] == [
-        "a / task-000 / task-000__x",
-        "b / task-001 / task-001__x",
-        "a / task-002 / task-002__x",
-    ]
-
-
-def test_views_mark_what_changes(tmp_path):
-    flip = {
-        "metric": "mrr",
-        "view": "opened",
-        "kind": "sign",
-        "default": 0.1,
-        "there": -0.1,
-        "sentence": "s",
-    }
-    run = Run([write_run(tmp_path, n_tasks=6, changes={"flips": [flip]})])
-    changed = run.views[run.views["flip"].notna()]
-    assert list(zip(changed["view"], changed["metric"], strict=True)) == [("opened", "mrr")]
-    assert len(run.views) == 4 * 2
-
-
-def test_configs_of_one_name_are_renamed_wherever_a_summary_names_them(tmp_path):
-    excluded = {"path": "p", "config_name": BASELINE, "reason": "link", "detail": None}
-    folder = write_run(tmp_path, n_tasks=3, excluded=(excluded,))
-    run = Run([folder])
-    summary = renamed_summary(run.summaries[0], {BASELINE: "base@made"})
-    assert {t.config_name for t in summary.trials} == {"base@made", MCP}
-    assert summary.excluded[0].config_name == "base@made"
-    assert set(summary.configs) == {"base@made", MCP}
 
 
 def test_a_seed_that_no_generator_takes_is_bad_input(tmp_path):

@@ -70,14 +70,6 @@ def test_runs_are_in_order_of_time_and_each_once(searches):
     assert list(runs["source"])[-1] == "eval-report-20260104T100000Z.json", "not its copy"
 
 
-def test_a_run_with_claims_stands_for_the_one_without(searches):
-    other = search_run(3, 28)
-    write(searches, "eval-report-20260103T100000Z.claims.json", other)
-    runs = load_history(searches).runs
-    assert list(runs["run"]) == ["day-1", "day-2", "day-3", "day-4"]
-    assert runs["source"][2].endswith(".claims.json")
-
-
 def test_regressions_are_caught_against_the_run_before(searches):
     guard = load_history(searches).guard.set_index("run")
     assert list(guard.index) == ["day-2", "day-3", "day-4"]
@@ -96,14 +88,6 @@ def test_means_are_joined_only_where_they_rest_on_the_same(searches):
     text = " ".join(load_history(searches).block().sentences)
     assert "no line joins the two" in text
     assert "1 are regressions" in text
-
-
-def test_labels_grow_by_source(searches):
-    labels = load_history(searches).labels
-    grown = labels[labels["run"] == "day-4"].set_index("source")
-    assert dict(grown["n"]) == {"bootstrap": 15, "chair": 25}
-    assert dict(grown["is_reviewed"]) == {"bootstrap": False, "chair": True}
-    assert set(grown["n_queries"]) == {40}
 
 
 def test_a_damaged_run_is_listed_with_its_reason(searches):
@@ -147,19 +131,7 @@ def test_hostile_labels_are_text(tmp_path):
     assert "<script>" not in history._repr_mimebundle_()["text/html"]
 
 
-def test_folders_are_text():
-    with pytest.raises(BadInputError, match="given as text"):
-        load_history(["a"])
-
-
-def test_a_metric_that_no_run_has_is_named_with_the_closest(searches):
-    history = load_history(searches)
-    assert len(history.of_metric("nDCG@10")) == 4
-    with pytest.raises(BadInputError, match="no run has the metric 'ndcg@10'; try nDCG@10"):
-        history.of_metric("ndcg@10")
-
-
-@pytest.mark.slow
+@pytest.mark.usefixtures("without_kernel")
 def test_the_page_has_its_tables_and_parameters_beside_it(searches, tmp_path):
     given = {"reports_dir": tmp_path / "reports", "renderer": "embedded"}
     page = build_history(searches, **given)

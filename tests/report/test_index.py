@@ -9,30 +9,10 @@ import pytest
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import write_text
 from retrieval_eval.report import render
-from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.index import Listed, enter, entry_of, newest, way_back, write_index
-from retrieval_eval.report.show import to_html
-from tests.report.conftest import HOSTILE, check_in_browser
+from retrieval_eval.report.index import Listed, entry_of, way_back, write_index
+from tests.report.conftest import HOSTILE
+from tests.report.pages import page, put
 from tests.report.test_html import Page
-
-
-def page(finding: str = "It helped", *, tone: str = "better", guard: str = "") -> str:
-    blocks = [
-        Block("header", "Simulated data", badges=(("Guard", guard),) if guard else ()),
-        Block("answer", finding, ("A sentence.",), badges=(("Complete", "all"),), tone=tone),
-        Block("section", "Another finding"),
-    ]
-    body = "<h1>Report</h1>" + "".join(map(to_html, blocks))
-    return render.page_of_body(body, title="t", footer="f")
-
-
-def put(root, name: str, finding: str = "It helped", **given):
-    """Write a page with its entry, as publishing does."""
-    folder = root / name
-    write_text(folder / "index.html", page(finding))
-    title = given.pop("title", f"Report {name}")
-    enter(folder / "index.html", "run_report", title, Listed(root, **given), simulated=False)
-    return folder
 
 
 def rows(root) -> list[str]:
@@ -59,16 +39,6 @@ def test_an_entry_holds_the_headline_and_the_verdict(tmp_path, given, tone, guar
     assert entry.is_simulated
 
 
-def test_a_page_without_an_answer_has_its_first_finding_for_a_headline(tmp_path):
-    def entry(body):
-        html = render.page_of_body(f"<h1>a</h1>{body}", title="t", footer="f")
-        return entry_of(html, "history", "T", Listed(tmp_path), simulated=False)
-
-    found = entry(to_html(Block("header", "7 runs")) + to_html(Block("section", "Another")))
-    assert (found.finding, found.verdict) == ("7 runs", "")
-    assert entry("").finding == ""
-
-
 def test_every_published_report_is_listed_newest_first(tmp_path):
     put(tmp_path, "old", measured_at="2026-01-02T10:00:00Z", n_trials=1200)
     put(tmp_path, "search/new", measured_at="2026-03-02T10:00:00Z", n_queries=1, verdict="worse")
@@ -80,14 +50,6 @@ def test_every_published_report_is_listed_newest_first(tmp_path):
     assert "worse" in first
     assert "1,200 trials" in second
     assert "undated/index.html" in third
-
-
-def test_the_same_reports_give_the_same_index(tmp_path):
-    for name in ("b", "a"):
-        put(tmp_path / "one", name)
-    for name in ("a", "b"):
-        put(tmp_path / "two", name)
-    assert (tmp_path / "one/index.html").read_bytes() == (tmp_path / "two/index.html").read_bytes()
 
 
 def test_a_report_without_a_readable_entry_is_listed_by_its_name(tmp_path):
@@ -153,11 +115,6 @@ def test_hostile_titles_findings_and_folders_are_shown_as_text(tmp_path):
     assert "%3Cb%3E%252e%23%3Fa/index.html" in places
 
 
-def test_the_newest_time_wins_in_whatever_zone():
-    assert newest(["2026-01-01T00:30:00+02:00", "2025-12-31T23:00:00Z"]) == "2025-12-31T23:00:00Z"
-    assert newest(["x", ""]) is None
-
-
 def test_the_index_is_also_a_document_of_quarto(tmp_path):
     put(tmp_path, "a", f"{HOSTILE[4]} ```` <b>")
     write_index(tmp_path)
@@ -168,30 +125,3 @@ def test_the_index_is_also_a_document_of_quarto(tmp_path):
     assert "retrieval-eval-html: default" in head
     assert body.rpartition("\n`")[0].rstrip("`\n") in page
     assert "{{<" not in source
-
-
-def test_a_document_of_another_origin_is_left_alone(tmp_path):
-    put(tmp_path, "a")
-    write_text(tmp_path / "index.qmd", "my own list")
-    write_index(tmp_path)
-    assert (tmp_path / "index.qmd").read_text() == "my own list"
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
-def test_the_index_is_accessible_and_searchable(browser, tmp_path, width, scheme):
-    for n in range(12):
-        put(
-            tmp_path, f"run-{n}", f"Recall rose by {n}", measured_at=f"2026-01-{n + 1:02}T10:00:00Z"
-        )
-    path = tmp_path / "index.html"
-    check_in_browser(browser, path, f"index-{width}-{scheme}", width=width, scheme=scheme)
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto(path.as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.get_by_label("Search").fill("run-11")
-    assert page.locator("tbody tr:visible th").all_inner_texts() == ["Report run-11"]
-    page.get_by_text("Report run-11").click()
-    page.wait_for_url("**/run-11/index.html")
-    page.close()

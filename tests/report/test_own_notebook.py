@@ -13,9 +13,8 @@ import pytest
 import retrieval_eval as rev
 from retrieval_eval.cli.common import EXIT_BAD_INPUT, EXIT_RENDERING, EXIT_USAGE
 from retrieval_eval.cli.main import run
-from retrieval_eval.errors import BadInputError, RenderError
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import quarto, render_notebook
-from tests.report.conftest import check_in_browser
 
 PICTURE = base64.encodebytes(b"\x89PNG\r\n\x1a\n" + bytes(80)).decode()
 
@@ -81,16 +80,6 @@ def test_the_page_shows_what_the_user_changed(own, capsys):
     assert "printed" not in html
 
 
-def test_it_is_neither_executed_nor_changed(own, tmp_path, capsys):
-    path = own()
-    before = path.read_bytes()
-    page = path.with_suffix(".html")
-    assert run(["report", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"report": str(page)}
-    assert path.read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["my report.html", "my report.ipynb"]
-
-
 def test_simulated_data_is_named_in_the_title_once(own):
     def change(notebook):
         code(notebook)[-1].outputs[0].data["text/plain"] = "Simulated data: all are invented."
@@ -107,21 +96,6 @@ def test_it_can_be_printed(own):
     assert run(["report", str(path), "--pdf", "--renderer", "embedded"]) == 0
     assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
     assert path.with_suffix(".html").exists()
-
-
-@pytest.mark.parametrize("suffix", ["html", "pdf"])
-def test_quarto_renders_it_where_it_is(own, monkeypatch, suffix):
-    seen = []
-    monkeypatch.setattr(quarto, "executable", lambda: "quarto")
-    monkeypatch.setattr(
-        quarto, "to_file", lambda notebook, suffix: seen.append((notebook, suffix)) or b"made"
-    )
-    path = own()
-    target = render_notebook(path, path.with_suffix(f".{suffix}"))
-    assert target.read_bytes() == b"made"
-    ((notebook, wanted),) = seen
-    assert wanted == suffix
-    assert "pagetitle: 'What I found'" in notebook.cells[0].source
 
 
 def not_executed(notebook):
@@ -195,11 +169,6 @@ def test_what_is_no_notebook_is_refused(tmp_path, capsys, text, message):
     assert len(said.splitlines()) == 1
 
 
-def test_a_notebook_that_is_not_there_is_bad_input(tmp_path, capsys):
-    assert run(["report", str(tmp_path / "no.ipynb")]) == EXIT_BAD_INPUT
-    assert f"{tmp_path}: no.ipynb: cannot be read" in capsys.readouterr().err
-
-
 def test_a_notebook_is_never_overwritten(own, capsys):
     path = own()
     before = path.read_bytes()
@@ -223,17 +192,3 @@ def test_a_page_that_would_not_stand_alone_is_not_written(own, capsys, data, mes
     assert run(["report", str(path), "--renderer", "embedded"]) == EXIT_RENDERING
     assert message in capsys.readouterr().err
     assert not path.with_suffix(".html").exists()
-
-
-def test_without_quarto_its_renderer_is_refused(own, monkeypatch):
-    monkeypatch.setattr(quarto, "executable", lambda: None)
-    path = own()
-    with pytest.raises(RenderError, match="Quarto is not on PATH"):
-        render_notebook(path, path.with_suffix(".html"), renderer="quarto")
-
-
-@pytest.mark.browser
-def test_the_page_is_accessible(own, browser):
-    path = own(lambda n: shows(n, {"image/png": PICTURE, "text/plain": "<Figure of mine>"}))
-    page = render_notebook(path, path.with_suffix(".html"), renderer="embedded")
-    check_in_browser(browser, page, "own-notebook")

@@ -13,12 +13,11 @@ import pytest
 from retrieval_eval.report import render
 from retrieval_eval.report.exhibits import Block, Table
 from retrieval_eval.report.show import to_html
+from tests.report.test_renderers import HTML, shown, texts_of_html
 
 pytest.importorskip("weasyprint")
 
 pytestmark = pytest.mark.slow
-
-SIZES = ("A4", "Letter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +89,9 @@ def pages(page_of, made_run, hostile_run) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", ["made", "hostile", "wide"])
+@pytest.mark.parametrize(
+    ("name", "size"), [("made", "A4"), ("hostile", "A4"), ("wide", "A4"), ("wide", "Letter")]
+)
 def test_no_word_is_printed_over_another_or_beyond_the_paper(pages, name, size):
     found = printed(pages[name], size)
     over = []
@@ -134,3 +134,12 @@ def test_captions_stay_with_their_tables_and_no_page_has_a_foot_only(pages, name
         last = max(body, key=lambda p: p.top)
         assert last.tag not in ("caption", "h2", "h3", "thead"), last.text
     assert not any(piece.text == "Data of this figure" for piece in found.pieces)
+
+
+def test_print_of_a_page_has_every_word_in_its_order(pages, executed, made_run):
+    printed_letters = iter(
+        "".join(piece.text for piece in printed(pages["made"], "A4").pieces).replace("\u00ad", "")
+    )
+    cells = [re.sub(r' alt="[^"]*"', ' alt=""', d[HTML]) for d in shown(executed(made_run))]
+    letters = "".join("".join(texts_of_html(cell)) for cell in cells)
+    assert [letter for letter in "".join(letters.split()) if letter not in printed_letters] == []

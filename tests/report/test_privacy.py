@@ -186,13 +186,14 @@ def test_a_private_report_of_trials_holds_no_secret(home, capsys):
     task = write_task(Path("benchmarks"), "task-1", ["src/a.py", "lib/b.py"])
     (task / "instruction.md").write_text(home("instruction of the task"))
     (task / "task.toml").write_text(f'[metadata]\nauthor_email = "{home("author of the task")}"\n')
-    roots = ["--runs-root", "runs", "--benchmarks-root", "benchmarks", "--output-dir", "measured"]
+    roots = ["--benchmarks-root", "benchmarks", "--output-dir", "measured"]
     page = ["--reports-dir", "out", "--privacy", "--renderer", "embedded"]
     assert run(["report", "r1", "--trials", *roots, *page]) == 0, capsys.readouterr().err
     assert len(home) > 35
     assert _leaks(Path("out"), home) == set()
 
 
+@pytest.mark.usefixtures("without_kernel")
 def test_private_reports_of_searches_hold_no_secret(home, capsys, monkeypatch):
     _collection(home)
     files = ["--gold", "gold.jsonl", "--corpus-file", "corpus.jsonl"]
@@ -208,8 +209,11 @@ def test_private_reports_of_searches_hold_no_secret(home, capsys, monkeypatch):
         assert run(["search", "run", *asked, *files, *out, *more]) == 2, capsys.readouterr().err
         next(Path(name).glob("eval-report-*.json")).rename(f"{name}.json")
     page = ["--reports-dir", "out", "--privacy", "--renderer", "embedded"]
-    beside = ["--baseline", "a.json", "--backlog", "queue.jsonl", "--justification", "why.toml"]
-    assert run(["report", "b.json", *beside, *files, *page]) == 0, capsys.readouterr().err
+    stated = 'data = "."\ncorpus = "corpus.jsonl"\nbacklog.source = "queue.jsonl"\n'
+    Path("retrieval-eval.toml").write_text(stated)
+    Path("why.toml").rename("justification.toml")
+    beside = ["--baseline", "a.json", "--gold", "gold.jsonl"]
+    assert run(["report", "b.json", *beside, *page]) == 0, capsys.readouterr().err
     run(["report", "a.json", "b.json", *page])
     assert len(home) > 35
     assert _leaks(Path("out"), home) == set()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from threading import Thread
 
 import nbformat
 import pandas as pd
@@ -13,11 +12,9 @@ from retrieval_eval.errors import BadInputError, RenderError
 from retrieval_eval.io.locks import alone
 from retrieval_eval.report import assets, publishing
 from retrieval_eval.report.exhibits import Block, Figure, Table
-from retrieval_eval.report.index import Listed
 from retrieval_eval.report.parameters import of_notebook
 from retrieval_eval.report.publishing import publish, write_figure_data, write_frame
 from retrieval_eval.report.registered import plot
-from tests.studies import document, frame_of
 
 
 def test_no_text_of_a_cell_starts_a_row(tmp_path):
@@ -52,13 +49,6 @@ FRAME = pd.DataFrame(
 )
 
 
-def test_calls_by_tool_are_text_in_a_csv(tmp_path):
-    frame = frame_of([document("t", "one", 0.5, tools={"Bash": (3, 2), 'a"b': (1, 0)})])
-    write_frame("trials", "", frame[["task_name", "tools"]], tmp_path)
-    with (tmp_path / "trials.csv").open(encoding="utf-8", newline="") as file:
-        assert list(csv.reader(file)) == [["task_name", "tools"], ["t", 'Bash 3 2; a"b 1 0']]
-
-
 def test_the_data_of_a_figure_is_written_as_it_was_before_it_was_rounded(tmp_path):
     shown = plot.ecdf(FRAME, "file_recall", key="recall")
     files = write_figure_data(notebook_of(shown), tmp_path)
@@ -89,15 +79,6 @@ def test_hostile_text_in_the_data_of_a_figure_stays_text(tmp_path):
         "lone \\u005cud800",
         '","',
     ]
-
-
-def test_data_of_figures_that_are_gone_goes(tmp_path):
-    former = tmp_path / "figures" / "former.csv"
-    former.parent.mkdir()
-    former.write_text("a")
-    (former.parent / "notes.txt").write_text("mine")
-    assert write_figure_data(notebook_of(), tmp_path) == []
-    assert [path.name for path in former.parent.iterdir()] == ["notes.txt"]
 
 
 def test_two_figures_with_one_key_are_refused(tmp_path):
@@ -147,13 +128,6 @@ def test_versions_are_recorded_with_digests_of_inputs_and_code(made):
     assert len(rows["code"]) == len("sha256 ") + 64
 
 
-def test_the_page_links_what_lies_beside_it(made):
-    make, _ = made
-    html = make().read_text(encoding="utf-8")
-    for name in ("params.yml", "versions.csv", "figures/ecdf-file_recall.csv"):
-        assert f'href="{name}"' in html
-
-
 def test_a_page_is_current_as_long_as_nothing_changed(made):
     make, executed = made
     asked = []
@@ -181,22 +155,6 @@ def test_without_a_digest_of_its_inputs_no_page_is_current(made):
     assert len(executed) == 2
 
 
-def test_a_page_that_was_not_entered_in_the_index_is_made_again(made, tmp_path, monkeypatch):
-    """It ended between the page and its entry, over a page of the same parameters."""
-    make, executed = made
-    kept = {"inputs": "x", "keep": lambda _, is_current: is_current}
-    listed = Listed(tmp_path)
-    make(inputs="x", listed=listed)
-    with monkeypatch.context() as patched:
-        patched.setattr(publishing.index, "enter", lambda *_, **__: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            make(inputs="x", listed=listed)
-    make(**kept, listed=listed)
-    make(**kept, listed=listed)
-    assert len(executed) == 3
-    assert (tmp_path / "r/report.json").is_file()
-
-
 def test_one_process_at_a_time_makes_a_page(made, tmp_path):
     make, executed = made
     with (
@@ -206,23 +164,6 @@ def test_one_process_at_a_time_makes_a_page(made, tmp_path):
         make()
     assert executed == []
     assert not (tmp_path / "r").exists()
-
-
-def test_an_index_has_each_of_several_reports_made_at_once(tmp_path):
-    def enter(name):
-        page = tmp_path / name / "index.html"
-        page.parent.mkdir()
-        page.write_text("<html></html>")
-        publishing.index.enter(page, "run_report", name, Listed(tmp_path), simulated=False)
-
-    names = [f"report-{number}" for number in range(8)]
-    threads = [Thread(target=enter, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    shown = (tmp_path / "index.html").read_text()
-    assert [name for name in names if name not in shown] == []
 
 
 def test_a_page_without_the_print_that_is_wanted_is_not_current(made, monkeypatch):

@@ -3,10 +3,8 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
 import subprocess
 import sys
-import warnings
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote
@@ -20,12 +18,9 @@ from hypothesis import strategies as st
 from retrieval_eval import __version__
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import raw_block, visible
-from retrieval_eval.report import Run, assets, publishing, quarto, render
-from retrieval_eval.report.index import write_index
+from retrieval_eval.report import assets, publishing, quarto, render
 from retrieval_eval.report.publishing import publish
-from tests.factories import write_run
 from tests.processes import ends
-from tests.report.conftest import check_in_browser
 
 TITLE = "Retrieval report: <made> $1 {{< include x >}}"
 FOOTER = "made *here* {{< y >}}"
@@ -108,20 +103,6 @@ def test_no_text_is_markup_in_front_matter(text):
     assert set(found["format"]) == set(quarto.FORMATS.values())
 
 
-def test_an_executed_notebook_gets_the_names_of_its_folder_once():
-    library = nbformat.v4
-    notebook = library.new_notebook(cells=[library.new_markdown_cell("# Title")])
-    for title in ("One", "Two"):
-        quarto.with_front_matter(notebook, title=title, footer="f")
-    first, second = notebook.cells
-    found = front_matter_of(first.source)
-    assert (found["pagetitle"], second.source) == ("Two", "# Title")
-    assert found["format"] == {
-        "retrieval-eval-html": {"output-file": "index.html"},
-        "retrieval-eval-typst": {"output-file": "report.pdf"},
-    }
-
-
 def files_of_extension() -> list[Path]:
     return [path for path in assets.extension().iterdir() if path.is_file()]
 
@@ -170,20 +151,6 @@ def test_the_template_is_that_of_the_embedded_renderer(executed, made_run):
     assert "$header-includes$" not in assets.page_frame().read_text(encoding="utf-8")
 
 
-def test_the_project_renders_reports_and_nothing_else(project):
-    declared = yaml.safe_load((project / "_quarto.yml").read_text(encoding="utf-8"))
-    assert declared["project"]["render"] == [
-        "reports/index.qmd",
-        "reports/**/*.ipynb",
-        "/*.ipynb",
-    ]
-    assert set(declared["format"]) == set(quarto.FORMATS.values())
-    assert declared["execute"]["enabled"] is False
-    (script,) = declared["ipynb-filters"]
-    assert (project / script).is_file()
-    assert not list(project.glob("*.ipynb"))
-
-
 def test_the_filter_of_notebooks_leaves_no_html_for_which_quarto_would_add_scripts(
     executed, made_run
 ):
@@ -222,15 +189,6 @@ def test_a_failure_says_what_quarto_said(stand_in, executed, made_run):
         rendered(executed(made_run))
 
 
-def test_what_quarto_said_is_short_and_harmless_in_a_terminal(stand_in, executed, made_run):
-    stand_in("sys.exit('a' * 90_000 + '\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07 end')")
-    with pytest.raises(RenderError) as found:
-        rendered(executed(made_run))
-    said = str(found.value)
-    assert said.endswith("ared \\u001b]0;title\\u0007 end")
-    assert len(said) < 5000
-
-
 def test_too_long_a_rendering_ends_with_all_that_it_started(
     stand_in, executed, made_run, tmp_path, monkeypatch
 ):
@@ -245,12 +203,6 @@ def test_too_long_a_rendering_ends_with_all_that_it_started(
     with pytest.raises(RenderError, match="did not end within 3 seconds:\nCompiling"):
         rendered(executed(made_run))
     assert ends(int(child.read_text()), 5)
-
-
-def test_an_empty_success_is_a_failure(stand_in, executed, made_run):
-    stand_in("pass")
-    with pytest.raises(RenderError, match="wrote no index"):
-        rendered(executed(made_run))
 
 
 def test_a_page_that_loads_a_script_is_refused(stand_in, executed, made_run):
@@ -318,17 +270,6 @@ def test_where_quarto_fails_auto_is_the_embedded_renderer_and_warns(stand_in, pu
     assert "rendered by the embedded renderer" in page
 
 
-def test_a_fallback_is_printed_as_a_sentence(monkeypatch, capsys):
-    def report(*_, **__):
-        warnings.warn("Quarto could not render a.ipynb:\nno font", FallbackWarning, stacklevel=2)
-
-    cli = import_module("retrieval_eval.cli.main")
-    monkeypatch.setattr(cli.group, "main", report)
-    assert cli.run(["report", "demo"]) == 0
-    said = capsys.readouterr().err
-    assert said == "retrieval-eval: Quarto could not render a.ipynb:\nno font\n"
-
-
 def test_a_failed_rendering_leaves_no_former_page_beside_new_tables(stand_in, published):
     stand_in("sys.exit('no such format')")
     make, folder = published
@@ -337,25 +278,6 @@ def test_a_failed_rendering_leaves_no_former_page_beside_new_tables(stand_in, pu
         make(renderer="quarto", pdf=True)
     left = {path.name for path in folder.iterdir()}
     assert left == {"run_report.ipynb", "trials.csv", "notes.txt", "figures"}
-
-
-def test_a_page_alone_leaves_no_former_pdf_beside_it(published):
-    make, folder = published
-    _leave_former_pages(folder)
-    make(renderer="embedded")
-    assert not (folder / "report.pdf").exists()
-    assert (folder / "index.html").read_text(encoding="utf-8") != "former"
-    assert (folder / "notes.txt").exists()
-
-
-def test_a_failed_pdf_leaves_the_new_page_and_no_former_pdf(stand_in, published):
-    stand_in(f"{TELL} if out == 'index.html' else sys.exit('no font')")
-    make, folder = published
-    _leave_former_pages(folder)
-    with pytest.raises(RenderError, match="no font"):
-        make(renderer="quarto", pdf=True)
-    assert (folder / "index.html").read_text(encoding="utf-8") != "former"
-    assert not (folder / "report.pdf").exists()
 
 
 # What follows needs the real Quarto.
@@ -398,124 +320,3 @@ def test_quartos_page_is_that_of_the_embedded_renderer(real_quarto, executed, re
     assert _tags(theirs) == _tags(ours)
     assert render.headings(theirs) == render.headings(ours)
     assert _frame(theirs) == _frame(ours)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["html", "pdf"])
-def test_two_renderings_by_quarto_have_the_same_bytes(real_quarto, executed, made_run, suffix):
-    first, second = executed(made_run), executed(made_run)
-    for cell in second.cells:  # as papermill does, which is no part of a page
-        cell.metadata["papermill"] = {"start_time": "2020-01-01", "duration": 1.5}
-    assert rendered(first, suffix) == rendered(second, suffix)
-
-
-@pytest.fixture
-def quarto_project(project, tmp_path):
-    """A project as ours: its Quarto files, a template, a report folder and documentation."""
-    for name in ("_quarto.yml", "_extensions"):
-        copy = shutil.copytree if (project / name).is_dir() else shutil.copy
-        copy(project / name, tmp_path / name)
-    for name in ("notebooks", "docs", "reports/made"):
-        (tmp_path / name).mkdir(parents=True)
-    shutil.copy(assets.notebook("run_report"), tmp_path / "notebooks")
-    (tmp_path / "docs" / "search.md").write_text("# Search\n")
-    return tmp_path
-
-
-def _quarto(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    line = ["quarto", "render", *arguments]
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def _pages_in(folder: Path) -> list[str]:
-    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    is_page = re.compile(r"(?!\.quarto/).*\.(html|pdf|docx|md)")
-    return sorted(filter(is_page.fullmatch, found))
-
-
-@pytest.mark.slow
-def test_the_project_renders_its_reports_and_no_template(
-    real_quarto, quarto_project, executed, made_run
-):
-    notebook = quarto.with_front_matter(executed(made_run), title=TITLE, footer=FOOTER)
-    executed_report = quarto_project / "reports" / "made" / "run_report.ipynb"
-    executed_report.write_text(nbformat.writes(notebook), encoding="utf-8")
-    write_index(quarto_project / "reports")
-    index = quarto_project / "reports" / "index.html"
-    embedded = index.read_text(encoding="utf-8")
-    index.unlink()
-    done = _quarto(quarto_project)
-    assert done.returncode == 0, done.stderr
-    assert _words(index.read_text(encoding="utf-8")) == _words(embedded)
-    assert _tags(index.read_text(encoding="utf-8")) == _tags(embedded)
-    pages = ["reports/made/index.html", "reports/made/report.pdf"]
-    extension = "_extensions/retrieval-eval/page.html"
-    assert _pages_in(quarto_project) == [extension, "docs/search.md", "reports/index.html", *pages]
-    for suffix, name in zip(quarto.OUTPUTS, pages, strict=True):
-        assert (quarto_project / name).read_bytes() == quarto.to_file(notebook, suffix)
-
-
-@pytest.mark.slow
-def test_a_notebook_executed_by_hand_gives_the_same_page(
-    real_quarto, quarto_project, executed, made_run
-):
-    notebook = executed(made_run)
-    text = quarto.front_matter()
-    notebook.cells.insert(0, nbformat.v4.new_raw_cell(text))
-    out = quarto_project / "out.ipynb"
-    out.write_text(nbformat.writes(notebook), encoding="utf-8")
-    assert _quarto(quarto_project, "out.ipynb").returncode == 0
-    page = (quarto_project / "out.html").read_text(encoding="utf-8")
-    render.check_page(page)
-    assert _words(page) == _words(rendered(executed(made_run)).decode())
-    assert _pages((quarto_project / "out.pdf").read_bytes()) > 5
-    assert _quarto(quarto_project, "out.ipynb", "--to", "html").returncode == 0
-    stock = (quarto_project / "out.html").read_text(encoding="utf-8")
-    assert not re.findall(r'(?:src|href)="(?:https?:)?//', stock)
-    assert set(_words(page)) <= set(html.unescape(re.sub(r"<[^>]+>", " ", stock)).split())
-    assert _quarto(quarto_project, "out.ipynb", "--to", "typst").returncode == 0
-
-
-@pytest.mark.slow
-def test_a_template_that_was_not_executed_has_no_page(real_quarto, quarto_project):
-    template = quarto_project / "notebooks" / "run_report.ipynb"
-    done = _quarto(quarto_project, str(template.relative_to(quarto_project)))
-    assert done.returncode != 0
-    shutil.copy(template, quarto_project / "out.ipynb")
-    done = _quarto(quarto_project, "out.ipynb", "--to", "retrieval-eval-html")
-    assert done.returncode != 0
-    assert "execute it before rendering it" in done.stderr
-    assert not [name for name in _pages_in(quarto_project) if "run_report" in name or "out" in name]
-
-
-@pytest.mark.slow
-def test_quartos_page_has_a_layout(real_quarto, executed, made_run, browser, tmp_path):
-    target = tmp_path / "index.html"
-    target.write_bytes(rendered(executed(made_run)))
-    check_in_browser(browser, target, "quarto_report")
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(target.as_uri())
-    assert page.locator("h1").bounding_box()["x"] > 20
-    box = page.locator(".block.answer")
-    assert box.evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"
-    assert page.locator("nav.contents a").count() >= 10
-    page.close()
-
-
-@pytest.mark.slow
-def test_a_pdf_by_quarto_has_room_for_every_row(real_quarto, executed, tmp_path):
-    few, many = (
-        _pages(rendered(executed(Run([write_run(tmp_path / str(n), n_tasks=n)])), "pdf"))
-        for n in (12, 300)
-    )
-    # At most 60 rows of a table fit on a page.
-    assert many - few >= 288 // 60
-
-
-@pytest.mark.slow
-def test_hostile_names_do_not_stop_a_pdf_by_quarto(real_quarto, executed, hostile_run):
-    assert _pages(rendered(executed(hostile_run), "pdf")) > 5
-
-
-def _pages(pdf: bytes) -> int:
-    return max(int(count) for count in re.findall(rb"/Count (\d+)", pdf))

@@ -12,10 +12,9 @@ import pytest
 
 import retrieval_eval as rev
 from retrieval_eval import registry
-from retrieval_eval.agents.study.frames import as_made
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import words
-from retrieval_eval.report.defaults import KNOWN, Defaults, shown_as
+from retrieval_eval.report.defaults import Defaults, shown_as
 from retrieval_eval.report.registered import (
     FIGURES,
     TABLES,
@@ -134,7 +133,7 @@ def shown(name: str, frame: pd.DataFrame, **options: object) -> Exhibit:
 
 
 @EACH
-@pytest.mark.parametrize(("n_groups", "n_each"), [(1, 1), (1, 5), (2, 5), (8, 5)])
+@pytest.mark.parametrize(("n_groups", "n_each"), [(1, 1), (2, 5), (8, 5)])
 def test_it_shows_what_the_frame_holds(name, n_groups, n_each):
     exhibit = shown(name, rows(n_groups, n_each))
     assert not exhibit.nothing
@@ -180,15 +179,11 @@ def test_what_it_says_follows_the_frame(name):
 
 
 @EACH_FIGURE
-def test_the_same_frame_gives_the_same_bytes(name):
-    assert shown(name, rows(2)).svg() == shown(name, rows(2)).svg()
-
-
-@EACH_FIGURE
-def test_an_edit_of_the_axes_is_in_the_page(name):
-    exhibit = shown(name, rows(2))
-    exhibit.ax.set_title("added by hand")
-    assert "added by hand" in exhibit.svg()
+def test_the_same_frame_gives_the_same_bytes_until_the_axes_are_edited(name):
+    exhibit, same = shown(name, rows(2)), shown(name, rows(2))
+    assert exhibit.svg() == same.svg()
+    same.ax.set_title("added by hand")
+    assert "added by hand" in same.svg()
 
 
 @EACH_FIGURE
@@ -243,27 +238,6 @@ def test_missing_and_odd_values_are_left_out_and_counted():
     assert "1 of 5 rows" in drawn.caption
 
 
-def test_groups_of_several_columns_and_of_none():
-    frame = rows(2)
-    both = rev.plot.bars(frame, ["config_name", "metric"], "cost_usd")
-    assert both.data["group"].tolist() == [f"{NAMES[i]} · file_recall" for i in range(2)]
-    assert rev.plot.ecdf(frame, "cost_usd", by=None).data["group"].tolist() == ["all"]
-
-
-def test_a_configuration_may_be_called_like_a_column():
-    long = pd.DataFrame({"label": ["a", "a"], "config_name": ["baseline", "mcp"], "n": [39, 34]})
-    wide = long.pivot_table(index="label", columns="config_name", values="n").reset_index()
-    shown = rev.table.show(wide).block().exhibits[0]
-    assert shown.header == ("Label", "baseline", "mcp")
-    assert shown.rows == (("a", "39", "34"),)
-
-
-def test_a_column_of_text_is_left_aligned_in_any_format():
-    frame = pd.DataFrame({"n": [1, 2], "reason": ["broken", None], "share": [0.5, 1.0]})
-    shown = rev.table.show(frame, formats={"reason": str.upper, "share": "percent"})
-    assert shown.block().exhibits[0].align == ("left", "left", "right")
-
-
 def test_entries_are_found_by_attribute():
     assert dir(rev.plot) == sorted(FIGURES)
     assert dir(rev.table) == sorted(TABLES)
@@ -315,18 +289,16 @@ def mutated(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def dropped(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[[not name.endswith("2") for name in frame["task_name"]]]
-
-
 def relabelled(frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("config_name", "benchmark", "baseline_config", "comparison_config"):
         frame[name] = pd.Series([f"other-{text}" for text in frame[name]], dtype="object")
     return frame
 
 
-def moved(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.sort_values("difference", ascending=False, ignore_index=True)
+def dropped(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame in another order, without some rows."""
+    kept = frame[[not name.endswith("2") for name in frame["task_name"]]]
+    return kept.sort_values("difference", ascending=False, ignore_index=True)
 
 
 def words_of(exhibit: Exhibit) -> tuple[object, ...]:
@@ -334,7 +306,7 @@ def words_of(exhibit: Exhibit) -> tuple[object, ...]:
     return (exhibit.finding, exhibit.caption, exhibit.alt, repr(part))
 
 
-EDITS = pytest.mark.parametrize("edit", [mutated, dropped, relabelled, moved])
+EDITS = pytest.mark.parametrize("edit", [mutated, relabelled, dropped])
 
 
 @EACH
@@ -372,17 +344,6 @@ def test_an_edited_frame_does_not_keep_what_its_table_said(edit):
     assert (found.finding, found.block().exhibits[0].notes) == ("", ())
     part = rev.table.show(shown_as(rows(2), known)[["task_name", "n"]])
     assert part.finding == "Ten trials, 0.75"
-
-
-def test_what_is_said_of_pairs_that_were_left_out_is_of_the_frame_as_it_was_made():
-    frame = pd.DataFrame({"verdict": ["better", "worse"], "metric": ["mrr", "mrr"]})
-    left_out = {"n_pairs": 45, "left_out": "43 of 45 pairs were not compared."}
-    frame.attrs |= {"frame": "study.every_pair"} | left_out | as_made(frame)
-    assert words.every_pair(frame) == "2 of 45 pairs of configurations: 1 better, 1 worse"
-    assert "45" in KNOWN["study.every_pair"].caption(frame)
-    frame.loc[0, "verdict"] = "worse"
-    assert words.every_pair(frame) == "2 pairs of configurations: 2 worse"
-    assert "45" not in KNOWN["study.every_pair"].caption(frame)
 
 
 def test_edited_pairs_have_no_verdict_of_their_study():

@@ -1,4 +1,4 @@
-"""One content in every rendering: page, print of the page, and typst, in the same order."""
+"""One content in every rendering: the page, and its print by typst, in the same order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 import pytest
 
 from retrieval_eval.escape import visible
-from retrieval_eval.report import quarto, render
 from retrieval_eval.report.exhibits import Block, Empty, Figure, Link, Table
 from retrieval_eval.report.show import to_html, to_markdown
 from tests.report.conftest import HOSTILE
@@ -101,56 +100,3 @@ def missing_from(source: str, order: list[str]) -> list[str]:
         else:
             place = found + len(text)
     return missing
-
-
-def test_the_page_shows_the_cells_in_their_order(executed, made_run):
-    notebook = executed(made_run)
-    page = render.to_html(notebook, title="t", footer="f")
-    assert missing_from(page, [data[HTML] for data in shown(notebook)]) == []
-
-
-@pytest.mark.slow
-def test_print_of_the_page_has_every_word_in_its_order(executed, made_run):
-    weasyprint = pytest.importorskip("weasyprint", exc_type=ImportError)
-    from weasyprint.formatting_structure.boxes import TextBox
-
-    notebook = executed(made_run)
-    page = render.to_html(notebook, title="t", footer="f")
-    document = weasyprint.HTML(string=page, base_url="data:,").render()
-    printed = iter(
-        "".join(
-            box.text
-            for sheet in document.pages
-            for box in sheet._page_box.descendants()
-            if isinstance(box, TextBox)
-        ).replace("\u00ad", "")
-    )
-    letters = "".join("".join(texts_of_html(d[HTML])) for d in _without_alt(notebook))
-    missing = [letter for letter in "".join(letters.split()) if letter not in printed]
-    assert missing == []
-
-
-def _without_alt(notebook) -> list[dict[str, str]]:
-    return [{HTML: re.sub(r' alt="[^"]*"', ' alt=""', data[HTML])} for data in shown(notebook)]
-
-
-@pytest.mark.slow
-def test_quarto_hands_every_cell_to_typst_unchanged(executed, made_run, monkeypatch):
-    if quarto.executable() is None:
-        pytest.skip("Quarto is not on the path")
-    notebook = executed(made_run)
-    quarto.with_front_matter(notebook, title="Made", footer="f")
-    notebook.cells[0].source = notebook.cells[0].source.replace(
-        "    output-file: report.pdf", "    output-file: report.pdf\n    keep-typ: true"
-    )
-    sources: list[str] = []
-
-    def written(folder, name):
-        sources.extend(path.read_text(encoding="utf-8") for path in folder.glob("*.typ"))
-        return b"printed"
-
-    monkeypatch.setattr(quarto, "_written", written)
-    quarto.to_file(notebook, "pdf")
-    (source,) = sources
-    blocks = [d[PRINT].partition("\n")[2].rpartition("\n```")[0] for d in shown(notebook)]
-    assert missing_from(source, blocks) == []

@@ -7,7 +7,6 @@ import re
 import pytest
 
 import retrieval_eval as rev
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import Run, words
 from retrieval_eval.report.exhibits import Link
 from retrieval_eval.report.loading import load_run
@@ -51,79 +50,6 @@ def test_where_no_verdict_is_possible_no_cell_gives_a_difference(shown, withheld
     assert "0 of 12 trials" not in withheld["Retrieval quality"]
     assert "Median file recall" in withheld["File recall"]
     assert SIGNED.search(made["Paired comparison"])
-
-
-@pytest.mark.parametrize("name", ["run_report", "compare_runs"])
-def test_one_configuration_is_described_and_nothing_fails(shown, tmp_path, name):
-    page = shown(Run([write_run(tmp_path, n_tasks=4, configs=(BASELINE,))]), name)
-    assert "One configuration only: nothing to compare" in page["The answer"]
-    assert "There is one configuration only." in page["Every pair of configurations"]
-    assert "nothing to compare" in page["Can the configurations be compared?"]
-    assert "No matched task" in page["Paired comparison"]
-    if name == "run_report":
-        assert "4 tasks found, none of them paired" in page["Coverage"]
-        assert "Median file recall" in page["File recall"]
-
-
-def test_two_pairs_and_three_configurations_have_a_page(shown, tmp_path):
-    few = shown(Run([write_run(tmp_path / "few", n_tasks=2)]))
-    assert "Too few matched tasks for a verdict: 2 of at least 6" in few["The answer"]
-    assert "Only 2 matched tasks" in few["Paired comparison"]
-    three = shown(Run([write_run(tmp_path / "three", n_tasks=7, configs=("base", "cli", "third"))]))
-    assert "3 pairs of configurations" in three["Every pair of configurations"]
-    assert "one of 3 pairs of configurations" in three["The answer"]
-    assert all(name in three["Means"] for name in ("base", "cli", "third"))
-
-
-def test_a_run_without_any_score_has_a_page(shown, tmp_path):
-    page = shown(Run([write_run(tmp_path, n_tasks=3, n_without_trace=3, n_events=0)]))
-    assert "0 of 6 trials could be scored" in page["Every trial found"]
-    assert "No task has a time to a relevant file in seconds." in page["Share of tasks by time"]
-    assert "No trial has ground truth and a trace" in page["In seconds, tokens and calls"]
-    assert "There is no missed file to list." in page["Most missed files"]
-
-
-def test_titles_do_not_contradict_each_other(shown, made_run):
-    page = shown(made_run)
-    record = made_run.study.record
-    (said,) = words.adjusted(record)
-    assert said.rstrip(".") in page["Every metric"]
-    assert said in page["The answer"]
-    assert words.verdict_title(record) in page["The answer"]
-    assert words.verdict_title(record) in page["Paired comparison"]
-
-
-def test_a_changed_cell_says_nothing_about_what_it_no_longer_shows(made_run):
-    study = made_run.study
-    assert words.paired(study, "file_recall", study.pairs) == words.verdict_title(study.record)
-    some = study.pairs.query("benchmark == 'suite_a'")
-    assert 0 < len(some) < len(study.pairs)
-    assert words.paired(study, "file_recall", some) is None
-    assert words.paired(study, "mrr", study.pairs) is None
-    part = study.slices.query("dimension == 'suite'")
-    assert words.slices(part).endswith("over 2 slices")
-    assert words.slices(study.slices) != words.slices(part)
-    costs = words.estimates(study.estimates, ["total_tokens"])
-    assert costs.startswith("Paired estimates: tokens ")
-    assert "cost" not in costs
-    metric = study.suites.query("metric == 'mrr'")
-    drawn = rev.plot.dumbbell(metric, "benchmark", "baseline", "comparison", n="n_pairs")
-    assert drawn.ax.get_xlabel() == "Mean MRR"
-    assert drawn.finding.startswith(f"{MCP} is ")
-
-
-def test_retired_words_are_on_no_page(shown, made_run, withheld_run):
-    for run in (made_run, withheld_run):
-        text = " ".join(shown(run).values())
-        for word in ("benchmark", "stands out", "stays below", "turn under", "fate"):
-            assert word not in text, word
-
-
-def test_a_condition_that_leaves_nothing_or_names_no_column_is_one_sentence(made_run):
-    with pytest.raises(BadInputError, match="no trial passes the condition: all 24 trials"):
-        made_run.filter("reward > 99")
-    with pytest.raises(BadInputError, match=r"no column 'benchmrk'; the closest: benchmark"):
-        made_run.filter("benchmrk == 'suite_a'")
 
 
 def test_one_task_shows_one_trial_a_config_also_where_runs_share_names(tmp_path):
@@ -200,13 +126,6 @@ def test_a_broken_file_of_the_outcome_is_no_incomplete_trace(tmp_path):
     }
 
 
-def test_every_definition_has_a_direction_also_with_one_config(tmp_path):
-    (table,) = Run([write_run(tmp_path, n_tasks=3, configs=(BASELINE,))]).definitions().exhibits
-    better = {row[0]: row[2] for row in table.rows}
-    assert (better["File recall"], better["MAP"]) == ("higher", "higher")
-    assert better["Time to first relevant (s)"] == "lower"
-
-
 def test_tasks_lead_to_the_pages_of_their_trials_where_there_are_some(tmp_path):
     run = Run([write_run(tmp_path, n_tasks=3)], has_trial_pages=True)
     shown = rev.table.tasks(run.trials, ["file_recall"], run.configs).block().exhibits[0]
@@ -217,15 +136,3 @@ def test_tasks_lead_to_the_pages_of_their_trials_where_there_are_some(tmp_path):
         assert task.href == sides[0]
         assert task.href.startswith("trials/")
     assert "the values of file recall to one of each configuration" in shown.notes[0]
-
-
-def test_runs_that_are_told_apart_keep_the_pages_of_their_trials(tmp_path):
-    folders = [write_run(tmp_path / name, n_tasks=3) for name in ("a", "b")]
-    names = [{BASELINE: f"{BASELINE}@a"}, {BASELINE: f"{BASELINE}@b"}]
-    apart = Run(folders, new_names=names, has_trial_pages=True, trial_pages_at="../trials")
-    assert f"{BASELINE}@b" in apart.configs
-    assert apart.trial_folders == Run(folders).trial_folders
-    part = apart.filter(f"config_name != '{BASELINE}@a'")
-    assert 0 < len(part.trials) < len(apart.trials)
-    assert set(part.trials["page"]) <= set(apart.trials["page"])
-    assert all(page.startswith("../trials/") for page in part.trials["page"])

@@ -1,4 +1,4 @@
-"""The whole way with a real kernel: a search run to a folder with page, notebook and tables."""
+"""From a search run to a folder with page, notebook and tables."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.errors import BadInputError, RenderError
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import build_search, building
 from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.execute import check_outputs
+from tests.report.conftest import without_kernels
 from tests.report.search_made import artefact, delta, ordinary, unanswerable, write
 
 pytestmark = pytest.mark.slow
@@ -35,12 +36,9 @@ def built(tmp_path_factory) -> Path:
     made = artefact(
         [*ordinary(), unanswerable("u", [("x", None)])], delta=delta(), label="after: rerank/7"
     )
-    return build_search(
-        write(folder, made),
-        reports_dir=folder / "reports",
-        backlog=queue(folder),
-        renderer="embedded",
-    )
+    given = {"backlog": queue(folder), "renderer": "embedded"}
+    with without_kernels():
+        return build_search(write(folder, made), reports_dir=folder / "reports", **given)
 
 
 def test_the_report_is_a_folder_named_after_the_label(built):
@@ -100,17 +98,3 @@ def test_a_report_without_a_backlog_has_none_of_an_earlier_one(tmp_path, monkeyp
     assert (folder / "backlog.json").is_file()
     build_search(made, reports_dir=tmp_path)
     assert not (folder / "backlog.json").exists()
-
-
-def test_an_unknown_renderer_is_refused(tmp_path):
-    with pytest.raises(RenderError, match="no renderer"):
-        build_search(write(tmp_path, artefact()), reports_dir=tmp_path, renderer="latex")
-
-
-def test_private_tables_leave_out_what_was_asked(tmp_path):
-    page = build_search(
-        write(tmp_path, artefact()), reports_dir=tmp_path, privacy=True, renderer="embedded"
-    )
-    assert "text of" not in (page.parent / "queries.csv").read_text()
-    assert "text of" not in page.read_text()
-    assert "text of" not in (page.parent / "search_report.ipynb").read_text()

@@ -13,12 +13,8 @@ from msgspec import structs
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import Label
 from retrieval_eval.report import load_search
-from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
-from retrieval_eval.report.building import write_search_tables
-from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.searched import Noise
-from retrieval_eval.schema import faults
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.guard.thresholds import read_thresholds
 from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
@@ -26,13 +22,8 @@ from retrieval_eval.search.gold.pinned import pinned_text
 from tests.report.conftest import HOSTILE
 from tests.report.search_made import (
     Shown,
-    artefact,
-    delta,
     exhibit,
-    failed,
     notes,
-    only,
-    ordinary,
     searched,
     write,
 )
@@ -47,22 +38,12 @@ from tests.report.search_practice import (
     with_drafts,
 )
 from tests.report.typst_source import code
-from tests.searches import answer, failure, gold_query, gold_set, run_of, written
+from tests.searches import answer, gold_query, run_of
 
 
 @pytest.fixture(scope="module")
 def report():
     return Shown(whole())
-
-
-def test_what_the_tests_are_made_of_is_valid():
-    made = whole()
-    for document, schema in (
-        (written(made.stored), "search_run"),
-        (written(made.baseline), "search_run"),
-        (written(made.noise_floor), "search_noise"),
-    ):
-        assert faults(document, schema) == []
 
 
 def test_the_guard_is_on_the_first_screen_and_has_a_row_a_threshold(report):
@@ -77,14 +58,6 @@ def test_the_guard_is_on_the_first_screen_and_has_a_row_a_threshold(report):
     # q1 lost its first document from rank 1 to 2, which no P@5 of three documents sees.
     assert rows["P@5"][:3] == ("0.400", "0.400", "0.00")
     assert "10, none moved" in rows["P@5"]
-
-
-def test_a_threshold_without_a_value_in_the_baseline_is_listed_as_not_applied():
-    made = Shown(whole(baseline=run(label="before")))
-    assert made.badges()["Guard"] == "PASS (4 pass, 1 not applied of 5 thresholds)"
-    assert made.rows("guard")["claim_coverage"][-1] == "not applied"
-    told = "not applied: claim_coverage: the baseline has no claim_coverage"
-    assert any(note.startswith(told) for note in made.table("guard").notes)
 
 
 def test_a_floor_of_a_team_is_a_breach_of_the_page(tmp_path):
@@ -102,12 +75,6 @@ def floor_of(folder):
         'direction = "down is bad"\nfloor = 0.8\n'
     )
     return read_thresholds(path)
-
-
-def test_without_the_file_of_the_baseline_there_is_no_guard():
-    made = Shown(searched(run()))
-    assert made.badges()["Guard"] == ("not asked: the file of the baseline was not read")
-    assert "the file of the baseline was not read" in made.empty("guard")
 
 
 def test_thresholds_of_pinned_lists_are_rows_like_others(tmp_path):
@@ -176,66 +143,6 @@ def test_a_breach_names_the_queries_behind_it_and_a_justification_overrides(tmp_
     assert expired.badges()["Guard"].startswith("BREACH")
 
 
-def test_a_run_without_verdict_has_none_from_the_guard():
-    failed = artefact(status={"has_verdict": False, "reasons": ["it broke"]})
-    made = Shown(searched(failed, baseline=artefact()))
-    assert made.badges()["Guard"].startswith("NO VERDICT")
-
-
-def test_the_composite_names_its_worst_component(report):
-    finding = report["composite"].finding
-    # True-positive rate 2/3 with a floor of 0.80; false refusals 0 with a ceiling of 0.08.
-    assert "Composite −0.13" in finding
-    assert "the worst is ungrounded_true_positive_rate; 2 of 3 bounds hold" in finding
-    rows = report.rows("composite")
-    assert rows["ungrounded_true_positive_rate"] == ("0.67", "3", "0.80", "—", "−0.13", "no")
-    assert rows["answerable_false_refusal_rate"] == ("0.00", "10", "—", "0.08", "+0.08", "yes")
-
-
-def test_a_missing_component_leaves_no_composite():
-    nothing = gold_set(gold_query("q", {"a": 1}))
-    found = exhibit(tables.components(searched(run_of(nothing, [answer("q", ["a"])]))))
-    assert found.finding == "The composite is not computable: a component is missing"
-    assert "before there was one" in exhibit(tables.components(searched(artefact()))).nothing
-
-
-def test_kappa_and_where_labels_come_from(report):
-    finding, table = report["agreement"].finding, report.table("agreement")
-    assert finding.startswith("Cohen's κ 0.64 ")
-    assert finding.endswith("over 4 pairs that two people graded")
-    assert table.rows[0][:5] == ("ann", "ben", "—", "none", "0.64")
-    assert table.rows[0][6:] == ("75 %", "4", "1")
-    # Fewer than five pairs of a corpus have no kappa of their own.
-    assert {row[2] for row in table.rows} == {"—"}
-    assert report.table("confusion").rows == (
-        *(("0", "1", "0", "0"), ("1", "1", "1", "0"), ("2", "0", "0", "1")),
-    )
-    # q0 and the three unanswerable queries are bootstrap rows.
-    assert report.table("label-provenance").rows == (
-        ("reviewed by people", "9", "18", "0", "0", "0", "0"),
-        ("taken from feedback", "4", "4", "0", "4", "0", "1"),
-    )
-    assert "1 judged document was graded differently" in table.notes[0]
-    assert "settled 0 of 1" in table.notes[0]
-
-
-def test_label_provenance_counts_pairs_by_how_many_people_labelled_them():
-    one = gold(labels=(Label("ann", "a", 2),))
-    made = searched(run(gold=one), gold=one)
-    # The row of q0 is bootstrap: four judged documents, one of them labelled by one person.
-    rows = made.labels.set_index("source")
-    assert rows.loc["chair", "n_pairs"] == 18
-    assert rows.loc["bootstrap", ["n_pairs", "n_by_one", "n_by_more"]].tolist() == [4, 1, 0]
-    assert "No two people" in exhibit(tables.agreement(made)).nothing
-
-
-def test_private_reports_number_the_labellers():
-    html = Shown(whole(privacy=True)).html()
-    assert "labeller 1" in html
-    assert "labeller 2" in html
-    assert ">ann<" not in html
-
-
 def test_labels_are_stale_when_the_document_is_gone_or_has_another_text():
     made = whole(corpus=corpus(a="rewritten", b=""))
     # a is anchored in q0 only; b is judged in all ten queries.
@@ -249,14 +156,6 @@ def test_labels_are_stale_when_the_document_is_gone_or_has_another_text():
     assert any("21 of 22 labels have neither anchor nor digest" in note for note in notes(stale))
 
 
-def test_no_stale_label_and_no_corpus_are_told_apart():
-    said = exhibit(tables.stale_labels(whole()))
-    assert said.finding == "No label is stale"
-    assert "1 of 22 were checked by their text" in said.nothing
-    assert "the documents were not read" in exhibit(tables.stale_labels(whole(corpus=None))).nothing
-    assert "the gold set was not read" in exhibit(tables.stale_labels(whole(gold=None))).nothing
-
-
 def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
     measured = noise_of(run(), run({"q2": "b"}))
     level = structs.replace(measured.metrics["P@5"], band_points=0.5, n_queries=100)
@@ -266,182 +165,6 @@ def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
     assert noise.band("P@5", 25) == pytest.approx(2 * whole_band)
     assert noise.words("P@5") == "±1.39"
     assert (noise.band("RR"), noise.band("P@5", 0)) == (None, None)
-
-
-def test_every_difference_has_its_noise_level_beside_it():
-    made = Shown(whole(changes={"delta": delta()}), figures=True)
-    tables = [only(made.answer, Table), made.table("slice-changes"), made.table("changes-table")]
-    for table in tables:
-        place = next(i for i, name in enumerate(table.header) if name.startswith("Noise level"))
-        cells = [row[place] for row in table.rows]
-        assert all(cell == "—" or cell == "0" or cell.startswith("±") for cell in cells)
-        assert any(cell.startswith("±") for cell in cells)
-    figure = only(made["changes"], Figure)
-    assert "95 % of the differences" in figure.caption
-    bare = Shown(whole(noise=None, changes={"delta": delta()}), figures=True)
-    assert "was not measured" in only(bare["changes"], Figure).caption
-    assert figure.svg != only(bare["changes"], Figure).svg
-
-
-def test_stale_noise_is_said_where_it_is_shown():
-    old = noise_of(run(), run({"q2": "b"}), generated_at="2025-01-05T09:00:00Z")
-    made = whole(noise=old, changes={"delta": delta()})
-    said = tables.noise(made)
-    assert exhibit(said).finding.startswith("Stale noise: ")
-    assert "365 days before the run" in notes(said)[0]
-    assert "The noise file is stale" in only(opening.answer(made), Table).notes[-1]
-    assert any("noise file is stale" in note for note in notes(tables.guard(made)))
-    hidden = tables.noise(whole(noise=old, privacy=True))
-    assert notes(hidden)[0] == "There is 1 reason for that."
-
-
-def test_noise_is_deterministic_or_says_how_much_varied(report):
-    assert report["noise"].finding == "1 query of 13 varied between 2 runs of the system"
-    assert "Noise level" in report.table("guard").header
-    still = whole(noise=noise_of(run(), run()))
-    assert "deterministic" in exhibit(tables.noise(still)).finding
-    assert "Noise level" not in tables.guard(still)
-    assert any(note.startswith("Noise level 0") for note in notes(tables.guard(still)))
-    assert "`retrieval-eval search noise`" in exhibit(tables.noise(whole(noise=None))).nothing
-
-
-def test_one_corpus_left_out(report):
-    assert "RR holds on 0 of 2 corpora left out" in report["transfer"].finding
-    # Only q1 of docs moved: RR −50 points over six queries; four queries are too few to read.
-    rows = {row[:2]: row[2:] for row in report.table("transfer").rows}
-    assert rows["RR", "docs"][0] == "−8.33"
-    assert rows["RR", "docs"][2:] == ("6", "0.00", "others unchanged")
-    assert rows["RR", "notes"][:3] == ("—", "not interpreted", "4")
-    frame = whole().frame("transfer").set_index(["metric", "corpus"])
-    assert frame.loc[("RR", "notes"), "verdict"] == "vanishes"
-
-
-def test_what_to_judge_next_is_ordered_by_gain(report):
-    # x is unjudged for all ten; judging it closes 1/5 of P@5 and a third of Recall@20, over ten.
-    table = report.table("to-judge")
-    assert len(table.rows) == 10
-    assert {row[1] for row in table.rows} == {"x"}
-    assert "P@5 lies between 0.40 and 0.60" in report["to-judge"].finding
-    gains = [float(row[3]) for row in table.rows]
-    assert gains == sorted(gains, reverse=True)
-
-
-def test_refusals_on_one_chart_with_both_controls():
-    made = Shown(whole(), figures=True)
-    # 5 outscores 3 and 4 of ten: 28 of 30 pairs are in order.
-    assert made["roc"].finding == (
-        "2 of 3 unanswerable queries were refused, and 0 of 10 answerable ones; AUC 0.93"
-    )
-    figure = only(made["roc"], Figure)
-    for text in ("always answer", "always refuse", "this run", "gate"):
-        assert text in figure.svg
-    assert "AUC 0.93" in figure.alt
-    assert "3 unanswerable and 10 answerable" in figure.alt
-    rows = made.rows("abstention")
-    assert rows["Always answer"] == ("0.00", "0.00", "no")
-    assert rows["Always refuse"] == ("1.00", "1.00", "no")
-    decided = "This run (refused: nothing came back, or the top score is below 2.5)"
-    assert rows[decided][0].endswith("2 of 3")
-    assert rows[decided][2] == "no"
-    assert "The threshold of 2.5 refuses 2 of 3." in made.table("scores").notes
-    # A threshold at each of 13 scores, and refusing everything.
-    assert len(whole().roc) == 14
-
-
-def test_refusals_that_are_not_computable_have_no_curve():
-    made = gold_set(gold_query("q", {"a": 1}), gold_query("u", answerable=False))
-    run = searched(run_of(made, [failure("q"), answer("u", ["x"])]))
-    assert "not computable: the retriever failed on the query" in tables.roc(run)["finding"]
-    assert "failed on queries" in tables.roc(run)["empty"]
-    assert run.roc.empty
-    assert "nothing to refuse rightly" in exhibit(tables.refusals(searched(artefact()))).nothing
-
-
-def test_claim_coverage_stands_beside_faithfulness_and_the_worst_draft_first(report):
-    assert report["claims"].finding == (
-        "Claim coverage 33 %, faithfulness 67 % over 3 claims of 2 drafts; "
-        "judge not compared with people"
-    )
-    told = " ".join(report.table("claims").notes)
-    assert "Claims do not block a change: the judge was not compared with people" in told
-    assert [row[0] for row in report.table("claims").rows] == ["Claim coverage", "Faithfulness"]
-    support = [row[1:] for row in report.table("claim-support").rows]
-    third, none = ("1", "3", "33.3 %"), ("0", "3", "0 %")
-    assert support == [third, none, third, third]
-    assert report.table("worst-drafts").rows == (
-        ("text of q1", "0 of 2", "1 of 2", "It is other.", "too little overlap"),
-    )
-    assert "search claims" in exhibit(tables.claims(searched(run()))).nothing
-
-
-def test_agreement_of_the_judge_with_people_is_shown():
-    document = with_drafts(run(), CLAIMS)
-    found = {"value": 0.8, "n": 20, "computable": True, "reason": None}
-    found |= {"ci_low": 0.5, "ci_high": 0.95}
-    counts = dict.fromkeys(("both", "judge_only", "human_only", "neither"), 5)
-    document["claims"]["agreement"] = {
-        "n": 20,
-        "kappa": found,
-        "accuracy": {**found, "value": 0.9},
-        "confusion": counts,
-    }
-    shares = tables.claims(searched(document)).set_index("Metric")
-    assert shares.loc["Judge and people: κ"].tolist() == [0.8, "[0.50, 0.95]", 20]
-    assert shares.loc["Judge and people: same verdict", "Share"] == 0.9
-    said = exhibit(tables.claims(searched(document)))
-    assert said.finding.endswith("judge agreement with people: κ 0.800 [0.500, 0.950], n=20")
-    assert "do not block" not in " ".join(notes(tables.claims(searched(document))))
-
-
-def test_unproved_claims_make_the_coverage_a_range_on_the_page():
-    document = with_drafts(run(), CLAIMS)
-    block = document["claims"]
-    block |= {"n_unproved": 1, "n_vetoed": 1}
-    block["coverage"] |= {"unproved_low": 1 / 3, "unproved_high": 2 / 3}
-    block["queries"][1]["claims"][0] |= {"is_unproved": True, "veto": "number_differs"}
-    shown = tables.claims(searched(document))
-    assert exhibit(shown).finding.startswith("Claim coverage 33 % to 67 %, faithfulness 67 %")
-    assert shown["Unproved: none or all hold"].tolist() == ["0.333 to 0.667", ""]
-    told = " ".join(notes(shown))
-    assert "without proof: 1 unproved for the coverage (1 vetoed: 1 number differs)" in told
-
-
-def test_the_judge_stands_beside_the_coverage():
-    document = with_drafts(run(), CLAIMS)
-    assert "Judge: offline 1." in notes(tables.claims(searched(document)))
-
-
-def test_private_claims_hold_no_text():
-    html = Shown(whole(privacy=True)).html()
-    assert "It is other" not in html
-    assert "text of" not in html
-
-
-def test_files_beside_the_run_are_named_when_they_are_wrong(tmp_path):
-    path = write(tmp_path, run())
-    for name in ("corpus", "noise", "thresholds", "justification"):
-        with pytest.raises(BadInputError, match="absent"):
-            load_search(path, **{name: tmp_path / "absent"})
-
-
-def test_private_guards_repeat_no_message_of_the_retriever():
-    reason = "1 of 13 queries failed; the first was f (secret words)"
-    broken = artefact([*ordinary(), failed("f")], status={"reasons": [reason]})
-    for privacy in (False, True):
-        made = searched(broken, baseline=artefact(), privacy=privacy)
-        told = " ".join(notes(tables.guard(made)))
-        assert ("secret words" in told) is not privacy
-        assert "1 of 13 queries failed" in told
-
-
-def test_private_tables_hold_no_claims_and_no_names(tmp_path):
-    for privacy in (False, True):
-        made = whole(thresholds=floor_of(tmp_path), privacy=privacy)
-        write_search_tables(made, tmp_path)
-        for name, word in (("claims", "It is other"), ("agreement", "ann"), ("guard", "floor of")):
-            text = (tmp_path / f"{name}.csv").read_text(encoding="utf-8")
-            assert (word in text) is not privacy
-            assert len(text.splitlines()) > 1
 
 
 def test_hostile_labellers_and_justifications_are_text(tmp_path):

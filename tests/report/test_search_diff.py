@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.files import write_text
 from retrieval_eval.report import (
-    SearchDiff,
-    assets,
-    build_diff,
     index,
     load_diff,
-    loading,
-    query_pages,
-    render,
 )
 from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
-from retrieval_eval.report.building import write_search_tables
 from retrieval_eval.report.columns import DIFF_FRAMES
-from retrieval_eval.report.exhibits import Empty, Figure, Table
+from retrieval_eval.report.exhibits import Empty
 from retrieval_eval.report.index import Listed, entry_of
-from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.query_pages import shown_names, write_pages
+from retrieval_eval.report.query_pages import write_pages
 from retrieval_eval.report.side_by_side import ranking_table
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.change.diff_text import diff_markdown, summary_sentences
@@ -38,16 +27,12 @@ from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
 from tests.report.conftest import (
-    HOSTILE,
     assert_complete,
-    check_in_browser,
-    check_width,
-    run_cells,
 )
+from tests.report.pages import two_runs as made
 from tests.report.search_made import (
     Shown,
     artefact,
-    compared,
     failed,
     hostile,
     notes,
@@ -56,10 +41,7 @@ from tests.report.search_made import (
     query,
     write,
 )
-from tests.report.search_practice import CLAIMS, noise_of, run, with_drafts
-from tests.report.test_html import Page
-from tests.report.typst_source import code
-from tests.searches import answer, gold_query, gold_set, run_of
+from tests.report.search_practice import run
 
 
 def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
@@ -71,13 +53,6 @@ def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
         assert found.frame(name).equals(before)
         with pytest.raises(AttributeError, match=rf"SearchDiff\.{name} cannot be assigned"):
             setattr(found, name, frame)
-
-
-def made(a=None, b=None, **options: Any) -> SearchDiff:
-    """The difference of two runs; by default q1 lost its first document, q2 changed its own."""
-    before = with_drafts(run(label="before"), CLAIMS) if a is None else a
-    after = with_drafts(run({"q1": "x", "q2": "b"}, label="after"), CLAIMS) if b is None else b
-    return compared(before, after, **options)
 
 
 def accepted_pair():
@@ -96,22 +71,13 @@ EXTREMES = {
 }
 
 
-@pytest.mark.parametrize("name", EXTREMES)
-@pytest.mark.parametrize("privacy", [False, True])
+@pytest.mark.parametrize(
+    ("name", "privacy"), [*((name, False) for name in EXTREMES), ("hostile", True)]
+)
 def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
     shown = Shown(made(*EXTREMES[name], privacy=privacy), figures=name != "no label")
     for block in (shown.header, shown.answer, *shown.blocks.values()):
         assert_complete(block)
-
-
-def test_queries_come_before_means():
-    keys = list(Shown(made()).blocks)
-    order = ("contributions", "outcomes", "setup", "sides", "label-split", "every-metric")
-    order += ("diff-slices", "top1", "documents-5")
-    places = [keys.index(key) for key in order]
-    assert places == sorted(places)
-    cells = [cell.source for cell in read_notebook(assets.notebook("search_diff")).cells]
-    assert cells.index("diff.carriers") == 2 + cells.index("diff.answer")
 
 
 def test_the_queries_that_carry_the_change_have_both_rankings():
@@ -153,70 +119,6 @@ def test_failed_refused_and_absent_queries_are_no_zeros(tmp_path):
     assert "b (failed)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
 
 
-def test_pages_of_many_queries_hold_those_that_failed_and_moved_most(tmp_path, monkeypatch):
-    monkeypatch.setattr(query_pages, "MOST_QUERIES", 3)
-    after = [*ordinary(10), failed("q10"), query("new")]
-    after[4]["metrics"]["RR"] = 0.0
-    after[7]["metrics"]["RR"] -= 0.01
-    before, later = artefact(label="a"), artefact(after, label="b")
-    found = made(before, later, accept=("queries",))
-    names, _ = shown_names(found.runs[1], found.runs[0], both=True)
-    assert names == ["q04", "q07", "q10"]
-    ((_, meaning), _) = write_pages(found, tmp_path, title="made")
-    assert meaning == "3 queries with rankings and grades"
-    page = (tmp_path / "queries.html").read_text(encoding="utf-8")
-    assert "these pages have 3 of 13" in page
-    assert "Chosen: those that failed, then those that moved" in page
-    monkeypatch.undo()
-    write_pages(found, tmp_path, title="made")
-    # The query that only run A was asked is there too, as such.
-    assert "b (not asked)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
-
-
-def test_fields_of_the_set_up_and_what_labels_did_are_shown():
-    old = gold_set(gold_query("q1", {"a": 1, "b": 1}))
-    new = gold_set(gold_query("q1", {"a": 1, "b": 0}))
-    ranking = [answer("q1", ["b", "a"])]
-    pair = run_of(old, ranking, label="a"), run_of(new, ranking, label="b", options={"k1": "2"})
-    options = {"accept": ("gold_set",)}
-    shown = Shown(made(*pair, **options))
-    assert set(shown.rows("setup")) == {"k1", "gold set"}
-    assert shown.rows("setup")["k1"] == ("—", "2")
-    assert "Name both with --old-gold" in shown.empty("label-split")
-    shown = Shown(made(*pair, relabelled=(old, new, {}), **options))
-    # b is no longer relevant: the ranking is the same, so all of it is made by labels.
-    assert shown.rows("label-split")["P@1"] == (
-        "1.00",
-        "0.00",
-        "−100.00",
-        "−100.00",
-        "0.00",
-        "1",
-        "0",
-    )
-    private = Shown(made(*pair, privacy=True, **options))
-    assert set(private.rows("setup")) == {"gold set"}
-    same = Shown(made()).empty("label-split")
-    assert same.startswith("The gold set of both runs is the same one")
-
-
-def test_the_answer_says_what_moved_and_who_lost_most():
-    found = made(run(label="before"), run({"q1": "x"}, label="after"))
-    block = opening.answer(found)
-    # The first document of q1 was a and is x: RR and the nDCG fall, P@5 stands still.
-    assert block.finding == "Guard not asked: no clear change in P@5 and Recall@20 against before"
-    told = "1 query moved, 1 has another first document"
-    assert told in block.sentences[1]
-    assert dict(opening.header(found).badges)["Change"] == told
-    assert block.sentences[2].endswith("9 of 13 gold queries were reviewed by people.")
-    table = only(block, Table)
-    assert table.header[1:3] == ("before", "after")
-    rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["RR"][:3] == ("1.00", "0.95", "−5.00")
-    assert rows["RR"][-4:] == ("0", "1", "10", "yes")
-    assert sum(len(s.split()) for s in block.sentences) <= 90
-
-
 def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
     found = made()
     a, b = found.runs
@@ -235,17 +137,6 @@ def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
     listed = Listed(tmp_path, None, n_queries=found.n_compared, n_queries_moved=len(found.moved))
     entry = entry_of("", "search_diff", "title", listed, simulated=False)
     assert index._row("folder", entry)[-1] == f"13 queries, {n} moved"
-
-
-def test_the_title_names_the_moves_that_are_clear():
-    found = made()
-    for clear, ending in (
-        (["Recall@20"], "Recall@20 is 0.00 points lower than before"),
-        ([], "no clear change in P@5 and Recall@20 against before"),
-    ):
-        other = SearchDiff(found.document, *found.runs)
-        other.__dict__["clear"] = clear
-        assert opening.answer(other).finding == f"Guard not asked: {ending}"
 
 
 def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path, monkeypatch):
@@ -278,44 +169,6 @@ def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path
     assert badge.startswith("not asked: data/eval/guard.toml: ")
 
 
-def test_contributions_are_those_of_the_difference():
-    found = made()
-    frame = found.contributions
-    total = frame[frame["metric"] == "RR"]["points"].sum()
-    assert total == pytest.approx(found.document.metrics["RR"].delta_points)
-    table = Shown(found).table("contributions")
-    place = table.header.index("RR")
-    # q2 has b of grade 1 first: RR stays 1, nDCG falls.
-    assert {row[0]: row[place] for row in table.rows} == {"text of q1": "−5.00", "text of q2": "0"}
-
-
-def test_documents_that_came_and_went_have_grades_and_ranks():
-    before = artefact([query("q", [("old", 2), *((f"d{i}", None) for i in range(5))], value=0.2)])
-    after = artefact([query("q", [*((f"d{i}", None) for i in range(5)), ("old", 2)], value=0.0)])
-    shown = Shown(made(before, after))
-    assert shown["documents-5"].finding == "0 relevant documents entered the first 5, 1 left"
-    row = shown.table("documents-5").rows[0]
-    assert row[1:3] == ("1 unjudged", "old (2, rank 6)")
-    assert row[3:] == ("0.20 → 0.00", "−20.00")
-
-
-def test_first_documents_have_both_grades():
-    shown = Shown(made())
-    assert shown["top1"].finding == "2 of 13 queries have another first document"
-    table = shown.table("top1")
-    assert table.header[1:3] == ("before", "after")
-    assert table.rows[0] == ("text of q1", "a (grade 2)", "x (unjudged)", "−5.00")
-    assert "higher for 0, lower for 2" in table.notes[0]
-
-
-def test_both_rankings_stand_side_by_side():
-    found = made()
-    q1 = found.rankings.query("id == 'q1'")
-    assert q1["doc_a"].tolist()[:2] == ["a", "b"]
-    assert q1["doc_b"].tolist()[:2] == ["x", "a"]
-    assert found.queries.set_index("id").loc["q1", ["doc_a", "doc_b"]].tolist() == ["a", "x"]
-
-
 def test_what_was_accepted_is_a_banner_on_the_first_screen():
     pair = accepted_pair()
     with pytest.raises(NothingToEvaluateError):
@@ -331,34 +184,6 @@ def test_what_was_accepted_is_a_banner_on_the_first_screen():
     assert any("Accepted although it differs" in note for note in notes(tables.setup_fields(found)))
     plain = dict(opening.header(made()).badges)["Accepted differences"]
     assert plain == "none: they measured the same"
-
-
-def test_without_verdict_the_answer_says_so_and_private_ones_repeat_no_message():
-    pair = (artefact([*ordinary(), failed("f", "secret words")], label=x) for x in ("a", "b"))
-    shown = Shown(made(*pair, privacy=True))
-    assert shown.answer.finding.startswith("No verdict: ")
-    assert "1 of 13 queries of run A failed" in shown.answer.finding
-    assert "secret words" not in shown.html()
-    assert "text of" not in shown.html()
-
-
-def test_noise_lies_behind_every_metric():
-    found = made(noise=noise_of(run(), run({"q2": "b"})))
-    shown = Shown(found, figures=True)
-    plain = Shown(made(), figures=True)
-    assert only(shown["changes"], Figure).svg != only(plain["changes"], Figure).svg
-    assert "outside the noise level of the system" in shown["changes"].finding
-    assert "Noise level" in only(shown.answer, Table).header
-    frame = found.changes
-    rr = frame[(frame["metric"] == "nDCG@10") & (frame["dimension"] == "corpus")]
-    assert (rr["noise_points"] > 0).all()
-
-
-def test_metrics_without_pairs_are_listed_without_interval():
-    table = Shown(made()).table("every-metric")
-    rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
-    assert (rows["auc"]["Pairs"], rows["auc"]["Interval"]) == ("0", "—")
-    assert [rows["claim_coverage"][name] for name in ("before", "after")] == ["0.33", "0.33"]
 
 
 def test_every_frame_has_exactly_the_declared_columns():
@@ -399,92 +224,3 @@ def test_loading_takes_files_and_labels_and_names_what_is_wrong(tmp_path):
         load_diff(first, "after", data=tmp_path, accept="depth, nonsense")
     with pytest.raises(BadInputError, match="absent"):
         load_diff(first, "after", data=tmp_path, noise=tmp_path / "absent")
-
-
-@pytest.fixture(scope="module")
-def page_of():
-    def render_page(found: SearchDiff, syntax: str = "html") -> Any:
-        notebook = read_notebook(assets.notebook("search_diff"))
-        run_cells(notebook, (loading, "load_diff"), found, privacy=found.privacy)
-        if syntax == "typst":
-            return notebook
-        return render.to_html(notebook, title="Search difference: made", footer="made")
-
-    return render_page
-
-
-@pytest.fixture(scope="module")
-def pages(page_of) -> dict[str, str]:
-    noise = noise_of(run(), run({"q2": "b"}))
-    return {
-        "ordinary": page_of(made(noise=noise)),
-        "accepted": page_of(made(*accepted_pair(), accept=("gold_set",))),
-        "hostile": page_of(made(hostile(), hostile() | {"label": HOSTILE[1]})),
-    }
-
-
-def test_pages_are_whole_and_hostile_texts_are_text(pages, page_of):
-    for html in pages.values():
-        page = Page(html)
-        assert page.headings.count(1) == 1
-        assert all(th.get("scope") in ("col", "row") for th in page.all("th"))
-        assert len(page.all("img")) == len(page.all("figcaption"))
-        assert not {"iframe", "form"} & {tag for tag, _ in page.tags}
-    assert pages["ordinary"] == page_of(made(noise=noise_of(run(), run({"q2": "b"}))))
-
-
-def test_hostile_texts_are_shown_as_text(page_of):
-    before, after = hostile(), hostile()
-    for asked in after["queries"]:
-        if asked["status"] == "ok" and asked["ranking"]:
-            asked["ranking"] = list(reversed(asked["ranking"]))
-            asked["metrics"] = dict.fromkeys(asked["metrics"], 0.5)
-    found = made(before, after)
-    text = "".join(Page(page_of(found)).text)
-    for attack in HOSTILE[:3]:
-        assert attack in text
-    for cell in page_of(found, "typst").cells:
-        for output in cell.get("outputs", []):
-            bare = code(output["data"]["text/markdown"])
-            assert "<script" not in bare
-            assert "<img src" not in bare
-
-
-def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
-    write_search_tables(made(), tmp_path)
-    assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
-    write_search_tables(made(privacy=True), tmp_path)
-    for path in tmp_path.iterdir():
-        assert "text of" not in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_the_whole_way_with_a_kernel(tmp_path):
-    first = write(tmp_path, run(label="before"), "a.json")
-    second = write(tmp_path, run({"q1": "x"}, label="after/1"), "b.json")
-    page = build_diff(first, second, reports_dir=tmp_path / "reports", renderer="embedded")
-    assert page.parts[-4:] == ("search", "diff", "before-after_1", "index.html")
-    names = {p.name for p in page.parent.iterdir()}
-    tables = {f"{name}.csv" for name in DIFF_FRAMES}
-    pages = {"index.html", "queries.html", "documents.html"}
-    assert {"search_diff.ipynb", "diff.json", *pages, *tables} <= names
-    private = build_diff(first, second, reports_dir=tmp_path / "private", privacy=True)
-    for path in filter(Path.is_file, private.parent.rglob("*")):
-        assert "text of" not in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ordinary", "accepted", "hostile"])
-def test_the_page_in_a_browser(name, browser, pages, tmp_path):
-    path = tmp_path / "page.html"
-    write_text(path, pages[name])
-    check_in_browser(browser, path, f"diff-{name}")
-    check_width(browser, [path], 320)
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
-    page.goto(path.as_uri())
-    assert "Accepted differences" in page.locator(".badges").first.inner_text()
-    box = page.locator(".block.answer").first.bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] <= 1000 or name == "hostile"
-    page.close()

@@ -1,29 +1,22 @@
 from __future__ import annotations
 
-import copy
-
 import pytest
-from msgspec.structs import replace
 
 from retrieval_eval.report import search_opening as opening
-from retrieval_eval.report.names import definition
 from retrieval_eval.report.words import MAX_WORDS
 from tests.guards import drop, run_with, thresholds_of
-from tests.plain_runs import compare_with_baseline, without_untrusted
+from tests.plain_runs import compare_with_baseline
 from tests.report.search_made import (
-    BACKLOG,
     CLEAR_GAIN,
     CLEAR_LOSS,
     MEASURES,
     UNCLEAR,
-    Shown,
     artefact,
     change,
     delta,
     failed,
     hostile,
     ordinary,
-    query,
     searched,
     unanswerable,
 )
@@ -121,7 +114,6 @@ def test_every_case_has_its_title(document, expected, tone):
 # --- the verdict of the guard leads ---
 
 P5, RECALL = drop("P@5", 0.5), drop("Recall@20", 0.5)
-FLOOR = 'metric = "P@5"\ndirection = "down is bad"\nfloor = 0.79'
 
 
 def reviewed(hits, **fields):
@@ -157,59 +149,6 @@ def test_a_breach_leads_and_what_the_test_says_does_not_deny_it(tmp_path):
     assert opening.header(made).badges[0][0] == "Guard"
 
 
-def test_of_several_breaches_the_worst_leads(tmp_path):
-    low = FLOOR.replace("P@5", "Recall@5")
-    found = opening.answer(guarded(tmp_path, ONE_LOST, P5, drop("Recall@20", 0.1), low))
-    assert found.finding == "Guard breached: Recall@20 fell by 1.67 points (limit 0.1), and 2 more"
-    found = opening.answer(guarded(tmp_path, ONE_LOST, FLOOR))
-    assert found.finding == "Guard breached: P@5 0.783 is below the floor of 0.79"
-
-
-def test_a_breach_without_a_moved_ranking_is_no_contradiction(tmp_path):
-    floor = FLOOR.replace("0.79", "0.9")
-    found = opening.answer(guarded(tmp_path, NONE_LOST, floor))
-    assert found.finding == "Guard breached: P@5 0.800 is below the floor of 0.9"
-    assert found.sentences[0] == "No metric of the rankings changed against the baseline."
-
-
-def test_a_pass_leads_and_the_change_comes_second(tmp_path):
-    found = opening.answer(guarded(tmp_path, NONE_LOST, P5, RECALL))
-    assert found.finding == "Guard passed: 2 thresholds hold"
-    assert found.sentences[0] == "No metric of the rankings changed against the baseline."
-    absent = drop("claim_coverage", 1.0, "required = false")
-    found = opening.answer(guarded(tmp_path, ONE_LOST, drop("P@5", 5), absent))
-    assert found.finding == "Guard passed: 1 threshold holds, 1 not applied"
-    assert found.sentences[0] == "No clear change in P@5 and Recall@20 against the baseline."
-
-
-def test_changes_within_noise_hold_and_are_counted(tmp_path):
-    made = guarded(tmp_path, ONE_LOST, P5, drop("RR", 1))
-    found = made.ruling
-    within = replace(found.rows[0], verdict="within_noise")
-    made.__dict__["ruling"] = replace(found, verdict="pass", rows=(within, found.rows[1]))
-    assert opening.answer(made).finding == (
-        "Guard passed: 2 thresholds hold, 1 of them with a change that may be chance"
-    )
-
-
-def test_a_clear_loss_within_the_limits_passes_without_colour(tmp_path):
-    now = reviewed([3] * 11 + [4])
-    found = opening.answer(guarded(tmp_path, now, drop("P@5", 30)))
-    assert found.finding == "Guard passed: 1 threshold holds"
-    assert "P@5 is 18.33 points lower" in found.sentences[0]
-    assert found.tone == "none"
-
-
-def test_a_breach_that_was_accepted_is_said_in_the_lead(tmp_path):
-    made = guarded(tmp_path, ONE_LOST, P5, RECALL)
-    found = made.ruling
-    accepted = tuple(replace(row, verdict="overridden") for row in found.rows[:1])
-    passed = tuple(replace(row, verdict="within_noise") for row in found.rows[1:])
-    made.__dict__["ruling"] = replace(found, verdict="pass", rows=(*accepted, *passed))
-    found = opening.answer(made)
-    assert found.finding == "Guard passed by justification: P@5 fell by 1.67 points (limit 0.5)"
-
-
 def test_no_verdict_of_the_guard_leads_with_why(tmp_path):
     rule = "threshold_and_significant"
     found = opening.answer(guarded(tmp_path, ONE_LOST, P5, rule=rule))
@@ -225,24 +164,6 @@ def test_no_verdict_of_the_guard_leads_with_why(tmp_path):
     found = opening.answer(guarded(tmp_path, other, P5))
     assert found.finding.startswith("No verdict of the guard: the gold set changed from 12 queries")
     assert "the baseline measured something else" in found.sentences[0]
-
-
-def test_a_failed_query_is_no_verdict_of_run_and_guard(tmp_path):
-    now = reviewed([4] * 12)
-    now["queries"][0] |= {"problems": ["nan_score"]}
-    found = opening.answer(guarded(tmp_path, without_untrusted(now), P5))
-    assert found.finding == "No verdict: 1 of 12 queries failed"
-
-
-def test_a_breach_on_provisional_labels_keeps_its_colour(tmp_path):
-    before, now = (copy.deepcopy(run) for run in (BEFORE, ONE_LOST))
-    for run in (before, now):
-        run["run"]["gold_set"]["is_provisional"] = True
-    found = opening.answer(guarded(tmp_path, now, P5, before=before))
-    assert found.finding == (
-        "Guard breached, on provisional labels: P@5 fell by 1.67 points (limit 0.5)"
-    )
-    assert found.tone == "worse"
 
 
 def test_an_interval_without_zero_is_not_enough_for_a_verdict():
@@ -272,45 +193,6 @@ def test_labels_no_person_reviewed_are_provisional_and_take_the_colour_away():
     assert badges(document)["Labels"] == "12 taken from feedback: provisional"
 
 
-def test_people_come_first_among_the_label_sources():
-    document = artefact()
-    assert opening.labels(searched(document)) == "6 of 12 gold queries were reviewed by people."
-    assert badges(document)["Labels"] == "6 reviewed by people, 6 taken from feedback"
-
-
-def test_the_largest_loss_is_named_in_points_of_the_query():
-    # One query of 12 that adds -0.5 points to the mean lost 6 points itself.
-    assert opening.hurt(searched(artefact(delta=delta()))) == (
-        "Most lost: “text of q02” (P@5 −6.00 points)."
-    )
-    gained = delta(contributions={"q01": {"P@5": 1.5, "RR": -3.0}})
-    assert opening.hurt(searched(artefact(delta=gained))) == ""
-
-
-def test_trust_counts_what_could_not_be_scored():
-    asked = [*ordinary(10), unanswerable("u", [("x", None)]), failed("f"), query("e", value=0.0)]
-    assert opening.trust(searched(artefact(asked))) == (
-        "11 of 13 queries could be scored (1 failed, 1 empty); 49 % of the first ten documents "
-        "were judged, so P@5 could be up to 0.65."
-    )
-
-
-def test_what_could_have_shown_grows_with_the_spread():
-    # Ten of 12 queries unchanged; the two others moved 6 and 60 points.
-    small = delta(contributions={"q01": {"P@5": 0.5}, "q02": {"P@5": -0.5}})
-    large = delta(contributions={"q01": {"P@5": 5.0}, "q02": {"P@5": -5.0}})
-    least = [searched(artefact(delta=d)).detectable("P@5") for d in (small, large)]
-    assert least[1] == pytest.approx(10 * least[0])
-    assert searched(artefact(delta=delta(contributions={}))).detectable("P@5") is None
-
-
-def test_private_sentences_name_ids_and_no_text():
-    run = searched(artefact([*ordinary(), failed("f")], delta=delta()), privacy=True)
-    private = opening.hurt(run)
-    assert "“q02”" in private
-    assert "text of" not in private
-
-
 WORDY = [{**q, "query": "a b " * 60} for q in ordinary()]
 
 
@@ -333,32 +215,6 @@ def test_the_answer_has_at_most_ninety_words(document):
     assert all(answer.sentences)
 
 
-def test_the_first_screen_holds_status_backlog_and_baseline():
-    shown = badges(artefact(delta=delta(), backlog=BACKLOG))
-    assert shown["Queries"] == "12 asked, 0 failed, 0 empty, 0 refused (below the floor)"
-    assert shown["Unjudged"] == "52 % of the first ten documents"
-    assert shown["Review backlog"] == "3 of 11 pending, the oldest for 36 days (since 2025-12-01)"
-    assert shown["Compared with"] == "before, 2026-01-05"
-    plain = badges(artefact())
-    assert plain["Review backlog"].startswith("not counted")
-    assert plain["Compared with"] == "no baseline yet"
-
-
-def test_nothing_pending_has_no_age():
-    block = {**BACKLOG, "pending_review": 0, "total": 8, "oldest_pending_age_days": None}
-    assert badges(artefact(backlog=block))["Review backlog"] == "0 of 8 pending"
-    assert badges(artefact(backlog={}))["Review backlog"].startswith("not counted")
-
-
-def test_the_table_of_the_answer_has_value_interval_n_baseline_and_change():
-    table = headline(with_changes(CLEAR_GAIN, UNCLEAR))
-    assert [row[0] for row in table.rows] == ["P@5", "Recall@20", "RR", "nDCG@10"]
-    assert table.rows[0] == (
-        *("P@5", "0.48", "[0.38, 0.58]", "12", "0.50", "+4.00", "[+1.00, +7.00]"),
-    )
-    assert table.rows[3][4:] == ("—", "—", "—")
-
-
 @pytest.mark.parametrize(
     "document",
     [
@@ -370,17 +226,3 @@ def test_the_table_of_the_answer_has_value_interval_n_baseline_and_change():
 def test_no_change_stands_in_the_answer_that_may_not_be_read(document):
     table = headline(document)
     assert table.header == ("Metric", "Value", "95 % interval", "n")
-
-
-def test_definitions_carry_their_cutoff():
-    assert definition("P@5").startswith("relevant documents of the first 5 / 5,")
-    assert definition("RR").startswith("1 / rank")
-    assert definition("mine@3") == ""
-
-
-def test_a_change_that_is_withheld_says_why():
-    reason = "the baseline has no verdict: 1 of 9 queries failed"
-    made = Shown(searched(artefact(delta_withheld=[reason])))
-    assert made.badges()["Compared with"] == "nothing: no verdict"
-    for key in ("contributions", "changes-table"):
-        assert "1 of 9 queries failed" in made.empty(key)

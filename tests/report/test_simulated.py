@@ -71,18 +71,6 @@ def test_a_run_of_that_name_without_the_mark_is_an_ordinary_one(loaded):
     assert "imulated" not in repr(run)
 
 
-def test_invented_trials_among_others_are_counted(demo_tree, tmp_path):
-    a_run(demo_tree, tmp_path, "real", is_simulated=False)
-    a_run(demo_tree, tmp_path, "toy", is_simulated=True, n=2)
-    run = load_run(
-        "real, toy", runs_root=tmp_path / "runs", benchmarks_root=demo_tree / "benchmarks"
-    )
-    total = len(run.trial_files)
-    assert 0 < run.n_simulated < total
-    said = f"{SAID}{run.n_simulated} of {total} trials are invented; findings with them are about"
-    assert run_header(run).finding.startswith(said)
-
-
 def test_a_csv_says_it_in_its_first_column_and_stays_a_csv(tmp_path):
     frame = pd.DataFrame({"name": ["a,b", 'c"d'], "n": [1, 2]})
     write_frame("names", "", frame, tmp_path, is_simulated=True)
@@ -115,16 +103,10 @@ def assert_marked(page: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_kernel")
-@pytest.mark.parametrize("notebook", ["run_report", "compare_runs"])
-def test_page_notebook_and_tables_of_a_run_say_it(demo_tree, tmp_path, notebook):
+def test_page_notebook_and_tables_of_a_run_say_it(demo_tree, tmp_path):
     a_run(demo_tree, tmp_path, "study", is_simulated=True)
-    a_run(demo_tree, tmp_path, "demo", is_simulated=False)
     where = {"runs_root": tmp_path / "runs", "benchmarks_root": demo_tree / "benchmarks"}
-    options = {"reports_dir": tmp_path / "pages", "notebook": notebook, "renderer": "embedded"}
-    assert_marked(build("study", **options, **where))
-    plain = build("demo", **options, **where)
-    assert "imulated data" not in plain.read_text(encoding="utf-8")
-    assert not any("simulated_data" in p.read_text() for p in plain.parent.glob("*.csv"))
+    assert_marked(build("study", reports_dir=tmp_path / "pages", renderer="embedded", **where))
 
 
 def a_search(folder: Path, *, is_simulated: bool) -> tuple[Path, Path]:
@@ -163,22 +145,16 @@ def test_pages_of_searches_say_it(tmp_path, is_simulated):
     found = diff(*(json.loads(run.read_text()) for run in runs), seed=1)
     assert any(SAID in notice for notice in found.notices) == is_simulated
     assert (SAID in diff_markdown(found)) == is_simulated
-    pages = [
-        build_search(runs[0], reports_dir=tmp_path / "pages", renderer="embedded"),
-        build_diff(*runs[:2], reports_dir=tmp_path / "pages", renderer="embedded"),
-    ]
-    for page in pages:
-        if is_simulated:
-            assert_marked(page)
-        else:
-            assert "imulated data" not in page.read_text(encoding="utf-8")
+    if is_simulated:
+        given = {"reports_dir": tmp_path / "pages", "renderer": "embedded"}
+        assert_marked(build_search(runs[0], **given))
+        assert_marked(build_diff(*runs[:2], **given))
 
 
 def test_the_command_says_it(demo_tree, tmp_path, capsys):
     a_run(demo_tree, tmp_path, "study", is_simulated=True, n=1)
-    given = ["--runs-root", str(tmp_path / "runs"), "--jobs", "1"]
-    given += ["--benchmarks-root", str(demo_tree / "benchmarks")]
-    assert command(["evaluate", "study", *given]) == 0
+    given = ["--benchmarks-root", str(demo_tree / "benchmarks")]
+    assert command(["evaluate", str(tmp_path / "runs/study"), *given]) == 0
     assert "SIMULATED DATA" in capsys.readouterr().out
     trial = next((tmp_path / "runs").rglob("result.json")).parent
     assert command(["trace", str(trial)]) == 0

@@ -14,7 +14,7 @@ import retrieval_eval as rev
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import Run, render
 from retrieval_eval.report.columns import TRIAL_FRAMES
-from retrieval_eval.report.trial import in_words, page_folders
+from retrieval_eval.report.trial import page_folders
 from tests.factories import BASELINE, MCP, write_run
 from tests.report.conftest import HOSTILE
 
@@ -89,32 +89,6 @@ def test_every_frame_has_exactly_the_declared_columns(made_run):
         assert shown.finding or name in ("metrics", "pages")
 
 
-def test_what_is_not_computable_has_its_reason_below_the_table(tmp_path):
-    run = Run([write_run(tmp_path, n_tasks=2, n_without_ground_truth=1)])
-    trial = run.trial("task-000")
-    assert ("File recall", "—") in rows(trial.metrics, "label", "shown")
-    (table,) = rev.table.show(trial.metrics).block().exhibits
-    (note,) = [note for note in table.notes if "File recall" in note]
-    assert note.startswith("— File recall, MRR, nDCG@10, ")
-    assert note.endswith(": the task has no file-level ground truth.")
-    assert trial.found == "Not scored: the task has no file-level ground truth"
-    empty = rev.table.show(trial.ground_truth).nothing
-    assert empty == "No file-level ground truth was found, so nothing can be hit."
-
-
-def test_what_is_said_of_rows_follows_the_rows(made_run):
-    trial = made_run.trial("task-003")
-    files = trial.ground_truth
-    missed = files[files["status"] == "missed"]
-    n = len(missed)
-    assert 0 < n < len(files)
-    assert rev.table.show(missed).finding == f"{n} ground-truth files: {n} missed"
-    none = rev.table.show(missed.iloc[:0])
-    assert none.nothing == "The frame has no row or no column, so there is nothing to show."
-    counted = rev.table.show(files.groupby("status").size().reset_index(name="n"))
-    assert counted.caption == f"{files['status'].nunique()} rows"
-
-
 def test_steps_say_what_was_asked_and_what_came_back(trial_of):
     trial = trial_of(
         {"files": ["src/a.py", "src/b.py"]},
@@ -160,14 +134,6 @@ def test_steps_say_what_was_asked_and_what_came_back(trial_of):
     ]
     assert list(trial.steps["status"]) == [*["served"] * 3, "failed", "unresolved", "served"]
     assert rev.table.show(trial.steps).finding == "2 of 6 events touch a ground-truth file"
-
-
-def test_a_plain_document_says_that_nothing_was_recorded(trial_of):
-    event = call(0, is_error=None, is_opaque=None, targets=[], target_files=["src/a.py"])
-    trial = trial_of({"files": ["src/b.py"]}, event)
-    assert rows(trial.steps, "status", "came_back", "n_lines") == [
-        ("not recorded", "1 file: src/a.py", None)
-    ]
 
 
 def test_lines_read_are_compared_with_the_expected_ones(trial_of):
@@ -225,30 +191,6 @@ def test_a_file_that_an_incomplete_trace_does_not_hold_is_not_called_missed(tria
     assert list(trial.ground_truth["status"]) == ["not in the trace"]
 
 
-def test_other_files_come_with_near_misses_first(trial_of):
-    trial = trial_of(
-        {"files": ["src/a.py"]},
-        call(0, touched("docs/x.md"), touched("src/n.py", "listed")),
-        call(1, touched("src/n.py", "matched"), touched("src/a.py"), hits=("src/a.py",)),
-    )
-    found = rows(trial.others, "file", "access", "first_step", "n_accesses")
-    assert sorted(found) == [("docs/x.md", "opened", 0, 1), ("src/n.py", "matched", 0, 2)]
-
-
-def test_edits_are_compared_with_the_files_to_edit(trial_of):
-    trial = trial_of(
-        {"files": ["a.py", "b.py"], "expected_edit_files": ["a.py", "b.py"]},
-        call(0, touched("a.py"), hits=("a.py",)),
-        call(1, touched("a.py", "written"), touched("src/c.py", "written"), hits=("a.py",)),
-    )
-    assert rows(trial.edits, "file", "is_expected", "is_written", "opened_step") == [
-        ("a.py", True, True, 0),
-        ("b.py", True, False, None),
-        ("src/c.py", False, True, None),
-    ]
-    assert rev.table.show(trial.edits).finding == "1 of 2 files to edit were written, and 1 other"
-
-
 def test_a_private_trial_lists_what_it_leaves_out(trial_of):
     trial = trial_of(
         {"files": []},
@@ -269,27 +211,6 @@ def test_a_private_trial_lists_what_it_leaves_out(trial_of):
     for name in TRIAL_FRAMES:
         assert "SECRET" not in trial.frame(name).to_csv()
     assert rev.table.show(trial.redacted).finding.startswith("5 items left out")
-
-
-def test_the_page_shows_every_step_and_hides_arguments_when_private(executed, made_run):
-    def page(privacy: bool) -> str:
-        notebook = executed(made_run, "trial_report", trial="task-003", privacy=privacy)
-        return render.to_html(notebook, title="t", footer="f")
-
-    assert page(False).count("secret-argument") == 8
-    assert "Nothing was left out of this page" in page(False)
-    assert "secret-argument" not in page(True)
-    assert "Other arguments of tools" in page(True)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_trials_are_shown_as_text(executed, hostile_run, name):
-    notebook = executed(hostile_run, "trial_report", trial=name)
-    html = render.to_html(notebook, title="<b>", footer="<b>")
-    assert "<script>alert" not in html
-    assert "<img src=x" not in html
-    assert "<b>base" not in html
-    assert "&lt;b&gt;base&lt;/b&gt;" in html or "$mcp$" in html
 
 
 def test_hostile_text_of_a_trace_stays_text_in_every_form(trial_of, executed):
@@ -336,34 +257,6 @@ def test_a_folder_that_was_excluded_has_a_page_with_the_reason(tmp_path, execute
         executed(run, "trial_report", trial="task-x__broken"), title="t", footer="f"
     )
     assert "was excluded from the evaluation" in html
-
-
-def test_a_trial_without_a_trace_has_a_page_with_the_reason(tmp_path, executed):
-    run = Run([write_run(tmp_path, n_tasks=2, n_without_trace=1)])
-    html = render.to_html(executed(run, "trial_report", trial="task-000"), title="t", footer="f")
-    assert "Degraded: agent: no trace file." in html
-    assert "The trial holds no retrieval event." in html
-    assert "not known" in html
-
-
-def test_a_page_links_the_run_the_same_task_and_its_neighbours(tmp_path):
-    run = Run([write_run(tmp_path, n_tasks=3)], has_trial_pages=True)
-    trial = run.trial("task-001", config=BASELINE, has_run_page=True)
-    own = run.trial_folders
-    assert rows(trial.pages, "page", "href") == [
-        ("Report of the run", "../../index.html"),
-        ("Same task", f"../{own[3]}/index.html"),
-        ("Previous trial", f"../{own[1]}/index.html"),
-        ("Next trial", f"../{own[3]}/index.html"),
-    ]
-    assert list(run.trials["page"]) == [f"trials/{folder}/index.html" for folder in own]
-    part = run.filter("task_name == 'task-001'")
-    assert list(part.trials["page"]) == [f"trials/{folder}/index.html" for folder in own[2:4]]
-
-
-def test_without_pages_nothing_is_linked(made_run):
-    assert not len(made_run.trial("task-001").pages)
-    assert made_run.trials["page"].isna().all()
 
 
 @dataclass
@@ -413,29 +306,3 @@ def test_trials_of_equal_names_have_folders_of_their_own():
     assert len({name.casefold() for name in found}) == len(entries)
     assert found[-1] == "other@base"
     assert folders(*entries) == found
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({}, None),
-        ({"command": "ls -la"}, "ls -la"),
-        ({"file_path": "a.py", "offset": 10, "limit": 40}, "a.py · 40 lines from line 10"),
-        ({"path": "a.py", "startLine": 1, "endLine": 9, "repo": "r"}, "a.py · lines 1–9 · repo: r"),
-        (
-            {"command": "view", "path": "a.h", "view_range": [265, 295]},
-            "view · in a.h · lines 265–295",
-        ),
-        ({"globPattern": "**/*.py", "targetDirectory": "/w"}, "**/*.py · in /w"),
-        ({"command": "ls", "timeout": 30, "isBackground": False, "cwd": ""}, "ls · timeout: 30"),
-        (
-            {"content": "abc", "content_length": 1234, "file_path": "a"},
-            "a · content: abc (cut; 1,234 characters in all)",
-        ),
-        ({"startLine": "1", "endLine": None}, "startLine: 1"),
-        ({"path": ["a", {"b": 1}]}, '["a", {"b": 1}]'),
-        ({"view_range": [1]}, "view_range: [1]"),
-    ],
-)
-def test_arguments_are_readable(arguments, words):
-    assert in_words(arguments) == words

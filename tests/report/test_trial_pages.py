@@ -1,24 +1,21 @@
-"""The pages of all trials of a run, with a real kernel: linked, kept, and none lost."""
+"""The pages of all trials of a run: linked, kept, and none lost."""
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
-import nbformat
 import pytest
 
-from retrieval_eval.cli.main import run as command
 from retrieval_eval.errors import RenderError
 from retrieval_eval.report import build, build_trial, building
-from retrieval_eval.report.execute import Kernel, execute
+from tests.report.conftest import without_kernels
 from tests.runs import write_task, write_trial
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("without_kernel")]
 
 BATCHES = ("2026-01-05__10-00-00", "2026-01-06__10-00-00")
 
@@ -51,7 +48,8 @@ def given(tree):
 @pytest.fixture(scope="module")
 def report(given) -> Path:
     """The report with the pages of its trials."""
-    return build("run-1", trials=True, **given)
+    with without_kernels():
+        return build("run-1", trials=True, **given)
 
 
 class Links(HTMLParser):
@@ -111,12 +109,6 @@ def test_a_comparison_leads_to_the_pages_of_trials(report, given):
     assert check_links(report.parents[1])[page] & set(pages_of(report))
 
 
-def test_two_trials_of_one_name_have_pages_of_their_own(report):
-    own = [p for p in pages_of(report) if p.parent.name.startswith("task-one__aaaaaaa@base-")]
-    shown = [(page.read_text(encoding="utf-8").count("docs/x.md") > 0) for page in own]
-    assert sorted(shown) == [False, True]
-
-
 def test_pages_that_nothing_has_changed_for_are_kept(report, given, tree):
     def times():
         return {page: page.stat().st_mtime_ns for page in pages_of(report)}
@@ -140,13 +132,6 @@ def test_a_page_by_name_goes_where_that_of_all_trials_goes(report, given):
     assert {page: page.stat().st_mtime_ns for page in pages_of(report)} == before
 
 
-def test_a_page_alone_links_nothing_that_is_not_there(given, tmp_path):
-    page = build_trial("run-1", "task-two", **given | {"reports_dir": tmp_path})
-    assert page == tmp_path / "run-1" / "trials" / "task-two__aaaaaaa@base" / "index.html"
-    check_links(tmp_path)
-    assert 'href="../../index.html"' not in page.read_text(encoding="utf-8")
-
-
 def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, monkeypatch):
     publish = building.publish
 
@@ -166,61 +151,3 @@ def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, m
     text = failed.read_text(encoding="utf-8")
     assert "This page could not be made: a &lt;cell&gt; failed." in text
     check_links(tmp_path)
-    monkeypatch.setattr(building, "publish", publish)
-    build("run-1", trials=True, **given)
-    assert "could not be made" not in failed.read_text(encoding="utf-8")
-
-
-def test_the_command_writes_the_page_of_a_trial(given, tmp_path, capsys):
-    roots = [
-        *("--runs-root", str(given["runs_root"])),
-        *("--benchmarks-root", str(given["benchmarks_root"])),
-        *("--output-dir", str(given["output_dir"])),
-        *("--reports-dir", str(tmp_path)),
-        *("--renderer", "embedded"),
-    ]
-    trial = ["report", "run-1", "--trial"]
-    assert command([*trial, "task-one__aaaaaaa@base", "--privacy", *roots]) == 0
-    page = Path(capsys.readouterr().out.strip())
-    assert page.parent.name.startswith("task-one__aaaaaaa@base-")
-    text = page.read_text(encoding="utf-8")
-    # Of two trials of this name and configuration the first.
-    assert "docs/x.md" in text
-    assert "Other arguments of tools" in text
-    for beside in page.parent.rglob("*"):
-        if beside.is_file():
-            assert str(given["runs_root"].parent) not in beside.read_text(encoding="utf-8"), beside
-    assert command([*trial, "task-tw", *roots]) == 3
-    assert "task-two" in capsys.readouterr().err
-    assert command([*trial, "task-one__aaaaaaa@mcp", "--json", *roots]) == 0
-    page = Path(json.loads(capsys.readouterr().out)["report"])
-    assert page.parent.name == "task-one__aaaaaaa@mcp"
-
-
-def a_notebook(path: Path, source: str) -> Path:
-    cells = [nbformat.v4.new_code_cell("x: int = 1  # x"), nbformat.v4.new_code_cell(source)]
-    cells[0].metadata["tags"] = ["parameters"]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    return path
-
-
-def test_notebooks_in_one_kernel_know_nothing_of_each_other(tmp_path, monkeypatch):
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    plain = a_notebook(tmp_path / "plain.ipynb", "left = [x, 'left' in globals()]\nleft")
-    fails = a_notebook(tmp_path / "fails.ipynb", "left = 1\n1 / 0")
-    dies = a_notebook(tmp_path / "dies.ipynb", "import os\nos._exit(1)")
-    with Kernel() as kernel:
-        for x, other in ((1, None), (2, fails), (3, dies), (4, None)):
-            if other is not None:
-                with pytest.raises(RenderError):
-                    execute(other, tmp_path / "out.ipynb", {}, kernel=kernel)
-            done = nbformat.read(
-                execute(plain, tmp_path / "out.ipynb", {"x": x}, kernel=kernel), as_version=4
-            )
-            shown = done.cells[-1]
-            assert shown.outputs[0].data["text/plain"] == f"[{x}, False]"
-            assert shown.execution_count == 3
-        # All that a kill would leave, the kernel's connection too, is in folders that then go.
-        assert {path.suffix for path in temporary.iterdir()} == {".private"}

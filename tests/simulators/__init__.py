@@ -1,7 +1,7 @@
 """Simulators with planted behaviour: an invented run of coding agents, and a search collection.
 
 The recorded data of the built-in demonstration come from them (``make demo-data``). They import
-nothing of the package but the names of its demo files, because they know what it must measure.
+nothing of the package, because they know what it must measure.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.traps import Trap
+from tests.traps import Rows
 
 CALL = tuple[str, dict[str, Any], Any]
 
@@ -92,267 +92,134 @@ def _trajectory(name: str, arguments: dict[str, Any], content: str | None) -> di
     }
 
 
-TRAPS = (
-    Trap(
-        situation="read",
-        files=_trial(_run("sed -n '1,9p' src/a.py", _shown("import os"))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The command names the file and printed lines.",
-    ),
-    Trap(
-        situation="read",
-        files=_trial(("read_file", {"file_path": "/workspace/src/a.py"}, "L1: import os")),
-        expected={"src/a.py": "certain"},
-        reason="The tool answered with numbered lines of the file.",
-    ),
-    Trap(
-        situation="read",
-        files=_stream(command="bash -lc 'cat src/a.py'", aggregated_output="import os"),
-        expected={"src/a.py": "certain"},
-        reason="The stream holds the output of the command that names the file.",
-    ),
-    Trap(
-        situation="search",
-        files=_trial(_run("rg -n Retry", _shown("src/a.py:3:class Retry"))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="A line of the output begins with the path.",
-    ),
-    Trap(
-        situation="search",
-        files=_trial(_run("rg -n Retry src", _shown("", 1))),
-        expected={"src/a.py": "none"},
-        reason="A search that printed nothing found nothing.",
-    ),
-    Trap(
-        situation="listing",
-        files=_trial(
-            (
-                "list_dir",
-                {"dir_path": "/workspace/src"},
-                "Absolute path: /workspace/src\nlib/\n  a.py",
-            )
+def _one(*step: Any) -> dict[str, Any]:
+    return _trial(step)
+
+
+def _ran(command: str, output: str) -> dict[str, Any]:
+    return _trial(_run(command, output))
+
+
+def _shows(command: str, text: str, code: int = 0) -> dict[str, Any]:
+    return _ran(command, _shown(text, code))
+
+
+TRAPS: Rows = {
+    ("read", "+src/a.py, -src/b.py"): {
+        "The command names the file and printed lines.": _shows(
+            "sed -n '1,9p' src/a.py", "import os"
         ),
-        expected={"src/lib/a.py": "certain", "src/a.py": "none"},
-        reason="The entry is indented below the folder it lies in.",
-    ),
-    Trap(
-        situation="failed read",
-        files=_trial(_run("cat src/a.py", _shown("cat: src/a.py: No such file or directory", 1))),
-        expected={"src/a.py": "none"},
-        reason="The program says that there is no such file.",
-    ),
-    Trap(
-        situation="failed read",
-        files=_trial(
-            _run(
-                "cat src/a.py src/b.py",
-                _shown("import os\ncat: src/b.py: No such file or directory", 1),
-            )
+        "A trajectory keeps the envelope, in which the command printed lines.": _trajectory(
+            "exec_command", {"cmd": "cat src/a.py"}, _shown("import os")
         ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="What was printed before the error was seen.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(_run("cat src/a.py", "exec command rejected by user")),
-        expected={"src/a.py": "none"},
-        reason="The user did not let the command run.",
-    ),
-    Trap(
-        situation="denied",
-        files=_stream(
+    },
+    ("read", "+src/a.py"): {
+        "The tool answered with numbered lines of the file.": _one(
+            "read_file", {"file_path": "/workspace/src/a.py"}, "L1: import os"
+        ),
+        "The stream holds the output of the command that names the file.": _stream(
+            command="bash -lc 'cat src/a.py'", aggregated_output="import os"
+        ),
+    },
+    ("read", "+docs/a.png, -docs/b.png"): {
+        "The agent was shown the image.": _one(
+            "view_image",
+            {"path": "/workspace/docs/a.png"},
+            [{"type": "input_image", "image_url": "data:image/png;base64,aaaa"}],
+        )
+    },
+    ("search", "+src/a.py, -src/b.py"): {
+        "A line of the output begins with the path.": _shows(
+            "rg -n Retry", "src/a.py:3:class Retry"
+        )
+    },
+    ("search", "-src/a.py"): {
+        "A search that printed nothing found nothing.": _shows("rg -n Retry src", "", 1)
+    },
+    ("listing", "+src/lib/a.py, -src/a.py"): {
+        "The entry is indented below the folder it lies in.": _one(
+            "list_dir",
+            {"dir_path": "/workspace/src"},
+            "Absolute path: /workspace/src\nlib/\n  a.py",
+        )
+    },
+    ("failed read", "-src/a.py"): {
+        "The program says that there is no such file.": _shows(
+            "cat src/a.py", "cat: src/a.py: No such file or directory", 1
+        )
+    },
+    ("failed read", "+src/a.py, -src/b.py"): {
+        "What was printed before the error was seen.": _shows(
+            "cat src/a.py src/b.py", "import os\ncat: src/b.py: No such file or directory", 1
+        )
+    },
+    ("denied", "-src/a.py"): {
+        "The user did not let the command run.": _ran(
+            "cat src/a.py", "exec command rejected by user"
+        ),
+        "The status says that the command was declined.": _stream(
             command="bash -lc 'cat src/a.py'",
             aggregated_output="",
             status="declined",
             exit_code=None,
         ),
-        expected={"src/a.py": "none"},
-        reason="The status says that the command was declined.",
-    ),
-    Trap(
-        situation="timed out",
-        files=_trial(
-            (
-                "shell",
-                {"command": ["bash", "-lc", "cat src/a.py"]},
-                (
-                    "Exit code: 124\nWall time: 9 seconds\nOutput:\n"
-                    "command timed out after 9000 milliseconds\n"
-                ),
-            )
+        "A trajectory keeps the message of the command that did not run.": _trajectory(
+            "shell", {"command": ["cat", "src/a.py"]}, "exec command rejected by user"
         ),
-        expected={"src/a.py": "none"},
-        reason="The command was killed before it printed anything.",
-    ),
-    Trap(
-        situation="background",
-        files=_trial(
+        "The harness could not read the call and ran nothing.": _ran(
+            "cat src/a.py", "failed to parse function arguments: invalid type"
+        ),
+        "The command requested more rights, and was refused.": _ran(
+            "cat src/a.py",
+            "approval policy is Never; reject command \u2014 you cannot ask for escalated "
+            "permissions if the approval policy is Never",
+        ),
+    },
+    ("timed out", "-src/a.py"): {
+        "The command was killed before it printed anything.": _one(
+            "shell",
+            {"command": ["bash", "-lc", "cat src/a.py"]},
+            "Exit code: 124\nWall time: 9 seconds\nOutput:\n"
+            "command timed out after 9000 milliseconds\n",
+        )
+    },
+    ("background", "+src/a.py, -src/b.py"): {
+        "A later call fetched the output of the command.": _trial(
             _run("make && cat src/a.py", RUNNING),
             ("write_stdin", {"session_id": 7, "chars": ""}, _shown("import os")),
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="A later call fetched the output of the command.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files={
+        )
+    },
+    ("background", "?src/a.py, -src/b.py"): {
+        "The command was still running, and its output was never fetched.": _ran(
+            "make && cat src/a.py", RUNNING
+        )
+    },
+    ("sub-agent", "+src/a.py"): {
+        "The sub-agent's own file is beside that of the main thread.": {
             "agent/sessions/rollout-a.jsonl": _session(("spawn_agent", {"message": "look"}, "{}")),
             "agent/sessions/rollout-b.jsonl": _session(
                 _run("cat src/a.py", _shown("import os")),
                 id="sub",
                 source={"subagent": {"thread_spawn": {"parent_thread_id": "main"}}},
             ),
-        },
-        expected={"src/a.py": "certain"},
-        reason="The sub-agent's own file is beside that of the main thread.",
-    ),
-    Trap(
-        situation="two checkouts",
-        files=_trial(
-            _run("cd lib && ls", _shown("README.md")), _run("cat src/a.py", _shown("import os"))
+        }
+    },
+    ("sub-agent", "?src/a.py"): {
+        "A script started the sub-agent, whose own file is not there.": _one(
+            "exec", {"input": "text(await tools.spawn_agent({message: 'look'}))"}, f"{DONE}7b"
         ),
-        expected={"src/a.py": "certain", "lib/src/a.py": "none"},
-        reason="A command starts in the folder of the turn, not where another one ended.",
-    ),
-    Trap(
-        situation="two checkouts",
-        files=_trial(
-            ("exec_command", {"cmd": "cat a.py", "workdir": "/workspace/lib"}, _shown("import os"))
+        "Whoever waits for a sub-agent had one started; none of its calls is there.": _stream(
+            type="collab_tool_call", tool="wait", receiver_thread_ids=[]
         ),
-        expected={"lib/a.py": "certain", "a.py": "none"},
-        reason="The call states the folder the command starts in.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(
-            _run(
-                "rg -n import",
-                _shown(
-                    "src/a.py:1:import\nsrc/c.py:1:im\u20269 tokens truncated\u2026rt\nsrc/b.py:1:x"
-                ),
-            )
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "certain"},
-        reason="The agent saw the head and the tail of the output.",
-    ),
-    Trap(
-        situation="write",
-        files=_trial(
-            (
-                "apply_patch",
-                {"input": "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"},
-                json.dumps({"output": "Success.", "metadata": {"exit_code": 0}}),
-            )
-        ),
-        expected={"src/a.py": "none"},
-        reason="A patch writes a file and does not show it.",
-    ),
-    Trap(
-        situation="other",
-        files=_code_mode(f"{DONE}import os\nimport re\n"),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="What the script printed holds what the command printed.",
-    ),
-    Trap(
-        situation="other",
-        files=_trial(("exec", {"input": CELL}, f"{DONE}import os")),
-        expected={"src/a.py": "possible"},
-        reason="The script names the file, and what it printed is its choice.",
-    ),
-    Trap(
-        situation="background",
-        files=_trial(_run("make && cat src/a.py", RUNNING)),
-        expected={"src/a.py": "possible", "src/b.py": "none"},
-        reason="The command was still running, and its output was never fetched.",
-    ),
-    Trap(
-        situation="other",
-        files=_code_mode(f"{DONE}import os"),
-        expected={"src/a.py": "possible", "src/b.py": "none"},
-        reason="The script printed something else than the whole output of the command.",
-    ),
-    Trap(
-        situation="read",
-        files=_trajectory("exec_command", {"cmd": "cat src/a.py"}, _shown("import os")),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="A trajectory keeps the envelope, in which the command printed lines.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trajectory(
-            "shell", {"command": ["cat", "src/a.py"]}, "exec command rejected by user"
-        ),
-        expected={"src/a.py": "none"},
-        reason="A trajectory keeps the message of the command that did not run.",
-    ),
-    Trap(
-        situation="write",
-        files=_trial(
-            _run(
-                "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n"
-                "*** End Patch\nEOF",
-                _shown("Success. Updated the following files:\nM src/a.py"),
-            )
-        ),
-        expected={"src/a.py": "none"},
-        reason="A patch in a here-document writes a file and does not show it.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(_run("cat src/a.py", "failed to parse function arguments: invalid type")),
-        expected={"src/a.py": "none"},
-        reason="The harness could not read the call and ran nothing.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(
-            _run(
-                "cat src/a.py",
-                "approval policy is Never; reject command \u2014 you cannot ask for escalated "
-                "permissions if the approval policy is Never",
-            ),
-        ),
-        expected={"src/a.py": "none"},
-        reason="The command requested more rights, and was refused.",
-    ),
-    Trap(
-        situation="read",
-        files=_trial(
-            (
-                "view_image",
-                {"path": "/workspace/docs/a.png"},
-                [{"type": "input_image", "image_url": "data:image/png;base64,aaaa"}],
-            )
-        ),
-        expected={"docs/a.png": "certain", "docs/b.png": "none"},
-        reason="The agent was shown the image.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files=_trial(
-            ("exec", {"input": "text(await tools.spawn_agent({message: 'look'}))"}, f"{DONE}7b")
-        ),
-        expected={"src/a.py": "possible"},
-        reason="A script started the sub-agent, whose own file is not there.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files=_trial(
+    },
+    ("sub-agent", "-src/a.py"): {
+        "No sub-agent was started, and waiting for one shows no file.": _trial(
             ("spawn_agent", {"message": "look"}, "Agent depth limit reached. Solve it yourself."),
             ("wait_agent", {"targets": []}, '{"status": {}, "timed_out": true}'),
-        ),
-        expected={"src/a.py": "none"},
-        reason="No sub-agent was started, and waiting for one shows no file.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files=_stream(type="collab_tool_call", tool="wait", receiver_thread_ids=[]),
-        expected={"src/a.py": "possible"},
-        reason="Whoever waits for a sub-agent had one started; the stream holds none of its calls.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files={
+        )
+    },
+    ("sub-agent", "+src/a.py, ?src/b.py"): {
+        "Of two sub-agents the file of one is not there.": {
             "agent/sessions/rollout-a.jsonl": _session(
                 ("spawn_agent", {"message": "look"}, '{"agent_id": "sub"}'),
                 ("spawn_agent", {"message": "look there"}, '{"agent_id": "other"}'),
@@ -361,32 +228,47 @@ TRAPS = (
                 _run("cat src/a.py", _shown("import os")), id="sub", parent_thread_id="main"
             ),
         },
-        expected={"src/a.py": "certain", "src/b.py": "possible"},
-        reason="Of two sub-agents the file of one is not there.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files=_trial(
+        "The sub-agent was started before, and its file is not there.": _trial(
             _run("cat src/a.py", _shown("import os")),
             ("send_input", {"id": "sub", "message": "look there, too"}, '{"submission_id": "1"}'),
         ),
-        expected={"src/a.py": "certain", "src/b.py": "possible"},
-        reason="The sub-agent was started before, and its file is not there.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files={
+        "A review is the work of another agent, whose file is not there.": {
             "agent/sessions/rollout-a.jsonl": [
                 *_session(_run("cat src/a.py", _shown("import os"))),
                 _line("event_msg", type="entered_review_mode", user_facing_hint="changes"),
             ]
         },
-        expected={"src/a.py": "certain", "src/b.py": "possible"},
-        reason="A review is the work of another agent, whose file is not there.",
-    ),
-    Trap(
-        situation="write",
-        files={
+    },
+    ("two checkouts", "+src/a.py, -lib/src/a.py"): {
+        "A command starts in the folder of the turn, not where another one ended.": _trial(
+            _run("cd lib && ls", _shown("README.md")), _run("cat src/a.py", _shown("import os"))
+        )
+    },
+    ("two checkouts", "+lib/a.py, -a.py"): {
+        "The call states the folder the command starts in.": _one(
+            "exec_command", {"cmd": "cat a.py", "workdir": "/workspace/lib"}, _shown("import os")
+        )
+    },
+    ("truncated output", "+src/a.py, +src/b.py"): {
+        "The agent saw the head and the tail of the output.": _shows(
+            "rg -n import",
+            "src/a.py:1:import\nsrc/c.py:1:im\u20269 tokens truncated\u2026rt\nsrc/b.py:1:x",
+        )
+    },
+    ("write", "-src/a.py"): {
+        "A patch writes a file and does not show it.": _one(
+            "apply_patch",
+            {"input": "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"},
+            json.dumps({"output": "Success.", "metadata": {"exit_code": 0}}),
+        ),
+        "A patch in a here-document writes a file and does not show it.": _shows(
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n"
+            "*** End Patch\nEOF",
+            "Success. Updated the following files:\nM src/a.py",
+        ),
+    },
+    ("write", "-src/a.py, +src/b.py"): {
+        "The agent added the file, and its name in the status shows it nothing.": {
             "agent/codex.txt": [
                 {"type": "turn.started"},
                 {
@@ -403,13 +285,23 @@ TRAPS = (
                     aggregated_output="?? src/a.py\n M src/b.py",
                 )["agent/codex.txt"],
             ]
-        },
-        expected={"src/a.py": "none", "src/b.py": "certain"},
-        reason="The agent added the file, and its name in the status shows it nothing.",
-    ),
-    Trap(
-        situation="other",
-        files={
+        }
+    },
+    ("other", "+src/a.py, -src/b.py"): {
+        "What the script printed holds what the command printed.": _code_mode(
+            f"{DONE}import os\nimport re\n"
+        )
+    },
+    ("other", "?src/a.py"): {
+        "The script names the file, and what it printed is its choice.": _one(
+            "exec", {"input": CELL}, f"{DONE}import os"
+        )
+    },
+    ("other", "?src/a.py, -src/b.py"): {
+        "The script printed something else than the whole output of the command.": _code_mode(
+            f"{DONE}import os"
+        ),
+        "A script may have run the command and shown the agent something else of it.": {
             "agent/codex.txt": [
                 *_stream(command="bash -lc 'cat src/a.py'", aggregated_output="import os")[
                     "agent/codex.txt"
@@ -420,7 +312,7 @@ TRAPS = (
                 },
             ]
         },
-        expected={"src/a.py": "possible", "src/b.py": "none"},
-        reason="A script may have run the command and shown the agent something else of it.",
-    ),
-)
+    },
+}
+
+SHELL = _shows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Trap
+from tests.traps import Rows
 
 _Step = tuple[str, dict[str, Any], dict[str, Any]]
 
@@ -33,146 +33,111 @@ def _failed(text: str) -> dict[str, Any]:
 _STARTED = "<command started in background with shellId: 7>"
 _FILE = {"path": "/workspace/src/a.py"}
 
-TRAPS = (
-    Trap(
-        situation="read",
-        files=_trial(("view", _FILE, _done("1. import os"))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The call succeeded and its content is the file's.",
-    ),
-    Trap(
-        situation="search",
-        files=_trial(
-            (
-                "rg",
-                {"pattern": "x", "path": "/workspace/src", "output_mode": "files_with_matches"},
-                _done("/workspace/src/a.py"),
-            )
+
+def _one(*step: Any) -> dict[str, Any]:
+    return _trial(step)
+
+
+def _bash(command: str, end: str | dict[str, Any], **more: Any) -> dict[str, Any]:
+    done = _done(end) if isinstance(end, str) else end
+    return _one("bash", {"command": command, **more}, done)
+
+
+def _view(end: dict[str, Any]) -> dict[str, Any]:
+    return _one("view", _FILE, end)
+
+
+TRAPS: Rows = {
+    ("read", "+src/a.py, -src/b.py"): {
+        "The call succeeded and its content is the file's.": _view(_done("1. import os"))
+    },
+    ("read", "?src/a.py"): {
+        "A file was shown, and nothing names it.": _one("view", {}, _done("1. import os"))
+    },
+    ("read", "?logo.png"): {
+        "Whether the model takes images is not stated.": _one(
+            "view", {"path": "/workspace/logo.png"}, _done("Viewed image file successfully.")
+        )
+    },
+    ("search", "+src/a.py, -src/b.py"): {
+        "The answer lists the files with matches.": _one(
+            "rg",
+            {"pattern": "x", "path": "/workspace/src", "output_mode": "files_with_matches"},
+            _done("/workspace/src/a.py"),
         ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The answer lists the files with matches.",
-    ),
-    Trap(
-        situation="listing",
-        files=_trial(("glob", {"pattern": "**/*.py"}, _done("/workspace/src/a.py"))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The answer lists the names that were found.",
-    ),
-    Trap(
-        situation="failed read",
-        files=_trial(("view", _FILE, _failed("Path does not exist"))),
-        expected={"src/a.py": "none"},
-        reason="The call is marked as failed.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(("bash", {"command": "cat src/a.py"}, _failed("Permission denied"))),
-        expected={"src/a.py": "none"},
-        reason="A failure without an exit status means that the command did not run.",
-    ),
-    Trap(
-        situation="timed out",
-        files=_trial(("bash", {"command": "cat src/a.py"}, _failed("timed out"))),
-        expected={"src/a.py": "none"},
-        reason="The command was killed before it printed anything.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files=_trial(("view", _FILE, _done("1. import os")), agent="agent-1"),
-        expected={"src/a.py": "certain"},
-        reason="The events keep the calls of sub-agents.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(
-            ("bash", {"command": "cat src/a.py"}, _done("import os\n<exited with exit code 1>"))
+        "The line begins with the name of the file that was searched.": _one(
+            "grep",
+            {"pattern": "x", "output_mode": "content", "paths": "src/a.py"},
+            _done("src/a.py:x = 1"),
         ),
-        expected={"src/a.py": "certain"},
-        reason="The command printed the file before it failed.",
-    ),
-    Trap(
-        situation="write",
-        files=_trial(("create", _FILE, _done("Created file"))),
-        expected={"src/a.py": "none"},
-        reason="A file that the agent creates is no file that it found.",
-    ),
-    Trap(
-        situation="background",
-        files=_trial(("bash", {"command": "cat src/a.py", "mode": "async"}, _done(_STARTED))),
-        expected={"src/a.py": "possible", "src/b.py": "none"},
-        reason="The output of the command was not fetched.",
-    ),
-    Trap(
-        situation="background",
-        files=_trial(
+    },
+    ("search", "+src/a.py, +src/b.py, -src/c.py"): {
+        "Names that begin with a dot and a slash are relative to the working directory.": _one(
+            "grep",
+            {"pattern": "x", "output_mode": "content"},
+            _done("./src/a.py:x = 1\n./src/a.py-y = {x: 2}\n--\n./src/b.py:x = 3"),
+        )
+    },
+    ("listing", "+src/a.py, -src/b.py"): {
+        "The answer lists the names that were found.": _one(
+            "glob", {"pattern": "**/*.py"}, _done("/workspace/src/a.py")
+        )
+    },
+    ("listing", "?src/a.py, -src/b.py"): {
+        "The path may be a folder's, and the answer the names in it.": _one(
+            "view", {"path": "/workspace/src"}, _done("a.py\nlib")
+        )
+    },
+    ("failed read", "-src/a.py"): {
+        "The call is marked as failed.": _view(_failed("Path does not exist"))
+    },
+    ("denied", "-src/a.py"): {
+        "A failure without an exit status means that the command did not run.": _bash(
+            "cat src/a.py", _failed("Permission denied")
+        ),
+        "The user could not be requested to permit the call, so that it did not run.": _view(
+            _done("Permission denied and could not request permission from user")
+        ),
+    },
+    ("timed out", "-src/a.py"): {
+        "The command was killed before it printed anything.": _bash(
+            "cat src/a.py", _failed("timed out")
+        )
+    },
+    ("background", "?src/a.py, -src/b.py"): {
+        "The output of the command was not fetched.": _bash(
+            "cat src/a.py", _done(_STARTED), mode="async"
+        )
+    },
+    ("background", "+src/a.py, -src/b.py"): {
+        "A later call fetched the output of the command.": _trial(
             ("bash", {"command": "cat src/a.py", "mode": "async"}, _done(_STARTED)),
             ("read_bash", {"shellId": "7"}, _done("import os\n<exited with exit code 0>")),
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="A later call fetched the output of the command.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files=_trial(("task", {"prompt": "find x"}, _done("x is in src/a.py"))),
-        expected={"src/a.py": "possible"},
-        reason="No event is of the sub-agent, only its answer is there.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files=_trial(
+        )
+    },
+    ("sub-agent", "+src/a.py"): {
+        "The events keep the calls of sub-agents.": _trial(
+            ("view", _FILE, _done("1. import os")), agent="agent-1"
+        )
+    },
+    ("sub-agent", "?src/a.py"): {
+        "No event is of the sub-agent, only its answer is there.": _one(
+            "task", {"prompt": "find x"}, _done("x is in src/a.py")
+        )
+    },
+    ("sub-agent", "+src/a.py, ?src/b.py"): {
+        "A sub-agent whose answer is read was at work, and none of its events is there.": _trial(
             ("view", _FILE, _done("1. import os")),
             ("read_agent", {"agent_id": "look"}, _done("x is in src/b.py")),
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "possible"},
-        reason="A sub-agent whose answer is read was at work, and none of its events is there.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(
-            ("view", _FILE, _done("Permission denied and could not request permission from user"))
-        ),
-        expected={"src/a.py": "none"},
-        reason="The user could not be requested to permit the call, so that it did not run.",
-    ),
-    Trap(
-        situation="listing",
-        files=_trial(("view", {"path": "/workspace/src"}, _done("a.py\nlib"))),
-        expected={"src/a.py": "possible", "src/b.py": "none"},
-        reason="The path may be a folder's, and the answer the names in it.",
-    ),
-    Trap(
-        situation="two checkouts",
-        files=_trial(("bash", {"command": "cd lib && cat src/a.py"}, _done("x = 1"))),
-        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
-        reason="The command ran in the other folder, whose file has the same name.",
-    ),
-    Trap(
-        situation="search",
-        files=_trial(
-            (
-                "grep",
-                {"pattern": "x", "output_mode": "content"},
-                _done("./src/a.py:x = 1\n./src/a.py-y = {x: 2}\n--\n./src/b.py:x = 3"),
-            )
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "certain", "src/c.py": "none"},
-        reason="Names that begin with a dot and a slash are relative to the working directory.",
-    ),
-    Trap(
-        situation="search",
-        files=_trial(
-            (
-                "grep",
-                {"pattern": "x", "output_mode": "content", "paths": "src/a.py"},
-                _done("src/a.py:x = 1"),
-            )
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The line begins with the name of the file that was searched.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(
+        )
+    },
+    ("truncated output", "+src/a.py"): {
+        "The command printed the file before it failed.": _bash(
+            "cat src/a.py", _done("import os\n<exited with exit code 1>")
+        )
+    },
+    ("truncated output", "+src/a.py, +src/e.py, -src/z.py"): {
+        "The preview shows the first lines, and the view another one of the same output.": _trial(
             (
                 "bash",
                 {"command": "grep -rn x src"},
@@ -188,22 +153,13 @@ TRAPS = (
                 {"path": "/tmp/1-copilot-tool-output-2.txt", "view_range": [9, 9]},
                 _done("src/e.py:9:x"),
             ),
-        ),
-        expected={"src/a.py": "certain", "src/e.py": "certain", "src/z.py": "none"},
-        reason="The preview shows the first lines, and the view another one of the same output.",
-    ),
-    Trap(
-        situation="read",
-        files=_trial(("view", {}, _done("1. import os"))),
-        expected={"src/a.py": "possible"},
-        reason="A file was shown, and nothing names it.",
-    ),
-    Trap(
-        situation="read",
-        files=_trial(
-            ("view", {"path": "/workspace/logo.png"}, _done("Viewed image file successfully."))
-        ),
-        expected={"logo.png": "possible"},
-        reason="Whether the model takes images is not stated.",
-    ),
-)
+        )
+    },
+    ("write", "-src/a.py"): {
+        "A file that the agent creates is no file that it found.": _one(
+            "create", _FILE, _done("Created file")
+        )
+    },
+}
+
+SHELL = _bash

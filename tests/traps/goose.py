@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Trap
+from tests.traps import Rows
 
 _Step = tuple[str, dict[str, Any], dict[str, Any]]
 
@@ -31,147 +31,93 @@ def _shell(command: str, text: str, **more: Any) -> _Step:
 _MISSING = "cat: src/b.py: No such file or directory\nCommand exited with code 1"
 _EDITOR = "developer__text_editor"
 
-TRAPS = (
-    Trap(
-        situation="read",
-        files=_trial(
-            (
-                _EDITOR,
-                {"command": "view", "path": "/workspace/src/a.py"},
-                _done("### /workspace/src/a.py\n```py\n1: import os\n```"),
-            ),
+
+def _one(*step: Any) -> dict[str, Any]:
+    return _trial(step)
+
+
+def _ran(command: str, text: str, **more: Any) -> dict[str, Any]:
+    return _trial(_shell(command, text, **more))
+
+
+TRAPS: Rows = {
+    ("read", "+src/a.py, -src/b.py"): {
+        "The response shows numbered lines of the file.": _one(
+            _EDITOR,
+            {"command": "view", "path": "/workspace/src/a.py"},
+            _done("### /workspace/src/a.py\n```py\n1: import os\n```"),
+        )
+    },
+    ("listing", "+src/a.py, +src/lib/d.py, -src/b.py"): {
+        "The tree indents the names in a folder below it.": _one(
+            "tree", {"path": "/workspace/src"}, _done("a.py [10]\nlib/\n  d.py [3]")
+        )
+    },
+    ("failed read", "-src/a.py"): {
+        "The response is marked as an error.": _one(
+            _EDITOR,
+            {"command": "view", "path": "/workspace/src/a.py"},
+            _done("The path does not exist", isError=True),
+        )
+    },
+    ("denied", "-src/a.py"): {
+        "A response with the status of an error means that the call did not run.": _one(
+            "developer__shell",
+            {"command": "cat src/a.py"},
+            {"status": "error", "error": "the call was declined"},
         ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The response shows numbered lines of the file.",
-    ),
-    Trap(
-        situation="search",
-        files=_trial(_shell("rg -n x src", "src/a.py:1:x")),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="Each line of the output names its file.",
-    ),
-    Trap(
-        situation="listing",
-        files=_trial(_shell("ls src", "a.py")),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The output lists the folder.",
-    ),
-    Trap(
-        situation="failed read",
-        files=_trial(
-            (
-                _EDITOR,
-                {"command": "view", "path": "/workspace/src/a.py"},
-                _done("The path does not exist", isError=True),
-            ),
+        "The user did not let the tool run.": _ran(
+            "cat src/a.py", "The user has declined to run this tool. Stop."
         ),
-        expected={"src/a.py": "none"},
-        reason="The response is marked as an error.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(
-            (
-                "developer__shell",
-                {"command": "cat src/a.py"},
-                {"status": "error", "error": "the call was declined"},
-            ),
+        "The command was refused because of the file that it names.": _ran(
+            "cat src/a.py",
+            "The command attempts to access 'src/a.py' which is restricted by .gooseignore",
         ),
-        expected={"src/a.py": "none"},
-        reason="A response with the status of an error means that the call did not run.",
-    ),
-    Trap(
-        situation="timed out",
-        files=_trial(_shell("cat src/a.py", "Command timed out after 300 seconds")),
-        expected={"src/a.py": "none"},
-        reason="The command was killed before it printed anything.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(_shell("cat src/a.py src/b.py", "import os\n" + _MISSING)),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="Two files were requested, one was printed before the error of the other.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(
-            _shell(
-                "cat src/a.py src/b.py",
-                "y = 1\nz = 2\n\n[Output exceeded 2000 line limit (2500 lines total). Full output "
-                "saved to /tmp/.tmpX. Read it with shell commands up to 2000 lines at a time.]",
-            )
+    },
+    ("timed out", "-src/a.py"): {
+        "The command was killed before it printed anything.": _ran(
+            "cat src/a.py", "Command timed out after 300 seconds"
+        )
+    },
+    ("background", "?src/a.py"): {
+        "The shell did not wait for the search, and nothing of it was shown.": _ran(
+            "grep -rn x src &", ""
+        )
+    },
+    ("sub-agent", "?src/a.py"): {
+        "The session keeps no calls of the sub-agent, only what it answered.": _one(
+            "delegate", {"instructions": "find x"}, _done("x is in src/a.py")
+        )
+    },
+    ("truncated output", "+src/a.py, -src/b.py"): {
+        "Two files were requested, one was printed before the error of the other.": _ran(
+            "cat src/a.py src/b.py", "import os\n" + _MISSING
+        )
+    },
+    ("truncated output", "?src/a.py, +src/b.py"): {
+        "Only the end of the output was shown, which is that of the last file.": _ran(
+            "cat src/a.py src/b.py",
+            "y = 1\nz = 2\n\n[Output exceeded 2000 line limit (2500 lines total). Full output "
+            "saved to /tmp/.tmpX. Read it with shell commands up to 2000 lines at a time.]",
         ),
-        expected={"src/a.py": "possible", "src/b.py": "certain"},
-        reason="Only the end of the output was shown, which is that of the last file.",
-    ),
-    Trap(
-        situation="write",
-        files=_trial(
-            (
-                _EDITOR,
-                {"command": "write", "path": "/workspace/src/a.py", "file_text": "x"},
-                _done("Successfully wrote to /workspace/src/a.py"),
-            ),
-        ),
-        expected={"src/a.py": "none"},
-        reason="A file that the agent writes is no file that it found.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files=_trial(("delegate", {"instructions": "find x"}, _done("x is in src/a.py"))),
-        expected={"src/a.py": "possible"},
-        reason="The session keeps no calls of the sub-agent, only what it answered.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(_shell("cat src/a.py", "The user has declined to run this tool. Stop.")),
-        expected={"src/a.py": "none"},
-        reason="The user did not let the tool run.",
-    ),
-    Trap(
-        situation="listing",
-        files=_trial(
-            ("tree", {"path": "/workspace/src"}, _done("a.py [10]\nlib/\n  d.py [3]")),
-        ),
-        expected={"src/a.py": "certain", "src/lib/d.py": "certain", "src/b.py": "none"},
-        reason="The tree indents the names in a folder below it.",
-    ),
-    Trap(
-        situation="background",
-        files=_trial(_shell("grep -rn x src &", "")),
-        expected={"src/a.py": "possible"},
-        reason="The shell did not wait for the search, and nothing of it was shown.",
-    ),
-    Trap(
-        situation="two checkouts",
-        files=_trial(_shell("cd lib && cat src/a.py", "x = 1")),
-        expected={"src/a.py": "none", "lib/src/a.py": "certain"},
-        reason="The command ran in the other folder, whose file has the same name.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(
+        "The last lines are of the second file; the rest lies in a file that was searched.": _trial(
             _shell(
                 "cat src/a.py; cat src/b.py",
-                "private note: output was 900 lines and we are only showing the most recent lines,"
-                " remainder of lines in /tmp/.tmpQ do not show tmp file to user, that file can be"
-                " searched if extra context needed to fulfill request. truncated output: \n"
+                "private note: output was 900 lines and we are only showing the most recent "
+                "lines, remainder of lines in /tmp/.tmpQ do not show tmp file to user, that file "
+                "can be searched if extra context needed to fulfill request. truncated output: \n"
                 "y = 1\nz = 2\n",
             ),
             _shell("grep -n os /tmp/.tmpQ", "1:import os"),
         ),
-        expected={"src/a.py": "possible", "src/b.py": "certain"},
-        reason="The last lines are of the second file; the rest lies in a file that was searched.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(
-            _shell(
-                "cat src/a.py",
-                "The command attempts to access 'src/a.py' which is restricted by .gooseignore",
-            )
-        ),
-        expected={"src/a.py": "none"},
-        reason="The command was refused because of the file that it names.",
-    ),
-)
+    },
+    ("write", "-src/a.py"): {
+        "A file that the agent writes is no file that it found.": _one(
+            _EDITOR,
+            {"command": "write", "path": "/workspace/src/a.py", "file_text": "x"},
+            _done("Successfully wrote to /workspace/src/a.py"),
+        )
+    },
+}
+
+SHELL = _ran

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Trap
+from tests.traps import Rows
 
 _Step = tuple[str, dict[str, Any], dict[str, Any] | None]
 
@@ -27,139 +27,59 @@ def _trial(*steps: _Step, name: str = "agent/sessions/s/events/{}.json") -> dict
 
 _VIEW = "Here's the result of running `cat -n` on /workspace/src/a.py:\n     1\timport os\n"
 
-TRAPS = (
-    Trap(
-        situation="read",
-        files=_trial(
-            ("read", {"path": "/workspace/src/a.py"}, {"observation": "read", "content": _VIEW}),
+
+def _one(*step: Any) -> dict[str, Any]:
+    return _trial(step)
+
+
+def _ran(command: str, text: str, code: int = 0) -> dict[str, Any]:
+    return _one("run", {"command": command}, _run(text, code))
+
+
+def _seen(observation: str, content: str) -> dict[str, Any]:
+    return {"observation": observation, "content": content}
+
+
+TRAPS: Rows = {
+    ("read", "+src/a.py, -src/b.py"): {
+        "The observation shows numbered lines of the file.": _one(
+            "read", {"path": "/workspace/src/a.py"}, _seen("read", _VIEW)
         ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The observation shows numbered lines of the file.",
-    ),
-    Trap(
-        situation="read",
-        files=_trial(
-            (
-                "run_ipython",
-                {"code": "print(open('/workspace/src/a.py').read())"},
-                {"observation": "run_ipython", "content": "import os"},
-            ),
+        "The cell opens a literal path and prints what it read.": _one(
+            "run_ipython",
+            {"code": "print(open('/workspace/src/a.py').read())"},
+            _seen("run_ipython", "import os"),
         ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The cell opens a literal path and prints what it read.",
-    ),
-    Trap(
-        situation="other",
-        files=_trial(
-            (
-                "run_ipython",
-                {"code": "import re\nprint(re.findall('x', open('/workspace/src/a.py').read()))"},
-                {"observation": "run_ipython", "content": "['x']"},
-            ),
-        ),
-        expected={"src/a.py": "possible", "src/b.py": "none"},
-        reason="The cell printed something that it made out of the file.",
-    ),
-    Trap(
-        situation="search",
-        files=_trial(("run", {"command": "grep -rn x src"}, _run("src/a.py:1:x"))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="Each line of the output names its file.",
-    ),
-    Trap(
-        situation="listing",
-        files=_trial(("run", {"command": "ls /workspace/src"}, _run("a.py"))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The output lists the folder.",
-    ),
-    Trap(
-        situation="failed read",
-        files=_trial(
-            (
-                "read",
-                {"path": "/workspace/src/a.py"},
-                {"observation": "error", "content": "The path /workspace/src/a.py does not exist."},
-            ),
-        ),
-        expected={"src/a.py": "none"},
-        reason="The observation is an error.",
-    ),
-    Trap(
-        situation="denied",
-        files=_trial(
-            (
-                "run",
-                {"command": "cat src/a.py"},
-                {"observation": "user_rejected", "content": "no"},
-            ),
-        ),
-        expected={"src/a.py": "none"},
-        reason="The user rejected the action.",
-    ),
-    Trap(
-        situation="timed out",
-        files=_trial(
-            (
-                "run",
-                {"command": "cat src/a.py"},
-                _run("[The command timed out after 30.0 seconds. Try again.]", -1),
-            ),
-        ),
-        expected={"src/a.py": "none"},
-        reason="The command printed nothing before the time was over.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(
-            (
-                "run",
-                {"command": "cat /workspace/src/a.py"},
-                _run("import os\n[... Observation truncated due to length ...]\nx = 1"),
-            ),
-        ),
-        expected={"src/a.py": "certain"},
-        reason="The agent saw the beginning and the end of the file.",
-    ),
-    Trap(
-        situation="write",
-        files=_trial(
-            (
-                "edit",
-                {"command": "create", "path": "/workspace/src/a.py", "file_text": "x"},
-                {
-                    "observation": "edit",
-                    "content": "File created successfully at: /workspace/src/a.py",
-                },
-            ),
-        ),
-        expected={"src/a.py": "none"},
-        reason="A file that the agent creates is no file that it found.",
-    ),
-    Trap(
-        situation="two checkouts",
-        files=_trial(
-            ("run", {"command": "cd /other"}, {**_run(""), "content": ""}),
-            ("run", {"command": "cat /workspace/src/a.py"}, _run("import os")),
-        ),
-        expected={"src/a.py": "certain", "lib/src/b.py": "none"},
-        reason="The command names the file below the folder of the shell.",
-    ),
-    Trap(
-        situation="background",
-        files=_trial(
+    },
+    ("failed read", "-src/a.py"): {
+        "The observation is an error.": _one(
+            "read",
+            {"path": "/workspace/src/a.py"},
+            _seen("error", "The path /workspace/src/a.py does not exist."),
+        )
+    },
+    ("denied", "-src/a.py"): {
+        "The user rejected the action.": _one(
+            "run", {"command": "cat src/a.py"}, _seen("user_rejected", "no")
+        )
+    },
+    ("timed out", "-src/a.py"): {
+        "The command printed nothing before the time was over.": _ran(
+            "cat src/a.py", "[The command timed out after 30.0 seconds. Try again.]", -1
+        )
+    },
+    ("background", "+src/a.py, -src/b.py"): {
+        "An empty command waits for the one that is running and shows its output.": _trial(
             (
                 "run",
                 {"command": "make && cat src/a.py"},
                 _run("[The command has no new output after 10.0 seconds. Wait.]", -1),
             ),
             ("run", {"command": "", "is_input": "true"}, _run("import os")),
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="An empty command waits for the one that is running and shows its output.",
-    ),
-    Trap(
-        situation="sub-agent",
-        files={
+        )
+    },
+    ("sub-agent", "?src/a.py"): {
+        "The calls of the sub-agent are in a session of its own, which is not there.": {
             "agent/sessions/s/events/event-00001-1.json": {
                 "kind": "ActionEvent",
                 "source": "agent",
@@ -176,8 +96,34 @@ TRAPS = (
                     "is_error": False,
                 },
             },
-        },
-        expected={"src/a.py": "possible"},
-        reason="The calls of the sub-agent are in a session of its own, which is not there.",
-    ),
-)
+        }
+    },
+    ("two checkouts", "+src/a.py, -lib/src/b.py"): {
+        "The command names the file below the folder of the shell.": _trial(
+            ("run", {"command": "cd /other"}, {**_run(""), "content": ""}),
+            ("run", {"command": "cat /workspace/src/a.py"}, _run("import os")),
+        )
+    },
+    ("truncated output", "+src/a.py"): {
+        "The agent saw the beginning and the end of the file.": _ran(
+            "cat /workspace/src/a.py",
+            "import os\n[... Observation truncated due to length ...]\nx = 1",
+        )
+    },
+    ("write", "-src/a.py"): {
+        "A file that the agent creates is no file that it found.": _one(
+            "edit",
+            {"command": "create", "path": "/workspace/src/a.py", "file_text": "x"},
+            _seen("edit", "File created successfully at: /workspace/src/a.py"),
+        )
+    },
+    ("other", "?src/a.py, -src/b.py"): {
+        "The cell printed something that it made out of the file.": _one(
+            "run_ipython",
+            {"code": "import re\nprint(re.findall('x', open('/workspace/src/a.py').read()))"},
+            _seen("run_ipython", "['x']"),
+        )
+    },
+}
+
+SHELL = _ran

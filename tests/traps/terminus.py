@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.traps import Absent, Trap
+from tests.traps import Absent, Rows
 
 _PROMPT = "root@5f1c:/workspace# "
 
@@ -36,124 +36,73 @@ def _screen(*parts: tuple[str, str]) -> str:
     return "New Terminal Output:\n\n" + "".join(rows) + _PROMPT
 
 
-TRAPS = (
-    Trap(
-        situation="read",
-        files=_trial((["cat src/a.py\n"], _screen(("cat src/a.py", "import os\n")))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The screen shows the output behind the echo of the command.",
-    ),
-    Trap(
-        situation="read",
-        files=_trial(
-            (
-                ["cat src/a.py\n", "cat src/b.py\n"],
-                _screen(("cat src/a.py", "import os\n"), ("cat src/b.py", "x = 1\n")),
-            )
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "certain"},
-        reason="The echoes of the commands part the joint screen.",
-    ),
-    Trap(
-        situation="search",
-        files=_trial((["grep -rn x src\n"], _screen(("grep -rn x src", "src/a.py:1:x\n")))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="Each line of the output names its file.",
-    ),
-    Trap(
-        situation="listing",
-        files=_trial((["ls src\n"], _screen(("ls src", "a.py\n")))),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="The output lists the folder.",
-    ),
-    Trap(
-        situation="failed read",
-        files=_trial(
-            (
-                ["cat src/a.py\n"],
-                _screen(("cat src/a.py", "cat: src/a.py: No such file or directory\n")),
-            )
-        ),
-        expected={"src/a.py": "none"},
-        reason="The output is cat's message that there is no such file.",
-    ),
-    Trap(
-        situation="other",
-        files=_trial((["cat src/a.py"], "New Terminal Output:\n\n" + _PROMPT + "cat src/a.py")),
-        expected={"src/a.py": "none"},
-        reason="Text without a line end was typed and not run.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(
-            (
-                ["cat src/a.py\n"],
-                _screen(
-                    ("cat src/a.py", "import os\n[... output limited to 10 bytes; 9 omitted ...]\n")
-                ),
-            )
-        ),
-        expected={"src/a.py": "certain"},
-        reason="The agent saw the lines that were left.",
-    ),
-    Trap(
-        situation="two checkouts",
-        files=_trial((["cat /workspace/src/a.py\n"], _screen(("cat /workspace/src/a.py", "x\n")))),
-        expected={"src/a.py": "certain", "lib/src/b.py": "none"},
-        reason="The command names the file below the folder of the prompt.",
-    ),
-    Trap(
-        situation="write",
-        files=_trial((["echo x > src/a.py\n"], _screen(("echo x > src/a.py", "")))),
-        expected={"src/a.py": "none"},
-        reason="A file that is written is not shown.",
-    ),
-    Trap(
-        situation="timed out",
-        files=_trial(
+def _one(*step: Any) -> dict[str, Any]:
+    return _trial(step)
+
+
+def _ran(command: str, output: str) -> dict[str, Any]:
+    return _one([f"{command}\n"], _screen((command, output)))
+
+
+TRAPS: Rows = {
+    ("read", "+src/a.py, -src/b.py"): {
+        "The screen shows the output behind the echo of the command.": _ran(
+            "cat src/a.py", "import os\n"
+        )
+    },
+    ("read", "+src/a.py, +src/b.py"): {
+        "The echoes of the commands part the joint screen.": _one(
+            ["cat src/a.py\n", "cat src/b.py\n"],
+            _screen(("cat src/a.py", "import os\n"), ("cat src/b.py", "x = 1\n")),
+        )
+    },
+    ("failed read", "-src/a.py"): {
+        "The output is cat's message that there is no such file.": _ran(
+            "cat src/a.py", "cat: src/a.py: No such file or directory\n"
+        )
+    },
+    ("timed out", "?src/a.py, -src/b.py"): {
+        "The screen of the command's own step shows no output and no end.": _trial(
             (["make; cat src/a.py\n"], _screen(("make; cat src/a.py", ""))[: -len(_PROMPT)]),
             (["C-c"], "New Terminal Output:\n\n^C\n" + _PROMPT),
-        ),
-        expected={"src/a.py": "possible", "src/b.py": "none"},
-        reason="The screen of the command's own step shows no output and no end.",
-    ),
-    Trap(
-        situation="background",
-        files=_trial(
+        )
+    },
+    ("timed out", "?src/a.py"): {
+        "The command goes on, and what it printed so far may be its first part's.": _one(
+            ["make && cat src/a.py\n"],
+            f"New Terminal Output:\n\n{_PROMPT}make && cat src/a.py\ngcc main.c\n",
+        )
+    },
+    ("background", "+src/a.py, -src/b.py"): {
+        "A step that waits shows more of the command that is running.": _trial(
             (["make; cat src/a.py\n"], _screen(("make; cat src/a.py", ""))[: -len(_PROMPT)]),
             ([""], "New Terminal Output:\n\nimport os\n" + _PROMPT),
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "none"},
-        reason="A step that waits shows more of the command that is running.",
-    ),
-    Trap(
-        situation="timed out",
-        files=_trial(
-            (
-                ["make && cat src/a.py\n"],
-                f"New Terminal Output:\n\n{_PROMPT}make && cat src/a.py\ngcc main.c\n",
-            )
-        ),
-        expected={"src/a.py": "possible"},
-        reason="The command goes on, and what it printed so far may be its first part's.",
-    ),
-    Trap(
-        situation="truncated output",
-        files=_trial(
-            (
-                ["grep -rn x src\n"],
-                _screen(
-                    (
-                        "grep -rn x src",
-                        "src/a.py:1:x\n[... output limited to 9 bytes ...]\nsrc/c.py:3:x\n",
-                    )
-                ),
-            )
-        ),
-        expected={"src/a.py": "certain", "src/b.py": "none", "src/c.py": "certain"},
-        reason="The harness left out the middle, so that the agent did not see it either.",
-    ),
-)
+        )
+    },
+    ("two checkouts", "+src/a.py, -lib/src/b.py"): {
+        "The command names the file below the folder of the prompt.": _ran(
+            "cat /workspace/src/a.py", "x\n"
+        )
+    },
+    ("truncated output", "+src/a.py"): {
+        "The agent saw the lines that were left.": _ran(
+            "cat src/a.py", "import os\n[... output limited to 10 bytes; 9 omitted ...]\n"
+        )
+    },
+    ("truncated output", "+src/a.py, -src/b.py, +src/c.py"): {
+        "The harness left out the middle, so that the agent did not see it either.": _ran(
+            "grep -rn x src", "src/a.py:1:x\n[... output limited to 9 bytes ...]\nsrc/c.py:3:x\n"
+        )
+    },
+    ("write", "-src/a.py"): {"A file that is written is not shown.": _ran("echo x > src/a.py", "")},
+    ("other", "-src/a.py"): {
+        "Text without a line end was typed and not run.": _one(
+            ["cat src/a.py"], "New Terminal Output:\n\n" + _PROMPT + "cat src/a.py"
+        )
+    },
+}
+
+SHELL = _ran
 
 ABSENT: Absent = {
     "denied": "Nothing stands between the keys and the terminal that could refuse them.",

@@ -7,7 +7,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import PROJECT
+
+pytestmark = pytest.mark.extra
 
 
 def _printed(script: str, *arguments: str) -> str:

@@ -37,20 +37,12 @@ def leads(text: str) -> list[str]:
     "text",
     [
         "$ pip install retrieval-eval",
-        "pip install 'retrieval-eval[pdf]'",
-        "run: python -m pip install --disable-pip-version-check retrieval-eval",
         "pip install \\\n    retrieval_eval",
-        "install retrieval-eval[search]",
         "dependencies = ['retrieval-eval>=0.1']",
-        "retrieval-eval==0.1.1 --hash=sha256:0",
         "uv add retrieval-eval",
         "uvx retrieval-eval demo",
-        "pipx run retrieval-eval demo",
         "conda install -c somewhere Retrieval.Eval",
-        "`pip install -U retrieval-eval`",
         "https://index.example/project/retrieval-eval/",
-        "https://index.example/simple/retrieval-eval",
-        "%pip install retrieval-eval",
     ],
 )
 def test_what_leads_to_the_other_product_is_noticed(text):
@@ -62,11 +54,9 @@ def test_what_leads_to_the_other_product_is_noticed(text):
     [
         "`retrieval-eval report my_run`",
         ".venv/bin/retrieval-eval demo",
-        "pip install '.[pdf]'",
         "pip install 'dist/retrieval_evidence-0.1.0-py3-none-any.whl[pdf]'",
         "pip install retrieval-evidence",
         "python -m pip uninstall --yes retrieval-eval",
-        "retrieval-eval = 'retrieval_eval.cli:main'",
         "urn:retrieval-eval:schema:search_run:1",
     ],
 )

@@ -189,21 +189,6 @@ def test_the_page_on_evidence_names_every_doubt_and_every_gap(docs):
     assert (N_LINES, "at least three lines" in prose) == (3, True)
 
 
-def test_the_metric_of_the_how_to_is_computed(docs):
-    from retrieval_eval.agents.metrics.catalog import FileView
-    from tests.trials import trial, truth
-
-    defined: dict[str, object] = {}
-    for example in _examples(docs / "howto" / "metric.md"):
-        exec(compile(example, "metric.md", "exec"), defined)
-    early_hit = defined["early_hit"]
-    late = [("opened", f"src/{name}.py") for name in "bcda"]
-    assert early_hit(FileView(trial(truth("src/a.py"), *late), "accessed", (5,))).value == 0
-    assert early_hit(FileView(trial(truth("src/a.py"), late[3]), "accessed", (5,))).value == 1
-    nothing = FileView(trial(truth("src/a.py")), "accessed", (5,))
-    assert early_hit(nothing).reason == "nothing_retrieved"
-
-
 def test_every_notebook_is_described(project, docs):
     page = (docs / "howto" / "notebooks.md").read_text(encoding="utf-8")
     notebooks = {path.name for path in (project / "notebooks").glob("*.ipynb")}
@@ -225,6 +210,7 @@ class _Requests(HTMLParser):
             self.found += [given[name] for name in ("src", "href", "srcset") if given.get(name)]
 
 
+@pytest.mark.extra
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning_and_requests_nothing(project, docs, tmp_path):
     pytest.importorskip("sphinx")

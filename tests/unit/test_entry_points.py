@@ -107,37 +107,6 @@ def test_a_metric_stands_in_documents_schema_means_and_comparison(with_extras):
     assert "first_file_share" in {a["retrieval_metric"] for a in impact["associations"]}
 
 
-def test_a_metric_is_a_column_of_the_frame(with_extras):
-    run, _ = with_extras
-    column = run(
-        "import json, retrieval_eval\n"
-        "run = retrieval_eval.load_run('demo', runs_root='demo/runs', output_dir='out')\n"
-        "print(json.dumps(run.trials.first_file_share.dropna().tolist()))"
-    )
-    assert set(column) == {0.0, 1.0}
-
-
-def test_the_command_knows_the_metric(with_extras):
-    run, out = with_extras
-    path = next(out.rglob("*.retrieval_metrics.json"))
-    found = run(
-        "import json; from retrieval_eval.schema import faults;"
-        f"print(json.dumps([str(f) for f in faults(json.load(open({str(path)!r})),"
-        " 'retrieval_metrics')]))"
-    )
-    assert found == []
-
-
-def test_a_figure_is_called_by_its_name(with_extras):
-    run, _ = with_extras
-    shown = run(
-        "import json, pandas, retrieval_eval as rev\n"
-        "shown = rev.plot.rug(pandas.DataFrame({'x': [1.0, 2.0]}), 'x')\n"
-        "print(json.dumps([shown.finding, 'rug' in dir(rev.plot), '<svg' in shown.svg()]))"
-    )
-    assert shown == ["2 values", True, True]
-
-
 def test_a_trial_is_measured_in_four_lines(with_extras):
     run, out = with_extras
     path = next(p for p in sorted(out.rglob("*.retrieval_metrics.json")))

@@ -87,6 +87,7 @@ def test_the_wheel_carries_nothing_else(wheel):
     assert strangers == []
 
 
+@pytest.mark.extra
 def test_the_source_archive_builds_the_same_wheel(sdist, wheel, tmp_path):
     with tarfile.open(sdist) as archive:
         # Python 3.11.2 has no extraction filters; where they exist, one must be named.

@@ -99,8 +99,3 @@ def test_diff_prefixes_are_stripped_once(raw, expected):
 )
 def test_repository_names(raw, expected):
     assert repository_name(raw) == expected
-
-
-def test_a_drive_letter_is_no_part_of_a_path():
-    assert file_ref("C:\\workspace\\src\\a.py") == file_ref("src/a.py")
-    assert file_ref("c:/other/a.py") == file_ref("/other/a.py")

@@ -19,7 +19,6 @@ from retrieval_eval.agents.events.retrieved import VIEWS
 from retrieval_eval.agents.metrics.taxonomy import LABELS
 from retrieval_eval.agents.study.gate import RULES
 from retrieval_eval.search.gold.backlog import STATUSES
-from retrieval_eval.values import REASONS
 
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-bench.lock")
 
@@ -60,14 +59,6 @@ def _lines_with(texts: dict[str, str], pattern: re.Pattern[str]) -> list[str]:
 
 def test_no_merge_marker_is_left(texts):
     assert _lines_with(texts, MERGE_MARKER) == []
-
-
-def test_text_files_end_in_a_newline(texts):
-    assert [
-        name
-        for name, text in texts.items()
-        if text and not text.endswith("\n") and not re.search(r"fixtures|/recorded/", name)
-    ] == []
 
 
 def test_links_between_documents_lead_somewhere(texts, project):
@@ -206,8 +197,3 @@ def test_the_glossary_has_the_words_of_documents_and_registries(project):
     assert {name for name, _ in found} == set(STATES)
     words = {word for _, word in found}.union(VIEWS, LABELS, RULES, STATUSES)
     assert sorted(word for word in words if f"`{word}`" not in glossary) == []
-
-
-def test_the_glossary_is_linked_where_readers_start(project):
-    for name in ("README.md", "CONTRIBUTING.md", "docs/search-runs.md"):
-        assert "glossary.md" in (project / name).read_text(encoding="utf-8"), name

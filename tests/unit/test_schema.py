@@ -159,11 +159,6 @@ def test_a_lenient_reader_refuses_another_major_version_too(version):
         schema.refuse_other_major({"schema_version": version}, "x")
 
 
-@pytest.mark.parametrize("document", [None, [], {}, *({"schema_version": v} for v in ("1.9", 1.0))])
-def test_a_lenient_reader_takes_what_names_no_other_major_version(document):
-    schema.refuse_other_major(document, "x")
-
-
 @pytest.mark.parametrize(
     "document", [None, [], {}, {"schema_version": 1.0}, {"schema_version": "one"}]
 )
@@ -184,12 +179,6 @@ def test_faults_are_ordered_pointers(artefacts):
         "/events/0/tool_category",
     ]
     assert all(len(f.message) < 400 for f in found)
-
-
-def test_pointers_are_escaped():
-    document = {"schema_version": "1.1", "configs": {"a/b~c": 3}}
-    pointers = [f.pointer for f in schema.faults(document, "run_retrieval_summary")]
-    assert "/configs/a~1b~0c" in pointers
 
 
 def test_a_lone_surrogate_in_a_key_is_a_fault_like_any_other():
@@ -230,8 +219,8 @@ def test_an_analysis_of_1_x_is_read_as_one_of_2_0():
         "kind": "censored",
         "headline": "restricted_mean",
         "n_pairs": 5,
-        "computable": True,
-        "reason": None,
+        "computable": False,
+        "reason": "too_few_pairs",
         "n_restricted": 9,
         "mean_difference": -9.0,
         "restricted_mean_difference": 2.0,
@@ -252,6 +241,8 @@ def test_an_analysis_of_1_x_is_read_as_one_of_2_0():
     assert (cost.mean_difference, cost.bill_low, cost.bill_high) == (0.5, 0.1, 0.9)
     assert (time.kind, time.n_pairs, time.mean_difference, time.estimate) == ("time", 9, 2.0, 2.0)
     assert (time.ci_low, time.ci_high, time.until) == (1.0, 3.0, 30.0)
+    # The reason was that of the mean over tasks with a hit on both sides.
+    assert time.reason is None
     # Its bins and curves were other numbers.
     assert read.calibration == read.time_to_first_relevant == ()
 

@@ -6,19 +6,27 @@ truth are stated differs, and these come along.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from retrieval_eval.agents.door.table import Row, Rows, read_trials
-from retrieval_eval.agents.door.truth import Truths, read_truths
+from retrieval_eval.agents.door.table import Row, is_table, read_trials
+from retrieval_eval.agents.door.truth import Truths, is_truth, read_truths
 from retrieval_eval.escape import visible
 from retrieval_eval.records import GroundTruth, RecordedOutcome, TrialRef
 from retrieval_eval.values import counted
 
-__all__ = ["Opened", "opened_trials", "read_trials", "read_truths"]
+__all__ = [
+    "Opened",
+    "is_table",
+    "is_truth",
+    "opened_table",
+    "read_trials",
+    "read_truths",
+    "with_truths",
+]
 
 _MOST_NAMED = 5
 
@@ -30,38 +38,46 @@ class Opened(Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def opened_trials(run_id: str, table: Rows, truths: Truths | None, source: str) -> Opened:
-    """Return the trials of a table with the truth of their tasks.
+def opened_table(path: Path, run_id: str) -> Opened:
+    """Return the trials of a table, which are reported under the name ``run_id``.
 
-    Parameters
-    ----------
-    run_id
-        The name under which the trials are reported.
-    table
-        What `read_trials` gave.
-    truths
-        What `read_truths` gave, or None: then tasks are looked for as those of a run tree are.
-    source
-        What to call the table where a value is from it.
+    Raises what `read_trials` raises.
     """
-    trials = tuple(_trial(run_id, row, truths, source) for row in table.rows)
-    problems = list(table.problems)
-    if truths is not None:
-        problems += truths.problems
-        problems += _unlike([row.task for row in table.rows], truths.by_task)
-    return Opened(trials, tuple(problems))
+    table = read_trials(path)
+    return Opened(tuple(_trial(run_id, row, path.name) for row in table.rows), table.problems)
 
 
-def _trial(run_id: str, row: Row, truths: Truths | None, source: str) -> TrialRef:
-    path = Path(row.trace)
+def with_truths(trials: Sequence[TrialRef], truths: Truths) -> Opened:
+    """Return trials with the ground truth of their tasks, by the names of these."""
+    known = {name.lower(): truth for name, truth in truths.by_task.items()}
+    names = [trial.task_name.lower() for trial in trials]
+    found = tuple(
+        replace(trial, truth=known.get(name, GroundTruth()))
+        for trial, name in zip(trials, names, strict=True)
+    )
+    unknown = {trial.task_name for trial in trials if trial.task_name.lower() not in known}
+    lacking = sorted(unknown)
+    n_others = len(known.keys() - set(names))
+    problems = list(truths.problems)
+    if lacking:
+        named = ", ".join(visible(task, 80) for task in lacking[:_MOST_NAMED])
+        more = ", …" if len(lacking) > _MOST_NAMED else ""
+        what = counted(len(lacking), "task")
+        problems.append(f"{truths.name}: {what} of the trials without a row: {named}{more}")
+    if n_others:
+        what = counted(n_others, "row")
+        problems.append(f"{truths.name}: {what} of tasks that have no trial here")
+    return Opened(found, tuple(problems))
+
+
+def _trial(run_id: str, row: Row, source: str) -> TrialRef:
     repeated = row.repeat not in (None, "1")
-    truth = None if truths is None else truths.by_task.get(row.task, GroundTruth())
     return TrialRef(
         run_id=run_id,
         config_name=row.config,
         batch_timestamp=None,
         trial_name=f"{row.task}@{row.repeat}" if repeated else row.task,
-        path=path,
+        path=Path(row.trace),
         task_name=row.task,
         benchmark=row.benchmark,
         raw_task_name=row.task,
@@ -71,19 +87,4 @@ def _trial(run_id: str, row: Row, truths: Truths | None, source: str) -> TrialRe
             *(row.reward, row.cost_usd, row.elapsed_seconds),
             *(row.model, row.harness, row.harness_version),
         ),
-        truth=truth,
     )
-
-
-def _unlike(tasks: Sequence[str], known: dict[str, GroundTruth]) -> list[str]:
-    """Return which tasks have no truth, and how many truths are of tasks without a trial."""
-    missing = Counter(task for task in tasks if task not in known)
-    others = len(known.keys() - set(tasks))
-    found = []
-    if missing:
-        named = ", ".join(visible(task, 80) for task in list(missing)[:_MOST_NAMED])
-        more = ", …" if len(missing) > _MOST_NAMED else ""
-        found.append(f"truth: {counted(len(missing), 'task')} without a row: {named}{more}")
-    if others:
-        found.append(f"truth: {counted(others, 'row')} of tasks that have no trial here")
-    return found

@@ -22,7 +22,7 @@ from msgspec import Struct
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.io.csv_cells import cell_text, csv_text
-from retrieval_eval.io.files import json_lines, probe, write_text
+from retrieval_eval.io.files import first_bytes, json_lines, probe, write_text
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.values import counted
 
@@ -135,9 +135,15 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
 
 
 def is_table(name: Path | str) -> bool:
-    """Return whether a name is that of a file that may hold a table."""
+    """Return whether a name is that of a file that may hold a table; of JSON only a list does."""
     path = Path(name)
-    return path.suffix.lower() in SUFFIXES and probe(path.is_file)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES or not probe(path.is_file):
+        return False
+    if suffix != ".json":
+        return True
+    head, _ = first_bytes(path, path.parent)
+    return head.lstrip()[:1] == b"["
 
 
 def records_of(given: Path | pd.DataFrame) -> Iterator[dict[str, Any]]:

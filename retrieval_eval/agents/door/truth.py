@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Struct
 
-from retrieval_eval.agents.door.table import SUFFIXES, records_of
+from retrieval_eval.agents.door.table import SUFFIXES, is_table, records_of
 from retrieval_eval.agents.truth import ground_truth_of
 from retrieval_eval.agents.truth.readers import of_patches, touched_by
 from retrieval_eval.agents.truth.source import Entry, RawChunk, Source
@@ -44,8 +44,16 @@ _SHOWN: Final = 60
 class Truths(Struct, frozen=True):
     """The ground truth of tasks by their name, and sentences about what could not be used."""
 
+    name: str
     by_task: dict[str, GroundTruth]
     problems: tuple[str, ...] = ()
+
+
+def is_truth(place: Path) -> bool:
+    """Return whether a place is a table of truth or a folder of patches, and no folder of tasks."""
+    if is_table(place):
+        return True
+    return probe(place.is_dir) and any(p.suffix in _PATCH_SUFFIXES for p in entries(place))
 
 
 def read_truths(given: Path | pd.DataFrame) -> Truths:
@@ -99,7 +107,7 @@ def read_truths(given: Path | pd.DataFrame) -> Truths:
             problems.append(f"{here}: {visible(task, _SHOWN)!r} again; the first is kept")
             continue
         truths[task] = _truth(record, name, here, problems)
-    return Truths(truths, tuple(problems))
+    return Truths(name, truths, tuple(problems))
 
 
 def _patches_in(folder: Path) -> Iterable[Mapping[str, Any]]:

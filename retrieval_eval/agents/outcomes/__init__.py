@@ -9,14 +9,19 @@ from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.outcomes.fields import misfits, number, seconds, section, span, text
 from retrieval_eval.agents.outcomes.usage import (
     agree,
     choose_cost,
     choose_tokens,
     metrics_usage,
+    misfits,
+    number,
     own_tokens,
     result_usage,
+    seconds,
+    section,
+    span,
+    text,
 )
 from retrieval_eval.io.files import is_there, read_json
 from retrieval_eval.model.outcome import TrialOutcome

@@ -19,7 +19,7 @@ What is on the disk, whatever happens:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
@@ -30,8 +30,15 @@ from typing import Final, Self, TypeVar
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.door import Opened, opened_trials, read_trials, read_truths
-from retrieval_eval.agents.door.table import is_table
+from retrieval_eval.agents.door import (
+    Opened,
+    is_table,
+    is_truth,
+    opened_table,
+    read_truths,
+    with_truths,
+)
+from retrieval_eval.agents.door.truth import Truths
 from retrieval_eval.agents.metrics.catalog import fixed_cutoffs
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.metrics.trial import DEFAULT_K
@@ -191,7 +198,6 @@ def evaluate(
     *,
     runs_root: Path | str | None = None,
     benchmarks_root: Path | str | None = None,
-    truth: Path | str | None = None,
     output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
@@ -213,10 +219,8 @@ def evaluate(
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.agents.runs.roots` for the defaults. Without a benchmarks root there is
-        no ground truth; that of a run behind a URL has to be named.
-    truth
-        A table of what each task expects (:mod:`retrieval_eval.agents.door.truth`), for tables of
-        trials.
+        no ground truth; that of a run behind a URL has to be named. In place of a folder of tasks
+        a table of what each expects (:mod:`retrieval_eval.agents.door.truth`).
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
         ``<run>/retrieval_events``, and of a table to ``reports/<run_id>/data``.
@@ -269,12 +273,15 @@ def evaluate(
         stack.enter_context(collecting_rarely())
         is_away = any(isinstance(each, Place) for each in (*places, benchmarks, output))
         away = Away(stack.enter_context(private_folder()) if is_away else Path())
-        folders, tables_of = _folders(places, local_root or default_runs_root(), truth, away)
+        folders, tables_of = _folders(places, local_root or default_runs_root(), away)
         if isinstance(benchmarks, Place):
             tasks: Path | None = away.add_input(benchmarks, ("task.toml",))
         else:
             tasks = benchmarks or default_benchmarks_root(folders)
-        found, problems = _discover(folders, tables_of, tasks, away)
+        truths = None
+        if tasks is not None and not is_url(benchmarks_root) and is_truth(tasks):
+            tasks, truths = None, read_truths(tasks)
+        found, problems = _discover(folders, tables_of, tasks, truths, away)
         targets = _targets(folders, output, away, tables_of)
         work = [
             _Work(folder, target, left.excluded, _jobs(left, target, cutoffs, problems))
@@ -306,16 +313,12 @@ class _Work:
 
 
 def _folders(
-    runs: Sequence[Path | Place | str],
-    runs_root: Path | None,
-    truth: Path | str | None,
-    away: Away,
+    runs: Sequence[Path | Place | str], runs_root: Path | None, away: Away
 ) -> tuple[list[Path], dict[Path, Opened]]:
     """Return the folder of every run, each once, and the trials of those that are tables.
 
     Runs behind URLs are listed. The folder of a table is that of its name, which need not be there.
     """
-    truths = None if truth is None else read_truths(Path(truth))
     found: list[Path] = []
     opened: dict[Path, Opened] = {}
     for run in dict.fromkeys(runs):
@@ -323,14 +326,11 @@ def _folders(
             found.append(away.add_input(run, ("result.json", "task_metrics.json")))
         elif is_table(run):
             path = Path(run).absolute()
-            folder = path.with_suffix("")
-            opened[folder] = opened_trials(path.stem, read_trials(path), truths, path.name)
+            found.append(folder := path.with_suffix(""))
+            opened[folder] = opened_table(path, path.stem)
             away.notes[folder] = list(opened[folder].problems)
-            found.append(folder)
         else:
             found.append(resolve_runs([str(run)], runs_root)[0])
-    if truths is not None and not opened:
-        raise BadInputError("a table of truth belongs to a table of trials; name one as a run")
     return list(dict.fromkeys(found)), opened
 
 
@@ -471,6 +471,7 @@ def _discover(
     folders: Sequence[Path],
     opened: Mapping[Path, Opened],
     benchmarks_root: Path | None,
+    truths: Truths | None,
     away: Away,
 ) -> tuple[list[Discovery], dict[Path, str]]:
     """Return the trials of every run with their tasks, and why a trial has no task."""
@@ -496,19 +497,23 @@ def _discover(
                 f"{inside[0].relative_to(folder)}; name a run; "
                 f"{_where_tasks_are(benchmarks_root and away.shown(benchmarks_root))}"
             )
+    if truths is not None:
+        stated = with_truths(trials, truths)
+        away.notes.setdefault(folders[0], []).extend(stated.problems)
+        return _shared_out(stated.trials, found), {}
     index = (
         TaskIndex(benchmarks_root)
         if benchmarks_root is not None
         else TaskIndex.with_names(trial.raw_task_name or trial.task_name for trial in trials)
     )
-    # Of a trial whose truth a table states no task is looked for.
-    resolved, problems = resolve_trials([one for one in trials if one.truth is None], index)
-    looked_for = iter(resolved)
-    following = iter([next(looked_for) if one.truth is None else one for one in trials])
-    return [
-        Discovery(tuple(next(following) for _ in discovery.trials), discovery.excluded)
-        for discovery in found
-    ], problems
+    resolved, problems = resolve_trials(trials, index)
+    return _shared_out(resolved, found), problems
+
+
+def _shared_out(trials: Iterable[TrialRef], found: Sequence[Discovery]) -> list[Discovery]:
+    """Return each run with its trials out of those of all, which are in the same order."""
+    following = iter(trials)
+    return [Discovery(tuple(next(following) for _ in one.trials), one.excluded) for one in found]
 
 
 def _where_tasks_are(benchmarks_root: Path | Place | None) -> str:

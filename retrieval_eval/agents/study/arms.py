@@ -119,7 +119,9 @@ def roles_of(arms: tuple[Arm, Arm], stated: Stated | None = None) -> Roles:
     Nothing that is stated of an arm is inferred, nor is it in doubt: trials that contradict it are
     removed. If only the role of an arm is stated, its tools are inferred.
     """
-    given = [(stated or Stated()).arms.get(encodable(arm.config)) for arm in arms]
+    known = stated or Stated()
+    given = [known.arms.get(encodable(arm.config)) for arm in arms]
+    places = [f"arms.{encodable(arm.config)}" for arm in arms]
     open_arms = [arm for arm, own in zip(arms, given, strict=True) if own is None]
     users = [
         arm
@@ -152,8 +154,8 @@ def roles_of(arms: tuple[Arm, Arm], stated: Stated | None = None) -> Roles:
     found = [
         _inferred(arm, users, control, doubted.get(id(arm)))
         if own is None
-        else (_as_stated(arm, own, users), _stated_source(arm, own))
-        for arm, own in zip(arms, given, strict=True)
+        else (_as_stated(arm, own, users), _stated_source(arm, own, known.source(place)))
+        for arm, own, place in zip(arms, given, places, strict=True)
     ]
     return Roles(
         designs=(found[0][0], found[1][0]),
@@ -205,7 +207,7 @@ def _as_stated(arm: Arm, own: StatedArm, users: Sequence[Arm]) -> ArmDesign:
     )
 
 
-def _stated_source(arm: Arm, own: StatedArm) -> str:
+def _stated_source(arm: Arm, own: StatedArm, source: str) -> str:
     """Return where a role is stated, and what is known of the tools it names."""
     tools = [*(own.must_use or ()), *(own.may_use or ()), *(own.must_not_use or ())]
     unknown = [
@@ -214,9 +216,9 @@ def _stated_source(arm: Arm, own: StatedArm) -> str:
         if arm.trials and all(trial.use_of(tool) is None for trial in arm.trials)
     ]
     if not unknown:
-        return own.source
+        return source
     return (
-        f"{own.source}; the use of {', '.join(unknown)} is not checked: for the trials of "
+        f"{source}; the use of {', '.join(unknown)} is not checked: for the trials of "
         f"{arm.config} the use of tools is known for MCP only"
     )
 

@@ -735,7 +735,6 @@ def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
         design=study.design
         if settings.stated.family is not None
         else _with_family(study.design, "stated_pair" if over is None else "all_pairs"),
-        reward_by_suite=reward_by_suite(measure, blocks.get("reward")),
         views={view: found[primary.name] for view, found in views.items() if primary.name in found},
         over=over,
     )
@@ -775,7 +774,7 @@ def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
         n_pairs=len(pairs),
         excluded=excluded_tasks(study.arms, study.valid, pairs),
         metrics={metric.name: blocks[metric.name] for metric in draft.metrics},
-        reward_by_suite=tuple(study.reward_by_suite),
+        reward_by_suite=reward_by_suite(measure, blocks.get("reward")),
         views={
             view: {**found, "verdict": concluded[PRIMARY, view]} for view, found in views.items()
         },

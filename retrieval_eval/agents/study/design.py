@@ -7,12 +7,10 @@ tasks, else from their suites; the scale of rewards from the rewards of each sui
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.arms import Arm, arm, roles_of
-from retrieval_eval.agents.study.frames import meant_of
 from retrieval_eval.agents.study.headline import PLURAL
 from retrieval_eval.agents.study.pairs import Pair, clusters_of
 from retrieval_eval.agents.study.stated import (
@@ -146,69 +144,3 @@ def _scale_source(scale: Mapping[str, tuple[float, float] | None]) -> str:
     known = len(scale) - len(outside)
     text = f"inferred: the rewards of {counted(known, 'suite')} lie between 0 and 1"
     return text + (f", those of {', '.join(outside)} do not" if outside else "")
-
-
-def design_sentences(design: Design) -> Iterator[str]:
-    """Yield what a design says, a short line for each part with its source.
-
-    Examples
-    --------
-    >>> from retrieval_eval.model.design import ArmDesign
-    >>> control, user = ArmDesign(config_name="old"), ArmDesign(config_name="new")
-    >>> design = Design(
-    ...     arms=(control, user),
-    ...     unit="task",
-    ...     cluster="task",
-    ...     missing="unknown",
-    ...     headline="file_recall",
-    ...     alpha=0.05,
-    ...     family="stated_pair",
-    ...     is_sequential=False,
-    ... )
-    >>> next(design_sentences(design))
-    'old: no tool is required or forbidden'
-    """
-    for side, own in zip(("baseline", "comparison"), design.arms, strict=True):
-        yield f"{own.config_name}: {meant_of(own) or NO_TOOL}{_source(design, side)}"
-    counting = {
-        "task": "each task counts by itself",
-        "suite": "tasks of one suite count together",
-        "repository": "tasks of one repository count together",
-    }
-    yield f"{counting[design.cluster]}{_source(design, 'cluster')}"
-    missing = {
-        "unknown": "a missing value is unknown: bounds are given",
-        "failure": "a missing value is a failure: it counts as 0",
-    }
-    yield f"{missing[design.missing]}{_source(design, 'missing')}"
-    margin = "" if design.margin is None else f", differences up to {design.margin:g} count as none"
-    yield (
-        f"the verdict is about {_label(design.headline)}, alpha {design.alpha:g}{margin}"
-        f"{_source(design, 'headline', 'alpha', 'margin')}"
-    )
-    scales = [f"{suite}: {_ends(ends)}" for suite, ends in design.reward_scale.items()]
-    if any(ends != (0, 1) for ends in design.reward_scale.values()):
-        shown = "; ".join(scales[:_MOST_SUITES])
-        more = len(scales) - _MOST_SUITES
-        rest = f"; {counted(more, 'further suite')}" if more > 0 else ""
-        yield f"rewards {shown}{rest}{_source(design, 'reward_scale')}"
-
-
-_MOST_SUITES: Final = 4
-
-NO_TOOL: Final = "no tool is required or forbidden"
-
-
-def _label(metric: str) -> str:
-    return BY_NAME[metric].label if metric in BY_NAME else metric
-
-
-def _ends(ends: tuple[float, float] | None) -> str:
-    return "scale not known" if ends is None else f"from {ends[0]:g} to {ends[1]:g}"
-
-
-def _source(design: Design, *names: str) -> str:
-    """Return the sources of some parts in brackets; defaults are left out."""
-    known = dict.fromkeys(design.sources.get(name, "default") for name in names)
-    said = [source for source in known if not source.startswith("default")]
-    return f" ({'; '.join(said)})" if said else ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import structs
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME, Kind, Metric
-from retrieval_eval.agents.study.headline import headline_estimate
+from retrieval_eval.agents.study.headline import headline_estimate, is_by_means
 from retrieval_eval.agents.study.pairs import Clusters, Pair, Planned, Side, clusters_of, labels_by
 from retrieval_eval.agents.study.settings import Settings
 from retrieval_eval.agents.study.trials import (
@@ -121,23 +121,16 @@ class Measure:
         clusters = self.clusters([pair for pair, _, _ in rows])
         result = self._compared(metric, rows, clusters)
         reason = None if is_pooled else SCALES_DIFFER
-        estimate = self._found(
-            metric,
-            kind,
-            result,
-            clusters,
-            len(sides),
-            1.0 if kind == "bounded" else math.inf,
-            reason,
-        )
-        if kind == "bounded" and estimate.computable:
-            is_by_means = _is_by_means(result)
-            known = bounds(self.planned, metric, column, clusters, is_by_means=is_by_means)
-            estimate = structs.replace(estimate, **known)
+        largest = 1.0 if kind == "bounded" else math.inf
+        estimate = self._found(metric, kind, result, clusters, largest, reason)
+        if kind == "bounded" and estimate.mean_difference is not None:
+            known = bounds(self.planned, metric, column, estimate)
+            if known is not None:
+                estimate = structs.replace(estimate, bound_low=known.low, bound_high=known.high)
         if kind == "positive":
             ends = {"bill_low": estimate.ci_low, "bill_high": estimate.ci_high}
             estimate = structs.replace(estimate, **ends, **self._ratio(rows, column, clusters))
-        if not estimate.computable:
+        if estimate.mean_difference is None:
             return estimate
         more: dict[str, Any] = {}
         if self.settings.stated.is_sequential:
@@ -151,33 +144,27 @@ class Measure:
         kind: Kind,
         result: PairedComparison,
         clusters: Clusters,
-        n_pairs: int,
         largest: float,
         reason: str | None,
     ) -> PairedEstimate:
         """Return what a comparison of means found; ``reason`` is why there can be none."""
+        from retrieval_eval.stats.paired import CLUSTER_MEANS
+
         low, high = _within(result.interval, largest)
         return PairedEstimate(
             direction=metric.direction,
-            unit=metric.unit,
             kind=kind,
             headline=HEADLINES[kind],
             n_pairs=result.n,
-            n_not_computable=n_pairs - result.n,
-            computable=result.mean_difference.computable,
-            reason=reason or result.mean_difference.reason,
-            averaged_over="clusters" if _is_by_means(result) else "tasks",
+            reason=reason or result.mean_difference.reason or result.interval.low.reason,
+            averaged_over="clusters" if result.clustering == CLUSTER_MEANS else "tasks",
             mean_baseline=result.mean_baseline.value,
             mean_comparison=result.mean_comparison.value,
             mean_difference=result.mean_difference.value,
             estimate=result.mean_difference.value,
             ci_low=low,
             ci_high=high,
-            ci_method=result.interval.method,
-            ci_reason=reason or result.interval.low.reason,
             p_value=result.p_value.value,
-            p_method=result.p_method,
-            p_reason=reason or result.p_value.reason,
             smallest_detectable=result.smallest_detectable_difference.value,
             wins=result.wins,
             ties=result.ties,
@@ -245,11 +232,8 @@ class Measure:
             "estimate": found.ratio.value,
             "ci_low": found.interval.low.value,
             "ci_high": found.interval.high.value,
-            "ci_method": found.interval.method,
-            "ci_reason": found.ratio.reason or found.interval.low.reason,
+            "reason": found.ratio.reason or found.interval.low.reason,
             "p_value": found.p_value.value,
-            "p_method": found.p_method,
-            "p_reason": found.p_value.reason,
             "n_not_positive": found.n_not_positive,
             "smallest_detectable": found.smallest_detectable_ratio.value,
         }
@@ -289,12 +273,12 @@ class Measure:
         low, high = found.interval.low.value, found.interval.high.value
         if kind == "positive" and low is not None and high is not None:
             low, high = math.exp(low), math.exp(high)
-        return {
+        reason = found.interval.low.reason
+        return ({"reason": reason} if reason else {}) | {
             "always_low": low,
             "always_high": high,
             "always_p": found.p_value.value,
             "always_method": found.method,
-            "always_reason": found.interval.low.reason,
         }
 
     def _components(self, rows: Sequence[Row], column: str, kind: Kind) -> dict[str, Any]:
@@ -334,17 +318,11 @@ class Measure:
         if found is None:
             reason = self._why_none(metric)
             nothing = self._compared(metric, [], clusters)
-            estimate = self._found(
-                metric, "time", nothing, clusters, len(self.pairs), math.inf, reason
-            )
-            seen = {"n_pairs": len(times), "n_not_computable": len(self.pairs) - len(times)}
-            return structs.replace(estimate, **counts, **seen)
-        estimate = self._found(
-            metric, "time", found.compared, clusters, len(self.pairs), found.until, None
-        )
-        ends = {"until": found.until, "until_tipping": found.until_tipping}
-        estimate = structs.replace(estimate, **counts, **ends)
-        if not estimate.computable:
+            estimate = self._found(metric, "time", nothing, clusters, math.inf, reason)
+            return structs.replace(estimate, **counts, n_pairs=len(times))
+        estimate = self._found(metric, "time", found.compared, clusters, found.until, None)
+        estimate = structs.replace(estimate, **counts, until=found.until)
+        if estimate.mean_difference is None:
             return estimate
         sides = [
             [[found.until if time is None else time for time in own] for own in (before, after)]
@@ -368,12 +346,6 @@ class Measure:
 def _came_in(pair: Pair) -> str:
     """Return when the last trial of a pair was run, as its batch is named; empty where unknown."""
     return max(trial.batch_timestamp or "" for trial in (*pair.baseline, *pair.comparison))
-
-
-def _is_by_means(result: PairedComparison) -> bool:
-    from retrieval_eval.stats.paired import CLUSTER_MEANS
-
-    return result.clustering == CLUSTER_MEANS
 
 
 def _within(interval: Interval, largest: float) -> tuple[float | None, float | None]:
@@ -473,20 +445,23 @@ class Known:
     missing: float
 
 
-def bounds(
-    planned: Sequence[Planned],
-    metric: Metric,
-    column: str,
-    clusters: Clusters,
-    *,
-    is_by_means: bool,
-) -> dict[str, Any]:
-    """Return bounds of the mean difference over all planned tasks (Manski 1989).
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The mean difference over all ``n`` planned tasks, every lacking value taken as 0 and as 1.
 
-    Every value that an arm lacks is taken as 0 and as 1. ``n_lacking_…`` counts the tasks of
-    which an arm lacks the value, or that of some repeats. ``tipping_…`` is the mean of what an arm
-    lacks at which the difference over all planned tasks would be 0, where the other arm's lacking
-    values are taken as the mean of those it has; None where no mean from 0 to 1 does that.
+    ``lacking`` counts the tasks of which each arm lacks the value, or that of some repeats.
+    """
+
+    low: float
+    high: float
+    n: int
+    lacking: tuple[int, int]
+
+
+def bounds(
+    planned: Sequence[Planned], metric: Metric, column: str, estimate: PairedEstimate
+) -> Bounds | None:
+    """Return bounds of the mean difference over all planned tasks (Manski 1989).
 
     Parameters
     ----------
@@ -495,15 +470,13 @@ def bounds(
         retrieval metric in any arm, so they lack none.
     metric, column
         The metric, which lies between 0 and 1, and where its numbers are.
-    clusters
-        What the matched tasks are clustered by.
-    is_by_means
-        Whether the mean difference is that of the clusters' means.
+    estimate
+        What the matched tasks show; the bounds are of means over the same clusters.
     """
     tasks = [t for t in planned if t.has_ground_truth or metric.path[0] == "outcome"]
     if not tasks:
-        return {}
-    weights = list(_weights(tasks, clusters.by if is_by_means else None))
+        return None
+    weights = list(_weights(tasks, estimate.cluster_by if is_by_means(estimate) else None))
     before = [known_part(task.baseline, column) for task in tasks]
     after = [known_part(task.comparison, column) for task in tasks]
     known = math.fsum(w * (b.part - a.part) for w, a, b in zip(weights, before, after, strict=True))
@@ -511,16 +484,12 @@ def bounds(
         math.fsum(w * side.missing for w, side in zip(weights, sides, strict=True))
         for sides in (before, after)
     ]
-    means = [mean_known(sides) for sides in (before, after)]
-    return {
-        "bound_low": known - gaps[0],
-        "bound_high": known + gaps[1],
-        "n_planned": len(tasks),
-        "n_lacking_baseline": sum(side.missing > 0 for side in before),
-        "n_lacking_comparison": sum(side.missing > 0 for side in after),
-        "tipping_baseline": _tipping(known + gaps[1] * means[1], gaps[0]),
-        "tipping_comparison": _tipping(gaps[0] * means[0] - known, gaps[1]),
-    }
+    return Bounds(
+        known - gaps[0],
+        known + gaps[1],
+        len(tasks),
+        (sum(side.missing > 0 for side in before), sum(side.missing > 0 for side in after)),
+    )
 
 
 def _weights(tasks: Sequence[Planned], by: str | None) -> Iterator[float]:
@@ -540,19 +509,6 @@ def known_part(side: Side, column: str) -> Known:
         return Known(0.0, 1.0)
     n = len(side.trials) + side.n_lost
     return Known(mean * (n_known / n), (n - n_known) / n)
-
-
-def mean_known(sides: Sequence[Known]) -> float:
-    """Return the mean of the sides of which something is known, 0.5 without any."""
-    known = [side.part / (1 - side.missing) for side in sides if side.missing < 1]
-    return math.fsum(known) / len(known) if known else 0.5
-
-
-def _tipping(rest: float, gap: float) -> float | None:
-    """Return the mean of the lacking values that makes ``rest`` zero, where there is one."""
-    if gap == 0 or not 0 <= rest / gap <= 1:
-        return None
-    return rest / gap
 
 
 # Which metrics discriminate between tasks and configurations

@@ -29,8 +29,8 @@ class Headline:
         The value without any difference: 1 for a ratio, else 0.
     n
         The pairs it is of.
-    reason, ci_reason, p_reason
-        The reason codes of what is missing.
+    reason
+        The reason code of a missing estimate, or of its missing interval.
     detectable
         The smallest value that this n could show with 80 % power: a difference, or a ratio above 1.
     """
@@ -43,16 +43,16 @@ class Headline:
     null: float
     n: int
     reason: str | None = None
-    ci_reason: str | None = None
-    p_reason: str | None = None
     detectable: float | None = None
 
     @property
     def ends(self) -> tuple[float, float] | None:
         """The interval; the estimate itself where all differences are the same (or ratios)."""
-        if self.ci_reason == "constant_input" and self.estimate is not None:
+        if self.low is not None and self.high is not None:
+            return self.low, self.high
+        if self.reason == "constant_input" and self.estimate is not None:
             return self.estimate, self.estimate
-        return None if self.low is None or self.high is None else (self.low, self.high)
+        return None
 
     @property
     def excludes_null(self) -> bool:
@@ -74,7 +74,6 @@ def headline_estimate(block: PairedEstimate) -> Headline:
     >>> block = PairedEstimate(
     ...     direction="lower_is_better",
     ...     n_pairs=9,
-    ...     computable=True,
     ...     reason=None,
     ...     headline="ratio",
     ...     estimate=1.5,
@@ -94,10 +93,7 @@ def headline_estimate(block: PairedEstimate) -> Headline:
         block.p_value,
         1.0 if block.headline == "ratio" else 0.0,
         block.n_pairs - (block.n_not_positive or 0),
-        # Without an estimate its reason is that of the interval, too.
-        block.ci_reason if block.estimate is None else None,
-        block.ci_reason,
-        block.p_reason,
+        block.reason,
         block.smallest_detectable,
     )
 
@@ -123,7 +119,7 @@ def without_ratio(block: PairedEstimate) -> str:
 
 def has_no_estimate(block: PairedEstimate) -> bool:
     """Whether values of enough tasks for a test give no estimate, as costs of 0 give no ratio."""
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 
     lead = headline_estimate(block)
     return lead.estimate is None and max(lead.n, block.n_pairs) >= MIN_PAIRS_FOR_P
@@ -134,14 +130,12 @@ def deciding_estimate(block: PairedEstimate) -> Headline:
     lead = headline_estimate(block)
     if block.always_method is None:
         return lead
-    return replace(
-        lead,
-        low=block.always_low,
-        high=block.always_high,
-        p=block.always_p,
-        ci_reason=block.always_reason,
-        p_reason=block.always_reason,
-    )
+    return replace(lead, low=block.always_low, high=block.always_high, p=block.always_p)
+
+
+def is_by_means(block: PairedEstimate) -> bool:
+    """Whether means, interval and p are those of the means of a few clusters."""
+    return block.averaged_over == "clusters"
 
 
 def few_effective(block: PairedEstimate) -> str | None:
@@ -152,7 +146,6 @@ def few_effective(block: PairedEstimate) -> str | None:
     >>> block = PairedEstimate(
     ...     direction="higher_is_better",
     ...     n_pairs=201,
-    ...     computable=True,
     ...     reason=None,
     ...     cluster_by="repository",
     ...     n_clusters=11,
@@ -205,9 +198,7 @@ def looks_sentence(block: PairedEstimate) -> str | None:
     if block.always_method is None:
         return None
     if block.always_low is None or block.always_high is None or block.always_p is None:
-        return (
-            f"nothing holds at every look yet: {REASONS[block.always_reason or 'too_few_values']}"
-        )
+        return f"nothing holds at every look yet: {REASONS[block.reason or 'too_few_values']}"
     ends = ends_said(block.always_low, block.always_high, is_ratio=block.headline == "ratio")
     p_value = "p < 0.001" if block.always_p < 0.001 else f"p = {block.always_p:.3f}"
     exact = "" if block.always_method == "betting" else " (exact for normal values)"
@@ -243,7 +234,6 @@ def repeats_sentence(block: PairedEstimate) -> str | None:
     >>> block = PairedEstimate(
     ...     direction="higher_is_better",
     ...     n_pairs=9,
-    ...     computable=True,
     ...     reason=None,
     ...     variance_between=0.03,
     ...     variance_within=0.01,

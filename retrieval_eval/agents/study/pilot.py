@@ -12,6 +12,7 @@ from retrieval_eval.agents.study.headline import (
     PLURAL,
     Headline,
     headline_estimate,
+    is_by_means,
     repeats_sentence,
 )
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
@@ -191,7 +192,7 @@ def _target(block: PairedEstimate, name: str, difference: float | None, *, is_ra
 
 def _units(block: PairedEstimate, lead: Headline) -> tuple[int, bool]:
     """Return the number of independent units of a pilot, and whether they are clusters."""
-    is_clustered = block.n_effective is not None or block.averaged_over == "clusters"
+    is_clustered = block.n_effective is not None or is_by_means(block)
     return (block.n_clusters if is_clustered else None) or lead.n, is_clustered
 
 

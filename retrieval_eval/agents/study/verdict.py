@@ -13,6 +13,7 @@ from retrieval_eval.agents.study.headline import (
     ends_said,
     few_effective,
     has_no_estimate,
+    is_by_means,
     is_contradicted,
     looks_sentence,
     without_ratio,
@@ -53,9 +54,8 @@ def is_fragile(block: PairedEstimate) -> bool:
     if low is None or high is None or change is None:
         return False
     worst = low if change > 0 else -high
-    has_gap = block.n_lacking_baseline or block.n_lacking_comparison
-    # A sum of exactly 0 can leave a rounding error.
-    return bool(has_gap) and round(worst, 9) <= 0
+    # A sum of exactly 0 can leave a rounding error, and so can bounds without a gap.
+    return high - low > 1e-9 and round(worst, 9) <= 0
 
 
 def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
@@ -66,7 +66,7 @@ def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
     that lowers makes a clear difference ``fragile``, and leaves equivalence not shown. The verdict
     and the conclusion under every view are such.
     """
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 
     if study.valid.failed or _is_alone(study):
         return "no_verdict"
@@ -121,7 +121,7 @@ def _numbers(study: Study) -> str:
     else:
         text = f"mean difference {signed(lead.estimate, 3)}"
     text += f" over {n} matched tasks"
-    if block.averaged_over == "clusters":
+    if is_by_means(block):
         text += f" (mean of {block.n_clusters} {block.cluster_by} means)"
     elif block.n_clusters == 1:
         text += f" of one {block.cluster_by}"
@@ -152,7 +152,7 @@ def _left_out(study: Study) -> str:
 
 def _too_few(study: Study) -> str:
     """Return what is known where no test can decide: the tasks, or why there is none."""
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 
     label, n = study.primary.label, len(study.pairs)
     if not n:
@@ -204,7 +204,7 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
 
     ``n`` is the number of matched tasks without which a clear difference is no longer clear.
     """
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 
     if state == "no_verdict":
         return ""

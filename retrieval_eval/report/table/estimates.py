@@ -10,6 +10,7 @@ from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.headline import (
     deciding_estimate,
     disagreement,
+    is_by_means,
     repeats_sentence,
     without_ratio,
 )
@@ -220,9 +221,8 @@ def missing_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]
     leads = {m: deciding_estimate(block) for m, block in found.items() if block is not None}
     lost: dict[str, list[str]] = {}
     for metric, lead in leads.items():
-        reason = lead.reason if lead.estimate is None else lead.ci_reason
-        if lead.estimate is None or (lead.ends is None and reason):
-            lost.setdefault(reason_sentence(reason), []).append(metric)
+        if lead.estimate is None or (lead.ends is None and lead.reason):
+            lost.setdefault(reason_sentence(lead.reason), []).append(metric)
     return tuple(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items())
 
 
@@ -315,9 +315,9 @@ def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> W
     (('MRR', '0.030', '—', '8', '—', '—'),)
     """
     found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
-    named = {(b.cluster_by, b.averaged_over) for b in found.values() if b.n_clusters != 1}
-    many = sorted({by for by, over in named if by and over != "clusters"})
-    few = sorted({by for by, over in named if by and over == "clusters"})
+    named = {(b.cluster_by, is_by_means(b)) for b in found.values() if b.n_clusters != 1}
+    many = sorted({by for by, is_few in named if by and not is_few})
+    few = sorted({by for by, is_few in named if by and is_few})
     parts = [f"Tasks that share a {' or '.join(many)} are resampled together."] if many else []
     if few:
         parts.append(f"Of few groups the {' or '.join(few)} means are compared by a t test.")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode
-from retrieval_eval.search.ask.secrets import without_secrets
+from retrieval_eval.search.ask.options import without_secrets
 
 if TYPE_CHECKING:
     import httpx

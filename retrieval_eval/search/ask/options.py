@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from retrieval_eval.errors import BadInputError
 
@@ -62,3 +65,77 @@ class Options:
                 f"{self.kind}: option {name} is {value!r}; it must be one of {', '.join(choices)}"
             )
         return value
+
+
+# ------------------------------------------------------------------------------------------------
+# A retriever's address and options as they may be shown: what looks secret is hidden.
+
+_SECRET: Final = re.compile(r"pass|pwd|secret|token|api.?key|auth|signature", re.IGNORECASE)
+# Such an option names a variable of the environment, which is where secrets belong.
+_NAMES_A_VARIABLE: Final = re.compile(r"_env(\.|$)", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"[\w+.-]+://")
+# A database's address as SQLAlchemy reads it: the password goes to the first @, and may hold /, ?
+# and #, which end the authority elsewhere. What follows up to a further @ was meant as one, too.
+_PASSWORD: Final = re.compile(r"\A(?!http)([\w+.-]+://[^:/@]*):[^@]*@(?:[^/?#]*@)?")
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """Return a text with each secret replaced: a server may send back what it was sent."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def shown_spec(spec: str) -> str:
+    """Return a retriever's spec for people and files: an address without its secrets.
+
+    Of a web address no parameter's value is shown, nor its fragment, since any may be one.
+
+    Examples
+    --------
+    >>> shown_spec("postgresql://me:secret@db/corpus?table=docs&sslpassword=1")
+    'postgresql://me:***@db/corpus?table=docs&sslpassword=***'
+    >>> shown_spec("bm25:corpus.jsonl")
+    'bm25:corpus.jsonl'
+    """
+    spec = _PASSWORD.sub(r"\1:***@", spec, count=1)
+    is_web = spec.startswith("http")
+    try:
+        # A database's address has no fragment: a # there belongs to the value it stands in.
+        parts = urlsplit(spec, allow_fragments=is_web) if "://" in spec else None
+    except ValueError:
+        return spec.split("://", 1)[0] + "://***"
+    if parts is None:
+        return spec
+    user, at, host = parts.netloc.rpartition("@")
+    name, colon, _ = user.partition(":")
+    query = [
+        (key, "***" if is_web or _SECRET.search(key) else value)
+        for key, value in parse_qsl(parts.query, keep_blank_values=True)
+    ]
+    shown = parts._replace(
+        netloc=f"{name}:***@{host}" if colon else f"{user}{at}{host}",
+        query=urlencode(query, safe="*/:"),
+        fragment="***" if parts.fragment else "",
+    )
+    return urlunsplit(shown)
+
+
+def shown_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options for people and files, by name, with values that look secret hidden.
+
+    A value that is itself an address is shown as `shown_spec` shows it.
+
+    Examples
+    --------
+    >>> shown_options({"header.Authorization": "Basic eA", "bearer_env": "SEARCH_TOKEN"})
+    {'bearer_env': 'SEARCH_TOKEN', 'header.Authorization': '***'}
+    """
+    return {
+        name: "***"
+        if _SECRET.search(name) and not _NAMES_A_VARIABLE.search(name)
+        else shown_spec(value)
+        if _ADDRESS.match(value)
+        else value
+        for name, value in sorted(options.items())
+    }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import iter_jsonl
 from retrieval_eval.search.ask.cache import EmbeddingCache
-from retrieval_eval.search.ask.results import RetrieverError
+from retrieval_eval.search.ask.protocol import RetrieverError
 from retrieval_eval.search.ask.user_code import is_callable_spec, load_callable
 from retrieval_eval.search.gold.identity import normalize_query, query_id, sha256_file
 

@@ -11,8 +11,7 @@ from numbers import Integral
 from typing import Any, Final
 from uuid import UUID
 
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import PROBLEMS, RISING, RetrieverError
+from retrieval_eval.search.ask.protocol import PROBLEMS, RISING, RetrieverError, ScoredDoc
 from retrieval_eval.values import as_number
 
 MAX_DOCUMENTS: Final = 100_000

@@ -13,8 +13,7 @@ from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_diff import LabelSplit, SplitMetric
 from retrieval_eval.model.search_run import QueryResult as StoredQuery
 from retrieval_eval.model.search_run import SearchRun
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import QueryResult
+from retrieval_eval.search.ask.protocol import QueryResult, ScoredDoc
 from retrieval_eval.search.change.comparability import differences
 from retrieval_eval.search.change.paired_change import POINTS
 from retrieval_eval.search.gold.chunks import Key

@@ -15,8 +15,8 @@ from retrieval_eval.model.search_run import (
     RunSlices,
     SearchRun,
 )
+from retrieval_eval.search.ask.protocol import QueryResult as Answer
 from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import QueryResult as Answer
 from retrieval_eval.search.claims.coverage import claims_within
 from retrieval_eval.search.run.abstention import Gate, abstention_of
 from retrieval_eval.search.run.document import status_of

@@ -22,10 +22,9 @@ from retrieval_eval.model.search_run import (
     ShareWithInterval,
 )
 from retrieval_eval.records import Progress
-from retrieval_eval.search.claims.coverage import Blocks, claims_of
-from retrieval_eval.search.claims.drafts import read_drafts
+from retrieval_eval.search.claims.coverage import Blocks, claims_of, read_drafts
 from retrieval_eval.search.claims.judge import Judge, ask_all, open_judge
-from retrieval_eval.search.claims.verdicts import verdict_of
+from retrieval_eval.search.claims.veto import verdict_of
 from retrieval_eval.search.gold.corpus import Corpus, read_corpus
 from retrieval_eval.search.gold.faults import kind, line_problem, pointer, unusable_part
 from retrieval_eval.search.gold.gold_set import load_gold_set
@@ -33,7 +32,7 @@ from retrieval_eval.search.run.composite import composite_of
 from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.search.run.trust import require_trust
 from retrieval_eval.stats.agreement import cohen_kappa
-from retrieval_eval.stats.proportions import wilson
+from retrieval_eval.stats.distributions import wilson
 from retrieval_eval.values import DEFAULT_SEED, Interval, Value, ratio
 
 

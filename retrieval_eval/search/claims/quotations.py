@@ -7,8 +7,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from retrieval_eval.search.claims.splitting import Span
-from retrieval_eval.search.claims.words import STOP_WORDS, tokens
+from retrieval_eval.search.claims.splitting import STOP_WORDS, Span, tokens
 
 _SAME: Final = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4", "'"),

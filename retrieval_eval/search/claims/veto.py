@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from retrieval_eval.search.claims.splitting import Span, sentences
-from retrieval_eval.search.claims.words import STOP_WORDS, Token, stem, tokens, word_list
+from retrieval_eval.search.claims.judge import Judge, Judgement, ask
+from retrieval_eval.search.claims.splitting import (
+    STOP_WORDS,
+    Span,
+    Token,
+    sentences,
+    stem,
+    tokens,
+    word_list,
+)
 
 NUMBER_DIFFERS: Final = "number_differs"
 NEGATION_DIFFERS: Final = "negation_differs"
@@ -360,3 +368,28 @@ def _place(block: str, span: Span) -> str:
     if not near:
         return block[slice(*span)]
     return prefix + block[min(near[0][0], max(span[0], body)) : max(near[-1][1], span[1])]
+
+
+# ------------------------------------------------------------------------------------------------
+# What a judge's answer counts as, after the rules that stand beside every judge.
+
+
+def verdict_of(judge: Judge, claim: str, block_text: str) -> Judgement:
+    """Return the judgement of a judge on one claim and one block, unless a rule forbids it.
+
+    A supporting judgement whose place in the block has other numbers, units or negation than the
+    claim is vetoed: it does not count as support, and since the rules are wrong about some claims
+    in other words, it does not count as refuted either. The claim is unproved.
+
+    Raises
+    ------
+    JudgeError
+        When the judge has no usable answer.
+    """
+    found = ask(judge, claim, block_text)
+    if not found.supported:
+        return found
+    veto = contradiction(claim, block_text, found.span)
+    if veto is None:
+        return found
+    return replace(found, supported=False, span=None, is_unproved=True, veto=veto)

@@ -51,9 +51,8 @@ from retrieval_eval.search.decide.guard.thresholds import (
 from retrieval_eval.search.decide.noise import OLDEST, staleness
 from retrieval_eval.search.gold.pinned import Pinned
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, metric_value, query_ids
-from retrieval_eval.search.run.run_files import load_search_run
-from retrieval_eval.search.run.run_names import REPORTS, WITH_CLAIMS
-from retrieval_eval.stats.proportions import wilson
+from retrieval_eval.search.run.run_files import REPORTS, WITH_CLAIMS, load_search_run
+from retrieval_eval.stats.distributions import wilson
 from retrieval_eval.values import counted
 
 REVIEWED: Final = "chair"
@@ -62,6 +61,7 @@ REVIEWED: Final = "chair"
 _Outcome = Literal["overridden", "regained", "became_baseline", "open", "not_comparable"]
 
 _BASELINE: Final = "baseline.json"
+_JUSTIFICATION: Final = "justification.toml"
 _CONFIDENCE: Final = 0.95
 _ROUNDING: Final = 1e-9
 
@@ -86,7 +86,8 @@ def search_history(
         Of the guard; by default ``guard.toml`` of the folder, else `DEFAULT_THRESHOLDS` where that
         exists, else the shipped ones.
     justification
-        Breaches that were accepted in writing.
+        Breaches that were accepted in writing; by default ``justification.toml`` of the folder, if
+        there is one.
     as_of
         The day on which a quarter is due; by default today (UTC).
     progress
@@ -154,6 +155,8 @@ class _Guards:
         places = [folder / DEFAULT_THRESHOLDS.name, DEFAULT_THRESHOLDS]
         usual = next((place for place in places if probe(place.is_file)), SHIPPED)
         found = read_thresholds(thresholds or usual)
+        if justification is None and probe((folder / _JUSTIFICATION).is_file):
+            justification = folder / _JUSTIFICATION
         given = () if justification is None else read_justifications(justification)
         return cls(found, pinned_lists(found), given)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import write_atomically
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,

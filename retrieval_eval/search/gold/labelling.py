@@ -16,9 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.csv_cells import cell_text, csv_text
-from retrieval_eval.io.files import json_bytes
+from retrieval_eval.io.files import json_bytes, write_atomically
 from retrieval_eval.io.user_files import read_user_json, read_user_text
 from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
 from retrieval_eval.model.meta import Record

@@ -19,11 +19,9 @@ from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.io.files import decode_toml, is_inside, is_there, json_bytes
+from retrieval_eval.io.files import decode_toml, is_inside, is_there, json_bytes, write_atomically
 from retrieval_eval.io.locks import alone
-from retrieval_eval.io.private import is_private, write_private
-from retrieval_eval.io.user_files import read_user_json, read_user_text
+from retrieval_eval.io.user_files import is_private, read_user_json, read_user_text, write_private
 from retrieval_eval.model.gold import DEFAULT_CORPUS, DEFAULT_MAX_GRADE, FieldMap
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.faults import kind as json_kind

@@ -266,7 +266,7 @@ def _claims(query: DraftClaims, name: str, n_more: int) -> Share:
 
 
 def _auc(queries: Sequence[QueryResult]) -> Value:
-    from retrieval_eval.search.run.roc import auc
+    from retrieval_eval.search.run.abstention import auc
 
     if any(query.status == "failed" for query in queries):
         return Value.missing("query_failed", len(queries))

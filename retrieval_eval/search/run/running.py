@@ -25,20 +25,18 @@ from retrieval_eval.io.files import append_line, decode, json_bytes, read_bytes,
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.records import Progress
 from retrieval_eval.search.ask.protocol import (
+    FAILURES,
+    RISING,
+    UNTRUSTED,
     AnswersById,
     AnswersTogether,
     Described,
     KnowsDocuments,
+    QueryResult,
     Retriever,
+    RetrieverError,
     ScoredDoc,
     Staged,
-)
-from retrieval_eval.search.ask.results import (
-    FAILURES,
-    RISING,
-    UNTRUSTED,
-    QueryResult,
-    RetrieverError,
     Status,
 )
 from retrieval_eval.search.ask.returned import clean_text, rank, read_answer

@@ -1,13 +1,11 @@
-"""The search demo on disk."""
+"""The files of the search demo."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from retrieval_eval.demo import SearchDemo
 from tests.simulators.dice import Dice
 from tests.simulators.search.database import feedback_database
 from tests.simulators.search.documents import Collection, compose
@@ -17,22 +15,13 @@ from tests.simulators.search.questions import ask
 from tests.simulators.search.rows import gold_rows
 
 
-def simulate_search(root: Path, seed: int = SEED) -> SearchDemo:
-    """Write an invented collection with questions, judgements, feedback and drafts to a folder.
+def search_files(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
+    """Yield every file of the collection: path relative to its root, and content.
 
     The same seed gives the same bytes; another seed words the documents otherwise and draws
     other labelling mistakes, but plants the same facts. Judgements follow from the facts that
     documents were given to state; no retriever is asked.
     """
-    for name, data in search_files(seed):
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return SearchDemo(root)
-
-
-def search_files(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
-    """Yield every file of the collection: path relative to its root, and content."""
     dice = Dice(seed, "search")
     collection = compose(dice.scoped("text"))
     queries = ask(collection.documents, dice.scoped("queries"))

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.io.files import write_bytes
+from retrieval_eval.io.files import write_atomically, write_bytes
 
 
 def test_all_files_are_written_and_nothing_else(tmp_path):

@@ -39,12 +39,6 @@ def test_a_broken_document_is_named_by_file_and_line(tmp_path, data, problem):
     assert found.problem.startswith(problem)
 
 
-def test_a_huge_integer_is_a_problem_and_no_crash(tmp_path):
-    path = tmp_path / "x.json"
-    path.write_text("1" * 10_000)
-    assert "not valid JSON" in files.read_json(path, tmp_path).problem
-
-
 def test_a_missing_file_and_a_folder_are_problems(tmp_path):
     assert "cannot be read" in files.read_json(tmp_path / "none.json", tmp_path).problem
     assert "cannot be read" in files.read_json(tmp_path, tmp_path).problem
@@ -153,18 +147,6 @@ def test_within_a_block_a_file_is_read_and_a_folder_listed_once(tmp_path):
     assert len(files.entries(inside)) == 2
 
 
-def test_what_is_large_in_all_is_not_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_MOST_HELD", 10)
-    for name in ("a", "b"):
-        (tmp_path / name).write_text("before")
-    with files.reading_once(tmp_path):
-        assert [files.read_text(tmp_path / n, tmp_path).value for n in "ab"] == ["before"] * 2
-        for name in ("a", "b"):
-            (tmp_path / name).write_text("after")
-        assert files.read_text(tmp_path / "a", tmp_path).value == "before"
-        assert files.read_text(tmp_path / "b", tmp_path).value == "after"
-
-
 def test_a_block_that_fails_keeps_nothing_and_a_missing_file_is_looked_for_again(tmp_path):
     with suppress(RuntimeError), files.reading_once(tmp_path):
         assert files.read_text(tmp_path / "a", tmp_path).problem is not None
@@ -221,7 +203,7 @@ def small_bounds(monkeypatch):
         monkeypatch.setattr(files, name, value)
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 7, 1 << 20])
+@pytest.mark.parametrize("block", [3, 1 << 20])
 @pytest.mark.parametrize(("text", "message"), MANY.values(), ids=MANY)
 def test_a_document_of_too_many_values_is_refused_before_it_is_made(
     small_bounds, monkeypatch, text, message, block
@@ -232,7 +214,7 @@ def test_a_document_of_too_many_values_is_refused_before_it_is_made(
         assert files.decode(given) == (None, f"holds more than {message}, which no trace does")
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 7, 1 << 20])
+@pytest.mark.parametrize("block", [3, 1 << 20])
 @pytest.mark.parametrize(
     "value",
     [

@@ -82,12 +82,6 @@ def test_a_level_named_like_a_trial_is_a_level(tmp_path: Path) -> None:
     assert found.excluded == ()
 
 
-def test_the_result_of_a_batch_makes_no_trial(tmp_path: Path) -> None:
-    put(tmp_path, "c/job__baseline/result.json", BATCH)
-    found = discover(tmp_path, "r")
-    assert (found.trials, found.excluded) == ((), ())
-
-
 def test_the_subtree_of_a_trial_and_our_own_folder_are_not_searched(tmp_path: Path) -> None:
     put(tmp_path, "c/fix__Xy12345/result.json", RESULT)
     put(tmp_path, "c/fix__Xy12345/nested__Xy12345/result.json", RESULT)

@@ -2,12 +2,8 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
-import pytest
-
-from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.private import is_private, write_private
+from retrieval_eval.io.user_files import is_private, write_private
 
 
 def test_a_file_that_others_could_read_is_replaced_by_one_they_cannot(tmp_path):
@@ -23,17 +19,3 @@ def test_a_file_that_others_could_read_is_replaced_by_one_they_cannot(tmp_path):
     assert path.read_bytes() == b"two"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert is_private(path)
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "secret"
-    write_private(path, b"one")
-
-    def refuse(self, target):
-        raise OSError("no")
-
-    monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(BadInputError, match=r"secret: cannot be written \(no\)"):
-        write_private(path, b"two")
-    assert path.read_bytes() == b"one"
-    assert list(tmp_path.iterdir()) == [path]

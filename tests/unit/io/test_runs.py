@@ -53,7 +53,7 @@ def test_a_wrong_name_lists_the_closest(root: Path) -> None:
         resolve_runs(["RUN_B2"], root)
     with pytest.raises(BadInputError, match=r"among the 4 runs"):
         resolve_runs(["zzz"], root)
-    with pytest.raises(BadInputError, match="--runs-root"):
+    with pytest.raises(BadInputError, match="RETRIEVAL_EVAL_RUNS_ROOT"):
         resolve_runs(["zzz"], None)
     with pytest.raises(BadInputError):
         resolve_runs([""], root)

@@ -100,11 +100,6 @@ def test_two_readings_that_both_exist_are_ambiguous(tmp_path: Path) -> None:
     assert "ambiguous" in (found.reason or "")
 
 
-def test_the_name_as_it_is_comes_first(tmp_path: Path) -> None:
-    both = index(tmp_path, "s/mcp_foo", "s/foo")
-    assert both.resolve("mcp_foo").task == Task("mcp_foo", "s", tmp_path / "s/mcp_foo")
-
-
 def test_the_suite_decides_between_tasks_of_one_name(tmp_path: Path) -> None:
     both = index(tmp_path, "csb_fix/a-001", "csb_test/a-001")
     assert both.resolve("a-001").task is None

@@ -34,14 +34,6 @@ def test_a_file_is_read_afresh_at_every_call(tmp_path):
     assert block["oldest_pending_at"] == "2026-01-02T00:00:00Z"
 
 
-def test_a_password_is_in_no_reason(tmp_path):
-    url = "postgresql://me:tell-nobody@127.0.0.1:1/none"
-    block, reason = shown(tmp_path, backlog_reader(BacklogSource(url)))
-    assert block is None
-    assert "127.0.0.1" in reason
-    assert "tell-nobody" not in reason
-
-
 @pytest.mark.parametrize("name", ["backlog", "halacha_backlog"])
 def test_names_of_the_block(name):
     assert check_name(name) == name

@@ -103,12 +103,6 @@ def test_a_run_by_label_or_name(tmp_path, wanted):
     assert checked(dashboard_of(tmp_path, run=wanted))["latest_run"]["name"] == "eval-report-1.json"
 
 
-def test_of_equal_labels_the_newest(tmp_path):
-    write(tmp_path, "1", search_run("same", "2026-01-02T00:00:00Z"))
-    write(tmp_path, "2", search_run("same", "2026-01-01T00:00:00Z"))
-    assert dashboard_of(tmp_path, run="same")["latest_run"]["name"] == "eval-report-1.json"
-
-
 def test_an_unknown_run_or_corpus_names_those_there_are(tmp_path):
     write(tmp_path, "1", search_run("old"))
     with pytest.raises(BadInputError, match="no run with the label or name 'x'; there are: old"):
@@ -129,12 +123,6 @@ def test_nothing_measured_yet(tmp_path):
     assert "no folder 'gone'" in dashboard_of(tmp_path / "gone")["latest_run_reason"]
 
 
-def test_the_backlog_block(tmp_path):
-    shown = checked(dashboard_of(tmp_path, backlog=lambda: BACKLOG))
-    assert shown["backlog"] == BACKLOG_SERVED
-    assert shown["backlog_reason"] is None
-
-
 def test_the_backlog_block_under_the_name_of_a_deployment(tmp_path):
     shown = dashboard_of(tmp_path, backlog=lambda: BACKLOG, backlog_name="halacha_backlog")
     assert checked(shown, "halacha_backlog")["halacha_backlog"] == BACKLOG_SERVED
@@ -152,14 +140,6 @@ def test_an_unknown_backlog_is_null_with_a_reason(tmp_path):
     shown = checked(dashboard_of(tmp_path, backlog=down))
     assert shown["backlog"] is None
     assert shown["backlog_reason"] == "postgresql://me:***@db/x: cannot connect"
-
-
-def test_a_broken_run_hides_no_good_one(tmp_path):
-    write(tmp_path, "1", search_run("good", "2026-01-01T00:00:00Z"))
-    write(tmp_path, "2", "{")
-    shown = checked(dashboard_of(tmp_path))
-    assert shown["latest_run"]["label"] == "good"
-    assert [each["name"] for each in shown["skipped"]] == ["eval-report-2.json"]
 
 
 def test_a_reader_who_changes_what_it_got_changes_nothing_for_the_next(tmp_path):

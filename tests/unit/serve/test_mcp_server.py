@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import anyio
 import pytest
 
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.serve.dashboard import Sources, dashboard
 from retrieval_eval.serve.mcp_server import create_server
-from tests.unit.serve.documents import BACKLOG, answered, digest, search_run, write
+from tests.unit.serve.documents import BACKLOG, answered, search_run, write
 
 
 @pytest.fixture
@@ -96,16 +94,3 @@ def test_nothing_measured_and_no_backlog_still_answers(tmp_path):
     assert result.structured_content["latest_run"] is None
     assert result.structured_content["halacha_backlog"] is None
     assert result.structured_content["halacha_backlog_reason"]
-
-
-def test_it_writes_nothing(sources):
-    before = digest(sources.data)
-    call(sources)
-    call(sources, {"label": "none"})
-    assert digest(sources.data) == before
-
-
-def test_without_the_extra_it_says_how_to_install_it(sources, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mcp.server", None)
-    with pytest.raises(BadInputError, match=r"pip install '\.\[serve\]'"):
-        create_server(sources)

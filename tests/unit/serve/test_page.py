@@ -3,8 +3,8 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.serve.app import index_page
 from retrieval_eval.serve.dashboard import Sources, dashboard
-from retrieval_eval.serve.page import index_page
 from tests.unit.serve.documents import BACKLOG, metric, search_run, write
 
 HOSTILE = '"><script>alert(1)</script>\u202e'

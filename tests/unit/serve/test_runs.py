@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import os
 
-import pytest
-
 from retrieval_eval.serve.dashboard import read_runs
 from tests.unit.serve.documents import search_run, write
 
@@ -60,15 +58,6 @@ def test_what_is_no_run_is_skipped_by_name_with_its_reason(tmp_path):
     assert {name[12:-5] for name in skipped} == set(expected)
     for name, words in expected.items():
         assert words in skipped[f"eval-report-{name}.json"], name
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
-def test_a_run_that_holds_no_number_is_skipped(tmp_path, number):
-    text = json.dumps(search_run(p5=0.123456)).replace("0.123456", number)
-    write(tmp_path, "x", text)
-    found, skipped = names(tmp_path)
-    assert found == []
-    assert list(skipped) == ["eval-report-x.json"]
 
 
 def test_a_link_that_leads_out_is_not_read(tmp_path):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -11,9 +10,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.serve.app import create_app
+from retrieval_eval.serve.app import create_app, create_server, listen, url_of
 from retrieval_eval.serve.dashboard import Sources
-from retrieval_eval.serve.server import create_server, listen, url_of
 from tests.unit.serve.documents import BACKLOG, BACKLOG_SERVED, digest, search_run, write
 
 SECRET = "nobody outside may read this"
@@ -100,19 +98,6 @@ def test_head_has_no_body(client):
     assert head.status_code == 200
     assert head.content == b""
     assert head.headers["content-length"] == str(len(got.content))
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
-def test_methods_that_write_are_refused(client, method):
-    answer = client.request(method, "/api/metrics", content=b"x")
-    assert answer.status_code == 405
-    assert answer.json()["error"]["status"] == 405
-
-
-def test_a_report_can_be_fetched_by_hand(server):
-    answer = raw(server, get(b"/reports/run/index.html"))
-    assert answer.startswith(b"HTTP/1.1 200")
-    assert answer.endswith(b"<p>a report</p>")
 
 
 @pytest.mark.parametrize(
@@ -202,12 +187,6 @@ def test_an_address_of_another_machine_is_one_sentence():
 def test_the_address_as_a_browser_wants_it():
     with listen("127.0.0.1", 0) as listening:
         assert url_of(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}/"
-
-
-def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(BadInputError, match=r"pip install '\.\[serve\]'"):
-        create_server(None)
 
 
 @pytest.mark.parametrize("host", [b"localhost:8971@evil", b"localhost @evil", b"localhost\\"])

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
-from collections import Counter
 from itertools import chain
 
 import numpy as np
 import pytest
 
-from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import (
     average_ranks,
     drawn_products,
@@ -19,7 +17,7 @@ from retrieval_eval.stats.correlation import (
     spearman,
     spearman_of,
 )
-from retrieval_eval.stats.resampling import batches
+from retrieval_eval.stats.resampling import batches, group
 
 SEED = 11
 
@@ -134,34 +132,6 @@ def test_every_pair_of_columns_has_the_numbers_it_has_alone():
         assert result == alone
     assert {r.n for r in found} == {80, 77}
     assert {r.r.reason for r in found} == {None, "constant_input"}
-
-
-def test_pairs_over_the_same_units_share_resamples_and_arrangements(monkeypatch):
-    drawn = Counter()
-
-    class Counting(np.random.Generator):
-        def integers(self, low, high, size, **given):
-            drawn["integers"] += math.prod(size)
-            return super().integers(low, high, size, **given)
-
-        def permuted(self, rows, **given):
-            drawn["permuted"] += rows.size
-            return super().permuted(rows, **given)
-
-    monkeypatch.setattr(np.random, "Generator", Counting)
-    columns, labels = columns_with_gaps()
-
-    def draws(pairs):
-        drawn.clear()
-        spearman_of(columns, pairs, seed=SEED, n_resamples=400, clusters=labels)
-        return drawn.copy()
-
-    alone = draws([("a", "b")])
-    assert alone == {"integers": 400 * 40, "permuted": 400 * 40}
-    assert draws([("a", "b"), ("a", "c"), ("b", "c"), ("c", "a")]) == alone
-    # Column d lacks some units: what it is paired with is another set of them, drawn once too.
-    both = alone + draws([("a", "d")])
-    assert draws([("a", "b"), ("a", "c"), ("a", "d"), ("b", "d")]) == both
 
 
 def test_an_infinite_number_is_refused_and_a_missing_one_is_left_out():

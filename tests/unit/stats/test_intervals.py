@@ -1,22 +1,9 @@
 import numpy as np
 import pytest
 
-from retrieval_eval.stats.clusters import group
+from retrieval_eval.stats.distributions import wilson
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
-from retrieval_eval.stats.proportions import wilson
-
-
-def test_wilson_published_example():
-    # Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
-    for successes, n, low, high in (
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-    ):
-        interval = wilson(successes, n)
-        assert interval.low.value == pytest.approx(low, abs=5e-5)
-        assert interval.high.value == pytest.approx(high, abs=5e-5)
+from retrieval_eval.stats.resampling import group
 
 
 def test_wilson_edges():
@@ -72,21 +59,6 @@ def test_differences_that_all_tie_have_students_interval():
     assert interval.high.value == pytest.approx(3 / 7 + half, abs=1e-6)
 
 
-def test_ties_other_than_the_commonest_value_hold_the_ends_back(monkeypatch):
-    from retrieval_eval.stats import intervals
-
-    # Ten standard errors on either side, whatever is resampled.
-    monkeypatch.setattr(intervals, "resample", lambda *_: np.array([-10.0, 10.0] * 50))
-    # Mean 2 / 3, standard error 1 / 3, t(5, .975) = 2.570582; 1, 1, 2 hold one tie of three pairs.
-    interval = bootstrap_mean([0.0, 0.0, 0.0, 1.0, 1.0 + 1e-15, 2.0], seed=1)
-    reach = (2.570582 + (10 - 2.570582) * 2 / 3) / 3
-    assert interval.low.value == pytest.approx(2 / 3 - reach, abs=1e-6)
-    assert interval.high.value == pytest.approx(2 / 3 + reach, abs=1e-6)
-    # Any common value: mean 5, six at 0 from it, squares of the others 28, error sqrt(28 / 132).
-    interval = bootstrap_mean([5.0] * 6 + [2.0, 3.0, 4.0, 6.0, 7.0, 8.0], seed=1)
-    assert interval.high.value == pytest.approx(5 + 10 * (28 / 132) ** 0.5)
-
-
 def test_the_interval_leans_to_the_long_tail():
     interval = bootstrap_mean([0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 5.5, 8.9], seed=1)
     mean = 2.31
@@ -99,37 +71,6 @@ def test_nearly_equal_resamples_cannot_throw_an_end_away():
     interval = bootstrap_mean(values, seed=1)
     deviation = 0.4217
     assert interval.high.value - interval.low.value < 2 * 10**0.5 * deviation
-
-
-def test_resampling_in_batches_changes_nothing(monkeypatch):
-    from retrieval_eval.stats import resampling
-
-    values = [float(i * i % 17) for i in range(30)]
-    whole = bootstrap_mean(values, seed=1, n_resamples=500)
-    monkeypatch.setattr(resampling, "BATCH_CELLS", 100)
-    parts = bootstrap_mean(values, seed=1, n_resamples=500)
-    assert parts.low.value == pytest.approx(whole.low.value, abs=1e-12)
-    assert parts.high.value == pytest.approx(whole.high.value, abs=1e-12)
-
-
-def test_labels_that_are_all_different_change_nothing():
-    values = [1.0, 4.0, 2.0, 8.0]
-    assert bootstrap_mean(values, seed=1, clusters=list("abcd")) == bootstrap_mean(values, seed=1)
-
-
-def test_saying_everything_twice_narrows_nothing_when_it_is_clustered():
-    values = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0]
-    twice = [value for value in values for _ in "ab"]
-    labels = [place for place in range(6) for _ in "ab"]
-    once, clustered, naive = (
-        bootstrap_mean(values, seed=1),
-        bootstrap_mean(twice, seed=1, clusters=labels),
-        bootstrap_mean(twice, seed=1),
-    )
-    assert clustered.low.value == pytest.approx(once.low.value, abs=1e-12)
-    assert clustered.high.value == pytest.approx(once.high.value, abs=1e-12)
-    assert clustered.low.n == 6
-    assert naive.low.value > once.low.value
 
 
 def test_few_clusters_carry_no_interval():

@@ -3,18 +3,6 @@ import pytest
 from retrieval_eval.stats.multiplicity import adjust_family, benjamini_hochberg, holm
 
 
-def test_benjamini_hochberg_by_hand():
-    # Sorted .01 .02 .03 .5 times 4/1 4/2 4/3 4/4, then the running minimum from above.
-    adjusted = benjamini_hochberg([0.03, 0.5, 0.01, 0.02])
-    assert adjusted.values == pytest.approx((0.04, 0.5, 0.04, 0.04))
-    assert (adjusted.m, adjusted.method) == (4, "benjamini_hochberg")
-
-
-def test_holm_by_hand():
-    adjusted = holm([0.03, 0.5, 0.01, 0.02])
-    assert adjusted.values == pytest.approx((0.06, 0.5, 0.04, 0.06))
-
-
 def test_tests_without_p_value_do_not_count():
     adjusted = benjamini_hochberg([None, 0.01, None, 0.04])
     assert adjusted.m == 2

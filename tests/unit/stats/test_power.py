@@ -4,7 +4,7 @@ from retrieval_eval.stats.power import (
     detectable_by_test_and_interval,
     smallest_detectable_difference,
 )
-from retrieval_eval.stats.sign_flips import attainable_level, sign_flip_p
+from retrieval_eval.stats.resampling import attainable_level, sign_flip_p
 
 
 def test_smallest_detectable_difference_inverts_published_sample_sizes():

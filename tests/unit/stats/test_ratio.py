@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from retrieval_eval.stats.paired import compare_ratio, geometric_mean
-from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.stats.resampling import sign_flip_p
 
 SEED = 7
 POSITIVE = st.floats(0.01, 100)

@@ -104,17 +104,6 @@ def test_looking_after_every_value_seldom_finds_what_is_not_there(made, draw, mo
     assert np.mean(found) <= most + 2 * math.sqrt(0.05 * 0.95 / 600)
 
 
-def test_a_fixed_interval_looked_at_often_does():
-    # What the module is for: the t test looked at after every value.
-    rng = np.random.default_rng(12)
-    rows = rng.normal(0, 1, (400, 80))
-    n = np.arange(2, 81)
-    means = np.cumsum(rows, axis=1)[:, 1:] / n
-    squares = np.cumsum(rows**2, axis=1)[:, 1:] - n * means**2
-    t = np.abs(means) * np.sqrt(n) / np.sqrt(squares / (n - 1))
-    assert np.mean((t[:, 8:] > stats.t.ppf(0.975, n[8:] - 1)).any(axis=1)) > 0.15
-
-
 def test_what_has_no_interval_has_a_reason():
     assert always_valid_bounded([]).interval.low.reason == "too_few_values"
     assert always_valid_mean([0.1]).p_value.reason == "too_few_values"

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import structs
 
@@ -30,11 +30,10 @@ from retrieval_eval.model.impact import (
     ComparisonDocument,
     PairedEstimate,
     PairedStatistics,
-    RewardBySuite,
     Threat,
 )
 from retrieval_eval.registry import Registry
-from retrieval_eval.values import signed
+from retrieval_eval.values import counted, signed
 
 if TYPE_CHECKING:
     from retrieval_eval.stats.equivalence import Equivalence
@@ -45,6 +44,8 @@ GRAVITY: Final = 100.0
 
 LARGEST: Final = 1e100
 """Differences beyond this cannot be squared, and are of no real metric; nothing threatens them."""
+
+SIDES: Final[tuple[Literal["baseline"], Literal["comparison"]]] = ("baseline", "comparison")
 
 Keep = Callable[[Trial], bool]
 """Whether a trial counts."""
@@ -88,9 +89,8 @@ class Study:
 
     ``measure`` holds the matched pairs and the planned tasks, ``blocks`` the estimates by metric.
     ``primary`` is the metric of the verdict. ``view`` is what counts as retrieved in it, where that
-    is not the settings' own. ``reward_by_suite`` is empty where rewards can be averaged. ``views``
-    are the estimates of the metric under every view, where it has views; ``over`` the family of
-    pairs that the verdict is one of.
+    is not the settings' own. ``views`` are the estimates of the metric under every view, where it
+    has views; ``over`` the family of pairs that the verdict is one of.
     """
 
     arms: tuple[Arm, Arm]
@@ -99,7 +99,6 @@ class Study:
     blocks: Mapping[str, PairedStatistics]
     primary: Metric
     design: Design
-    reward_by_suite: Sequence[RewardBySuite] = ()
     view: str | None = None
     views: Mapping[str, PairedEstimate] = field(default_factory=dict)
     over: OverPairs | None = None
@@ -141,26 +140,21 @@ class Study:
         Where a margin is stated and the difference is shown to lie within it, the arms are
         equivalent, also when the difference is clear.
         """
-        found = apparent(self.block, self.design.alpha)
-        same = self.equivalence
-        if same is None or not same.is_equivalent or not self._is_always_within(same):
-            return found
-        if without_ratio(self.block):
+        same, low, high = self.equivalence, self.block.always_low, self.block.always_high
+        measured = apparent(self.block, self.design.alpha)
+        if same is None or not same.is_equivalent or without_ratio(self.block):
             # What holds of the tasks with a ratio is not shown of all.
-            return found
-        return "equivalent"
-
-    def _is_always_within(self, same: Equivalence) -> bool:
-        """Whether the interval that holds at every look lies within the margins, if it is read."""
-        low, high = self.block.always_low, self.block.always_high
+            return measured
         if self.block.always_method is None:
-            return True
-        return (
+            return "equivalent"
+        # The interval that holds at every look has to lie within the margins too.
+        is_inside = (
             low is not None
             and high is not None
             and same.margin_low < low
             and high < same.margin_high
         )
+        return "equivalent" if is_inside else measured
 
     @cached_property
     def equivalence(self) -> Equivalence | None:
@@ -183,6 +177,14 @@ class Study:
         return equivalence_of_pairs(sample.values, margin, **options)
 
     @property
+    def used(self) -> tuple[list[Trial], list[Trial]]:
+        """The trials of both arms on the matched tasks that have the metric."""
+        before, after = (
+            [trial for pair in self.sample.pairs for trial in getattr(pair, side)] for side in SIDES
+        )
+        return before, after
+
+    @property
     def is_clear(self) -> bool:
         """Whether the measured tasks show a difference."""
         return self.found in ("better", "worse")
@@ -199,11 +201,17 @@ class Study:
 
     def sample_of(self, keep: Keep | None = None) -> Sample:
         """Return the differences of the matched tasks, from the trials that count."""
-        if self.headline.quantity == "restricted_mean":
-            rows = list(self._time_changes(keep))
-        else:
-            rows = [(pair, self._change(pair, keep)) for pair in self.pairs]
-        known = [(pair, value) for pair, value in rows if value is not None]
+        kept = self.pairs
+        if keep is not None:
+            kept = [
+                replace(
+                    pair,
+                    baseline=tuple(filter(keep, pair.baseline)),
+                    comparison=tuple(filter(keep, pair.comparison)),
+                )
+                for pair in kept
+            ]
+        known = list(self._changes(kept))
         if self.block.reason == SCALES_DIFFER or any(abs(v) > LARGEST for _, v in known):
             known = []
         pairs = tuple(pair for pair, _ in known)
@@ -215,45 +223,36 @@ class Study:
             self.headline.quantity == "ratio",
         )
 
-    def _time_changes(self, keep: Keep | None) -> Iterator[tuple[Pair, float | None]]:
-        """Yield the tasks of the estimate with the change of their times, those never hit too."""
-        until = self.block.until
-        if until is None:
+    def _changes(self, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, float]]:
+        """Yield the tasks of the estimate with their change; times of those never hit too."""
+        quantity = self.headline.quantity
+        if quantity == "restricted_mean":
+            # Without an end no trial found a file, and there is no estimate.
+            until = self.block.until or 0.0
+            for pair, *times in observed_times(pairs, self.primary):
+                means = [
+                    statistics.mean(min(math.inf if t is None else t, until) for t in side)
+                    for side in times
+                ]
+                yield pair, means[1] - means[0]
             return
-        kept = [
-            replace(
-                pair,
-                baseline=tuple(t for t in pair.baseline if keep is None or keep(t)),
-                comparison=tuple(t for t in pair.comparison if keep is None or keep(t)),
-            )
-            for pair in self.pairs
-        ]
-        for pair, *sides in observed_times(kept, self.primary):
-            before, after = (
-                statistics.mean(until if time is None else min(time, until) for time in side)
-                for side in sides
-            )
-            yield pair, after - before
-
-    def _change(self, pair: Pair, keep: Keep | None) -> float | None:
-        before, after = (
-            self._side([t for t in side if keep is None or keep(t)])
-            for side in (pair.baseline, pair.comparison)
-        )
-        if before is None or after is None:
-            return None
-        if self.headline.quantity != "ratio":
-            return after - before
-        return math.log(after) - math.log(before) if before > 0 and after > 0 else None
+        for pair in pairs:
+            first, second = map(self._side, (pair.baseline, pair.comparison))
+            if first is None or second is None:
+                continue
+            if quantity == "mean_difference":
+                yield pair, second - first
+            elif first > 0 and second > 0:
+                yield pair, math.log(second) - math.log(first)
 
     def _side(self, trials: Sequence[Trial]) -> float | None:
-        if self.headline.quantity == "ratio":
-            # As the estimate: a repeat of 0 or below has no logarithm, and its task no ratio.
-            from retrieval_eval.stats.paired import geometric_mean
+        if self.headline.quantity == "mean_difference":
+            return average(trials, self.column)
+        # As the estimate: a repeat of 0 or below has no logarithm, and its task no ratio.
+        from retrieval_eval.stats.paired import geometric_mean
 
-            known = known_values(trials, self.column)
-            return geometric_mean(known) if known else None
-        return average(trials, self.column)
+        known = known_values(trials, self.column)
+        return geometric_mean(known) if known else None
 
     def overturns(self, estimate: float | None) -> bool:
         """Whether a mean on the sample's scale contradicts what the measured tasks show.
@@ -271,6 +270,27 @@ class Study:
             is_ratio = self.sample.is_ratio
             return abs(estimate) > (math.log(ratio_margin(margin)) if is_ratio else margin)
         return False
+
+
+def by_arm(
+    study: Study, counts: Sequence[int], of: Sequence[int], what: str, *, has_all: bool = False
+) -> str:
+    """Return counts of both arms in words; an arm without any is left out, unless it has to be in.
+
+    ``what`` is one of what is counted: ``0 of 12 trials of old and 5 of 12 trials of new``.
+    """
+    word = "with" if what == "task" else "of"
+    return " and ".join(
+        f"{n} of {counted(total, what)} {word} {arm.config}"
+        for n, total, arm in zip(counts, of, study.arms, strict=True)
+        if n or has_all
+    )
+
+
+def only_arm(study: Study, counts: Sequence[int]) -> str | None:
+    """Return the configuration that alone has a count; None where both or neither have one."""
+    named = [arm.config for n, arm in zip(counts, study.arms, strict=True) if n]
+    return named[0] if len(named) == 1 else None
 
 
 def ratio_margin(margin: float) -> float:

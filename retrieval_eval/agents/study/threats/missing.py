@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from retrieval_eval.agents.events.retrieved import VIEWS
-from retrieval_eval.agents.study.arms import Arm
-from retrieval_eval.agents.study.estimates import known_part, mean_known
-from retrieval_eval.agents.study.pairs import Planned, Side, clusters_of
-from retrieval_eval.agents.study.threats import THREATS, Study, kind
+from retrieval_eval.agents.study.estimates import bounds, known_part
+from retrieval_eval.agents.study.pairs import Pair, Planned, clusters_of
+from retrieval_eval.agents.study.threats import SIDES, THREATS, Study, by_arm, kind, only_arm
 from retrieval_eval.agents.study.trials import Trial, average, known_values
 from retrieval_eval.model.impact import Threat
 from retrieval_eval.values import counted, signed
@@ -34,153 +33,25 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
     if study.headline.quantity != "mean_difference":
         yield from _lacking_without_range(study)
         return
-    block, arms = study.block, study.arms
-    low, high = block.bound_low, block.bound_high
-    lacking = (block.n_lacking_baseline, block.n_lacking_comparison)
-    if low is None or high is None or not any(lacking):
+    found = bounds(study.planned, study.primary, study.column, study.block)
+    if study.block.bound_low is None or found is None or not any(found.lacking):
         return
-    is_up = (block.mean_difference or 0.0) > 0
-    worst = low if is_up else high
-    ends = (worst,) if study.is_clear else (low, high)
-    is_reversed = any(map(study.overturns, ends))
-    has_effect = is_reversed or not _is_clear_at_worst(study, _completed(study))
-    n = block.n_planned or 0
-    parts = [
-        f"{k} of {counted(n, 'task')} with {arm.config}"
-        for k, arm in zip(lacking, arms, strict=True)
-        if k
-    ]
-    text = f"values are missing on {' and '.join(parts)}"
-    text += (
-        f": over all of them the mean difference lies between {signed(low, 3)} and "
-        f"{signed(high, 3)}"
-    )
-    # A gain is overturned by low missing values of the comparison or high ones of the baseline.
-    tips = [
-        f"of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} {tip:.2f}"
-        for arm, tip in zip(arms, (block.tipping_baseline, block.tipping_comparison), strict=True)
-        if tip is not None
-    ]
-    if is_reversed and study.found == "equivalent":
-        text += ", beyond the margin"
-    elif is_reversed and not round(worst, 9):
-        text += ", so there may be no difference at all"
-    elif is_reversed:
-        how = f"changes if those {' or if those '.join(tips)}" if tips else "can change"
-        text += f"; the sign {how}"
-    elif has_effect:
-        text += "; at their worst it is not clear"
-    elif is_up == (worst > 0) and worst:
-        text += ", so they cannot change its sign"
-    text += "".join(f"; {said}" for said in _which(study))
-    over = _how(study, tips) if has_effect else _overturn(tips)
-    if has_effect and (over is None or study.found == "equivalent"):
-        over = "if the missing values are as adverse as they can be"
+    tasks = _with_truth(study)
+    is_clear = _is_clear(study, tasks, _planned_values(study, tasks))
+    worst, has_effect, said = _at_worst(study, found.low, found.high, is_clear=is_clear)
+    counts = by_arm(study, found.lacking, (found.n, found.n), "task")
     yield Threat(
         name="lacking_values",
         value=worst,
         unit="mean difference, worst case",
         effect="lowers" if has_effect else "none",
-        sentence=text,
-        arm=_only([arm.config for arm, k in zip(arms, lacking, strict=True) if k]),
+        sentence="; ".join(
+            (f"values are missing on {counts}: over all of them {said}", *_which(study, tasks))
+        ),
+        arm=only_arm(study, found.lacking),
         estimate=worst,
-        overturn=over,
+        overturn=_unclear_means(study, tasks) if has_effect else None,
     )
-
-
-def _overturn(tips: Sequence[str]) -> str | None:
-    return f"if the missing values {' or those '.join(tips)}" if tips else None
-
-
-def _how(study: Study, tips: Sequence[str]) -> str | None:
-    """Return which missing values make the difference unclear, or of the other sign."""
-    if not study.is_clear:
-        return _overturn(tips)
-    unclear = [
-        f"of {arm.config} average {'below' if is_low else 'above'} {mean:.2f}"
-        for arm, is_low, mean in _unclear_means(study)
-    ]
-    return _overturn(unclear) or _overturn(tips)
-
-
-Row = tuple[Planned, float]
-"""A planned task with a difference, which may be assumed."""
-
-
-def _completed(
-    study: Study,
-    columns: tuple[str, str] | None = None,
-    at: tuple[float, float] | None = None,
-    tasks: Sequence[Planned] | None = None,
-) -> list[Row]:
-    """Return the differences of all planned tasks, or of some, every missing value at its worst.
-
-    ``columns`` are those of both arms, by default of the metric; ``at`` what the missing values of
-    both arms are taken as, by default the ends of the metric that speak against the difference.
-    """
-    before, after = columns or (study.column, study.column)
-    ends = at or ((1.0, 0.0) if study.sign > 0 else (0.0, 1.0))
-    return [
-        (
-            task,
-            _assumed(study, task.comparison, after, ends[1])
-            - _assumed(study, task.baseline, before, ends[0]),
-        )
-        for task in (_with_truth(study) if tasks is None else tasks)
-    ]
-
-
-def _assumed(study: Study, side: Side, column: str, missing: float) -> float:
-    """Return the mean of one side, its trials without a value and those lost as ``missing``."""
-    values = [t.numbers.get(column, t.numbers.get(study.column, missing)) for t in side.trials]
-    n_gone = side.n_lost if values or side.n_lost else 1
-    return statistics.mean([*values, *[missing] * n_gone])
-
-
-def _is_clear_at_worst(study: Study, rows: Sequence[Row]) -> bool:
-    """Whether a clear difference stays clear, with its sign, under assumed values."""
-    from retrieval_eval.stats.robustness import mean_test
-
-    if not study.is_clear:
-        return True
-    labels = clusters_of([task for task, _ in rows], study.settings.stated.cluster).labels
-    test = mean_test([value for _, value in rows], labels)
-    return test is not None and study.sign * test.mean > 0 and test.is_clear(study.design.alpha)
-
-
-_STEPS: Final = 12
-"""Halvings by which a mean of missing values is found: to a quarter of a thousandth."""
-
-
-def _unclear_means(study: Study) -> Iterator[tuple[Arm, bool, float]]:
-    """Yield for each arm that lacks values the mean of these at which the difference is unclear.
-
-    The other arm's missing values are taken as the mean of those it has. Nothing is given for an
-    arm that alone cannot make the difference unclear, or with which it never is clear.
-    """
-    tasks = _with_truth(study)
-    own = [[known_part(getattr(task, side), study.column) for task in tasks] for side in _SIDES]
-    means = [mean_known(sides) for sides in own]
-    for place, (arm, sides) in enumerate(zip(study.arms, own, strict=True)):
-        if not any(side.missing for side in sides):
-            continue
-        is_low = (study.sign > 0) == (place == 1)
-
-        def is_clear(mean: float, place: int = place) -> bool:
-            at = (mean, means[1]) if place == 0 else (means[0], mean)
-            return _is_clear_at_worst(study, _completed(study, at=at))
-
-        bad, good = (0.0, 1.0) if is_low else (1.0, 0.0)
-        if is_clear(bad) or not is_clear(good):
-            continue
-        for _ in range(_STEPS):
-            middle = (bad + good) / 2
-            bad, good = (bad, middle) if is_clear(middle) else (middle, good)
-        yield arm, is_low, good
-
-
-def _only(configs: Sequence[str]) -> str | None:
-    return configs[0] if len(configs) == 1 else None
 
 
 def _with_truth(study: Study) -> list[Planned]:
@@ -189,31 +60,121 @@ def _with_truth(study: Study) -> list[Planned]:
     return [task for task in study.planned if is_outcome or task.has_ground_truth]
 
 
-def _which(study: Study) -> Iterator[str]:
+def _at_worst(study: Study, low: float, high: float, *, is_clear: bool) -> tuple[float, bool, str]:
+    """Return the worst mean difference, whether it overturns the result, and a clause about it.
+
+    ``is_clear`` is whether a clear difference stays so under the values of the worst end.
+    """
+    worst = low if study.sign > 0 else high
+    ends = (worst,) if study.is_clear else (low, high)
+    has_effect = True
+    if any(map(study.overturns, ends)) and study.found == "equivalent":
+        how = ", beyond the margin"
+    elif any(map(study.overturns, ends)):
+        how = "; the sign can change" if round(worst, 9) else ", so there may be no difference"
+    elif not is_clear:
+        how = "; at its worst it is not clear"
+    else:
+        has_effect = False
+        how = ", so they cannot change its sign" if study.sign * worst > 0 else ""
+    text = f"the mean difference lies between {signed(low, 3)} and {signed(high, 3)}{how}"
+    return worst, has_effect, text
+
+
+def _planned_values(
+    study: Study,
+    tasks: Sequence[Planned],
+    columns: tuple[str, str] | None = None,
+    ends: tuple[float, float] | None = None,
+) -> list[float]:
+    """Return the differences of planned tasks, every missing value at its worst.
+
+    ``columns`` are those of both arms, by default of the metric; ``ends`` what the missing values
+    of both arms are taken as, by default the ends of the metric that speak against the difference.
+    """
+    ends = ends or ((1.0, 0.0) if study.sign > 0 else (0.0, 1.0))
+    sides = [
+        [
+            _mean(study, side.trials, column, [end] * _n_missing(study, side.trials, side.n_lost))
+            for side in (getattr(task, name) for task in tasks)
+        ]
+        for name, column, end in zip(SIDES, columns or (study.column,) * 2, ends, strict=True)
+    ]
+    return [after - before for before, after in zip(*sides, strict=True)]
+
+
+def _n_missing(study: Study, trials: Sequence[Trial], n_lost: int) -> int:
+    n_known = len(known_values(trials, study.column))
+    return len(trials) - n_known + n_lost or int(not n_known)
+
+
+def _mean(study: Study, trials: Sequence[Trial], column: str, more: Sequence[float] = ()) -> float:
+    """Return the mean of a column of trials that have the metric, and of more values."""
+    known = [t.numbers for t in trials if study.column in t.numbers]
+    return statistics.mean([*(own.get(column, own[study.column]) for own in known), *more])
+
+
+def _is_clear(
+    study: Study, tasks: Sequence[Planned] | Sequence[Pair], values: Sequence[float]
+) -> bool:
+    """Whether a clear difference stays clear, with its sign, under assumed values."""
+    from retrieval_eval.stats.robustness import mean_test
+
+    if not study.is_clear:
+        return True
+    test = mean_test(values, clusters_of(tasks, study.settings.stated.cluster).labels)
+    return test is not None and study.sign * test.mean > 0 and test.is_clear(study.design.alpha)
+
+
+_STEPS: Final = 12
+"""Halvings by which a mean of missing values is found: to a quarter of a thousandth."""
+
+
+def _unclear_means(study: Study, tasks: Sequence[Planned]) -> str:
+    """Return at which mean of the missing values of an arm the difference is not clear.
+
+    The other arm's missing values are taken as the mean of those it has.
+    """
+    own = [[known_part(getattr(task, side), study.column) for task in tasks] for side in SIDES]
+    known = [[s.part / (1 - s.missing) for s in sides if s.missing < 1] for sides in own]
+    means = [statistics.fmean(values) if values else 0.5 for values in known]
+    said = []
+    for place, (arm, sides) in enumerate(zip(study.arms, own, strict=True)):
+        is_low = (study.sign > 0) == (place == 1)
+
+        def is_clear(mean: float, place: int = place) -> bool:
+            ends = (mean, means[1]) if place == 0 else (means[0], mean)
+            return _is_clear(study, tasks, _planned_values(study, tasks, ends=ends))
+
+        bad, good = (0.0, 1.0) if is_low else (1.0, 0.0)
+        if not any(side.missing for side in sides) or is_clear(bad) or not is_clear(good):
+            continue
+        for _ in range(_STEPS):
+            middle = (bad + good) / 2
+            bad, good = (bad, middle) if is_clear(middle) else (middle, good)
+        said.append(f"of {arm.config} average {'below' if is_low else 'above'} {good:.2f}")
+    return f"if the missing values {' or those '.join(said) or 'are as adverse as they can be'}"
+
+
+def _which(study: Study, tasks: Sequence[Planned]) -> Iterator[str]:
     """Yield, for each arm that lacks tasks, how hard the other arm found these tasks."""
-    tasks = _with_truth(study)
-    sides: tuple[Literal["baseline", "comparison"], ...] = ("baseline", "comparison")
-    for side, other, arm, witness in zip(
-        sides, reversed(sides), study.arms, reversed(study.arms), strict=True
-    ):
-        without: list[float] = []
-        within: list[float] = []
+    rows = zip(SIDES, SIDES[::-1], study.arms, study.arms[::-1], strict=True)
+    for side, other, arm, witness in rows:
+        parts: tuple[list[float], list[float]] = ([], [])
         for task in tasks:
             value = average(getattr(task, other).trials, study.column)
             if value is not None:
-                has = bool(known_values(getattr(task, side).trials, study.column))
-                (within if has else without).append(value)
-        if len(without) < _MIN_DOUBTED or len(within) < _MIN_DOUBTED:
+                parts[bool(known_values(getattr(task, side).trials, study.column))].append(value)
+        if min(map(len, parts)) < _MIN_DOUBTED:
             continue
-        there, here = statistics.mean(without), statistics.mean(within)
-        error = math.sqrt(sum(statistics.variance(v) / len(v) for v in (without, within)))
-        if abs(there - here) <= 2 * error:
-            continue
-        is_harder = (there < here) == (study.primary.direction == "higher_is_better")
-        yield (
-            f"the tasks that {arm.config} lacks are the {'harder' if is_harder else 'easier'} "
-            f"ones: {witness.config} has {there:.2f} on them and {here:.2f} on the others"
-        )
+        there, here = map(statistics.mean, parts)
+        error = math.sqrt(sum(statistics.variance(part) / len(part) for part in parts))
+        if abs(there - here) > 2 * error:
+            is_harder = (there < here) == (study.primary.direction == "higher_is_better")
+            yield (
+                f"the tasks that {arm.config} lacks are the {'harder' if is_harder else 'easier'} "
+                f"ones: {witness.config} has {there:.2f} on them and {here:.2f} on the others"
+            )
 
 
 def _lacking_without_range(study: Study) -> Iterator[Threat]:
@@ -222,47 +183,43 @@ def _lacking_without_range(study: Study) -> Iterator[Threat]:
     They have no worst case. The difference is taken to be overturned where it would vanish if
     every missing task were as adverse as the most adverse measured one.
     """
+    sample, test = study.sample, study.sample.test()
     tasks = [task for task in _with_truth(study) if not _is_free(study, task)]
-    lacking = [[task for task in tasks if not _has_value(study, getattr(task, s))] for s in _SIDES]
-    test = study.sample.test()
-    n_measured = len(study.sample.values)
-    n_missing = len(tasks) - n_measured
+    lacking = tuple(
+        sum(not _has_value(study, getattr(task, side).trials) for task in tasks) for side in SIDES
+    )
+    n_missing = len(tasks) - len(sample.values)
     if study.headline.estimate is None or test is None or not any(lacking) or n_missing <= 0:
         return
     sign = 1 if test.mean > 0 else -1
-    tip = -test.mean * n_measured / n_missing
-    adverse = min(sign * value for value in study.sample.values)
-    has_effect = study.is_clear and sign * tip >= min(adverse, 0.0)
-    parts = [
-        f"{len(own)} of {counted(len(tasks), 'task')} with {arm.config}"
-        for own, arm in zip(lacking, study.arms, strict=True)
-        if own
-    ]
-    quantity = "ratio" if study.sample.is_ratio else "difference"
-    size = study.sample.said(tip).removesuffix(" times")
+    tip = -test.mean * len(sample.values) / n_missing
+    adverse = min(sign * value for value in sample.values)
+    quantity = "ratio" if sample.is_ratio else "difference"
+    size = sample.said(tip).removesuffix(" times")
     where = f"on {counted(n_missing, 'task')} without a pair"
+    counts = by_arm(study, lacking, (len(tasks),) * 2, "task")
     yield Threat(
         name="lacking_values",
-        value=study.sample.on_scale(tip),
+        value=sample.on_scale(tip),
         unit="mean of the missing pairs",
-        effect="lowers" if has_effect else "none",
-        sentence=f"values are missing on {' and '.join(parts)}: a {quantity} of {size} {where} "
-        "would cancel the difference",
-        arm=_only([a.config for a, own in zip(study.arms, lacking, strict=True) if own]),
+        effect="lowers" if study.is_clear and sign * tip >= min(adverse, 0.0) else "none",
+        sentence=f"values are missing on {counts}: a {quantity} of {size} {where} would cancel the "
+        "difference",
+        arm=only_arm(study, lacking),
         overturn=f"if the {quantity} is {size} {where}",
     )
 
 
-def _has_value(study: Study, side: Side) -> bool:
+def _has_value(study: Study, trials: Sequence[Trial]) -> bool:
     if study.headline.quantity == "restricted_mean":
         # A time that is negative is not known.
-        return any(t.never_hit or t.numbers.get(study.column, -1.0) >= 0 for t in side.trials)
-    return bool(known_values(side.trials, study.column))
+        return any(t.never_hit or t.numbers.get(study.column, -1.0) >= 0 for t in trials)
+    return bool(known_values(trials, study.column))
 
 
 def _is_free(study: Study, task: Planned) -> bool:
     """Whether a task has no ratio because a value is 0, which is no missing value."""
-    known = [known_values(getattr(task, side).trials, study.column) for side in _SIDES]
+    known = [known_values(getattr(task, side).trials, study.column) for side in SIDES]
     return study.sample.is_ratio and any(own and min(own) <= 0 for own in known)
 
 
@@ -278,101 +235,54 @@ def _is_free(study: Study, task: Planned) -> bool:
 def _evidence_width(study: Study) -> Iterator[Threat]:
     if study.primary.name != RECALL or (study.view or study.settings.view or VIEWS[0]) != VIEWS[0]:
         return
-    open_trials = [[t for t in _used(study, side) if _width(t) > 0] for side in _SIDES]
-    if not any(open_trials) or study.block.mean_difference is None:
+    used = study.used
+    n_open = tuple(sum(map(_is_open, trials)) for trials in used)
+    if not any(n_open) or study.block.mean_difference is None:
         return
-    low, high = _at_ends(study)
-    worst = low if study.sign > 0 else high
-    ends = (worst,) if study.is_clear else (low, high)
-    columns = (HIGH, LOW) if study.sign > 0 else (LOW, HIGH)
-    is_reversed = any(map(study.overturns, ends))
-    has_effect = is_reversed or not _is_clear_at_worst(study, _opened(study, columns))
-    joint = _completed(study, columns)
-    # Missing values alone are a threat of their own.
-    is_joint = (
-        not has_effect
-        and _is_clear_at_worst(study, _completed(study))
-        and not _is_clear_at_worst(study, joint)
+    test, pairs = study.sample.test(), study.sample.pairs
+    weights = [1 / len(pairs)] * len(pairs) if test is None else test.weights.tolist()
+    against, in_favour = (
+        [_mean(study, p.comparison, after) - _mean(study, p.baseline, before) for p in pairs]
+        for before, after in ((HIGH, LOW), (LOW, HIGH))
     )
-    parts = [
-        f"{len(own)} of {counted(len(_used(study, side)), 'trial')} of {arm.config}"
-        for own, side, arm in zip(open_trials, _SIDES, study.arms, strict=True)
-        if own
-    ]
-    text = (
-        f"{' and '.join(parts)} may have found more files than is certain: the mean difference "
-        f"lies between {signed(low, 3)} and {signed(high, 3)}"
+    low, high = (
+        math.fsum(w * change for w, change in zip(weights, changes, strict=True))
+        for changes in (against, in_favour)
     )
-    if is_joint:
-        mean = statistics.mean(value for _, value in joint)
-        text += f", and together with missing values it can be {signed(mean, 3)}, which is unclear"
-    elif has_effect and not is_reversed:
-        text += "; at its worst it is not clear"
-    elif has_effect:
-        text += ", beyond the margin" if study.found == "equivalent" else "; the sign can change"
-    elif study.is_clear:
-        text += ", so they cannot change its sign"
+    is_clear = _is_clear(study, pairs, against if study.sign > 0 else in_favour)
+    worst, has_effect, said = _at_worst(study, low, high, is_clear=is_clear)
     over = None
-    if has_effect or is_joint:
+    if has_effect:
         over = f"if only {study.arms[study.sign < 0].config} found the open files"
         if study.found == "equivalent":
             over = "if only one of the arms found the open files"
-        over += " and the missing values are as adverse as they can be" if is_joint else ""
+    elif joint := _with_missing(study):
+        has_effect = True
+        said += f", and together with missing values it can be {joint}, which is unclear"
+        over = f"if only {study.arms[study.sign < 0].config} found the open files and the missing "
+        over += "values are as adverse as they can be"
+    counts = by_arm(study, n_open, tuple(map(len, used)), "trial")
     yield Threat(
         name="evidence_width",
         value=high - low,
         unit="width of the mean difference",
-        effect="lowers" if has_effect or is_joint else "none",
-        sentence=text,
-        arm=_only([arm.config for own, arm in zip(open_trials, study.arms, strict=True) if own]),
+        effect="lowers" if has_effect else "none",
+        sentence=f"{counts} may have found more files than is certain: {said}",
+        arm=only_arm(study, n_open),
         estimate=worst,
         overturn=over,
     )
 
 
-Named = Literal["baseline", "comparison"]
-_SIDES: Final[tuple[Named, Named]] = ("baseline", "comparison")
+def _is_open(trial: Trial) -> bool:
+    return trial.numbers.get(LOW, 0.0) < trial.numbers.get(HIGH, 0.0)
 
 
-def _used(study: Study, side: Named) -> list[Trial]:
-    return [t for pair in study.sample.pairs for t in getattr(pair, side)]
-
-
-def _width(trial: Trial) -> float:
-    low, high = trial.numbers.get(LOW), trial.numbers.get(HIGH)
-    return 0.0 if low is None or high is None else high - low
-
-
-def _end(trials: Sequence[Trial], column: str) -> float | None:
-    """Return an end of file recall of one side, the stated value where a trial has no bounds."""
-    values = [t.numbers.get(column, t.numbers.get(RECALL)) for t in trials if RECALL in t.numbers]
-    known = [value for value in values if value is not None]
-    return statistics.mean(known) if known else None
-
-
-def _at_ends(study: Study) -> tuple[float, float]:
-    """Return the mean difference with every open file against the comparison, and for it."""
-    pairs, test = study.sample.pairs, study.sample.test()
-    weights = [1 / len(pairs)] * len(pairs) if test is None else test.weights.tolist()
-
-    def mean(before: str, after: str) -> float:
-        changes = (
-            (_end(pair.comparison, after) or 0.0) - (_end(pair.baseline, before) or 0.0)
-            for pair in pairs
-        )
-        return math.fsum(w * change for w, change in zip(weights, changes, strict=True))
-
-    return mean(HIGH, LOW), mean(LOW, HIGH)
-
-
-def _opened(study: Study, columns: tuple[str, str]) -> list[Row]:
-    """Return the differences of the matched tasks at the stated ends of their bounds."""
-    tasks = [
-        Planned(
-            *(pair.benchmark, pair.task_name),
-            *(Side(pair.baseline, 0), Side(pair.comparison, 0)),
-            *(pair.repositories, True),
-        )
-        for pair in study.sample.pairs
-    ]
-    return _completed(study, columns, tasks=tasks)
+def _with_missing(study: Study) -> str | None:
+    """Return the mean difference that open and missing values make unclear only together."""
+    tasks = _with_truth(study)
+    joint = _planned_values(study, tasks, (HIGH, LOW) if study.sign > 0 else (LOW, HIGH))
+    if not _is_clear(study, tasks, _planned_values(study, tasks)):
+        # Missing values alone are a threat of their own.
+        return None
+    return None if _is_clear(study, tasks, joint) else signed(statistics.mean(joint), 3)

@@ -7,15 +7,21 @@ from collections.abc import Iterator
 from typing import Final
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
+from retrieval_eval.agents.study.estimates import observed_times
 from retrieval_eval.agents.study.headline import Headline, headline_estimate
-from retrieval_eval.agents.study.threats import THREATS, Study, kind
-from retrieval_eval.agents.study.trials import SCALES_DIFFER
+from retrieval_eval.agents.study.threats import THREATS, Study, by_arm, kind
 from retrieval_eval.agents.study.verdict import OUTCOMES, apparent
 from retrieval_eval.model.impact import Threat
-from retrieval_eval.values import REASONS, counted, signed
+from retrieval_eval.values import counted, signed
 
 PRICES: Final = {"cost_usd": "cost", "elapsed_seconds": "time", "total_tokens": "tokens"}
 """Metrics of what a trial costs, as a sentence names them."""
+
+_RESULTS: Final = {
+    "better": "{} is better",
+    "worse": "{} is worse",
+    "equivalent": "{} is equivalent",
+}
 
 
 @THREATS.register("other_metrics")
@@ -25,30 +31,30 @@ PRICES: Final = {"cost_usd": "cost", "elapsed_seconds": "time", "total_tokens": 
     gravity=10,
 )
 def _other_metrics(study: Study) -> Iterator[Threat]:
-    against = {
-        name: headline_estimate(block)
+    shown = {
+        name: apparent(block, study.design.alpha)
         for name, block in study.blocks.items()
-        if name in PRICES.keys() | OUTCOMES
-        and name != study.primary.name
-        and (there := apparent(block, study.design.alpha)) in ("better", "worse")
-        and there != study.found
+        if name in PRICES.keys() | OUTCOMES and name != study.primary.name
+    }
+    against = {
+        name: headline_estimate(study.blocks[name])
+        for name, there in shown.items()
+        if there in ("better", "worse") and there != study.found
     }
     label = study.primary.label
+    result = _RESULTS.get(study.found, "no detectable difference in {}")
+    result = (result if study.headline.p is not None else "{} is undecided").format(label)
     for name in OUTCOMES & against.keys():
         metric, lead = BY_NAME[name], against[name]
-        has_effect = study.is_clear
         yield Threat(
             name="other_metrics",
             value=lead.estimate,
             unit=metric.unit,
-            effect="lowers" if has_effect else "none",
-            sentence=(
-                f"{_result(study)}, but {metric.label} is "
-                f"{apparent(study.blocks[name], study.design.alpha)} "
-                f"({signed(lead.estimate or 0.0)} over {counted(lead.n, 'task')})"
-            ),
+            effect="lowers" if study.is_clear else "none",
+            sentence=f"{result}, but {metric.label} is {shown[name]} "
+            f"({signed(lead.estimate or 0.0)} over {counted(lead.n, 'task')})",
             estimate=study.headline.estimate,
-            overturn=f"if {metric.label} counts, not {label}" if has_effect else None,
+            overturn=f"if {metric.label} counts, not {label}" if study.is_clear else None,
         )
     prices = {name: lead for name, lead in against.items() if name in PRICES}
     if prices:
@@ -61,20 +67,9 @@ def _other_metrics(study: Study) -> Iterator[Threat]:
             value=largest.estimate,
             unit="times that of the baseline",
             effect="none",
-            sentence=f"{_result(study)} at {listed} of {study.arms[0].config}",
+            sentence=f"{result} at {listed} of {study.arms[0].config}",
             estimate=study.headline.estimate,
         )
-
-
-def _result(study: Study) -> str:
-    label = study.primary.label
-    if study.headline.p is None:
-        return f"{label} is undecided"
-    return {
-        "better": f"{label} is better",
-        "worse": f"{label} is worse",
-        "equivalent": f"{label} is equivalent",
-    }.get(study.found, f"no detectable difference in {label}")
 
 
 def _log(lead: Headline) -> float:
@@ -113,78 +108,35 @@ def _many_pairs(study: Study) -> Iterator[Threat]:
     )
 
 
-_MAX_SUITES: Final = 4
-"""Suites whose reward a sentence gives."""
-
-
 @THREATS.register("never_hit")
 @kind(
     title="Files never found",
-    meaning="the arms never found a file on different tasks, which leaves open which is faster",
+    meaning="the faster arm more often never found a file, which leaves open which is faster",
     gravity=70,
 )
 def _never_hit(study: Study) -> Iterator[Threat]:
-    block = study.blocks.get("ttfr_seconds")
-    if block is None:
+    block, primary = study.block, study.primary
+    test = study.sample.test() if primary.kind == "time" and study.is_clear else None
+    if test is None or block.until is None:
         return
-    missed = [
-        [any(trial.never_hit for trial in getattr(pair, side)) for pair in study.pairs]
-        for side in ("baseline", "comparison")
-    ]
-    if missed[0] == missed[1]:
+    shares = (
+        sum(time is None for time in after) / len(after)
+        - sum(time is None for time in before) / len(before)
+        for _, before, after in observed_times(study.pairs, primary)
+    )
+    slope = math.fsum(w * share for w, share in zip(test.weights.tolist(), shares, strict=True))
+    if slope * test.mean >= 0:
         return
-    never = (block.n_never_baseline, block.n_never_comparison)
-    watched = [
-        sum(any(trial.computable for trial in getattr(pair, side)) for pair in study.pairs)
-        for side in ("baseline", "comparison")
-    ]
-    counts = [
-        f"{k} of {counted(n, 'task')} with {arm.config}"
-        for k, n, arm in zip(never, watched, study.arms, strict=True)
-    ]
-    text = f"no relevant file was found on {' and '.join(counts)}"
-    mean = block.estimate
-    if mean is None:
-        text += ": which was faster cannot be decided from the tasks on which both found one"
-    else:
-        text += (
-            f": with their times counted up to {block.until or 0.0:.0f} s, the mean time over all "
-            f"tasks differs by {signed(mean, 1)} s"
-        )
-    # The arm with the shorter mean time is the one that finds a file less often.
-    later = block.until_tipping
-    is_lead = study.block is block and study.is_clear and later is not None
-    if is_lead:
-        text += f"; counted up to {later or 0.0:.0f} s it would be the same"
+    later = block.until - test.mean / slope
+    never = (block.n_never_baseline or 0, block.n_never_comparison or 0)
+    counts = by_arm(study, never, (block.n_pairs,) * 2, "task", has_all=True)
     yield Threat(
         name="never_hit",
-        value=sum(k or 0 for k in never),
-        unit="tasks",
-        effect="lowers" if is_lead else "none",
-        sentence=text,
-        estimate=mean,
-        overturn=f"if a task without a file counts as {later:.0f} s or more" if is_lead else None,
+        value=later,
+        unit=primary.unit,
+        effect="lowers",
+        sentence=f"no relevant file was found on {counts}: counted up to {later:.0f} in place of "
+        f"{block.until:.0f} {primary.unit}, the mean times would be the same",
+        estimate=block.estimate,
+        overturn=f"if a task without a file counts as {later:.0f} {primary.unit} or more",
     )
-
-
-@THREATS.register("reward_scales")
-@kind(
-    title="Scales of rewards",
-    meaning="rewards of several suites are on different scales and cannot be averaged",
-    gravity=65,
-)
-def _reward_scales(study: Study) -> Iterator[Threat]:
-    reward = study.blocks.get("reward")
-    if reward is None or reward.reason != SCALES_DIFFER:
-        return
-    known = [row for row in study.reward_by_suite if row.computable]
-    given = [
-        f"{signed(row.mean_difference or 0.0)} in {row.benchmark} ({counted(row.n_pairs, 'task')})"
-        for row in known[:_MAX_SUITES]
-    ]
-    if rest := len(known) - len(given):
-        given.append(f"{counted(rest, 'further suite')} in the analysis")
-    text = f"{REASONS[SCALES_DIFFER]}: reward is given by suite"
-    if given:
-        text += f", the mean difference is {', '.join(given)}"
-    yield Threat(name="reward_scales", value=None, unit="suites", effect="none", sentence=text)

@@ -6,14 +6,12 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from retrieval_eval.agents.events.retrieved import VIEWS
 from retrieval_eval.agents.study.arms import Arm, tool_label
-from retrieval_eval.agents.study.gate import MAX_OPAQUE_GAP, by_task, opaque_calls
-from retrieval_eval.agents.study.threats import THREATS, Study, kind
+from retrieval_eval.agents.study.gate import by_task
+from retrieval_eval.agents.study.threats import SIDES, THREATS, Study, by_arm, kind, only_arm
 from retrieval_eval.agents.study.trials import MCP, Trial
 from retrieval_eval.agents.study.verdict import apparent
 from retrieval_eval.model.design import ArmDesign
@@ -28,6 +26,10 @@ from retrieval_eval.values import counted, signed
     gravity=34,
 )
 def _mcp_role(study: Study) -> Iterator[Threat]:
+    """Yield a threat for each arm in doubt, and for each of which only some trials called a server.
+
+    Control trials that did so are left to the gate.
+    """
     roles = study.valid.roles
     for arm, why in roles.doubt:
         yield Threat(
@@ -41,40 +43,23 @@ def _mcp_role(study: Study) -> Iterator[Threat]:
     for note in roles.notes:
         text = f"{note}; it is taken as an arm that is meant to"
         yield Threat(name="mcp_role", value=None, unit="trials", effect="none", sentence=text)
-    yield from _partial_use(study)
-
-
-def _partial_use(study: Study) -> Iterator[Threat]:
-    """Yield a threat for each arm of which only some trials called an MCP server.
-
-    Control trials that did so, and arms whose role is in doubt, are left to the gate.
-    """
-    roles = study.valid.roles
     known = [roles.control, *(arm for arm, _ in roles.doubt)]
-    for side, arm in zip(("baseline", "comparison"), study.arms, strict=True):
+    for arm in study.arms:
         if any(arm is other for other in known) or not 0 < arm.n_callers < arm.n_ran:
             continue
-        own = [
-            pair.values(study.column)
-            for pair in study.pairs
-            if all(trial.has_called_mcp for trial in getattr(pair, side))
-        ]
-        changes = [b - a for a, b in own if a is not None and b is not None]
-        text = f"only {arm.use} called an MCP server"
-        mean = math.fsum(changes) / len(changes) if changes else None
-        if mean is not None:
-            text += (
-                f"; over {counted(len(changes), 'matched task')} on which all did, the mean "
-                f"difference is {signed(mean, 3)}"
-            )
+
+        def is_without(trial: Trial, config: str = arm.config) -> bool:
+            return trial.config_name == config and not trial.has_called_mcp
+
+        said, _, estimate = _rest(study, is_without)
         yield Threat(
             name="mcp_role",
             value=arm.n_callers,
             unit="trials",
             effect="none",
-            sentence=text,
+            sentence=f"only {arm.use} called an MCP server; without the others{said}",
             arm=arm.config,
-            estimate=mean,
+            estimate=estimate,
         )
 
 
@@ -99,20 +84,17 @@ def _listed(tools: Sequence[str]) -> str:
 )
 def _tool_use(study: Study) -> Iterator[Threat]:
     for finding in study.valid.findings:
-        if finding.name not in _USE_RULES:
-            continue
         for arm, design in zip(study.arms, study.valid.roles.designs, strict=True):
             n = sum(trial.config_name == arm.config for trial in finding.removed)
-            if not n:
+            if not n or finding.name not in _USE_RULES:
                 continue
-            what = _USE_RULES[finding.name](design)
-            text = f"{n} of {counted(len(arm.trials), 'trial')} of {arm.config} {what}"
+            text = f"{n} of {counted(len(arm.trials), 'trial')} of {arm.config} "
             yield Threat(
                 name="tool_use",
                 value=n / len(arm.trials),
                 unit="share of the trials",
                 effect="withholds" if finding.is_failed else "none",
-                sentence=f"{text}: they are left out",
+                sentence=f"{text}{_USE_RULES[finding.name](design)}: they are left out",
                 arm=arm.config,
                 estimate=study.headline.estimate,
             )
@@ -132,7 +114,7 @@ def _answer_exposed(study: Study) -> Iterator[Threat]:
         study,
         "answer_exposed",
         lambda trial: "answer_exposed_at" in trial.numbers,
-        "the reference change was shown in",
+        "the reference change was shown",
     )
 
 
@@ -147,7 +129,7 @@ def _history_compacted(study: Study) -> Iterator[Threat]:
         study,
         "history_compacted",
         lambda trial: any("compacted" in flag for flag in trial.quality_flags),
-        "the history was summarised in",
+        "the history was summarised",
     )
 
 
@@ -155,42 +137,26 @@ def _without(
     study: Study, name: str, is_doubtful: Callable[[Trial], bool], what: str
 ) -> Iterator[Threat]:
     """Yield a threat where trials are doubtful, with the difference of the others."""
-    used = [
-        [trial for pair in study.sample.pairs for trial in getattr(pair, side)]
-        for side in ("baseline", "comparison")
-    ]
-    counts = [sum(map(is_doubtful, trials)) for trials in used]
-    if not any(counts):
+    used = study.used
+    n_doubtful = tuple(sum(map(is_doubtful, trials)) for trials in used)
+    if not any(n_doubtful):
         return
-    rest = _rest(study, is_doubtful)
-    text = f"{what} " + " and ".join(
-        f"{n} of {counted(len(trials), 'trial')} of {arm.config}"
-        for n, trials, arm in zip(counts, used, study.arms, strict=True)
-    )
-    one = [arm.config for n, arm in zip(counts, study.arms, strict=True) if n]
+    said, is_overturned, estimate = _rest(study, is_doubtful)
+    counts = by_arm(study, n_doubtful, tuple(map(len, used)), "trial", has_all=True)
     yield Threat(
         name=name,
-        value=sum(counts) / sum(map(len, used)),
+        value=sum(n_doubtful) / sum(map(len, used)),
         unit="share of the trials",
-        effect="lowers" if rest.is_overturned else "none",
-        sentence=f"{text}; {rest.said}",
-        arm=one[0] if len(one) == 1 else None,
-        estimate=rest.estimate,
-        overturn=f"without the trials in which {what[:-3]}" if rest.is_overturned else None,
+        effect="lowers" if is_overturned else "none",
+        sentence=f"{what} in {counts}; without them{said}",
+        arm=only_arm(study, n_doubtful),
+        estimate=estimate,
+        overturn=f"without the trials in which {what}" if is_overturned else None,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Rest:
-    """The difference without some trials: in words, and whether it overturns that of all."""
-
-    said: str
-    is_overturned: bool
-    estimate: float | None
-
-
-def _rest(study: Study, is_doubtful: Callable[[Trial], bool]) -> _Rest:
-    """Return the difference without the trials that are doubtful.
+def _rest(study: Study, is_doubtful: Callable[[Trial], bool]) -> tuple[str, bool, float | None]:
+    """Return the difference without some trials in words, whether it overturns that of all, and it.
 
     That of all is overturned where the others contradict it, or where they show less than half of
     it, not clearly, or are too few to show anything.
@@ -199,19 +165,17 @@ def _rest(study: Study, is_doubtful: Callable[[Trial], bool]) -> _Rest:
     test, whole = rest.test(), sample.test()
     n = counted(len(rest.values), "matched task")
     if test is None:
-        verb = "is" if len(rest.values) == 1 else "are"
-        return _Rest(f"without them {n} {verb} left", study.is_clear, None)
+        return f" {n} {'is' if len(rest.values) == 1 else 'are'} left", study.is_clear, None
     is_less = whole is not None and 2 * abs(test.mean) < abs(whole.mean)
     is_lost = is_less and not test.is_clear(study.design.alpha)
-    return _Rest(
-        f"without them, over {n}, {sample.said(test.mean)}",
-        study.overturns(test.mean) or (study.is_clear and is_lost),
-        sample.on_scale(test.mean),
-    )
+    is_overturned = study.overturns(test.mean) or (study.is_clear and is_lost)
+    return f", over {n}, {sample.said(test.mean)}", is_overturned, sample.on_scale(test.mean)
 
 
 # Trials that did not end by themselves
 
+MIN_ERROR_GAP: Final = 0.1
+"""Shares of trials ended by an error that differ by more than this are named."""
 
 _MOST_KINDS: Final = 2
 _LONGEST_KIND: Final = 40
@@ -241,11 +205,11 @@ def _errors(study: Study) -> Iterator[Threat]:
         f"{len(own)} of {counted(len(arm.trials), 'trial')} of {arm.config}{_kinds_of(own)}"
         for own, arm in zip(ended, study.arms, strict=True)
     ]
-    rest = _rest(study, lambda trial: trial.has_exception)
+    said, is_overturned, estimate = _rest(study, lambda trial: trial.has_exception)
     is_better = study.found == ("better" if more else "worse") and (
         study.primary.direction == "higher_is_better"
     )
-    has_effect = is_one_sided and (rest.is_overturned or not is_better)
+    has_effect = is_one_sided and (is_overturned or not is_better)
     p_said = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
     yield Threat(
         name="errors",
@@ -253,15 +217,11 @@ def _errors(study: Study) -> Iterator[Threat]:
         unit="share of the trials",
         effect="lowers" if has_effect else "none",
         sentence=f"a timeout or another error ended {' and '.join(parts)} (exact {p_said}); "
-        f"{rest.said}",
+        f"without them{said}",
         arm=study.arms[more].config,
-        estimate=rest.estimate,
+        estimate=estimate,
         overturn=f"if the errors of {study.arms[more].config} made it" if has_effect else None,
     )
-
-
-MIN_ERROR_GAP: Final = 0.1
-"""Shares of trials ended by an error that differ by more than this are named."""
 
 
 def _kinds_of(trials: Sequence[Trial]) -> str:
@@ -277,22 +237,20 @@ def _p_of_errors(arms: tuple[Arm, Arm]) -> float:
     A sign test of the tasks on which their shares of errors differ; of single trials it is
     McNemar's.
     """
-    before, after = (by_task(arm.trials) for arm in arms)
-    changes = [
-        _error_share(after[task]) - _error_share(before[task]) for task in before if task in after
-    ]
+    before, after = (
+        {
+            task: sum(trial.has_exception for trial in trials) / len(trials)
+            for task, trials in by_task(arm.trials).items()
+        }
+        for arm in arms
+    )
+    changes = [after[task] - share for task, share in before.items() if task in after]
     up, down = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
-    n = up + down
-    tail = sum(math.comb(n, k) for k in range(min(up, down) + 1))
-    return float(min(1.0, 2 * tail / 2**n))
-
-
-def _error_share(trials: Sequence[Trial]) -> float:
-    return sum(trial.has_exception for trial in trials) / len(trials)
+    tail = sum(math.comb(up + down, k) for k in range(min(up, down) + 1))
+    return float(min(1.0, 2 * tail / 2 ** (up + down)))
 
 
 # How the arms ran
-
 
 APART: Final = 0.9
 """Arms of which a random trial of one started before one of the other with this chance were run
@@ -306,41 +264,28 @@ one after the other."""
     gravity=90,
 )
 def _run_order(study: Study) -> Iterator[Threat]:
-    trials = [
-        [trial for pair in study.pairs for trial in getattr(pair, side)]
-        for side in ("baseline", "comparison")
-    ]
+    trials = [[t for pair in study.pairs for t in getattr(pair, side)] for side in SIDES]
     known: tuple[Callable[[Trial], Any], ...] = (
         lambda trial: trial.numbers.get("started_at"),
         lambda trial: trial.batch_timestamp,
     )
-    for start_of in known:
-        starts = [[start_of(trial) for trial in own] for own in trials]
-        if all(starts) and not any(None in own for own in starts):
-            break
-    else:
+    every = ([[start_of(trial) for trial in own] for own in trials] for start_of in known)
+    starts = next((s for s in every if all(s) and not any(None in own for own in s)), None)
+    if starts is None:
         return
     chance = _chance_before(starts[0], starts[1])
     if APART >= chance >= 1 - APART:
         return
     first = int(chance < 0.5)
-    one, other = study.arms[first].config, study.arms[1 - first].config
-    share = max(chance, 1 - chance)
-    if share == 1:
-        until, since = max(starts[first]), min(starts[1 - first])
-        when = f" (until {_moment(until)}, from {_moment(since)})"
-        text = f"all trials of {one} were run before those of {other}{when}"
-    else:
-        text = (
-            f"trials of {one} were run before those of {other}: of one each, drawn at random, that "
-            f"of {one} came first in {100 * share:.0f} % of cases"
-        )
+    one, other, share = study.arms[first], study.arms[1 - first], max(chance, 1 - chance)
     yield Threat(
         name="run_order",
         value=share,
         unit="chance that one arm's trial came first",
         effect="none",
-        sentence=f"{text}: what changed in between is part of the difference",
+        sentence=f"trials of {one.config} were run before those of {other.config}: of one each, "
+        f"drawn at random, that of {one.config} came first in {100 * share:.0f} % of cases: what "
+        "changed in between is part of the difference",
     )
 
 
@@ -356,52 +301,8 @@ def _chance_before(first: Sequence[Any], second: Sequence[Any]) -> float:
     """
     ordered = sorted(second)
     n = len(ordered)
-    later = sum(
-        n - (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in first
-    )
+    later = sum(n - (bisect_left(ordered, v) + bisect_right(ordered, v)) / 2 for v in first)
     return later / (n * len(first))
-
-
-def _moment(value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    try:
-        return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="seconds")[:-6]
-    except (ValueError, OverflowError, OSError):
-        return f"{value:g} s"
-
-
-MIN_OPAQUE_GAP: Final = MAX_OPAQUE_GAP / 3
-"""Shares of opaque calls that differ by more than this are named."""
-
-
-@THREATS.register("opaque_share")
-@kind(
-    title="Opaque calls",
-    meaning="the arms differ in the share of their calls that could not be resolved",
-    gravity=80,
-)
-def _opaque_share(study: Study) -> Iterator[Threat]:
-    own = [
-        opaque_calls(trial for trials in side.values() for trial in trials)
-        for side in (study.valid.baseline, study.valid.comparison)
-    ]
-    gap = own[1].share - own[0].share
-    if abs(gap) <= MIN_OPAQUE_GAP:
-        return
-    parts = [
-        f"{calls.n} of {counted(calls.of, 'call')} of {arm.config}"
-        for calls, arm in zip(own, study.arms, strict=True)
-    ]
-    more = study.arms[gap > 0]
-    yield Threat(
-        name="opaque_share",
-        value=abs(gap),
-        unit="difference of shares",
-        effect="withholds" if "opaque_share_differs" in study.valid.failed else "none",
-        sentence=f"{' and '.join(parts)} could not be resolved: more of {more.config} is unseen",
-        arm=more.config,
-    )
 
 
 @THREATS.register("view")
@@ -411,9 +312,7 @@ def _opaque_share(study: Study) -> Iterator[Threat]:
     gravity=60,
 )
 def _view(study: Study) -> Iterator[Threat]:
-    if not study.is_clear:
-        return
-    for view in VIEWS:
+    for view in VIEWS if study.is_clear else ():
         block = study.views.get(view)
         if block is None or block.mean_difference is None:
             continue
@@ -425,9 +324,7 @@ def _view(study: Study) -> Iterator[Threat]:
             value=block.mean_difference,
             unit="mean difference",
             effect="none",
-            sentence=(
-                f"under the view {view} the mean difference is "
-                f"{signed(block.mean_difference, 3)} ({there.replace('_', ' ')})"
-            ),
+            sentence=f"under the view {view} the mean difference is "
+            f"{signed(block.mean_difference, 3)} ({there.replace('_', ' ')})",
             estimate=block.mean_difference,
         )

@@ -34,6 +34,8 @@ _NOTES: Final = re.compile(
     r"|(?P<late>\[The command (?:timed out after|has no new output after) [^\n]*)"
 )
 _LAST_LINES: Final = 8
+# An `exit` ended the terminal, and what the command printed is lost.
+_LOST: Final = "The terminal session was reset because "
 _CLIPPED: Final = re.compile(
     r"\n?(?:\[\.\.\. Observation truncated due to length \.\.\.\]"
     r"|<response clipped>(?:<NOTE>[^<]{0,1000}</NOTE>)?"
@@ -76,6 +78,8 @@ def answer(call: ToolCall) -> ToolResult:
     result = call.result or ToolResult("")
     if result.is_unfinished:
         return result
+    if call.name in _SHELLS and result.text.startswith(_LOST):
+        return replace(result, text="", is_error=True)
     lines, code, is_late = _without_notes(result.text)
     clipped = _CLIPPED.search(lines)
     if clipped is not None and result.saved_to is None:

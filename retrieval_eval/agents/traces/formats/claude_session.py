@@ -9,6 +9,7 @@ rewound shows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,7 @@ from retrieval_eval.agents.traces.formats.claude_lines import (
 )
 from retrieval_eval.agents.traces.reading import Reading
 from retrieval_eval.agents.traces.results.base import integer
+from retrieval_eval.agents.traces.results.local_files import shown_count
 from retrieval_eval.agents.traces.tokens import Item
 from retrieval_eval.agents.traces.untrusted import (
     at,
@@ -137,6 +139,8 @@ _HOW: Final = {
     "selected_lines_in_ide": "selected by the user",
     "nested_memory": "instructions of a folder",
 }
+# The hook that adds a folder's instructions to the answer of a call in that folder.
+_HOOKED: Final = re.compile(r"Contents of ([^\n]{1,4096}):\n+\S")
 
 
 def _take_attachment(said: _Session, stated: Mapping[str, Any]) -> None:
@@ -147,6 +151,12 @@ def _take_attachment(said: _Session, stated: Mapping[str, Any]) -> None:
                 said.attach(file.get("path"), "instructions")
         return
     content = stated.get("content")
+    if kind == "hook_additional_context":
+        for text in content if isinstance(content, list) else ():
+            shown = _HOOKED.match(text_of(text) or "")
+            if shown:
+                said.attach(shown[1], _HOW["nested_memory"])
+        return
     if kind == "directory":
         said.attach_folder(stated.get("path"), blocks_text(content), _NAMED)
         return
@@ -179,7 +189,9 @@ def _lines(
     if not count:
         return None, False
     is_all = start == 1 and total is not None and count >= total
-    return ((start, start + count - 1),), is_all and stated.get("truncated") is not True
+    return ((start, start + shown_count(file, count) - 1),), is_all and stated.get(
+        "truncated"
+    ) is not True
 
 
 # --------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ call then has the time of its result, a delegating call that of its sub-agent's 
 
 Of a ``result``, ``usage`` counts one turn of the main thread, while ``total_cost_usd`` and
 ``modelUsage`` count the session, with sub-agents, since its first run. In a run that resumed or
-forked a session they hold what was paid before it.
+forked a session they hold what was paid before it; since 2.1.332 the run's own share stands in
+``model_usage_since_last_result``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from retrieval_eval.agents.traces.formats.claude_lines import (
 )
 from retrieval_eval.agents.traces.reading import Reading
 from retrieval_eval.agents.traces.tokens import Usage, anthropic_usage
-from retrieval_eval.agents.traces.untrusted import at, text_at, text_of
+from retrieval_eval.agents.traces.untrusted import at, dict_of, text_at, text_of
 from retrieval_eval.io.files import Line
 
 FORMAT = "claude-code-stream-json"
@@ -65,8 +66,8 @@ def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
                 take_assistant(said, entry.get("message"))
                 spent.add(entry.get("message"), is_inner=parent is not None)
     said.ending = _ending(spent.ends[-1] if spent.ends else None)
-    if spent.is_own:
-        said.paid(at(spent.ends[-1], "total_cost_usd"))
+    for cost in spent.costs:
+        said.paid(cost)
     return said.reading(FORMAT, declared_tokens=spent.tokens)
 
 
@@ -128,10 +129,30 @@ class _Spent:
         return not n_read or n_stated <= n_read + unseen
 
     @property
+    def _shares(self) -> list[Any]:
+        """The tokens and costs by model that the results state as their own share, since 2.1.332.
+
+        Empty unless each result states its share.
+        """
+        shares = [end.get("model_usage_since_last_result") for end in self.ends]
+        return [] if None in shares else shares
+
+    @property
+    def costs(self) -> list[Any]:
+        """What the run was charged, where no earlier run is in the sums."""
+        if self._shares:
+            shares = map(dict_of, self._shares)
+            return [at(counts, "costUSD") for share in shares for counts in share.values()]
+        return [at(self.ends[-1], "total_cost_usd")] if self.is_own else []
+
+    @property
     def tokens(self) -> int | None:
         """The tokens of the run: those of all models, or of its turns and its sub-agents."""
         if not self.ends:
             return None
+        own = sum(tokens_of_models(share) or 0 for share in self._shares)
+        if own:
+            return own
         stated = tokens_of_models(self.ends[-1].get("modelUsage"))
         if stated is not None and self.is_own:
             return stated
@@ -161,7 +182,8 @@ FORMATS.add(
         counters=(
             "`usage` of a result counts a turn of the main thread; `modelUsage` and "
             "`total_cost_usd` count the session since its first run, with sub-agents. Cached "
-            "tokens are apart. Of a run that resumed a session the tokens of its turns are "
+            "tokens are apart. `model_usage_since_last_result` counts the run's own share with "
+            "its cost; without it, of a run that resumed a session the tokens of its turns are "
             "taken, and no cost."
         ),
         example=(

@@ -28,6 +28,7 @@ from retrieval_eval.agents.traces.results.base import (
 from retrieval_eval.agents.traces.results.decorations import is_empty_answer, is_saved_result
 from retrieval_eval.agents.traces.results.payload import parsed
 from retrieval_eval.agents.traces.results.prose import looks_like_file
+from retrieval_eval.agents.traces.untrusted import text_of
 from retrieval_eval.records import CUT_HERE, Doubt, LineRange, RawTarget, ToolCategory
 
 # --------------------------------------------------------------------------------------------------
@@ -371,7 +372,17 @@ def _declared(file: dict[str, Any]) -> tuple[tuple[LineRange, ...] | None, bool]
     """Read Claude Code's ``{startLine, numLines, totalLines}``."""
     start, count = integer(file.get("startLine")) or 1, integer(file.get("numLines")) or 1
     total = integer(file.get("totalLines"))
-    return ((start, start + count - 1),), start == 1 and total is not None and count >= total
+    is_whole = start == 1 and total is not None and count >= total
+    return ((start, start + shown_count(file, count) - 1),), is_whole
+
+
+def shown_count(file: Mapping[str, Any], count: int) -> int:
+    """Return how many lines Claude Code showed of a file, of which it counted so many.
+
+    It counts what follows the last line break as a line, which is empty.
+    """
+    text = text_of(file.get("content")) or ""
+    return count - 1 if count > 1 and text.endswith("\n") else count
 
 
 def _is_cut(seen: Seen) -> bool:
@@ -380,6 +391,10 @@ def _is_cut(seen: Seen) -> bool:
 
 
 def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
+    """Return the lines that an answer shows, and whether these are all.
+
+    Claude Code numbers what follows the last line break of a whole file, too.
+    """
     asked = requested_range(seen.arguments)
     numbered = None if _is_raw(seen) else line_ranges(seen.text)
     if is_from_end(seen.arguments):
@@ -391,6 +406,9 @@ def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
     if numbered is not None:
         limit = _DEFAULT_LIMIT if asked is None else asked[1] - asked[0] + 1
         shown = sum(end - start + 1 for start, end in numbered)
+        (start, end), end_mark = numbered[-1], f"\n{numbered[-1][1]}\t"
+        if asked is None and start < end and seen.text.endswith(end_mark):
+            numbered = (*numbered[:-1], (start, end - 1))
         return numbered, numbered[0][0] == 1 and len(numbered) == 1 and shown < limit
     if asked is None:
         is_limited = isinstance(seen.value, dict) and bool(seen.value.get("exceededLimit"))

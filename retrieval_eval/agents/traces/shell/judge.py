@@ -424,6 +424,10 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
         lines = [line for n, line in enumerate(lines) if n not in behind]
     if plan.is_counted:
         lines = [line_without_count(line) for line in lines]
+    # The grep that Claude Code puts into its shell names the one file of a recursive search.
+    name = f"{files[0].written}:"
+    if plan.has_numbers and all(line.startswith(name) for line in lines if line.strip()):
+        lines = [line.removeprefix(name) for line in lines]
     if not evidence.is_sole:
         lines = [line for line in lines if could_print(plan, line)]
         if not lines:

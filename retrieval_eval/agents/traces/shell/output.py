@@ -27,7 +27,8 @@ _EMPTY = re.compile(
 )
 _ERROR = re.compile(
     r"No such file or directory|[Ii]s a directory|Permission denied|Not a directory"
-    r"|command not found|cannot open|can't (?:read|open)|cannot access|does not exist"
+    r"|command not found|can't (?:read|open)|does not exist|Read-only file system"
+    r"|cannot (?:open|access|remove|stat|touch|move|create)"
     r"|unknown revision or path|: not found$|[Rr]epository not found"
 )
 _DECORATION = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)

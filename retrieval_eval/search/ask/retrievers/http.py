@@ -23,14 +23,12 @@ from retrieval_eval.search.ask.http import (
     require_http,
 )
 from retrieval_eval.search.ask.json_shape import Conditions, Path, Template
-from retrieval_eval.search.ask.options import Options
-from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask.options import Options, shown_options, without_secrets
+from retrieval_eval.search.ask.protocol import RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.query_vectors import OPTIONS as VECTOR_OPTIONS
 from retrieval_eval.search.ask.query_vectors import QueryVectors, open_query_vectors
-from retrieval_eval.search.ask.results import RetrieverError
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind
 from retrieval_eval.search.ask.returned import clean_text, nothing, read_answer
-from retrieval_eval.search.ask.secrets import shown_options, without_secrets
 
 _LONGEST_QUOTE: Final = 200
 OPTIONS: Final = (

@@ -14,8 +14,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, iter_jsonl
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.search.ask.options import Options
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.results import RetrieverError
+from retrieval_eval.search.ask.protocol import RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind, file_of
 from retrieval_eval.search.ask.returned import (
     nothing,

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.io.files import is_there, read_bytes
+from retrieval_eval.io.files import is_there, read_bytes, write_atomically
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.search_run import SearchRun

@@ -14,8 +14,14 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import read_json
-from retrieval_eval.search.decide.guard.thresholds import Part, Threshold, part_of
-from retrieval_eval.search.decide.guard.toml import Table, raise_faults, read_toml
+from retrieval_eval.search.decide.guard.thresholds import (
+    Part,
+    Table,
+    Threshold,
+    part_of,
+    raise_faults,
+    read_toml,
+)
 from retrieval_eval.search.run.named_metrics import check_metric_name
 
 # Sums of shares are off by their last digits.

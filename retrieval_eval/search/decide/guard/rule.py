@@ -8,8 +8,7 @@ from typing import Final, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrieval_eval.stats.resampling import Floats
-from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, sign_flip_p
+from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P, Floats, sign_flip_p
 
 Rule = Literal[
     "threshold_and_real", "threshold", "threshold_and_significant", "threshold_and_beyond_noise"

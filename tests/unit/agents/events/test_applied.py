@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from retrieval_eval.agents.events.exposure import Applied
 from retrieval_eval.records import ToolResult
+from tests.conftest import COSTLY
 
 FILES = ["src/core/f0.py", "src/limits.py"]
 
@@ -201,6 +202,7 @@ PARTS = [
 ]
 
 
+@COSTLY
 @given(st.lists(st.sampled_from(PARTS), max_size=12), st.text(max_size=20))
 def test_no_command_is_too_odd(parts, text):
     assert Applied(["a.py"]).take(" ".join(parts) + text, ToolResult(text)) in (True, False)

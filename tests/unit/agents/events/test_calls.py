@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-
-from retrieval_eval.agents.events.calls import CallReducer, ReadCall, read_calls
-from retrieval_eval.records import FileRef, Symbol, ToolCall, ToolResult, Trace
+from retrieval_eval.agents.events.calls import CallReducer, ReadCall
+from retrieval_eval.records import FileRef, Symbol, ToolCall, ToolResult
 
 _SAVED = "/tmp/results/1.txt"
 _LINE = "limit = read_limit(config)"
@@ -32,31 +30,6 @@ def _reads(calls: tuple[ToolCall, ...]) -> list[ReadCall]:
     return [reducer.take(call) for call in calls]
 
 
-def test_a_reduced_call_keeps_no_text_of_its_result() -> None:
-    reads = _reads(_CALLS)
-    assert all(_LINE not in repr(read) and read.call.result is None for read in reads)
-    paths = [[target.path for target, _ in read.raw_targets()] for read in reads]
-    assert paths[:2] == [["/workspace/a.py"], ["/workspace/src/b.py"]]
-    assert paths[3] == ["src/c.py"]  # a further part of the search's result
-
-
-def test_a_reducer_keeps_no_result_either() -> None:
-    reducer = CallReducer(None, "/workspace")
-    calls = [ToolCall(c.call_id, c.name, c.arguments, c.result) for c in _CALLS]
-    kept = [reducer.take(calls.pop(0)) for _ in _CALLS]
-    assert len(kept) == len(_CALLS)
-    results = {id(call.result) for call in _CALLS if call.result is not None}
-    seen: set[int] = set()
-    todo: list[object] = [reducer]
-    while todo:
-        found = todo.pop()
-        if id(found) not in seen and not isinstance(found, type):
-            seen.add(id(found))
-            todo += [r for r in gc.get_referents(found) if type(r).__module__ != "builtins"]
-            todo += [r for r in gc.get_referents(found) if isinstance(r, (dict, list, tuple))]
-    assert results.isdisjoint(seen)
-
-
 def test_the_status_of_a_call_is_known_without_its_result() -> None:
     assert [read.status for read in _reads(_CALLS)][-2:] == ["error", "without_result"]
     denied = ToolResult("Permission to use Bash has been denied.", is_error=True)
@@ -64,13 +37,6 @@ def test_the_status_of_a_call_is_known_without_its_result() -> None:
     (read,) = _reads((call,))
     assert read.is_refused
     assert read.has_result
-
-
-def test_calls_taken_one_by_one_are_those_of_the_trace() -> None:
-    trace = Trace(
-        _CALLS, "x", "transcript", has_trajectory=False, has_transcript=True, cwd="/workspace"
-    )
-    assert list(read_calls(trace)) == _reads(_CALLS)
 
 
 def test_symbols_and_the_reference_change_are_found_in_the_same_pass() -> None:

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval import paths
 from retrieval_eval.agents.events.match import Workspace
 from retrieval_eval.agents.events.roots import Layout, Root
-from retrieval_eval.paths import named
 from retrieval_eval.records import FileRef, GroundTruth, Repository
 from tests.trials import truth
 
@@ -45,20 +43,6 @@ def test_in_a_task_of_one_repository_another_remote_one_does_not_hit():
     workspace = Workspace(truth("widgets::src/a.py"), remote_repositories=["x/gears", "x/widgets"])
     assert position(workspace, "src/a.py", "x/gears") is None
     assert position(workspace, "src/a.py", "x/widgets") == 0
-
-
-@pytest.mark.parametrize("task", [{"primary": "widgets"}, {}])
-@pytest.mark.parametrize(
-    "raw", ["/workspace/widgets/src/core/a.py", "/workspace/widgets/setup.py", "widgets/setup.py"]
-)
-def test_the_name_of_the_repository_is_no_proof_that_a_folder_is_its_checkout(raw, task):
-    stated = (Repository("widgets"),) if task else ()
-    expected = GroundTruth((FileRef("src/core/a.py"), FileRef("setup.py")), repositories=stated)
-    workspace = Workspace(expected, remote_repositories=["acme/widgets"])
-    assert position(workspace, raw) is None
-    assert possible(workspace, raw) == [raw.partition("widgets/")[2]]
-    assert str(workspace.resolve(raw)) == raw.removeprefix("/workspace/")
-    assert str(workspace.resolve("/workspace/widgets/other.py")) == "widgets/other.py"
 
 
 def test_a_remote_file_is_none_of_the_package_that_has_the_name_of_its_repository():
@@ -185,22 +169,9 @@ def test_the_agents_start_folder_is_a_workspace_root():
     assert position(Workspace(truth("src/a.py")), "/home/dev/project/src/a.py") is None
 
 
-@pytest.mark.parametrize("raw", ["/workspace/widgets", "/workspace"])
+@pytest.mark.parametrize("raw", ["/workspace/widgets", "/workspace", ""])
 def test_a_checkout_folder_is_no_file(raw):
     assert Workspace(truth("widgets::src/a.py")).resolve(raw) is None
-
-
-def test_a_checkout_may_lie_in_a_folder_of_a_folder():
-    truth_of_two = GroundTruth(
-        files=(FileRef("src/a.py", "widgets"), FileRef("src/b.py", "gears")),
-        repositories=(Repository("widgets", "repos/first"), Repository("gears", "repos/second")),
-    )
-    workspace = Workspace(truth_of_two)
-    assert position(workspace, "/workspace/repos/first/src/a.py") == 0
-    assert position(workspace, "/workspace/repos/second/src/a.py") is None
-    assert position(workspace, "/workspace/repos/second/src/b.py") == 1
-    assert workspace.resolve("/workspace/repos/first") is None
-    assert workspace.resolve("/workspace/repos/first/c.py") == FileRef("c.py", "widgets")
 
 
 @pytest.mark.parametrize(
@@ -250,19 +221,3 @@ def test_a_bare_name_is_not_found_in_another_repository_than_the_tasks():
 def test_an_absolute_path_of_the_ground_truth_is_itself():
     workspace = Workspace(truth("/home/dev/w/src/a.py"), cwd="/home/dev/w")
     assert position(workspace, "/home/dev/w/src/a.py") == 0
-
-
-def test_each_way_to_write_a_path_is_read_once(monkeypatch):
-    read = []
-
-    def reading(raw, **more):
-        read.append(raw)
-        return named(raw, **more)
-
-    workspace = Workspace(truth("src/a.py"))
-    monkeypatch.setattr(paths, "named", reading)
-    for _ in range(3):
-        assert workspace.resolve("a.py", cwd="/workspace/src") == FileRef("src/a.py")
-        assert workspace.place("src/a.py")[0].file == FileRef("src/a.py")
-        assert workspace.resolve("") is None
-    assert read == ["a.py", "src/a.py", ""]

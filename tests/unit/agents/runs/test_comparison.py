@@ -10,13 +10,13 @@ from retrieval_eval.agents.runs.comparison import compare_sides
 from retrieval_eval.model import to_builtins
 from tests.runs import write_task, write_trial
 
-N_TASKS = 12
+N_TASKS = 9
 BROKEN = "task-03"
 
 
 @pytest.fixture
 def study(tmp_path):
-    """Twelve tasks under two arms; the second finds both files, the first one of them."""
+    """Nine tasks under two arms; the second finds both files, the first one of them."""
     for number in range(N_TASKS):
         task = f"task-{number:02d}"
         write_task(tmp_path / "benchmarks", task, ["src/a.py", "src/b.py"])
@@ -76,17 +76,11 @@ def check_only_the_reward_is_lost(study, reason):
     assert summary_of(study)["reasons"] == {reason: 1}
 
 
-@pytest.mark.parametrize("reward", ["0.5", "abc", True, [0.5], {"value": 1}])
+@pytest.mark.parametrize("reward", ["0.5", [0.5]])
 def test_a_reward_that_is_no_number_takes_only_the_reward_away(study, reward):
     set_result(study, verifier_result={"rewards": {"reward": reward}})
     check_only_the_reward_is_lost(study, "not_a_number")
     assert metrics_of(study)["coverage"]["degraded_sources"] == ["outcome"]
-
-
-@pytest.mark.parametrize("reward", [float("nan"), float("inf")])
-def test_a_reward_that_is_not_finite_takes_only_the_reward_away(study, reward):
-    set_result(study, verifier_result={"rewards": {"reward": reward}})
-    check_only_the_reward_is_lost(study, "not_a_number")
 
 
 @pytest.mark.parametrize("reward", [37, -0.5])
@@ -96,17 +90,6 @@ def test_a_reward_off_the_scale_of_its_suite_takes_only_the_reward_away(study, r
     # Alone the trial is not at fault: it is recorded as it was given.
     assert metrics_of(study)["outcome"]["reward"] == reward
     assert metrics_of(study)["coverage"]["degraded_reason"] is None
-
-
-def test_a_reward_that_nobody_recorded_is_missing(study):
-    set_result(study, verifier_result=None)
-    check_only_the_reward_is_lost(study, "not_recorded")
-
-
-def test_a_text_reward_of_the_task_metrics_is_no_number_either(study):
-    set_result(study, verifier_result=None)
-    set_metrics(study, json.dumps({"reward": "1.0"}))
-    check_only_the_reward_is_lost(study, "not_a_number")
 
 
 def test_broken_task_metrics_beside_a_good_result_take_nothing_away(study):

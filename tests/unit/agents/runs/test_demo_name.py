@@ -31,17 +31,6 @@ def test_it_is_refused_where_a_run_or_folder_has_that_name(tmp_path, monkeypatch
     assert [path.name for path in tmp_path.iterdir()] == [place.partition("/")[0]]
 
 
-def test_the_sentence_says_how_to_name_the_own_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    own = own_trial(tmp_path / "runs/demo")
-    for named in ([str(own)], ["runs/demo"], ["./runs/demo"]):
-        (found,) = evaluate(named).runs
-        assert found.summary.counts.simulated is None
-        assert [t.task_name for t in found.summary.trials] == ["task-one"]
-    (found,) = evaluate(["demo"], runs_root=tmp_path / "runs").runs
-    assert found.folder.is_relative_to(own)
-
-
 def test_a_root_that_the_environment_names_is_one_that_was_given(tmp_path, monkeypatch, capsys):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -50,8 +39,8 @@ def test_a_root_that_the_environment_names_is_one_that_was_given(tmp_path, monke
     (found,) = evaluate(["demo"]).runs
     assert found.folder.is_relative_to(own)
     by_environment = (run(["evaluate", "demo"]), capsys.readouterr().out)
-    given = ["--runs-root", str(tmp_path / "all")]
-    assert by_environment == (run(["evaluate", "demo", *given]), capsys.readouterr().out)
+    by_path = run(["evaluate", str(tmp_path / "all/demo")])
+    assert by_environment == (by_path, capsys.readouterr().out)
     assert not any((tmp_path / "here").iterdir())
 
 
@@ -72,14 +61,6 @@ def test_a_demo_never_replaces_a_run_that_no_demo_wrote(tmp_path):
     (tmp_path / "new").mkdir()
     write_demo(tmp_path / "new")
     write_demo(tmp_path / "new")
-
-
-def test_the_command_exits_with_bad_input(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    own_trial(tmp_path / "runs/demo")
-    assert run(["evaluate", "demo"]) == 3
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("retrieval-eval: 'demo' is the name of the built-in demonstration")
 
 
 def test_a_search_run_is_named_and_never_guessed(tmp_path, monkeypatch):

@@ -30,7 +30,7 @@ def tree(tmp_path):
 
 def start(tree):
     """Start the command in its own process, as a user would."""
-    words = ["evaluate", "run-1", "--runs-root", str(tree / "runs"), "--output-dir"]
+    words = ["evaluate", str(tree / "runs/run-1"), "--output-dir"]
     program = "from retrieval_eval.cli import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", program, *words, str(tree / "out"), "--jobs", "1"],

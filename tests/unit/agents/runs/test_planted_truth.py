@@ -76,7 +76,7 @@ def differences(plan, document) -> list[tuple]:
     return found
 
 
-@pytest.mark.parametrize("seed", [20260101, 1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_every_number_is_the_planted_one(tmp_path, seed):
     plan = simulate_run(tmp_path / "demo", seed=seed)
     (run,) = measure(tmp_path / "demo", tmp_path / "out").runs

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import pytest
 
-import retrieval_eval
 from retrieval_eval import BadInputError, NothingToEvaluateError, associate, compare
 from retrieval_eval.agents.metrics.catalog import Metric
 from tests.studies import document, frame_of, impact_document, study
@@ -22,18 +19,6 @@ def test_the_entry_of_the_document_is_the_comparison():
     assert (found.verdict.state, found.verdict.metric) == (entry["verdict"], "file_recall")
     assert found.verdict.reason == entry["verdict_reason"]
     assert (found.record.gate.passed, found.record.ledger.n_pairs) == (True, 8)
-
-
-def test_a_frame_gives_what_its_documents_give():
-    rows = study(9)
-    rows[0]["coverage"] |= {"degraded_reason": "cut", "degraded_sources": ["trace"]}
-    rows[5]["outcome"]["exception"] = {"type": "Error", "message": None}
-    frame = frame_of(rows)
-    assert compare(frame, *ARMS).to_json() == compare(rows, *ARMS).to_json()
-    assert associate(frame).to_json() == associate(rows).to_json()
-    half = frame[frame["task_name"] < "task-5"]
-    assert compare(half, *ARMS).to_json() == compare(rows[:10], *ARMS).to_json()
-    assert associate(half).to_json() == impact_document(rows[:10], seed=20260101)["associations"]
 
 
 def test_the_frames_of_a_comparison():
@@ -216,18 +201,3 @@ def test_associations_say_what_they_are_within_each_configuration():
 def test_an_association_of_exactly_nothing_has_no_sign(rewards, sign):
     rows = [document(f"t{i}", "mcp", i / 10, reward=reward) for i, reward in enumerate(rewards)]
     assert associate(rows, ["file_recall"], ["reward"]).sentences()[0].startswith(sign)
-
-
-def test_a_frame_with_repeats_and_unknown_numbers_keeps_them():
-    rows = [*study(7), document("task-0", "mcp", None, reward=None, mcp=2, trial="again")]
-    frame = frame_of(rows)
-    assert compare(frame, *ARMS).to_json() == compare(rows, *ARMS).to_json()
-    shuffled = frame.sample(frac=1, random_state=1)
-    assert compare(shuffled, *ARMS).to_json() == compare(rows, *ARMS).to_json()
-    json.dumps(compare(frame, *ARMS).to_json(), allow_nan=False)
-
-
-def test_the_public_names_are_these_functions():
-    assert retrieval_eval.compare is compare
-    assert {"compare", "associate"} <= set(retrieval_eval.__all__)
-    assert isinstance(compare(study(6), *ARMS).pairs, pd.DataFrame)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.study import compare
 from retrieval_eval.agents.study.design import Stated, design_of
 from retrieval_eval.agents.study.trials import trials_of
-from tests.studies import comparison, document, study
+from tests.studies import document, study
 
 
 def inferred(rows, baseline="baseline", comparison="mcp", **options):
@@ -39,15 +38,6 @@ def test_roles_come_from_use(uses, roles, tools) -> None:
     assert getattr(design.arms[1], tools[0]) == tools[1]
     n = sum(called > 0 for called, _ in uses[1])
     assert design.sources["comparison"] == f"inferred: {n} of 4 trials of two called an MCP server"
-
-
-def test_a_name_that_its_trials_contradict_leaves_the_role_open() -> None:
-    rows = [document(f"task-{i}", c, 0.5) for i in range(4) for c in ("baseline", "mcp")]
-    design = inferred(rows)
-    assert design.arms[1].role == "unstated"
-    assert design.sources["comparison"] == (
-        "unclear: named for MCP, but only 0 of 4 trials of mcp called a server"
-    )
 
 
 @pytest.mark.parametrize(
@@ -95,12 +85,3 @@ def test_what_is_stated_wins_and_has_its_source() -> None:
     assert design.sources["alpha"] == "--alpha"
     assert design.sources["margin"] == "argument"
     assert set(design.sources) >= {"baseline", "comparison", "missing", "headline", "family"}
-
-
-def test_a_comparison_has_its_design_in_the_document() -> None:
-    found = comparison(study())
-    assert [arm["role"] for arm in found["design"]["arms"]] == ["control", "treatment"]
-    assert found["design"]["headline"] == "file_recall"
-    named = compare(study(), "baseline", "mcp", primary="reward")
-    assert named.record.design is not None
-    assert named.record.design.headline == "reward"

@@ -96,7 +96,7 @@ def test_costs_are_read_as_ratios():
     assert found.always_high == pytest.approx(math.exp(by_hand.interval.high.value))
     assert found.always_method == "mixture_t"
     few = estimate(compare(rows([0.1] * 6, costs=costs[:6]), *ARMS, sequential=True), "cost_usd")
-    assert (few.always_low, few.always_reason) == (None, "too_few_values")
+    assert (few.always_low, few.reason) == (None, "too_few_values")
 
 
 def test_a_design_file_says_it_too(tmp_path):

@@ -12,8 +12,7 @@ from retrieval_eval.agents.study.settings import Settings
 from retrieval_eval.agents.study.threats import THREATS, kind, leading_threats, threat_title
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.model.impact import Threat
-from tests.studies import comparison, document, impact_document
-from tests.unit.agents.study.ten_studies import STUDIES
+from tests.studies import document, impact_document
 
 FEW = Settings(seed=1, n_resamples=400)
 
@@ -50,27 +49,38 @@ def test_every_kind_of_threat_has_a_title_a_meaning_and_a_place():
     assert len({entry.gravity for entry in THREATS.values()}) == len(THREATS)
 
 
+GAIN = gains(*[0.2, 0.3, 0.25] * 8)
+STUDIES = {
+    "opposite suites": arms(
+        gains(*[0.3, 0.34, 0.28, 0.32, 0.3, 0.26] * 3, *[-0.11, -0.12, -0.09, -0.08] * 2),
+        benchmark=lambda i: "north" if i < 18 else "south",
+        repositories=lambda i: [f"repo-{i // 2}"],
+    ),
+    "worst absent": arms(
+        [(f"t{i:02}", i / 50, i / 50 + 0.05 if i >= 16 else None) for i in range(40)]
+    ),
+    "mostly dead server": arms(GAIN, None, {"mcp": 3, "mcp_ok": lambda i: 3 * (i == 0)}),
+    "five times the cost": arms(GAIN, {"cost": 1.0}, {"cost": 5.0}),
+    "planted effect": arms(GAIN),
+    "equal arms": arms(gains(*[0.1, -0.1, 0.05, -0.05] * 6)),
+}
+
+
 @pytest.mark.parametrize(
     ("name", "verdict", "leads"),
     [
-        ("opposite_suites", "fragile", "heterogeneity"),
-        ("three_repositories", "no_detectable_difference", "other_metrics"),
-        ("worst_absent", "fragile", "lacking_values"),
-        ("crashes_on_worst", "fragile", "lacking_values"),
-        ("two_reward_scales", "better", "other_metrics"),
-        ("mostly_dead_server", "no_verdict", "tool_use"),
-        ("contaminated_control", "fragile", "lacking_values"),
-        ("survivors_times", "no_detectable_difference", "other_metrics"),
-        ("one_task_dominates", "fragile", "evidence_width"),
-        ("five_times_the_cost", "better", "other_metrics"),
-        ("planted_effect", "better", None),
-        ("equal_arms", "no_detectable_difference", None),
+        ("opposite suites", "fragile", "heterogeneity"),
+        ("worst absent", "fragile", "lacking_values"),
+        ("mostly dead server", "no_verdict", "tool_use"),
+        ("five times the cost", "better", "other_metrics"),
+        ("planted effect", "better", None),
+        ("equal arms", "no_detectable_difference", None),
     ],
 )
-def test_the_verdict_of_each_of_the_ten_studies_and_the_threat_that_leads_it(name, verdict, leads):
-    found = compare(STUDIES[name](2), "baseline", "mcp")
+def test_the_verdict_of_each_study_and_the_threat_that_leads_it(name, verdict, leads):
+    found = compare(STUDIES[name], "a", "b", n_resamples=400)
     assert found.record.verdict == verdict
-    assert 1 <= len(found.leading_threats) <= 3
+    assert len(found.leading_threats) <= 3
     if leads is not None:
         assert found.leading_threats[0].name == leads
     assert found.verdict.overturn == found.record.overturn
@@ -85,28 +95,25 @@ def test_the_verdict_of_each_of_the_ten_studies_and_the_threat_that_leads_it(nam
 
 
 def test_the_costly_study_leads_with_what_it_costs():
-    found = compare(STUDIES["five_times_the_cost"](2), "baseline", "mcp")
+    found = compare(STUDIES["five times the cost"], "a", "b", n_resamples=400)
     text = found.leading_threats[0].sentence
-    assert text.startswith("file recall is better at 5.08 times the cost, 2.03 times the time and ")
+    assert text.startswith("file recall is better at 5.00 times the cost")
     assert text in found.sentence()
     assert "\n" not in found.sentence()
     frame = found.threats
     assert frame["title"].tolist()[:1] == ["Other metrics pay"]
     assert set(frame["effect"]) == {"none"}
-    assert frame["baseline_config"].tolist() == ["baseline"] * len(frame)
+    assert frame["baseline_config"].tolist() == ["a"] * len(frame)
 
 
 # Missing values and open evidence
 
 
 def test_the_missing_tasks_are_said_to_be_the_harder_ones_by_the_other_arm():
-    found = comparison(STUDIES["worst_absent"](2))
-    said = next(t for t in found["threats"] if t["name"] == "lacking_values")
-    assert (
-        "that mcp lacks are the harder ones: baseline has 0.20 on them and 0.60" in said["sentence"]
-    )
-    assert said["arm"] == "mcp"
-    assert said["overturn"] == "if the missing values of mcp average below 0.21"
+    said = threat(found_of(STUDIES["worst absent"]), "lacking_values")
+    assert "that b lacks are the harder ones: a has 0.15 on them and 0.55" in said.sentence
+    assert said.arm == "b"
+    assert said.overturn == "if the missing values of b average below 0.13"
 
 
 def test_a_missing_value_that_counts_as_failure_is_known():
@@ -212,7 +219,7 @@ def test_suites_with_opposite_signs_are_named_and_agreeing_ones_are_not():
     found = found_of(arms(gains(*both), **suites))
     said = threat(found, "heterogeneity")
     assert (found.verdict, said.effect) == ("fragile", "lowers")
-    assert "better in north (+0.30, 18 tasks), worse in south (−0.10, 8 tasks)" in said.sentence
+    assert "+0.30 in north (18 tasks) to −0.10 in south (8 tasks)" in said.sentence
     assert said.overturn == "if tasks are as those of south"
     less = [change if change > 0 else 0.05 for change in both]
     found = found_of(arms(gains(*less), **suites))
@@ -226,8 +233,7 @@ def test_opposite_suites_are_named_where_nothing_is_clear_on_the_whole():
     found = found_of(arms(gains(*changes), benchmark=lambda i: "odd" if i % 2 else "even"))
     said = threat(found, "heterogeneity")
     assert (found.verdict, said.effect) == ("no_detectable_difference", "none")
-    assert "better in odd" in said.sentence
-    assert "worse in even" in said.sentence
+    assert " in odd (12 tasks) to " in said.sentence
 
 
 def test_a_task_that_carries_much_and_without_which_nothing_is_clear_decides():
@@ -273,26 +279,6 @@ def test_a_summarised_history_that_changes_nothing_is_said_only():
     assert (found.verdict, threat(found, "history_compacted").effect) == ("better", "none")
 
 
-def test_arms_that_ran_one_after_the_other_are_said_to():
-    rows = arms(gains(*[0.2, 0.3] * 4))
-    for row in rows:
-        late = row["provenance"]["config_name"] == "b"
-        row["provenance"]["batch_timestamp"] = f"2026-01-{11 + late}T00:00:00Z"
-    said = threat(found_of(rows), "run_order")
-    assert "all trials of a were run before those of b (until 2026-01-11" in said.sentence
-    rows[0]["provenance"]["batch_timestamp"] = "2026-01-13T00:00:00Z"
-    assert threat(found_of(rows), "run_order") is None
-
-
-def test_unequal_shares_of_opaque_calls_are_named_before_they_fail_the_gate():
-    rows = arms(gains(*[0.2, 0.3] * 4), {"shell": 20, "opaque": 1}, {"shell": 20, "opaque": 3})
-    said = threat(found_of(rows), "opaque_share")
-    assert (said.effect, said.arm) == ("none", "b")
-    rows = arms(gains(*[0.2, 0.3] * 4), {"shell": 20, "opaque": 1}, {"shell": 20, "opaque": 9})
-    found = found_of(rows)
-    assert (found.verdict, threat(found, "opaque_share").effect) == ("no_verdict", "withholds")
-
-
 # Other metrics, and other pairs
 
 
@@ -320,7 +306,7 @@ def equal_arms(seed, n_configs=5, n=12):
 
 def test_of_many_pairs_none_is_clear_by_chance_alone():
     adjusted = []
-    for seed in range(12):
+    for seed in range(4):
         found = impact_document(equal_arms(seed), seed=1)["comparisons"]
         assert {c["n_family"] for c in found} == {10}
         assert {c["design"]["family"] for c in found} == {"all_pairs"}
@@ -330,7 +316,7 @@ def test_of_many_pairs_none_is_clear_by_chance_alone():
             assert p_value <= row["p_over_pairs"] <= min(1.0, 10 * p_value) + 1e-12
             if row["verdict"] == "fragile":
                 assert "if all 10 pairs are looked at" in row["overturn"]
-    assert sum(adjusted) <= 2
+    assert sum(adjusted) <= 1
 
 
 def test_a_stated_pair_is_not_adjusted_and_other_configurations_change_nothing_in_it():

@@ -50,9 +50,7 @@ def test_what_is_known_without_computing_is_what_computing_gives(places, rewards
     assert len(found.records) % len(FAMILY) == 0
 
 
-@pytest.mark.parametrize(
-    ("n_tasks", "configs", "loaded"), [(2, "a", []), (8, "a", ["numpy"]), (4, "ab", ["numpy"])]
-)
+@pytest.mark.parametrize(("n_tasks", "configs", "loaded"), [(2, "a", []), (4, "ab", ["numpy"])])
 def test_what_computes_is_loaded_where_something_is_computed(n_tasks, configs, loaded):
     dice = random.Random(1)
     documents = []

@@ -144,12 +144,12 @@ def test_one_configuration_is_compared_with_nothing():
     assert found.sentence() == "nothing is compared: all trials are of a."
 
 
-def test_where_there_is_no_p_none_is_said_to_be_computed():
+def test_few_repositories_are_said_to_be_compared_by_their_means():
     rows = arms(gains(0.1, 0.2, 0.3, 0.2), repositories=None)
     for i, row in enumerate(rows):
         row["coverage"]["repositories"] = [f"r{i // 4}"]
     (said,) = [t.sentence for t in compare(rows, "a", "b", **FEW).record.threats]
-    assert said.startswith("4 matched tasks in 2 repositories: means and interval are computed")
+    assert said.startswith("4 matched tasks in 2 repositories: the repository means are compared")
 
 
 def test_a_level_other_than_the_usual_is_given():

@@ -183,26 +183,6 @@ def test_a_result_in_a_later_step_is_joined_by_its_id():
     assert [c.result.text for c in reading.calls] == ["a.py", "/w"]
 
 
-@pytest.mark.parametrize("content", [None, ""])
-@pytest.mark.parametrize("name", ["gemini-cli", "qwen-coder", "goose"])
-def test_an_empty_result_is_unknown_where_failures_are_empty(name, content):
-    reading = read(step(TWO[0], results=[("a", content)]), agent=name)
-    assert reading.calls[0].result is None
-
-
-def test_the_dialect_of_the_agent_reads_the_envelope():
-    text = "<returncode>1</returncode>\n<output>\na.py\n</output>"
-    given = step(("a", "bash_command", {"command": "ls"}), results=[("a", text)])
-    result = read(given, agent="mini-swe-agent").calls[0].result
-    assert (result.text, result.is_error) == ("a.py\n", True)
-
-
-def test_an_action_of_swe_agent_is_the_tool_that_it_runs():
-    given = step(("a", "swe_agent_action", {"raw_action": "open src/a.py"}))
-    (call,) = read(given, agent="swe-agent").calls
-    assert (call.name, call.arguments) == ("open", {"path": "src/a.py"})
-
-
 def test_a_summary_of_the_history_is_no_lost_sub_agent():
     path = {"trajectory_path": "trajectory.summarization-1-answers.json"}
     given = step(TWO[0])
@@ -265,19 +245,9 @@ def test_other_versions_are_refused_by_name(version):
     assert str(version) in refused.reason
 
 
-def test_a_trajectory_without_steps_is_refused():
-    assert isinstance(read_atif(document() | {"steps": None}, "t"), Unreadable)
-
-
 def test_copied_context_is_not_done_again():
     old = step(("a", "Read", {}), results=[("a", "x")], is_copied_context=True)
     assert [c.call_id for c in read(old, step(("b", "Read", {}))).calls] == ["b"]
-
-
-@pytest.mark.parametrize("calls", [None, [], {}, "Read", [None, 3, {"function_name": None}]])
-def test_steps_without_calls_make_none(calls):
-    reading = read({"source": "agent", "tool_calls": calls, "observation": {"results": [3]}})
-    assert reading.calls == ()
 
 
 def test_one_call_that_is_not_in_a_list_is_one_call():
@@ -452,42 +422,8 @@ class TestClaudeCode:
         assert call.cwd == "/workspace"
         assert call.is_subagent
 
-    def test_an_extra_about_several_calls_is_not_used(self):
-        extra = {"tool_result_is_error": True}
-        calls = read(
-            step(
-                ("a", "Bash", {}), ("b", "Bash", {}), results=[("a", "x"), ("b", "y")], extra=extra
-            ),
-            agent="claude-code",
-        ).calls
-        assert [c.result.is_error for c in calls] == [False, False]
-
 
 class TestOpenHands:
-    def test_arguments_are_mended_from_the_message(self):
-        reading = read(
-            step(
-                ("a", "execute_bash", {"command": "cat b.h", "security_risk": "LOW"}),
-                results=[("a", "text of a.h")],
-                message="Running command: cat a.h",
-            ),
-            agent="openhands",
-        )
-        assert reading.calls[0].arguments == {"command": "cat a.h"}
-        assert reading.flags == ("argument_mismatch",)
-
-    def test_several_calls_in_a_step_cannot_be_mended(self):
-        reading = read(
-            step(
-                ("a", "execute_bash", {"command": "cat a.h"}),
-                ("b", "execute_bash", {"command": "cat b.h"}),
-                message="Running command: cat b.h",
-            ),
-            agent="openhands",
-        )
-        assert [c.arguments["command"] for c in reading.calls] == ["cat a.h", "cat b.h"]
-        assert reading.flags == ()
-
     def test_a_cut_command_that_the_message_has_whole_is_no_mismatch(self):
         calls = [
             {

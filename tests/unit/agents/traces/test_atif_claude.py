@@ -59,8 +59,3 @@ def test_the_original_makes_a_cut_result_whole():
         "a", "who", True, {"tool_result_metadata": {"raw_tool_result": raw}}
     )
     assert (parsed.text, parsed.is_truncated) == ("whole", False)
-
-
-@pytest.mark.parametrize("extra", [{"tool_result_metadata": 3}, {"tool_result_metadata": {}}])
-def test_strange_extras_do_no_harm(extra):
-    assert result_of_claude_code("a", "A", False, extra).text == "A"

@@ -178,6 +178,11 @@ def test_what_was_shown_without_a_call_is_attached():
         | {"isSidechain": False},
         attachment(type="instructions", files=[{"path": "/w/CLAUDE.md", "content": "# Notes"}, 3]),
         attachment(type="nested_memory", path="/w/lib/CLAUDE.md", content={"content": "# Lib"}),
+        attachment(
+            type="hook_additional_context",
+            content=["Contents of /w/lib/AGENTS.md:\n\n# Rules\n", "A hook's own words.", None],
+        ),
+        attachment(type="hook_additional_context", content={"Contents of": "/w/x"}),
         # Names alone are no content.
         attachment(type="compact_file_reference", filename="/w/e.py"),
         attachment(type="file", filename="/w/f.py", content={"type": "file_unchanged"}),
@@ -193,6 +198,7 @@ def test_what_was_shown_without_a_call_is_attached():
         ("/w/d.py", None, False),
         ("/w/CLAUDE.md", None, False),
         ("/w/lib/CLAUDE.md", None, False),
+        ("/w/lib/AGENTS.md", None, False),
     ]
 
 

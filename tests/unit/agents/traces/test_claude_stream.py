@@ -81,28 +81,6 @@ def test_what_the_run_was_is_taken_from_its_first_and_last_line():
     assert reading.declared_cost_usd == 0.5
 
 
-def test_a_sub_agents_calls_are_marked_and_stand_where_they_ran():
-    reading = read(
-        INIT,
-        use("t", "Task", prompt="look"),
-        use("s", parent="t", message="m2"),
-        answer("s", parent="t", second=3),
-        answer("t", second=9),
-        use("z", message="m3"),
-        answer("z", second=11),
-        DONE,
-    )
-    assert [(c.call_id, c.is_subagent) for c in reading.calls] == [
-        ("t", False),
-        ("s", True),
-        ("z", False),
-    ]
-    # The delegating call was under way when its sub-agent's first line was written.
-    assert [c.timestamp for c in reading.calls] == [3.0, 3.0, 11.0]
-    assert reading.started_at == 3.0
-    assert reading.finished_at == 11.0
-
-
 def test_a_time_on_the_call_is_preferred_to_that_of_its_result():
     reading = read(INIT, use("a", timestamp="1970-01-01T00:00:02Z"), answer("a", second=7), DONE)
     assert reading.calls[0].timestamp == 2.0
@@ -151,6 +129,19 @@ def test_what_was_paid_before_a_session_was_resumed_is_not_the_run_s():
     assert (reading(5000).declared_tokens, reading(5000).declared_cost_usd) == (1009, None)
 
 
+def test_the_own_share_of_a_result_is_taken_where_it_is_stated():
+    def end(n_read, cost):
+        share = {"m": {"inputTokens": n_read, "outputTokens": 5, "costUSD": cost}}
+        whole = {"m": {"inputTokens": 9000, "outputTokens": 900}}
+        stated = {"modelUsage": whole, "total_cost_usd": 9.5}
+        return DONE | stated | {"model_usage_since_last_result": share}
+
+    found = read(INIT, use("a"), answer("a"), end(100, 0.25), end(200, 0.5))
+    assert (found.declared_tokens, found.declared_cost_usd) == (310, 0.75)
+    strange = read(INIT, use("a"), DONE | {"model_usage_since_last_result": [{"m": 1}]})
+    assert (strange.declared_tokens, strange.declared_cost_usd) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("last", "flags"),
     [
@@ -161,41 +152,6 @@ def test_what_was_paid_before_a_session_was_resumed_is_not_the_run_s():
 )
 def test_how_a_run_ended_is_a_flag(last, flags):
     assert read(INIT, *last).flags == flags
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        [],
-        7,
-        {},
-        {"type": ["assistant"]},
-        {"type": "assistant", "message": None},
-        {"type": "assistant", "message": {"content": None}},
-        {"type": "assistant", "message": {"content": [None, 3, {"type": "tool_use"}]}},
-        {"type": "assistant", "message": {"id": 3, "usage": [], "content": "text"}},
-        {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": 5}]}},
-        {"type": "user", "message": [], "timestamp": 12, "parent_tool_use_id": {}},
-        {"type": "result", "usage": "none", "modelUsage": {"m": None}, "total_cost_usd": "1"},
-        {"type": "system", "subtype": "init", "cwd": 3, "model": []},
-    ],
-)
-def test_strange_lines_do_no_harm(line):
-    reading = read(INIT, use("a"), line, answer("a"), DONE)
-    assert [c.call_id for c in reading.calls] == ["a"]
-    assert reading.calls[0].result.text == "ok"
-
-
-def test_a_half_written_last_line_is_named_and_the_rest_is_used():
-    lines = [
-        Line(1, INIT),
-        Line(2, use("a")),
-        Line(3, None, "agent/claude-code.txt: line 3: not valid JSON"),
-    ]
-    reading = read_claude_stream(lines, "agent/claude-code.txt")
-    assert len(reading.calls) == 1
-    assert reading.problems == ("agent/claude-code.txt: line 3: not valid JSON",)
-    assert set(reading.flags) == {"no_result_event", "malformed_line"}
 
 
 def test_many_broken_lines_are_counted_not_listed():
@@ -244,12 +200,29 @@ def test_a_result_without_id_that_could_be_anothers_belongs_to_no_call(lines):
     assert "a tool result does not name its call" in reading.problems[0]
 
 
-def test_a_result_without_id_is_no_second_answer():
-    reading = read(INIT, use("a"), answer("a", "A"), answers("whose?"), DONE)
-    assert reading.calls[0].result.text == "A"
-    assert reading.problems
-
-
 def test_a_result_that_was_cleared_is_none():
     reading = read(INIT, use("a", "Grep"), answer("a", "[Old tool result content cleared]"), DONE)
     assert reading.calls[0].result is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        [],
+        7,
+        {},
+        {"type": ["assistant"]},
+        {"type": "assistant", "message": None},
+        {"type": "assistant", "message": {"content": None}},
+        {"type": "assistant", "message": {"content": [None, 3, {"type": "tool_use"}]}},
+        {"type": "assistant", "message": {"id": 3, "usage": [], "content": "text"}},
+        {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": 5}]}},
+        {"type": "user", "message": [], "timestamp": 12, "parent_tool_use_id": {}},
+        {"type": "result", "usage": "none", "modelUsage": {"m": None}, "total_cost_usd": "1"},
+        {"type": "system", "subtype": "init", "cwd": 3, "model": []},
+    ],
+)
+def test_strange_lines_do_no_harm(line):
+    reading = read(INIT, use("a"), line, answer("a"), DONE)
+    assert [c.call_id for c in reading.calls] == ["a"]
+    assert reading.calls[0].result.text == "ok"

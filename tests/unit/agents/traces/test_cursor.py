@@ -90,20 +90,6 @@ def test_only_success_is_no_error(result, text, is_error):
     assert (parsed.text, parsed.is_error) == (text, is_error)
 
 
-@pytest.mark.parametrize(
-    ("result", "is_unfinished"),
-    [
-        ({"failure": {"exitCode": 1, "stdout": "x", "stderr": ""}}, False),
-        ({"failure": {"stdout": "x"}}, True),
-        ({"rejected": {"reason": "not allowed"}}, True),
-        ({"success": {"exitCode": 0, "stdout": "x"}}, False),
-    ],
-)
-def test_a_command_that_was_rejected_did_not_run(result, is_unfinished):
-    parsed = read(event("completed", "a", result=result)).calls[0].result
-    assert parsed.is_unfinished == is_unfinished
-
-
 def test_what_stands_beside_the_outcome_is_no_outcome():
     result = {"isBackground": False, "success": {"stdout": "x"}}
     parsed = read(event("completed", "a", result=result)).calls[0].result
@@ -117,17 +103,6 @@ def test_a_call_that_never_ended_has_no_result():
 def test_a_call_whose_start_was_lost_counts():
     (call,) = read(event("completed", "a", result={"success": {}}, at=7000)).calls
     assert (call.timestamp, call.result.is_error) == (7.0, False)
-
-
-def test_an_id_in_reuse_is_two_calls():
-    reading = read(
-        event("started", "a", args={"command": "ls"}),
-        event("completed", "a", args={"command": "ls"}, result={"success": {"stdout": "1"}}),
-        event("started", "a", args={"command": "pwd"}),
-        event("completed", "a", args={"command": "pwd"}, result={"success": {"stdout": "2"}}),
-    )
-    assert [c.result.text for c in reading.calls] == ["1", "2"]
-    assert "repeated_call_id" in reading.flags
 
 
 def test_repeated_events_are_one_call():
@@ -162,6 +137,21 @@ def test_a_document_without_steps_is_refused():
     assert isinstance(read_cursor_document({"steps": {}}, "t"), Unreadable)
 
 
+def test_an_mcp_answer_may_say_that_it_is_an_error():
+    body = {"content": [{"text": {"text": "boom"}}], "isError": True}
+    read_ = read(INIT, event("completed", "a", "mcpToolCall", {}, {"success": body}), DONE)
+    (call,) = read_.calls
+    assert call.result.is_error
+
+
+def test_an_event_that_names_no_tool_is_complained_of():
+    broken = {"type": "tool_call", "subtype": "completed", "call_id": "a", "tool_call": ["x"]}
+    found = read(INIT, broken, DONE)
+    assert found.calls == ()
+    assert found.flags == ("malformed_line",)
+    assert found.problems == ("agent/trajectory.json#/steps/1: a tool call without a name",)
+
+
 @pytest.mark.parametrize(
     "step",
     [
@@ -176,18 +166,3 @@ def test_a_document_without_steps_is_refused():
 )
 def test_strange_steps_do_no_harm(step):
     assert len(read(event("started", "a"), step).calls) == 1
-
-
-def test_an_mcp_answer_may_say_that_it_is_an_error():
-    body = {"content": [{"text": {"text": "boom"}}], "isError": True}
-    read_ = read(INIT, event("completed", "a", "mcpToolCall", {}, {"success": body}), DONE)
-    (call,) = read_.calls
-    assert call.result.is_error
-
-
-def test_an_event_that_names_no_tool_is_complained_of():
-    broken = {"type": "tool_call", "subtype": "completed", "call_id": "a", "tool_call": ["x"]}
-    found = read(INIT, broken, DONE)
-    assert found.calls == ()
-    assert found.flags == ("malformed_line",)
-    assert found.problems == ("agent/trajectory.json#/steps/1: a tool call without a name",)

@@ -15,6 +15,7 @@ from retrieval_eval.agents.traces.formats import (
     FORMATS,
     DocumentFormat,
     FileFormat,
+    LineFormat,
     StoreFormat,
     read_document,
     read_file,
@@ -153,6 +154,42 @@ def test_a_format_is_recognised_by_its_example(name, entry):
     assert reading.has_agent
     assert any(call.result is not None for call in reading.calls)
     assert reading == read_value(entry, copy.deepcopy(entry.example)), "the input was changed"
+
+
+@pytest.mark.parametrize(("name", "entry"), entries())
+def test_a_call_without_a_name_is_complained_of(name, entry):
+    """Wherever the example states the name of a tool, a call without it is not lost in silence."""
+    whole = read_value(entry, entry.example)
+    for place in places(entry.example):
+        renamed = read_value(entry, replaced(entry.example, place, "own_tool"))
+        names = [call.name for call in renamed.calls] if isinstance(renamed, Reading) else []
+        if len(names) == len(whole.calls) and names.count("own_tool"):
+            nameless = read_value(entry, replaced(entry.example, place, None))
+            assert len(nameless.calls) == len(whole.calls) or any(
+                "a tool call without a name" in problem for problem in nameless.problems
+            )
+
+
+# Lines of these are runs of their own.
+RUNS = ("inspect-samples", "openhands-output")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(entry, id=name)
+        for name, entry in FORMATS.items()
+        if isinstance(entry, LineFormat) and name not in RUNS
+    ],
+)
+def test_a_line_that_cannot_be_used_is_named_and_the_others_are_read(entry):
+    last = len(entry.example) + 1
+    for broken in (Line(last, 3), Line(last, None, f"f: line {last}: not valid JSON")):
+        lines = [Line(n, value) for n, value in enumerate(entry.example, start=1)]
+        reading = read_lines([*lines, broken], "f")
+        assert reading.calls == read_value(entry, entry.example).calls
+        assert [flag for flag in reading.flags if flag.startswith("malformed_")]
+        assert broken.problem in reading.problems or "expected a" in reading.problems[0]
 
 
 @pytest.mark.parametrize(("name", "entry"), entries())

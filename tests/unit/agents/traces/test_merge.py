@@ -23,18 +23,6 @@ def ids(merged):
     return "".join(item.call_id for item in merged.items if isinstance(item, ToolCall))
 
 
-def test_extra_calls_stand_behind_their_neighbour():
-    merged = merge_calls(
-        [call("a"), call("b"), call("c")], [call("a"), call("x"), call("y"), call("c")]
-    )
-    assert ids(merged) == "axybc"
-    assert (merged.n_shared, merged.has_added, merged.n_conflicts) == (2, True, 0)
-
-
-def test_extra_calls_before_the_first_shared_one_come_first():
-    assert ids(merge_calls([call("a")], [call("x"), call("a"), call("y")])) == "xay"
-
-
 def test_known_times_decide_among_calls_that_one_side_has():
     base = [call("a", 1.0), call("b", 3.0), call("c", 5.0), call("d", 9.0)]
     other = [call("a", 1.0), call("x", 4.0), call("y", 6.0), call("d", 9.0), call("z", 2.0)]
@@ -49,10 +37,6 @@ def test_files_without_a_shared_call_are_sorted_into_each_other_by_time():
     # What a message cost stays with the calls it made.
     names = [i.message_id if isinstance(i, Usage) else i.call_id for i in merged.items]
     assert names == ["m", "a", "s", "x", "n", "b", "t", "y", "c"]
-
-
-def test_the_order_of_the_first_file_wins():
-    assert ids(merge_calls([call("a"), call("b")], [call("b"), call("a")])) == "ab"
 
 
 def test_what_is_missing_is_filled_in():
@@ -78,14 +62,6 @@ def test_a_cut_call_gets_its_missing_arguments_without_a_conflict():
     assert merged.n_conflicts == 0
 
 
-def test_calls_that_disagree_stay_as_the_first_file_has_them():
-    base = [call("a", path="p"), call("b", name="Grep")]
-    other = [call("a", path="q", result=ToolResult("q")), call("b", result=ToolResult("r"))]
-    merged = merge_calls(base, other)
-    assert merged.items == tuple(base)
-    assert (merged.n_shared, merged.n_conflicts, merged.has_added) == (2, 2, False)
-
-
 def test_calls_with_an_id_in_reuse_are_matched_by_what_was_called():
     base = [call("x", command="2", result=None)]
     other = [
@@ -102,13 +78,6 @@ def test_calls_with_an_id_in_reuse_are_matched_by_what_was_called():
 def test_usages_are_joined_by_message_and_gaps_of_the_second_file_are_left_out():
     merged = merge_calls([Usage("m", 10, 1), call("a")], [Gap(), Usage("m", 9, 30), call("a")])
     assert merged.items == (Usage("m", 10, 30), call("a"))
-
-
-def test_equal_files_add_nothing():
-    items = [Usage("m", 1, 1), call("a", 1.0, result=ToolResult("x")), call("b")]
-    merged = merge_calls(items, items)
-    assert merged.items == tuple(items)
-    assert not merged.has_added
 
 
 def native(*items, **more):

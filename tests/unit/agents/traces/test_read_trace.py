@@ -122,25 +122,6 @@ def test_a_trial_without_files_has_no_trace(tmp_path):
     assert "agent/trajectory.json" in refusal(tmp_path / "missing")
 
 
-def test_a_trajectory_alone(tmp_path):
-    put(tmp_path, "agent/trajectory.json", atif(("a", "Read", {"file_path": "x"}, "text")))
-    trace = read_trace(tmp_path)
-    assert isinstance(trace, Trace)
-    assert (trace.source, trace.has_trajectory, trace.has_transcript) == ("trajectory", True, False)
-    assert trace.calls[0].result.text == "text"
-    assert trace.declared_tokens == 999
-
-
-def test_a_transcript_alone(tmp_path):
-    put(tmp_path, "agent/claude-code.txt", *STREAM)
-    trace = read_trace(tmp_path)
-    assert (trace.source, trace.has_trajectory, trace.has_transcript) == ("transcript", False, True)
-    assert ids(trace) == ["t", "sub", "a"]
-    assert trace.declared_tokens == 55
-    assert trace.counted_tokens == 33
-    assert trace.flags == ()
-
-
 @pytest.mark.parametrize("name", ["trajectory.json", "claude-code.txt", "whatever.jsonl"])
 def test_a_trace_may_lie_in_the_trial_directory_itself(tmp_path, name):
     put(tmp_path, name, *([atif(("a", "Read", {}, None))] if name.endswith(".json") else STREAM))
@@ -263,14 +244,6 @@ def test_missing_sub_agents_are_flagged(tmp_path):
     assert read_trace(tmp_path).flags == ("subagent_calls_missing",)
     put(tmp_path, "agent/trajectory.json", atif(("t", "Agent", {}, "found it")))
     assert "subagent_calls_missing" in read_trace(tmp_path).flags
-
-
-def test_a_session_of_another_run_is_left_out(tmp_path):
-    put(tmp_path, "agent/claude-code.txt", *STREAM)
-    put(tmp_path, "agent/sessions/old.jsonl", *session_lines(use("old"), session="s0"))
-    trace = read_trace(tmp_path)
-    assert "old" not in ids(trace)
-    assert "other_session_left_out" in trace.flags
 
 
 def test_a_transcript_fills_what_a_trajectory_refers_to_other_files_for(tmp_path):
@@ -521,17 +494,3 @@ def test_the_rollouts_of_sub_agents_lie_beside_that_of_their_parent(tmp_path):
         read_trace(tmp_path)
     assert caught.value.names == ("rollout-1.jsonl", "rollout-4.jsonl")
     assert read_trace(tmp_path, sample="rollout-4").flags == ("subagent_calls_missing",)
-
-
-def test_the_events_of_sub_agents_lie_below_a_conversation(tmp_path):
-    def event(folder, call_id, number):
-        action = {"kind": "FileEditorAction", "command": "view", "path": "/w/a.py"}
-        more = {"tool_name": "file_editor", "tool_call_id": call_id, "action": action}
-        event = {"id": f"e{number}", "kind": "ActionEvent", "source": "agent", **more}
-        event["timestamp"] = f"2026-01-01T00:00:0{number}"
-        put(folder, f"events/event-0000{number}-x.json", event)
-
-    event(tmp_path, "c1", 1)
-    event(tmp_path / "subagents/7f", "c2", 2)
-    trace = read_trace(tmp_path)
-    assert [(c.call_id, c.is_subagent) for c in trace.calls] == [("c1", False), ("c2", True)]

@@ -19,21 +19,6 @@ def counts(*items):
     return [c.cumulative_tokens for c in accumulate(items)]
 
 
-def test_cached_tokens_are_part_of_the_prompt():
-    usage = {
-        "input_tokens": 3,
-        "cache_read_input_tokens": 100,
-        "cache_creation_input_tokens": 20,
-        "output_tokens": 7,
-    }
-    assert anthropic_usage("m", usage) == Usage("m", 123, 7)
-
-
-def test_a_message_without_usage_states_nothing():
-    assert anthropic_usage("m", None) is None
-    assert anthropic_usage("m", {"input_tokens": "12", "output_tokens": None}) is None
-
-
 def test_a_message_on_several_lines_counts_once_with_its_largest_counts():
     lines = (Usage("m", 100, 1), call("a"), Usage("m", 100, 9), call("b"))
     assert counts(*lines) == [109, 109]
@@ -66,3 +51,8 @@ def test_nothing_is_known_before_the_first_usage_and_behind_a_gap():
     ]
     assert counts(call("a")) == [None]
     assert count_tokens([call("a")]) is None
+
+
+def test_a_message_without_usage_states_nothing():
+    assert anthropic_usage("m", None) is None
+    assert anthropic_usage("m", {"input_tokens": "12", "output_tokens": None}) is None

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.normalise import extract_events
-from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.truth import load_ground_truth
+from tests.scenes import Call, atif
+from tests.trials import proven
 
 C, P, N = "certain", "possible", "none"
 
@@ -28,29 +25,16 @@ CASES: list[tuple[str, str, dict[str, Any], str | None, dict[str, str]]] = [
      "Wall time: 10.0 seconds\nProcess running with session ID 3\nOutput:\n",
      {"src/a.py": P}),
     ("gemini-cli", "run_shell_command", {"command": "cat src/a.py"},
-     "Output: import os\nError: (none)\nExit Code: 0",
-     {"src/a.py": C}),
-    ("gemini-cli", "run_shell_command", {"command": "cat src/a.py"},
      "Output: (empty)\nError: cat: src/a.py: No such file or directory\nExit Code: 1",
      {"src/a.py": N}),
     ("gemini-cli", "run_shell_command", {"command": "cat src/a.py"},
      ("Command: cat src/a.py\nDirectory: (root)\nStdout: import os\nStderr: (empty)\nError: "
       "(none)\nExit Code: 0\nSignal: (none)"),
      {"src/a.py": C}),
-    ("gemini-cli", "read_file", {"absolute_path": "/workspace/src/a.py"},
-     ("IMPORTANT: The file content has been truncated.\nStatus: Showing lines 1-10 of 100.\n"
-      "--- FILE CONTENT (truncated) ---\nimport os"),
-     {"src/a.py": C}),
-    ("gemini-cli", "read_many_files", {"paths": ["src/a.py", "src/b.py"]},
-     "--- /workspace/src/a.py ---\n\nimport os\n\n--- End of content ---",
-     {"src/a.py": C, "src/b.py": N}),
     ("gemini-cli", "glob", {"pattern": "**/*.py"},
      ("Found 1 file(s) matching \"**/*.py\" within /workspace, sorted by modification time "
       "(newest first):\n/workspace/src/a.py"),
      {"src/a.py": C, "src/b.py": N}),
-    ("gemini-cli", "read_file", {"absolute_path": "/workspace/src/a.py"},
-     "File not found: /workspace/src/a.py",
-     {"src/a.py": N}),
     ("qwen-coder", "run_shell_command", {"command": "grep -rn x src"},
      ("Command: grep -rn x src\nDirectory: (root)\nOutput: src/a.py:3:x\nError: (none)\nExit "
       "Code: 0\nSignal: (none)\nProcess Group PGID: 12"),
@@ -62,29 +46,9 @@ CASES: list[tuple[str, str, dict[str, Any], str | None, dict[str, str]]] = [
     ("opencode", "read", {"filePath": "/workspace/src/a.py"},
      "<file>\n00001| import os\n\n(End of file - total 1 lines)\n</file>",
      {"src/a.py": C}),
-    ("opencode", "list", {"path": "/workspace"},
-     "/workspace/\n  src/\n    a.py\n  README.md\n",
-     {"src/a.py": C, "README.md": C, "src/b.py": N}),
     ("openhands", "execute_bash", {"command": "cat src/a.py"},
      ("import os\n[The command completed with exit code 0.]\n[Current working directory: "
       "/workspace]\n[Python interpreter: /usr/bin/python]\n[Command finished with exit code 0]"),
-     {"src/a.py": C}),
-    ("openhands", "str_replace_editor", {"command": "view", "path": "/workspace/src"},
-     ("Here's the files and directories up to 2 levels deep in /workspace/src, excluding "
-      "hidden items:\n/workspace/src/\n/workspace/src/a.py\n/workspace/src/lib/"),
-     {"src/a.py": C, "src/b.py": N}),
-    ("openhands", "execute_ipython_cell", {"code": "print(open('/workspace/src/a.py').read())"},
-     "import os\n[Jupyter current working directory: /workspace]",
-     {"src/a.py": C}),
-    ("openhands", "execute_ipython_cell", {"code": "%run x.py"},
-     "done",
-     {"src/a.py": N}),
-    ("swe-agent", "bash", {"command": "cat src/a.py"},
-     "import os",
-     {"src/a.py": C}),
-    ("swe-agent", "str_replace_editor", {"command": "view", "path": "/workspace/src/a.py",
-                                         "view_range": [1, 5]},
-     "Here's the result of running `cat -n` on /workspace/src/a.py:\n     1\timport os",
      {"src/a.py": C}),
     ("swe-agent", "find_file", {"file_name": "a.py", "dir": "src"},
      "Found 1 matches for \"a.py\" in /workspace/src:\n/workspace/src/a.py",
@@ -92,62 +56,12 @@ CASES: list[tuple[str, str, dict[str, Any], str | None, dict[str, str]]] = [
     ("goose", "developer__shell", {"command": "cat src/a.py src/b.py"},
      "import os\ncat: src/b.py: No such file or directory\nCommand exited with code 1",
      {"src/a.py": C, "src/b.py": N}),
-    ("goose", "developer__text_editor", {"command": "view", "path": "/workspace/src"},
-     "'/workspace/src'\na.py\n",
-     {"src/a.py": P}),
-    ("copilot-cli", "bash", {"command": "cat src/a.py"},
-     "import os\n<exited with exit code 0>",
-     {"src/a.py": C}),
-    ("copilot-cli", "view", {"path": "/workspace/src/a.py"},
-     "1. import os",
-     {"src/a.py": C}),
-    ("copilot-cli", "grep", {"pattern": "x", "path": "/workspace"},
-     "./src/a.py",
-     {"src/a.py": C, "src/b.py": N}),
-    ("cline-cli", "read_files", {"files": [{"path": "src/a.py"}]},
-     "[{\"query\":\"src/a.py\",\"result\":\"import os\",\"success\":true}]",
-     {"src/a.py": C}),
-    ("cline-cli", "execute_command", {"command": "cat src/a.py"},
-     "Command executed.\nOutput:\nimport os",
-     {"src/a.py": C}),
-    ("cursor-cli", "readToolCall", {"path": "/workspace/src/a.py"},
-     "{\"success\":{\"content\":\"import os\",\"totalLines\":1}}",
-     {"src/a.py": C}),
-    ("cursor-cli", "readToolCall", {"path": "/workspace/src/a.py"},
-     "{\"error\":{\"errorMessage\":\"File not found\"}}",
-     {"src/a.py": N}),
     ("cursor-cli", "shellToolCall", {"command": "cat src/a.py"},
      "{\"success\":{\"exitCode\":0,\"stdout\":\"import os\",\"stderr\":\"\"}}",
      {"src/a.py": C}),
-    ("cursor-cli", "shellToolCall", {"command": "cat src/a.py"},
-     ("{\"failure\":{\"exitCode\":1,\"stdout\":\"\",\"stderr\":\"cat: src/a.py: No such file "
-      "or directory\"}}"),
-     {"src/a.py": N}),
     ("cursor-cli", "lsToolCall", {"path": "/workspace/src"},
      ("{\"success\":{\"directoryTreeRoot\":{\"absPath\":\"/workspace/src\",\"childrenFiles\":[{\"name\":\"a.py\"}],\"childrenDirs\":[]}}}"),
      {"src/a.py": C, "src/b.py": N}),
-    ("mini-swe-agent", "bash", {"command": "cat src/a.py"},
-     "<returncode>1</returncode>\n<output>\ncat: src/a.py: No such file or directory\n</output>",
-     {"src/a.py": N}),
-    ("mini-swe-agent", "bash", {"command": "cd src && cat a.py"},
-     "<returncode>0</returncode>\n<output>\nimport os\n</output>",
-     {"src/a.py": C, "a.py": N}),
-    ("claude-code", "Bash", {"command": "cat src/a.py"},
-     "import os\n\n[stdout]\nimport os\n[metadata] {\"interrupted\": false}",
-     {"src/a.py": C}),
-    ("claude-code", "Bash", {"command": "cat src/a.py; cat src/b.py"},
-     "import os\n\n[stdout]\nimport os\n[metadata] {\"interrupted\": false}",
-     {"src/a.py": P, "src/b.py": P}),
-    ("claude-code", "Read", {"file_path": "/workspace/src/a.py"},
-     "File does not exist.\n\n[error] tool reported failure",
-     {"src/a.py": N}),
-    ("claude-code", "Grep", {"pattern": "x"},
-     ("Found 1 file\nsrc/a.py\n\n[metadata] {\"mode\": \"files_with_matches\", \"filenames\": "
-      "[\"src/a.py\"], \"numFiles\": 1}"),
-     {"src/a.py": C, "src/b.py": N}),
-    ("terminus-2", "bash_command", {"keystrokes": "cat src/a.py\n", "duration": 1},
-     "New Terminal Output:\n\nroot@x:/workspace# cat src/a.py\nimport os\nroot@x:/workspace# ",
-     {"src/a.py": C}),
     ("terminus-2", "bash_command", {"keystrokes": "cat src/a.py src/b.py\n", "duration": 1},
      ("New Terminal Output:\n\nroot@x:/workspace# cat src/a.py src/b.py\nimport os\ncat: "
       "src/b.py: No such file or directory\nroot@x:/workspace# "),
@@ -191,20 +105,6 @@ def test_what_a_converted_call_proves(
     answer: str | None,
     expected: dict[str, str],
 ) -> None:
-    call = {"tool_call_id": "c", "function_name": tool, "arguments": arguments}
-    step = {
-        "step_id": 1,
-        "source": "agent",
-        "tool_calls": [call],
-        "observation": {"results": [{"source_call_id": "c", "content": answer}]},
-    }
-    about = {"name": agent, "version": "1", "extra": {"cwds": ["/workspace"]}}
-    document = {"schema_version": "ATIF-v1.7", "agent": about, "steps": [step]}
-    (tmp_path / "agent").mkdir()
-    (tmp_path / "task/tests").mkdir(parents=True)
-    (tmp_path / "agent/trajectory.json").write_text(json.dumps(document), "utf-8")
-    (tmp_path / "task/task.toml").write_text("", "utf-8")
-    truth = json.dumps({"files": list(expected)})
-    (tmp_path / "task/tests/ground_truth.json").write_text(truth, "utf-8")
-    events = extract_events(read_trace(tmp_path), load_ground_truth(tmp_path / "task"))
-    assert dict(zip(expected, evidence(events).values(), strict=True)) == expected
+    document = atif([Call(tool, arguments, answer)], "ATIF-v1.7", agent)
+    document["agent"]["extra"] = {"cwds": ["/workspace"]}
+    assert proven(tmp_path, {"agent/trajectory.json": document}, expected) == expected

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.normalise import extract_events
-from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.truth import load_ground_truth
+from tests.scenes import Call, stream_lines
+from tests.trials import proven
 
 C, P, N = "certain", "possible", "none"
 
 CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
-    ("mcp__fs__read_text_file", {"path": "/workspace/src/a.py"},
-     "import os", False,
-     {"src/a.py": C}),
     ("mcp__fs__read_multiple_files", {"paths": ["/workspace/src/a.py", "/workspace/src/b.py"]},
      ("/workspace/src/a.py:\nimport os\n\n---\n/workspace/src/b.py: Error - ENOENT: no such "
       "file or directory, open '/workspace/src/b.py'"), False,
      {"src/a.py": C, "src/b.py": N}),
-    ("mcp__fs__read_multiple_files", {"paths": ["/workspace/src/a.py", "/workspace/src/b.py"]},
-     "/workspace/src/a.py:\nimport os\n\n---\n/workspace/src/b.py:\nx = 1", False,
-     {"src/a.py": C, "src/b.py": C}),
     ("mcp__fs__list_directory", {"path": "/workspace/src"},
      "[FILE] a.py\n[DIR] lib", False,
      {"src/a.py": C, "src/b.py": N}),
@@ -40,15 +31,9 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
     ("mcp__fs__search_files", {"path": "/workspace", "pattern": "a.py"},
      "/workspace/src/a.py", False,
      {"src/a.py": C, "src/b.py": N}),
-    ("mcp__fs__search_files", {"path": "/workspace", "pattern": "a.py"},
-     "No matches found", False,
-     {"src/a.py": N}),
     ("mcp__fs__get_file_info", {"path": "/workspace/src/a.py"},
      "size: 12\nisFile: true", False,
      {"src/a.py": C}),
-    ("mcp__fs__read_text_file", {"path": "/workspace/src/a.py"},
-     "Error: ENOENT: no such file or directory, open '/workspace/src/a.py'", False,
-     {"src/a.py": N}),
     ("mcp__fs__read_text_file", {"path": "/workspace/src/a.py"},
      "Error: Access denied - path outside allowed directories: /workspace/src/a.py not in /d",
      False,
@@ -83,21 +68,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
      ("[{\"name_path\": \"bar\", \"relative_path\": \"src/b.py\", "
       "\"content_around_reference\": \"x\"}]"), False,
      {"src/b.py": C, "src/a.py": N}),
-    ("mcp__github__get_file_contents", {"owner": "acme", "repo": "w", "path": "src/a.py"},
-     ("{\"name\": \"a.py\", \"path\": \"src/a.py\", \"type\": \"file\", \"content\": \"import "
-      "os\", \"encoding\": \"utf-8\"}"), False,
-     {"src/a.py": C}),
-    ("mcp__github__get_file_contents", {"owner": "acme", "repo": "w", "path": "src"},
-     ("[{\"name\": \"a.py\", \"path\": \"src/a.py\", \"type\": \"file\"}, {\"name\": \"lib\", "
-      "\"path\": \"src/lib\", \"type\": \"dir\"}]"), False,
-     {"src/a.py": C, "src/b.py": N}),
-    ("mcp__github__get_file_contents", {"owner": "acme", "repo": "w", "path": "src/a.py"},
-     ("failed to get file contents: GET https://api.github.com/repos/acme/w/contents/src/a.py: "
-      "404 Not Found []"), False,
-     {"src/a.py": N}),
-    ("mcp__github__get_file_contents", {"owner": "other", "repo": "z", "path": "src/a.py"},
-     "import os", False,
-     {"src/a.py": N}),
     ("mcp__github__search_code", {"q": "foo repo:acme/w"},
      ("{\"total_count\": 1, \"items\": [{\"name\": \"a.py\", \"path\": \"src/a.py\", "
       "\"repository\": {\"full_name\": \"acme/w\"}}]}"), False,
@@ -113,12 +83,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
      {"src/a.py": N}),
     ("mcp__github__get_issue", {"owner": "acme", "repo": "w", "issue_number": 1},
      "{\"title\": \"crash in src/a.py\", \"body\": \"see src/a.py\"}", False,
-     {"src/a.py": N}),
-    ("mcp__sourcegraph__sg_read_file", {"repo": "github.com/acme/w", "path": "src/a.py"},
-     "{\"content\": \"1: import os\"}", False,
-     {"src/a.py": C}),
-    ("mcp__sourcegraph__sg_read_file", {"repo": "github.com/acme/w", "path": "src/a.py"},
-     "file not found: src/a.py", False,
      {"src/a.py": N}),
     ("mcp__sourcegraph__sg_keyword_search", {"query": "foo repo:^github.com/acme/w$"},
      "{\"text\": \"# github.com/acme/w \\u2013 src/a.py\\n3: foo\"}", False,
@@ -149,73 +113,34 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
       "\"x\"}]}"), False,
      {"src/a.py": P, "src/b.py": P}),
     ("mcp__x__read_file", {"path": "/workspace/src/a.py"},
-     "{\"content\": [{\"type\": \"text\", \"text\": \"boom\"}], \"isError\": true}", False,
-     {"src/a.py": N}),
-    ("mcp__x__read_file", {"path": "/workspace/src/a.py"},
      "MCP error -32000: Connection closed", False,
      {"src/a.py": N}),
     ("mcp__x__read_file", {"path": "/workspace/src/a.py"},
      "MCP error -32001: Request timed out", True,
      {"src/a.py": N}),
-    ("mcp__auggie__codebase-retrieval", {"information_request": "x"},
-     ("The following code sections were retrieved:\nPath: src/a.py\n     1\timport os\n...\n"
-      "Path: src/b.py\n     3\tx"), False,
-     {"src/a.py": C, "src/b.py": C, "src/c.py": N}),
     ("LSP", {"operation": "goToDefinition", "filePath": "src/b.py", "line": 3, "character": 1},
      "Defined in src/a.py:12:5", False,
      {"src/a.py": P, "src/b.py": P}),
     ("LSP", {"operation": "findReferences", "filePath": "src/b.py", "line": 3, "character": 1},
      "Found 2 references across 2 files:\n\nsrc/a.py:\n  Line 3:5\n\nsrc/c.py:\n  Line 9:1", False,
      {"src/a.py": P, "src/c.py": P}),
-    ("NotebookRead", {"notebook_path": "/workspace/src/n.ipynb"},
-     "<cell id=\"0\">x</cell>", False,
-     {"src/n.ipynb": C}),
-    ("WebSearch", {"query": "x"},
-     "1. https://github.com/acme/w/blob/main/src/a.py", False,
-     {"src/a.py": N}),
-    ("WebFetch", {"url": "https://raw.githubusercontent.com/acme/w/main/src/a.py", "prompt": "x"},
-     "import os", False,
-     {"src/a.py": C}),
-    ("WebFetch", {"url": "https://raw.githubusercontent.com/acme/w/main/src/a.py", "prompt": "x"},
-     "Request failed with status code 404", False,
-     {"src/a.py": N}),
     ("WebFetch", {"url": "https://github.com/acme/w", "prompt": "x"},
      "The repo has src/a.py", False,
      {"src/a.py": N}),
-    ("Read", {"file_path": "/workspace/src/a.py", "offset": 100, "limit": 50},
-     "   100\tx\n   101\ty", False,
-     {"src/a.py": C}),
     ("Read", {"file_path": "/workspace/src"},
      "EISDIR: illegal operation on a directory, read", True,
      {"src/a.py": N}),
-    ("Grep", {"pattern": "x", "output_mode": "content", "-n": True, "glob": "*.py"},
-     "src/a.py:3:x\nsrc/a.py-4-y", False,
-     {"src/a.py": C, "src/b.py": N}),
     ("Grep", {"pattern": "x", "head_limit": 1},
      "Found 1 file limit: 1\nsrc/a.py", False,
      {"src/a.py": C, "src/b.py": N}),
-    ("Grep", {"pattern": "x", "output_mode": "count"},
-     "src/a.py:3\nsrc/b.py:1\n\nFound 4 total occurrences across 2 files.", False,
-     {"src/a.py": C, "src/b.py": C, "src/c.py": N}),
     ("Glob", {"pattern": "**/*.zig"},
      "No files found", False,
      {"src/a.py": N}),
-    ("Glob", {"pattern": "/workspace/src/*.py"},
-     "/workspace/src/a.py", False,
-     {"src/a.py": C, "src/b.py": N}),
-    ("Edit", {"file_path": "/workspace/src/a.py", "old_string": "x", "new_string": "y"},
-     ("The file /workspace/src/a.py has been updated. Here's the result of running `cat -n` on "
-      "a snippet:\n 1\ty"), False,
-     # The answer shows lines of the file.
-     {"src/a.py": C}),
     ("Edit", {"file_path": "/workspace/src/a.py", "old_string": "x", "new_string": "y"},
      "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>", True,
      {"src/a.py": N}),
     ("TodoWrite", {"todos": [{"content": "read src/a.py"}]},
      "Todos have been modified", False,
-     {"src/a.py": N}),
-    ("Skill", {"skill": "x"},
-     "Launching skill: x src/a.py", False,
      {"src/a.py": N}),
     ("ExitPlanMode", {"plan": "change src/a.py"},
      "User has approved your plan. src/a.py", False,
@@ -238,21 +163,6 @@ def test_what_an_answer_proves(
     is_error: bool,
     expected: dict[str, str],
 ) -> None:
-    use = {"type": "tool_use", "id": "c", "name": tool, "input": arguments}
-    result = {"type": "tool_result", "tool_use_id": "c", "content": answer, "is_error": is_error}
-    lines: list[dict[str, Any]] = [
-        {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/workspace"}
-    ]
-    for kind, block in (("assistant", use), ("user", result)):
-        message = {"id": kind, "content": [block]}
-        lines.append({"type": kind, "parent_tool_use_id": None, "message": message})
-    lines.append({"type": "result", "subtype": "success"})
-    (tmp_path / "agent").mkdir()
-    (tmp_path / "task/tests").mkdir(parents=True)
-    transcript = "\n".join(map(json.dumps, lines))
-    (tmp_path / "agent/claude-code.txt").write_text(transcript, "utf-8")
-    (tmp_path / "task/task.toml").write_text('repo = "acme/w"\n', "utf-8")
-    truth = json.dumps({"files": list(expected)})
-    (tmp_path / "task/tests/ground_truth.json").write_text(truth, "utf-8")
-    events = extract_events(read_trace(tmp_path), load_ground_truth(tmp_path / "task"))
-    assert dict(zip(expected, evidence(events).values(), strict=True)) == expected
+    lines = stream_lines([Call(tool, arguments, answer, is_error)])
+    files = {"agent/claude-code.txt": lines}
+    assert proven(tmp_path, files, expected, 'repo = "acme/w"\n') == expected

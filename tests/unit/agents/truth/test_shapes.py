@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 from retrieval_eval.agents.truth.shapes import (
-    are_placeholders,
-    chunks,
     file_entries,
-    literal_path,
     symbols,
 )
-from retrieval_eval.agents.truth.source import Entry, RawChunk
+from retrieval_eval.agents.truth.source import Entry
 
 
 @pytest.mark.parametrize(
@@ -84,51 +81,10 @@ def test_files_of_every_shape(document: Any, expected: list[tuple[str, str | Non
     assert file_entries(document) == tuple(Entry(*pair) for pair in expected)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path"),
-    [
-        (r"^src/a\-b\.py$", "src/a-b.py"),
-        ("src/a.py", "src/a.py"),
-        (r"app/\(auth\)/page\.tsx", "app/(auth)/page.tsx"),
-        (r"src/(a|b)\.py", None),
-        (r"src/\w+\.py", None),
-        ("sklearn", None),
-        ("a/b", None),
-        ("", None),
-    ],
-)
-def test_only_literal_patterns_are_paths(pattern: str, path: str | None) -> None:
-    assert literal_path(pattern) == path
-
-
 def test_shorter_spellings_of_one_reference_are_one_file() -> None:
     patterns = [r"lib/core/a\.py", r"core/a\.py", r"core/b\.py"]
     found = file_entries({"file_references": [{"patterns": patterns}]})
     assert [entry.path for entry in found] == ["lib/core/a.py", "core/b.py"]
-
-
-def test_ranges_that_are_none_are_left_out() -> None:
-    good = {"file": "a.py", "line_start": "3", "line_end": 4.0, "type": "bug"}
-    bad = [
-        {"line_start": 5, "line_end": 4},
-        {"line_start": 0, "line_end": 4},
-        {"line_start": True, "line_end": 4},
-        {"line_start": 1.5, "line_end": 4},
-        {"line_start": 1, "line_end": float("inf")},
-        {"line_start": 1, "line_end": float("nan")},
-        {"line_start": 1},
-    ]
-    found = chunks([good, *({"file": "b.py"} | item for item in bad), None, "x"])
-    assert found == (RawChunk(Entry("a.py"), 3, 4, "bug"),)
-
-
-def test_placeholders_are_one_range_from_the_first_line() -> None:
-    def ranges(*pairs: tuple[int, int]) -> tuple[RawChunk, ...]:
-        return tuple(RawChunk(Entry(str(i)), *pair) for i, pair in enumerate(pairs))
-
-    assert are_placeholders(ranges((1, 50), (1, 50)))
-    assert not are_placeholders(ranges((1, 50), (1, 51)))
-    assert not are_placeholders(ranges((2, 50), (2, 50)))
 
 
 def test_symbols_without_a_name_or_a_file_are_none() -> None:

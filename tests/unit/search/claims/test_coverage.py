@@ -10,8 +10,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_run import Claims, SearchRun
 from retrieval_eval.schema import faults
-from retrieval_eval.search.claims.coverage import claims_of
-from retrieval_eval.search.claims.drafts import Draft
+from retrieval_eval.search.claims.coverage import Draft, claims_of
 from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement, open_judge
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims, with_claims
 from retrieval_eval.search.demo import JUDGE
@@ -154,14 +153,6 @@ def test_a_block_in_both_lists_is_judged_once_and_talk_never():
     assert found["queries"][0]["claims"][1]["reason"] == "no 1"
 
 
-def test_progress_is_told_by_claims():
-    seen = []
-    block_of(
-        Draft("q1", "It is. It was."), progress=lambda done, total, _: seen.append((done, total))
-    )
-    assert seen == [(1, 2), (2, 2)]
-
-
 def test_inputs_that_do_not_belong_together_are_named():
     with pytest.raises(BadInputError, match="line 4: /id: the run has no query 'q9'"):
         block_of(Draft("q9", "x", line=4))
@@ -233,10 +224,3 @@ def test_no_fabricated_number_is_covered(demo_run):
 def test_the_interval_is_that_of_whole_drafts_and_lies_around_the_share(demo_run):
     coverage = demo_run[0]["claims"]["coverage"]
     assert 0 < coverage["ci_low"] < coverage["value"] < coverage["ci_high"] < 1
-
-
-def test_the_same_input_gives_the_same_bytes(demo_run):
-    request = demo_run[2]
-    before = request.out.read_bytes()
-    measure_claims(request)
-    assert request.out.read_bytes() == before

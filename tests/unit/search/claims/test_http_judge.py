@@ -3,8 +3,6 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-import tracemalloc
-import zlib
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -16,11 +14,11 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.claims.http_judge import (
     INSTRUCTION,
     HttpJudge,
+    NoVerdictError,
     http_judge_settings,
     read_verdict,
 )
 from retrieval_eval.search.claims.judge import JudgeError
-from retrieval_eval.search.claims.shapes import NoVerdictError
 from tests.local_server import body, drip, half_a_body, hang_up, local_server, says, stall
 
 KEY = "sk-a-secret-of-this-test"
@@ -58,23 +56,6 @@ def test_a_verdict_is_read_and_its_quote_found():
     assert request.headers["Authorization"] == f"Bearer {KEY}"
     assert (sent["model"], sent["temperature"]) == ("m-1", 0)
     assert sent["response_format"] == {"type": "json_object"}
-
-
-def test_an_answer_that_expands_without_end_takes_no_memory():
-    packer = zlib.compressobj(9, wbits=31)
-    start = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
-    block = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
-    data = start + block * 2047
-    give = body(data, Content_Encoding="gzip")
-    with local_server(give, give, give) as server, opened(server.url) as judge:
-        tracemalloc.start()
-        try:
-            with pytest.raises(JudgeError, match="larger than 1000000 bytes"):
-                judge.judge("a claim", BLOCK)
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-    assert peak < 20_000_000
 
 
 def test_hostile_content_is_sent_as_data_and_nothing_else():
@@ -208,13 +189,6 @@ def test_the_documentation_has_every_mode_with_its_outcome(project):
     assert {mode: stated.get(mode) for mode in MODES} == {
         mode: outcome for mode, (_, outcome) in MODES.items()
     }
-
-
-def test_nobody_at_the_address_fails_the_run():
-    with local_server(says(YES)) as server:
-        gone = server.url
-    with opened(gone) as judge, pytest.raises(JudgeError, match=r"ConnectError.*3 tries"):
-        judge.judge("Copies stay for 30 days", BLOCK)
 
 
 def test_the_key_is_not_taken_to_another_address():

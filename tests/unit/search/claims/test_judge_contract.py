@@ -22,7 +22,7 @@ from retrieval_eval.search.claims.judge import (
     checked,
     open_judge,
 )
-from retrieval_eval.search.claims.verdicts import verdict_of
+from retrieval_eval.search.claims.veto import verdict_of
 from tests.local_server import local_server, says
 
 BLOCK = "Ports\n\nThe port of the agent is 443. It is encrypted."

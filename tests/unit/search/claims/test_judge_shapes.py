@@ -6,9 +6,13 @@ import json
 
 import pytest
 
-from retrieval_eval.search.claims.http_judge import INSTRUCTION, HttpJudge, http_judge_settings
+from retrieval_eval.search.claims.http_judge import (
+    INSTRUCTION,
+    SHAPES,
+    HttpJudge,
+    http_judge_settings,
+)
 from retrieval_eval.search.claims.judge import CachedJudge, JudgeError
-from retrieval_eval.search.claims.shapes import SHAPES
 from tests.local_server import body, local_server
 
 KEY = "a-secret-of-this-test"

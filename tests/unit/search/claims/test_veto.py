@@ -5,9 +5,8 @@ from collections import Counter
 import pytest
 
 from retrieval_eval.search.claims.judge import block_text
-from retrieval_eval.search.claims.splitting import sentences
+from retrieval_eval.search.claims.splitting import STOP_WORDS, sentences, stem, tokens
 from retrieval_eval.search.claims.veto import contradiction
-from retrieval_eval.search.claims.words import STOP_WORDS, stem, tokens
 from tests.simulators.dice import Dice
 from tests.simulators.search.claims import labelled_claims
 from tests.simulators.search.documents import compose

@@ -68,15 +68,6 @@ def test_a_corpus_with_few_pairs_has_counts_and_no_kappa(tmp_path):
     assert pair.corpora["tax"].agreement.value == 0.5
 
 
-def test_the_order_of_rows_changes_nothing(tmp_path):
-    rows = [{"id": f"q{n}", "labels": _labels(a="0121", b="0" + str(n % 3) + "21")}
-            for n in range(12)]  # fmt: skip
-    there = [pair.to_json() for pair in agreement(_gold(tmp_path, *rows))]
-    back = [pair.to_json() for pair in agreement(_gold(tmp_path, *reversed(rows)))]
-    assert there == back
-    assert there[0]["kappa"]["linear"]["ci_low"] is not None
-
-
 def test_only_the_pairs_that_were_asked_for(tmp_path):
     gold = _gold(tmp_path, {"id": "q1", "labels": _labels(a="00", b="01", c="11")})
     assert [p.second for p in agreement(gold, pairs=[("b", "c")], n_resamples=10)] == ["c"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from pathlib import Path
@@ -28,12 +27,6 @@ from tests.databases import WritableDatabase
 def _settings(tmp_path, toml):
     (tmp_path / "gold.toml").write_text(toml, encoding="utf-8")
     return feedback_settings(tmp_path / "gold-set.jsonl")
-
-
-def test_the_documented_names_hold_without_a_file(tmp_path):
-    settings = feedback_settings(tmp_path / "gold-set.jsonl")
-    assert settings.tables == FeedbackTables()
-    assert dict(settings.scores) == {3: 1}
 
 
 def test_the_file_renames_and_grades(tmp_path):
@@ -106,16 +99,6 @@ def test_searches_that_differ_in_case_and_space_are_one_query(database):
     assert [each.corpus for each in feedback.queries] == ["decisions", "library"]
 
 
-def test_wording_is_counted_by_searches_not_by_documents(database):
-    database.make_feedback_tables()
-    database.add_logs((1, "LEVY", "c", "x"), (2, "levy", "c", "y"), (3, "levy", "c", "y"))
-    # The rows of one search lie apart, as they do when decisions come in one by one.
-    database.add_feedback((1, "a"), (2, "a"), (1, "b"), (3, "a"), (1, "c"), (2, "b"), (1, "c"))
-    (query,) = read_feedback(database.url).queries
-    assert (query.query, query.area) == ("levy", "y")
-    assert query.relevant == {"a": 1, "b": 1, "c": 1}
-
-
 def test_a_tie_goes_to_the_smallest_code_points(database):
     # "L" is U+004C and "l" U+006C; most collations would put "l" first, or call them equal.
     database.make_feedback_tables()
@@ -151,13 +134,6 @@ def test_scores_are_worth_grades_and_the_highest_wins(database):
     assert graded["c", "Q"].relevant == {"a": 2, "b": 2, "e": 0}
     assert graded["c", "nothing"].relevant == {"z": 0}
     assert graded["c", "nothing"].answerable is None
-
-
-def test_a_score_above_the_wanted_one_is_another_score(database):
-    database.make_feedback_tables()
-    database.add_logs((1, "q", "c"))
-    database.add_feedback((1, "a", 4))
-    assert read_feedback(database.url).queries == ()
 
 
 def test_ids_may_be_numbers_or_uuids(database):
@@ -227,40 +203,6 @@ def test_missing_tables_are_named_with_what_there_is(database):
     said = r"'search_logs' \(there: searches\).*other names can be named"
     with pytest.raises(BadInputError, match=said):
         read_feedback(database.url)
-
-
-def test_missing_columns_are_all_named(database):
-    database.run("CREATE TABLE search_logs (id INTEGER, text TEXT, corpus TEXT)")
-    database.run("CREATE TABLE search_relevance_feedback (id INTEGER)")
-    with pytest.raises(
-        BadInputError,
-        match=r"'search_logs' has no column 'query', 'practice_area' \(there: corpus, id, text\)",
-    ):
-        read_feedback(database.url)
-
-
-def test_many_rows_stream_and_progress_ends_at_their_number(database):
-    database.make_feedback_tables()
-    n = 4500
-    database.add_logs(*((i, f"query {i % 50}", "c") for i in range(n)))
-    database.add_feedback(*((i, f"d{i % 7}") for i in range(n)))
-    seen = []
-    feedback = read_feedback(database.url, progress=lambda *step: seen.append(step))
-    assert len(feedback.queries) == 50
-    assert seen == [(2000, n, "feedback"), (4000, n, "feedback"), (n, n, "feedback")]
-    # Every one of 50 texts meets every one of 7 documents, for 50 and 7 have no common factor.
-    assert all(len(query.relevant) == 7 for query in feedback.queries)
-
-
-def test_the_database_file_is_not_touched(sqlite_database):
-    sqlite_database.make_feedback_tables()
-    sqlite_database.add_logs((1, "q", "c"))
-    sqlite_database.add_feedback((1, "d"))
-    path = Path(sqlite_database.url.removeprefix("sqlite:///"))
-    before = hashlib.sha256(path.read_bytes()).hexdigest()
-    read_feedback(sqlite_database.url)
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == before
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 LEVY, FEES = query_id("library", "levy"), query_id("library", "late fees")
@@ -366,19 +308,6 @@ def test_a_chair_row_wins_by_its_id_when_its_wording_was_corrected(filled, gold)
     assert (result.n_covered, result.n_added) == (1, 1)
 
 
-def test_a_promoted_row_is_a_chair_row_from_then_on(filled, gold):
-    bootstrap(filled.url, gold)
-    lines = gold.read_bytes().splitlines(keepends=True)
-    promoted = lines[1].replace(b'"source":"bootstrap"', b'"source":"chair"')
-    _write(gold, lines[0] + promoted)
-    assert bootstrap(filled.url, gold).n_chair == 1
-    assert gold.read_bytes() == promoted + lines[0]
-    filled.run("DELETE FROM search_relevance_feedback")
-    filled.add_feedback((2, "other"))
-    bootstrap(filled.url, gold)
-    assert gold.read_bytes().startswith(promoted)
-
-
 def test_rows_whose_queries_vanished_are_dropped_and_counted(filled, gold):
     bootstrap(filled.url, gold)
     filled.run("DELETE FROM search_relevance_feedback WHERE search_log_id = 1")
@@ -401,31 +330,6 @@ def test_nothing_is_written_when_no_query_would_be_left(filled, gold):
     assert [each.name for each in gold.parent.iterdir()] == [gold.name]
 
 
-def test_chair_rows_alone_are_a_gold_set(filled, gold):
-    _write(gold, _row("own") + b"\n" + _row("levy", "bootstrap") + b"\n")
-    filled.run("DELETE FROM search_relevance_feedback")
-    assert bootstrap(filled.url, gold).n_dropped == 1
-    assert gold.read_bytes() == _row("own") + b"\n"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'{"id": "g1"',
-        b'{"query": "q", "corpus": "c", "relevant": {"d": 9}, "source": "chair"}',
-        _row("own") + b"\n" + _row("own"),
-        b"\xff\xfe",
-    ],
-)
-def test_a_file_with_faults_is_left_alone(filled, gold, line):
-    data = _row("levy") + b"\n" + line + b"\n"
-    _write(gold, data)
-    with pytest.raises(BadInputError, match=r"gold-set\.jsonl: line [23]: "):
-        bootstrap(filled.url, gold)
-    assert gold.read_bytes() == data
-    assert [each.name for each in gold.parent.iterdir()] == [gold.name]
-
-
 def test_a_file_saved_while_the_database_is_read_is_not_overwritten(filled, gold):
     """The callback runs between the first look at the file and the writing."""
     late = _row("own") + b"\n"
@@ -443,16 +347,6 @@ def test_a_dry_run_shows_the_rows_and_writes_nothing(filled, gold):
     assert [change.after for change in result.changes] == gold.read_text("utf-8").splitlines()
 
 
-def test_the_header_line_and_a_byte_order_mark_stay_in_front(filled, gold):
-    header = b'\xef\xbb\xbf{"gold_set": {"fields": {"note": "remark"}}}\r\n'
-    chair = _row("own", remark="kept") + b"\r\n"
-    _write(gold, header + _row("levy", "bootstrap") + b"\r\n" + chair)
-    bootstrap(filled.url, gold)
-    assert gold.read_bytes().startswith(header + chair)
-    assert len(load_gold_set(gold).queries) == 3
-    assert not bootstrap(filled.url, gold).is_changed
-
-
 def test_other_white_space_in_a_row_ends_no_line(filled, gold):
     # U+2028 and U+0085 end a line for str.splitlines, but not in JSON Lines.
     chair = _row("own")[:-1] + ', "note": "a\u2028b\u0085c\x0b"}'.replace("\x0b", "").encode()
@@ -462,50 +356,9 @@ def test_other_white_space_in_a_row_ends_no_line(filled, gold):
     assert load_gold_set(gold).queries[0].note == "a\u2028b\u0085c"
 
 
-def test_rows_of_the_seed_layout_are_kept_and_won(filled, gold):
-    chair = (
-        b'{"id":"g001","query":"Levy","practice_area":"tax","corpus":"library",'
-        b'"relevant_case_law_ids":["u1"],"source":"chair","note":""}'
-    )
-    machine = (
-        chair.replace(b"g001", b"g002")
-        .replace(b"Levy", b"late  Fees")
-        .replace(b"chair", b"bootstrap")
-    )
-    _write(gold, machine + b"\n" + chair + b"\n")
-    result = bootstrap(filled.url, gold)
-    assert _counts(result) == (0, 1, 0, 0, 1, 1)
-    assert [query.id for query in load_gold_set(gold).queries] == ["g001", FEES]
-
-
-def test_gold_toml_names_the_tables_and_the_grades(filled, gold):
-    filled.run("ALTER TABLE search_logs RENAME TO queries")
-    _write(gold, b"")
-    toml = "[bootstrap.tables]\nsearch_logs = 'queries'\n[bootstrap.scores]\n3 = 2\n"
-    (gold.parent / "gold.toml").write_text(toml)
-    bootstrap(filled.url, gold)
-    assert {
-        grade for query in load_gold_set(gold).queries for grade in query.relevant.values()
-    } == {2}
-
-
 def test_a_grade_off_the_scale_is_refused_before_the_database_is_read(gold):
     with pytest.raises(BadInputError, match=r"score 3 is worth grade 3, .* scale 0 to 2"):
         bootstrap("sqlite:///absent.db", gold, scores={3: 3})
-
-
-def test_a_name_that_no_file_can_have_is_one_sentence(filled, tmp_path):
-    with pytest.raises(BadInputError, match="cannot be written"):
-        bootstrap(filled.url, tmp_path / ("a" * 300))
-
-
-def test_a_link_to_the_gold_set_stays_a_link(filled, gold, tmp_path):
-    _write(gold, _row("own") + b"\n")
-    link = tmp_path / "link.jsonl"
-    link.symlink_to(gold)
-    bootstrap(filled.url, link)
-    assert link.is_symlink()
-    assert len(load_gold_set(gold).queries) == 3
 
 
 def test_settings_lie_beside_the_link_as_for_every_other_command(filled, gold, tmp_path):

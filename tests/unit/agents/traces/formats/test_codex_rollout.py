@@ -9,7 +9,6 @@ from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.dialects.codex import answer
 from retrieval_eval.agents.traces.formats import read_lines
 from retrieval_eval.agents.traces.merge import join_trace, join_transcripts
-from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.agents.traces.tokens import accumulate, count_tokens
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
@@ -81,11 +80,6 @@ def read(*lines, meta=META):
     )
 
 
-def touched(trial):
-    reads = read_calls(read_trace(trial))
-    return [(t.access, t.path) for call in reads for t, _ in call.raw_targets()]
-
-
 def write(folder, *lines, name="rollout-a.jsonl", meta=META):
     start = [line("session_meta", 0, **meta), line("turn_context", 1, **CONTEXT)]
     path = folder / "agent/sessions/2026/02/03" / name
@@ -151,35 +145,6 @@ def test_a_session_is_read_with_its_calls_times_and_tokens():
     assert [c.result.is_error for c in reading.calls] == [False, False, True, False]
     assert not any(c.result.is_unfinished for c in reading.calls)
     assert reading.calls[0].where == "agent/sessions/r.jsonl:5"
-
-
-def test_the_files_and_tokens_of_a_session(tmp_path):
-    trial = write(tmp_path, *SESSION)
-    assert touched(trial) == [
-        ("matched", "/workspace/app/src/retry.py"),
-        ("matched", "/workspace/app/src/http.py"),
-        ("opened", "/workspace/app/src/retry.py"),
-        ("written", "/workspace/app/src/retry.py"),
-    ]
-    trace = read_trace(trial)
-    assert [c.cumulative_tokens for c in trace.calls] == [1050, 2590, 2590, 4200]
-    assert (trace.counted_tokens, trace.declared_tokens) == (4200, 4200)
-
-
-def test_each_command_starts_in_the_folder_of_its_call(tmp_path):
-    trial = write(
-        tmp_path,
-        called(2, "shell_command", "c1", command="cd lib && ls"),
-        answered(3, "c1", "Exit code: 0\nWall time: 0 seconds\nOutput:\nb.py"),
-        called(4, "shell_command", "c2", command="cat a.py"),
-        answered(5, "c2", "Exit code: 0\nWall time: 0 seconds\nOutput:\nx = 1"),
-        called(6, "shell_command", "c3", command="cat c.py", workdir="/workspace/other"),
-        answered(7, "c3", "Exit code: 0\nWall time: 0 seconds\nOutput:\nx = 1"),
-    )
-    assert [path for access, path in touched(trial) if access == "opened"] == [
-        "/workspace/app/a.py",
-        "/workspace/other/c.py",
-    ]
 
 
 def test_output_that_was_fetched_later_belongs_to_the_command():
@@ -326,28 +291,6 @@ def test_events_state_how_calls_ended():
     assert reading.declared_tokens == 165
 
 
-def test_a_sub_agent_has_a_file_of_its_own(tmp_path):
-    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "019a-main", "depth": 1}}}
-    write(
-        tmp_path,
-        called(2, "spawn_agent", "s1", message="look for the parser"),
-        answered(3, "s1", '{"agent_id": "019b"}'),
-    )
-    write(
-        tmp_path,
-        called(4, "exec_command", "c9", cmd="cat src/parser.py"),
-        answered(5, "c9", ended(0, "import re")),
-        name="rollout-b.jsonl",
-        meta={**META, "id": "019b", "source": spawned},
-    )
-    trace = read_trace(tmp_path)
-    assert [(c.call_id, c.is_subagent, c.parent_id) for c in trace.calls] == [
-        ("s1", False, None),
-        ("c9", True, "019b"),
-    ]
-    assert trace.flags == ()
-
-
 def test_a_history_that_a_sub_agent_was_given_stays_the_main_thread_s(tmp_path):
     own = [called(2, "spawn_agent", "s1"), answered(3, "s1", "{}")]
     write(tmp_path, *own)
@@ -359,22 +302,6 @@ def test_a_history_that_a_sub_agent_was_given_stays_the_main_thread_s(tmp_path):
         ("s1", False, None),
         ("c9", True, "019b"),
     ]
-
-
-def test_a_trajectory_made_from_a_session_file_adds_nothing(tmp_path):
-    trial = write(tmp_path, *SESSION)
-    call = {"tool_call_id": "c1", "function_name": "exec_command", "arguments": {"cmd": "ls"}}
-    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
-    trajectory = {"schema_version": "ATIF-v1.7", "agent": {"name": "codex"}, "steps": [step]}
-    (trial / "agent/trajectory.json").write_text(json.dumps(trajectory), encoding="utf-8")
-    trace = read_trace(trial)
-    assert [c.call_id for c in trace.calls] == ["c1", "c2", "c3", "c4"]
-    assert trace.calls[0].result.text.startswith("src/retry.py:3:")
-
-
-def test_a_sub_agent_without_a_file_is_missing(tmp_path):
-    trial = write(tmp_path, called(2, "spawn_agent", "s1"), answered(3, "s1", "{}"))
-    assert read_trace(trial).flags == ("subagent_calls_missing",)
 
 
 def test_a_summary_of_calls_that_the_file_does_not_hold_is_noted():
@@ -423,17 +350,6 @@ def test_older_streams_hold_the_events_of_a_session():
     assert read_lines([Line(1, v) for v in ended], "codex.txt").flags == ()
 
 
-def test_older_events_name_the_commands_of_a_script():
-    done = {"command": ["cat", "a.py"], "cwd": "/w", "exit_code": 0, "aggregated_output": "x = 1"}
-    reading = read(
-        custom(2, "exec", "cell1", "await tools.exec_command({})"),
-        line("event_msg", 3, type="exec_command_end", call_id="e1", **done),
-        custom_output(4, "cell1", "Script completed\nWall time 0.1 seconds\nOutput:\nx = 1"),
-    )
-    _, command = reading.calls
-    assert (command.result.text, command.result.doubt) == ("x = 1", None)
-
-
 @pytest.mark.parametrize(
     ("text", "shown", "is_error", "is_unfinished"),
     [
@@ -472,45 +388,6 @@ def test_the_envelope_of_a_result_is_taken_off(text, shown, is_error, is_unfinis
     result = answer(ToolCall("c", "shell", {}, ToolResult(text)))
     assert shown is None or result.text == shown
     assert (result.is_error, result.is_unfinished) == (is_error, is_unfinished)
-
-
-def test_a_broken_file_says_what_is_wrong():
-    reading = read(
-        line("response_item", 2, type="function_call", call_id="c", arguments="{}"),
-        line("response_item", 3, type="function_call_output", output="x"),
-        line("event_msg", 4, type="token_count", info={"total_token_usage": {"input_tokens": "9"}}),
-        "cut",
-    )
-    assert reading.flags == ("malformed_line",)
-    assert reading.problems == (
-        "agent/sessions/r.jsonl:3: a tool call without a name",
-        "agent/sessions/r.jsonl:4: a tool result does not name its call",
-        "agent/sessions/r.jsonl:5: the token counts are no numbers",
-        "agent/sessions/r.jsonl: 1 further lines cannot be used",
-    )
-    assert isinstance(read_lines([Line(1, {"type": "session_meta"})], "r.jsonl"), Unreadable)
-
-
-def test_an_event_about_no_known_command_shows_what_ran_and_not_what_was_seen():
-    reading = read(
-        called(2, "exec_command", "c1", cmd="cat a.py"),
-        answered(3, "c1", "import os"),
-        item(
-            4,
-            "CommandExecution",
-            id="c2",
-            command=["/bin/zsh", "-lc", "cat b.py"],
-            exit_code=0,
-            cwd="file:///workspace/app",
-            aggregated_output="x = 1",
-            status="completed",
-        ),
-        item(5, "CommandExecution", id="c3", command=["/bin/zsh", "-lc", "cat a.py"], exit_code=0),
-    )
-    first, second = reading.calls
-    assert first.result.doubt is None
-    assert (second.result.text, second.result.doubt) == ("x = 1", "display_only")
-    assert second.arguments["workdir"] == "/workspace/app"
 
 
 def test_the_history_that_a_sub_agent_was_given_is_not_its_own():
@@ -801,19 +678,6 @@ def test_instructions_were_shown_without_a_call():
     assert read(said("look at AGENTS.md")).attached == ()
 
 
-def test_an_image_is_read_where_it_was_shown():
-    image = [{"type": "input_image", "image_url": "data:image/png;base64,aaaa"}]
-    reading = read(
-        called(2, "view_image", "c1", path="/workspace/app/a.png"),
-        answered(2, "c1", image),
-        called(3, "view_image", "c2", path="b.png"),
-        answered(3, "c2", "unable to locate image at `/workspace/app/b.png`"),
-    )
-    trace = join_trace(None, reading)
-    found = [t.path for r in read_calls(trace) for t, _ in r.raw_targets() if t.access == "opened"]
-    assert found == ["/workspace/app/a.png"]
-
-
 def test_what_a_process_printed_until_now_is_a_part():
     running = "Wall time: 1.0 seconds\nProcess running with session ID 3\nOutput:\nimport os\n"
     seen = answer(ToolCall("c", "exec_command", {}, ToolResult(running)))
@@ -825,8 +689,14 @@ def test_what_a_process_printed_until_now_is_a_part():
     assert (seen.text, seen.is_stopped, seen.is_unfinished) == ("x", True, False)
 
 
-def test_a_request_for_more_rights_that_was_refused_did_not_run():
-    text = (
-        "approval policy is Never; reject command \u2014 you cannot ask for escalated permissions"
+def test_an_image_is_read_where_it_was_shown():
+    image = [{"type": "input_image", "image_url": "data:image/png;base64,aaaa"}]
+    reading = read(
+        called(2, "view_image", "c1", path="/workspace/app/a.png"),
+        answered(2, "c1", image),
+        called(3, "view_image", "c2", path="b.png"),
+        answered(3, "c2", "unable to locate image at `/workspace/app/b.png`"),
     )
-    assert answer(ToolCall("c", "exec_command", {}, ToolResult(text))).is_unfinished
+    trace = join_trace(None, reading)
+    found = [t.path for r in read_calls(trace) for t, _ in r.raw_targets() if t.access == "opened"]
+    assert found == ["/workspace/app/a.png"]

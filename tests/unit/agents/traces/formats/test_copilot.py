@@ -124,15 +124,6 @@ def test_the_printed_stream_is_flat():
     assert (reading.format, reading.flags) == ("copilot-events", ())
 
 
-def test_what_is_broken_is_named():
-    broken = event("tool.execution_start", 1, toolCallId="c")
-    reading = read(broken, event("tool.execution_complete", 2))
-    assert reading.problems == (
-        "agent/e.jsonl:2: a tool call without a name",
-        "agent/e.jsonl:3: a tool result does not name its call",
-    )
-
-
 def test_an_end_without_a_result_leaves_the_call_without_one():
     started = {"toolCallId": "c", "toolName": "view", "arguments": {"path": "/w/a.py"}}
     lines = [

@@ -4,11 +4,9 @@ import json
 
 import pytest
 
-from retrieval_eval.agents.events.calls import read_calls
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.dialects.gemini_cli import answer
 from retrieval_eval.agents.traces.formats import read_document, read_lines
-from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
 
@@ -95,11 +93,6 @@ def write(folder, lines, name="agent/gemini-cli.trajectory.jsonl"):
     return folder
 
 
-def touched(trial):
-    reads = read_calls(read_trace(trial))
-    return [(t.access, t.path, t.lines) for r in reads for t, _ in r.raw_targets()]
-
-
 def test_a_session_is_read_with_its_calls_times_and_tokens(tmp_path):
     reading = read(*SESSION)
     assert (reading.harness, reading.model, reading.session_ids) == (
@@ -113,16 +106,6 @@ def test_a_session_is_read_with_its_calls_times_and_tokens(tmp_path):
     trace = read_trace(write(tmp_path, SESSION))
     assert [c.cumulative_tokens for c in trace.calls] == [1050, 1050, 3100, 3100, 3100]
     assert trace.calls[0].where == "agent/gemini-cli.trajectory.jsonl:3"
-
-
-def test_the_files_of_a_session(tmp_path):
-    assert touched(write(tmp_path, SESSION)) == [
-        ("matched", "src/http/retry.py", ((3, 4),)),
-        ("matched", "src/app.py", ((9, 9),)),
-        ("opened", "src/http/retry.py", ((1, 2),)),
-        ("opened", "src/app.py", ((1, 1),)),
-        ("written", "/w/src/app.py", None),
-    ]
 
 
 def test_a_document_holds_the_same_session():
@@ -176,23 +159,6 @@ def test_a_checkpoint_adds_messages_and_takes_none_away():
     assert [c.call_id for c in reading.calls] == ["c1", "c2", "c3", "c4", "c5", "c9"]
     assert reading.calls[2].result.text == "import os"
     assert reading.flags == ("context_compacted",)
-
-
-def test_a_sub_agent_has_a_file_of_its_own(tmp_path):
-    delegated = message("g1", 1, call("a1", "invoke_agent", "It is in src.", agent="explorer"))
-    write(tmp_path, [META, delegated], "agent/sessions/session-a.jsonl")
-    assert read_trace(tmp_path).flags == ("subagent_calls_missing",)
-    sub = [
-        {**META, "sessionId": "7b", "kind": "subagent"},
-        message("h1", 3, call("b1", "read_file", "import os", file_path="/w/src/a.py")),
-    ]
-    write(tmp_path, sub, "agent/sessions/5a1c/7b.jsonl")
-    trace = read_trace(tmp_path)
-    assert [(c.call_id, c.is_subagent, c.parent_id) for c in trace.calls] == [
-        ("a1", False, None),
-        ("b1", True, "7b"),
-    ]
-    assert trace.flags == ()
 
 
 @pytest.mark.parametrize(
@@ -267,21 +233,3 @@ def test_the_envelope_of_a_command_is_taken_off(text, shown, is_error, is_unfini
     result = answer(made)
     assert (result.text, result.is_error) == (shown, is_error)
     assert (result.is_unfinished, result.doubt) == (is_unfinished, doubt)
-
-
-def test_a_broken_session_says_what_is_wrong():
-    reading = read(
-        META,
-        message("g1", 1, {"id": "c1", "args": {}}, tokens={"input": "many"}),
-        {"$set": {"messages": [3]}},
-        [],
-    )
-    assert reading.flags == ("malformed_line",)
-    assert reading.problems == (
-        "agent/g.jsonl:3: expected a message",
-        "agent/g.jsonl: line 4: expected a JSON object",
-        "agent/g.jsonl:2: the token counts are no numbers",
-        "agent/g.jsonl: 1 further lines cannot be used",
-    )
-    broken = read_document({"projectHash": "9f", "messages": {}}, "g.json")
-    assert isinstance(broken, Unreadable)

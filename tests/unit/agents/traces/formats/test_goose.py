@@ -95,16 +95,6 @@ def test_the_copy_for_the_person_is_left_out():
     assert call.result.text == "a.py"
 
 
-def test_a_message_that_is_broken_is_named():
-    broken = {"type": "message", "message": {"content": [{"type": "toolRequest", "id": "c"}]}}
-    reading = read(HEAD, broken, {"type": "message", "message": 3}, "noise")
-    assert reading.problems == (
-        "agent/goose.txt:2: a tool call without a name",
-        "agent/goose.txt:3: a message that is no object",
-        "agent/goose.txt: line 4: expected a JSON object",
-    )
-
-
 @pytest.mark.parametrize(
     ("extension", "name", "server"),
     [("developer", "shell", None), ("widgets", "find", "widgets"), (None, "shell", None)],

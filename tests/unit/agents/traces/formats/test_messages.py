@@ -197,16 +197,6 @@ def test_objects_that_hold_no_messages_are_no_trace(document):
     assert isinstance(read_document(document, "x.json"), Unreadable)
 
 
-def test_broken_messages_are_named_with_file_and_place():
-    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "t"}]}
-    reading = read(*ANTHROPIC, call, "text")
-    assert reading.problems == (
-        "m.jsonl:6: a tool call without a name",
-        "m.jsonl: line 7: expected a JSON object",
-    )
-    assert "malformed_line" in reading.flags
-
-
 @pytest.mark.parametrize("name", ["messages.json", "own.jsonl"])
 def test_a_trial_whose_agent_left_messages_has_a_trace(name, tmp_path):
     (tmp_path / "agent").mkdir()

@@ -6,7 +6,6 @@ import pytest
 
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.formats import read_document
-from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.records import CUT_HERE
 
 INFO = {
@@ -129,15 +128,6 @@ def test_of_a_long_output_the_head_and_the_tail_were_shown():
     (call,) = read(says("cat a.py"), answers("c10.0-0", content)).calls
     assert call.result.text == f"first\n{CUT_HERE}\nlast"
     assert not call.result.is_truncated, "the agent saw no more than the trace holds"
-
-
-def test_what_cannot_be_read_is_named():
-    assert read(messages={}) == Unreadable(
-        "agent/m.json: a mini-swe-agent trajectory without a list of messages"
-    )
-    reading = read(3, info={"mini_version": "1"})
-    assert reading.problems == ("agent/m.json#/messages/2: expected an object",)
-    assert reading.flags == ("no_result_event", "malformed_step")
 
 
 def test_a_trajectory_may_be_only_its_messages(tmp_path):

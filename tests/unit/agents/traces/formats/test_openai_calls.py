@@ -5,8 +5,6 @@ import pytest
 from retrieval_eval.agents.traces.formats.openai_calls import log_item, log_message, output_text
 from retrieval_eval.agents.traces.transcript import Transcript
 
-HOSTILE = (None, True, 3, "", "{", [], [None], {}, {"name": 1}, {"content": [{}]})
-
 
 def log_of(log_one, *entries):
     log = Transcript("f")
@@ -15,19 +13,6 @@ def log_of(log_one, *entries):
         log.at(f"f:{n}", float(n))
         took.append(log_one(log, entry))
     return log, took
-
-
-def test_an_item_and_its_output_are_one_call():
-    log, took = log_of(
-        log_item,
-        {"type": "reasoning", "summary": []},
-        {"type": "function_call", "call_id": "c", "name": "shell", "arguments": '{"cmd": "ls"}'},
-        {"type": "function_call_output", "call_id": "c", "output": "a.py"},
-    )
-    (call,) = log.items()
-    assert (call.call_id, call.name, call.arguments) == ("c", "shell", {"cmd": "ls"})
-    assert (call.result.text, call.result.is_error, call.timestamp) == ("a.py", False, 2.0)
-    assert (took, call.where) == ([False, True, True], "f:2")
 
 
 def test_arguments_that_are_no_object_are_kept():
@@ -155,20 +140,6 @@ def test_a_result_without_an_id_belongs_to_the_only_call_before():
     assert log.complaints.sentences() == ("f:2: a tool result does not name its call",)
 
 
-def test_a_call_without_a_name_is_a_problem():
-    log, _ = log_of(log_item, {"type": "function_call", "call_id": "c", "arguments": "{}"})
-    assert log.complaints.sentences() == ("f:1: a tool call without a name",)
-
-
-@pytest.mark.parametrize("value", HOSTILE)
-def test_no_value_in_any_place_raises(value):
-    for kind in ("function_call", "custom_tool_call", "mcp_call", "local_shell_call", "shell_call"):
-        for key in ("name", "call_id", "id", "arguments", "input", "action", "error", "output"):
-            log_of(log_item, {"type": kind, "call_id": "c", "name": "n", key: value})
-        for key in ("call_id", "output", "status"):
-            output = {"type": f"{kind}_output", "call_id": "c", "output": "x", key: value}
-            log_of(log_item, {"type": kind, "call_id": "c", "name": "n"}, output)
-    log_of(log_item, {"type": value, "call_id": "c"})
-    for key in ("tool_calls", "function_call", "content", "tool_call_id", "role"):
-        log_of(log_message, {"role": "assistant", key: value}, {"role": "tool", key: value})
-    log_of(log_message, {"role": "assistant", "tool_calls": [value, {"function": value}]})
+def test_calls_that_are_no_list_are_a_problem():
+    log, _ = log_of(log_message, {"role": "assistant", "tool_calls": "shell"})
+    assert log.complaints.sentences() == ("f:1: the tool calls are no list",)

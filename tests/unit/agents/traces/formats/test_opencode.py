@@ -8,7 +8,6 @@ from retrieval_eval.agents.events.calls import read_calls
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.dialects.opencode import answer
 from retrieval_eval.agents.traces.formats import read_document, read_lines
-from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.agents.traces.served import is_refusal
 from retrieval_eval.agents.traces.tokens import count_tokens
 from retrieval_eval.agents.traces.tools import interpret
@@ -94,34 +93,6 @@ def test_a_stream_states_times_tokens_and_cost(tmp_path):
     assert trace.calls[0].where == "agent/opencode.txt:2"
 
 
-def test_the_files_of_a_stream(tmp_path):
-    assert touched(write(tmp_path, *PARTS)) == [
-        ("opened", "/w/src/a.py", ((1, 2),)),
-        ("matched", "/w/src/b.py", ((3, 3),)),
-        ("matched", "/w/c d.py", ((9, 9),)),
-        ("opened", "src/d.py", ((1, 1),)),
-        ("written", "/w/src/a.py", None),
-    ]
-
-
-def test_a_folder_is_listed(tmp_path):
-    entries = "<path>/w/src</path>\n<type>directory</type>\n<entries>\na.py\nlib/\n\n(2 entries)\n"
-    tree = "/w/src/\n  lib/\n    b.py\n  a.py\n"
-    trial = write(
-        tmp_path,
-        tool("c1", "read", f"{entries}</entries>", filePath="/w/src"),
-        tool("c2", "list", tree, path="/w/src"),
-        tool("c3", "glob", "/w/src/a.py\n/w/src/lib/b.py", pattern="**/*.py"),
-    )
-    assert touched(trial) == [
-        ("listed", "/w/src/a.py", None),
-        ("listed", "/w/src/lib/b.py", None),
-        ("listed", "/w/src/a.py", None),
-        ("listed", "/w/src/a.py", None),
-        ("listed", "/w/src/lib/b.py", None),
-    ]
-
-
 def test_what_a_read_shows(tmp_path):
     capped = "5: x\n6: y\n\n(Showing lines 5-6 of 90. Use offset=7 to continue.)"
     old = "<file>\n00001| import os\n\n(End of file - total 1 lines)\n</file>"
@@ -136,38 +107,6 @@ def test_what_a_read_shows(tmp_path):
         ("/w/src/a.py", ((5, 6),), False),
         ("src/b.py", ((1, 1),), True),
     ]
-
-
-def test_each_command_starts_in_the_folder_of_the_session(tmp_path):
-    document = {
-        "info": {"id": "ses_1", "directory": "/w", "version": "1.2.3"},
-        "messages": [
-            {"info": {"role": "user"}, "parts": []},
-            {
-                "info": {
-                    "role": "assistant",
-                    "modelID": "claude-opus",
-                    "path": {"cwd": "/w", "root": "/w"},
-                    "time": {"created": AT, "completed": AT + 9000},
-                },
-                "parts": [
-                    tool("c1", "bash", "b.py", command="cd lib && ls", metadata={"exit": 0}),
-                    tool("c2", "bash", "import os", command="cat a.py", metadata={"exit": 0}),
-                    tool("c3", "bash", "x", command="cat e.py", workdir="/w/lib"),
-                    step("s1"),
-                ],
-            },
-        ],
-    }
-    path = tmp_path / "agent/opencode-session.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps(document), encoding="utf-8")
-    trace = read_trace(tmp_path)
-    assert (trace.model, trace.harness_version, trace.cwd) == ("claude-opus", "1.2.3", "/w")
-    assert trace.finished_at - trace.started_at == 9
-    assert [c.cumulative_tokens for c in trace.calls] == [1000] * 3
-    opened = [path for access, path, _ in touched(tmp_path) if access == "opened"]
-    assert opened == ["/w/a.py", "/w/lib/e.py"]
 
 
 @pytest.mark.parametrize(
@@ -222,27 +161,6 @@ def test_a_summary_in_an_exported_session_is_noted():
     ]
     reading = read_document({"info": {"id": "s"}, "messages": messages}, "e.json")
     assert reading.flags == ("context_compacted",)
-
-
-def test_the_calls_of_a_sub_agent_are_missing(tmp_path):
-    trial = write(tmp_path, tool("c1", "task", "found it", metadata={"sessionId": "ses_2"}))
-    assert "subagent_calls_missing" in read_trace(trial).flags
-
-
-def test_a_broken_stream_says_what_is_wrong():
-    nameless = {"type": "tool", "callID": "c", "state": {}}
-    reading = read(
-        event("tool_use", 1, nameless), event("step_finish", 2, step("s1", input="many")), 3
-    )
-    assert reading.flags == ("malformed_line",)
-    assert reading.problems == (
-        "agent/opencode.txt:1: a tool call without a name",
-        "agent/opencode.txt:2: the token counts are no numbers",
-        "agent/opencode.txt: line 3: expected a JSON object",
-    )
-    broken = read_document({"info": {}, "messages": [{"parts": []}, 3]}, "e.json")
-    assert broken.problems[0] == "e.json#/messages/0: expected a message"
-    assert isinstance(read_document({"info": {}, "messages": {}}, "e.json"), Unreadable)
 
 
 def test_a_question_is_no_retrieval_and_a_call_that_was_not_valid_did_not_run():
@@ -362,4 +280,22 @@ def test_what_a_prompt_names_is_attached():
         ("/w/b c.py", "opened", None),
         ("/w/src/a.py", "listed", None),
         ("/w/lib/*", "listed", "display_only"),
+    ]
+
+
+def test_a_folder_is_listed(tmp_path):
+    entries = "<path>/w/src</path>\n<type>directory</type>\n<entries>\na.py\nlib/\n\n(2 entries)\n"
+    tree = "/w/src/\n  lib/\n    b.py\n  a.py\n"
+    trial = write(
+        tmp_path,
+        tool("c1", "read", f"{entries}</entries>", filePath="/w/src"),
+        tool("c2", "list", tree, path="/w/src"),
+        tool("c3", "glob", "/w/src/a.py\n/w/src/lib/b.py", pattern="**/*.py"),
+    )
+    assert touched(trial) == [
+        ("listed", "/w/src/a.py", None),
+        ("listed", "/w/src/lib/b.py", None),
+        ("listed", "/w/src/a.py", None),
+        ("listed", "/w/src/a.py", None),
+        ("listed", "/w/src/lib/b.py", None),
     ]

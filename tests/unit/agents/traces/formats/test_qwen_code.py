@@ -115,20 +115,6 @@ def test_a_compressed_history_is_noted():
     assert read(*SESSION, compressed).flags == ("context_compacted",)
 
 
-def test_a_broken_session_says_what_is_wrong():
-    nameless = entry("u2", "u1", "assistant", 1, [{"functionCall": {"id": "c"}}])
-    stray = entry("u3", "u2", "tool_result", 2, [{"functionResponse": {"response": {}}}])
-    bad = asked("u4", "u3", 3, "c", "glob", tokens={"promptTokenCount": "many"})
-    reading = read(SESSION[0], nameless, stray, bad, 3)
-    assert reading.flags == ("malformed_line",)
-    assert reading.problems == (
-        "agent/q.jsonl: line 5: expected a JSON object",
-        "agent/q.jsonl:2: a tool call without a name",
-        "agent/q.jsonl:3: a tool result does not name its call",
-        "agent/q.jsonl: 1 further lines cannot be used",
-    )
-
-
 INIT = {
     "type": "system",
     "subtype": "init",
@@ -226,3 +212,17 @@ def test_cached_tokens_of_a_streams_totals_are_in_the_input(tmp_path):
     usage = {"input_tokens": 5000, "output_tokens": 265, "cache_read_input_tokens": 2500}
     run = [INIT, used("c1", "glob", pattern="*"), {"type": "result", "usage": usage}]
     assert read_trace(write(tmp_path, run, "agent/qwen.txt")).declared_tokens == 5265
+
+
+def test_a_broken_session_says_what_is_wrong():
+    nameless = entry("u2", "u1", "assistant", 1, [{"functionCall": {"id": "c"}}])
+    stray = entry("u3", "u2", "tool_result", 2, [{"functionResponse": {"response": {}}}])
+    bad = asked("u4", "u3", 3, "c", "glob", tokens={"promptTokenCount": "many"})
+    reading = read(SESSION[0], nameless, stray, bad, 3)
+    assert reading.flags == ("malformed_line",)
+    assert reading.problems == (
+        "agent/q.jsonl: line 5: expected a JSON object",
+        "agent/q.jsonl:2: a tool call without a name",
+        "agent/q.jsonl:3: a tool result does not name its call",
+        "agent/q.jsonl: 1 further lines cannot be used",
+    )

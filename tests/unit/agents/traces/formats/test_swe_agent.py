@@ -6,7 +6,6 @@ import pytest
 
 from retrieval_eval.agents.traces.dialects.swe_agent import call_of
 from retrieval_eval.agents.traces.formats import read_document
-from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.agents.traces.tools import interpret
 from retrieval_eval.records import CUT_HERE
 
@@ -115,18 +114,6 @@ def test_an_observation_that_refuses_or_fails_is_no_content(text, unfinished):
     (call,) = read(trajectory=[step("open src/x.py", text)]).calls
     assert (call.result.is_error, call.result.is_unfinished) == (True, unfinished)
     assert touched(call) == []
-
-
-def test_a_broken_trajectory_says_where():
-    assert read(trajectory={}) == Unreadable(
-        "agent/x.traj: a SWE-agent trajectory without a list of steps"
-    )
-    reading = read(trajectory=[3, step("ls", "a.py"), {"action": []}])
-    assert reading.problems == (
-        "agent/x.traj#/trajectory/0: expected an object",
-        "agent/x.traj#/trajectory/2: the action is no text",
-    )
-    assert "malformed_step" in reading.flags
 
 
 @pytest.mark.parametrize(

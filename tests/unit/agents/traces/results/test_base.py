@@ -5,23 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.results.base import distinct, is_file_path, joined, merged_ranges
+from retrieval_eval.agents.traces.results.base import distinct, is_file_path
 from retrieval_eval.agents.traces.results.decorations import is_failure, undecorated
 from retrieval_eval.records import Access, RawTarget
-
-
-@pytest.mark.parametrize(
-    ("mentions", "access"),
-    [
-        (["listed", "matched"], "matched"),
-        (["matched", "listed"], "matched"),
-        (["opened", "matched", "listed"], "opened"),
-        (["matched", "opened"], "opened"),
-    ],
-)
-def test_a_file_counts_by_its_strongest_mention(mentions: list[Access], access: Access) -> None:
-    (target,) = distinct(RawTarget("a.py", mention) for mention in mentions)
-    assert target.access == access
 
 
 def test_a_write_does_not_hide_what_the_same_call_showed() -> None:
@@ -29,12 +15,6 @@ def test_a_write_does_not_hide_what_the_same_call_showed() -> None:
     first, second = RawTarget("a", "written"), RawTarget("a", "matched", lines=((3, 9),))
     assert distinct([first, second]) == (first, second)
     assert distinct([first, replace(second, doubt="no_result")]) == (first,)
-
-
-def test_a_whole_read_does_not_weaken_the_access() -> None:
-    first, second = RawTarget("a", "matched"), RawTarget("a", "opened", is_whole=True)
-    (target,) = distinct([first, second])
-    assert (target.access, target.is_whole) == ("opened", True)
 
 
 def test_lines_of_all_mentions_are_merged_in_order_of_first_appearance() -> None:
@@ -54,31 +34,11 @@ def test_lines_of_all_mentions_are_merged_in_order_of_first_appearance() -> None
     ]
 
 
-def test_ranges() -> None:
-    assert merged_ranges([]) is None
-    assert merged_ranges([(1, 9), (3, 4), (11, 12)]) == ((1, 9), (11, 12))
-
-
 @pytest.mark.parametrize(
     "path", ["", "   ", "a/", "a\\", "a\nb", "..", "a/.", "x" * 5000, "\ud800"]
 )
 def test_what_is_no_file(path: str) -> None:
     assert not is_file_path(path)
-
-
-@pytest.mark.parametrize(
-    ("base", "path", "result"),
-    [
-        ("/w", "a.py", "/w/a.py"),
-        ("/w", "../x/a.py", "/x/a.py"),
-        ("/w", "/x/a.py", "/x/a.py"),
-        ("/w", "~/a.py", "~/a.py"),
-        ("/w", "C:\\a.py", "C:\\a.py"),
-        (None, "./a.py", "./a.py"),
-    ],
-)
-def test_joining(base: str | None, path: str, result: str) -> None:
-    assert joined(base, path) == result
 
 
 def test_only_reminders_at_the_start_of_a_line_are_the_harness_speaking() -> None:
@@ -96,3 +56,17 @@ def test_a_saved_result_without_a_preview_shows_nothing() -> None:
 )
 def test_content_about_errors_is_no_failure(text: str) -> None:
     assert not is_failure(text)
+
+
+@pytest.mark.parametrize(
+    ("mentions", "access"),
+    [
+        (["listed", "matched"], "matched"),
+        (["matched", "listed"], "matched"),
+        (["opened", "matched", "listed"], "opened"),
+        (["matched", "opened"], "opened"),
+    ],
+)
+def test_a_file_counts_by_its_strongest_mention(mentions: list[Access], access: Access) -> None:
+    (target,) = distinct(RawTarget("a.py", mention) for mention in mentions)
+    assert target.access == access

@@ -121,18 +121,6 @@ def test_lines_without_a_path_over_a_folder_are_opaque() -> None:
     assert used.is_opaque
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "paths"),
-    [
-        ("/workspace/src", "src/a.py:import b\nsrc/c.py:x: y", ["src/a.py", "src/c.py"]),
-        ("/workspace/src/a.py", "import b: c\nx", ["src/a.py"]),
-    ],
-)
-def test_lines_without_numbers(path: str, text: str, paths: list[str]) -> None:
-    used = use({**CONTENT, "path": path, "-n": False}, text)
-    assert list(shown(used)) == [f"/workspace/{p}" for p in paths]
-
-
 def test_no_matches_with_a_footer() -> None:
     text = "No matches found\n\n[Showing results with pagination = limit: 30, offset: 0]"
     used = use({**CONTENT, "path": "/workspace/a.py"}, text)

@@ -42,6 +42,14 @@ def test_the_structured_result_gives_exact_lines(
     assert target == RawTarget("/w/a.py", "opened", None, lines, is_whole)
 
 
+def test_what_follows_the_last_line_break_is_no_line() -> None:
+    record = block(1, 3, 3)
+    record["file"]["content"] = "a\nb\n"
+    for structured in (record, None):
+        (target,) = targets({"file_path": "/w/a.py"}, "1\ta\n2\tb\n3\t", structured=structured)
+        assert target == RawTarget("/w/a.py", "opened", None, ((1, 2),), True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "text", "lines", "is_whole"),
     [

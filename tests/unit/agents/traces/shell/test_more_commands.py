@@ -29,14 +29,10 @@ RESOLVED = [
      "--a\n--b\nx", ["opened /w/b.py"]),
     ("printf '== %s ==\\n' a; cat a 2>/dev/null; echo -e 'x\\ny'; cat b 2>/dev/null",
      "== a ==\nx\ny\nz", ["opened /w/b"]),
-    ("echo -n 'count: '; grep -c foo a.py; echo --; cat b 2>/dev/null", "count: 3\n--",
-     ["matched /w/a.py"]),
     ("echo -n 'count: '; grep -c foo a.py", "count: 0", []),
     ("echo 100%; printf '100%% %d\\n' 3; cat a.py", "100%\n100% 3\nx", ["opened /w/a.py"]),
     ("for f in *.py; do printf '== %s\\n' \"$f\"; head -1 \"$f\"; done", "== a.py\nx\n== b.py\ny",
      ["opened /w/a.py 1-1", "opened /w/b.py 1-1"]),
-    ('for f in *; do echo "== $f"; cat "$f"; done', "== a\nx\n== b\ny",
-     ["opened /w/a", "opened /w/b"]),
     # scripts inside scripts
     ("eval 'cd sub'; cat a.py", "x", ["opened /w/sub/a.py"]),
     ("bash <<'EOF'\ncat a.py\nEOF", "x", ["opened /w/a.py"]),
@@ -44,7 +40,6 @@ RESOLVED = [
      ["opened /w/a.py 1-2", "opened /w/b.py"]),
     ("all() { cat \"$@\"; }; all a.py b.py", "x\ny", ["opened /w/a.py", "opened /w/b.py"]),
     ("show() { cat $1; }; for f in a b; do show $f; done", "x\ny", ["opened /w/a", "opened /w/b"]),
-    ("recurse() { recurse; }; cat a.py", "x", ["opened /w/a.py"]),
     ("cat $(dirname src/x/b.py)/$(basename /y/c.py .py).go", "x", ["opened /w/src/x/c.go"]),
     ("A=a.py B=; export C=src; readonly D=d; cat $A$B $C/$D", "x\ny",
      ["opened /w/a.py", "opened /w/src/d"]),
@@ -55,7 +50,6 @@ RESOLVED = [
     # groups and what surrounds them
     ("{ cat a.py; cat b.py; } > out.txt", "", ["written /w/out.txt"]),
     ("(cat a.py; cat b.py) 2>/dev/null", "", []),
-    ("{ cat a.py; cat b.py; } > /dev/null", "", []),
     ("(grep -n foo a.py) | head", "3:foo", ["matched /w/a.py 3-3"]),
     ("for f in a b; do grep -H foo $f; done | sort", "a:foo", ["matched /w/a"]),
     ("> new.txt", "", ["written /w/new.txt"]),
@@ -83,11 +77,9 @@ RESOLVED = [
     ("cat a.py | grep -c foo", "2", ["listed /w/a.py"]),
     ("cat a.py | awk 'NR>=4 && NR<=6'", "x", ["opened /w/a.py 4-6"]),
     ("cat a.py | tail -n +3 | head -n 2", "x", ["opened /w/a.py 3-4"]),
-    ("head -c 100 a.py", "x", ["opened /w/a.py"]),
     ("tail +5 a.py | head -2", "x", ["opened /w/a.py 5-6"]),
     ("sed '20q' a.py", "x", ["opened /w/a.py 1-20"]),
     ("sed -n -e 3p -e 5,6p a.py", "x", ["opened /w/a.py 3-3 5-6"]),
-    ("sed -i '' 's/a/b/' a.py", "", ["written /w/a.py"]),
     ("sed -i.bak -e 's/a/b/' a.py", "", ["written /w/a.py"]),
     ("bat -r 5:9 a.py", "x", ["opened /w/a.py 5-9"]),
     ("perl -ne 'print if /x/' a.py", "x", ["opened /w/a.py"]),
@@ -96,9 +88,7 @@ RESOLVED = [
     ("python3 - 3 <<'E'\nprint(open('a.py').read())\nE", "x", ["opened /w/a.py"]),
     ("perl -0777 -i -pe 's/a/b/' a.py b.py", "", ["written /w/a.py", "written /w/b.py"]),
     ("ruby -i.bak -pe 'x' a.rb", "", ["written /w/a.rb"]),
-    ("tr , '\\n' < a.csv", "x", ["opened /w/a.csv"]),
     ("less +10 a.py", "x", ["opened /w/a.py"]),
-    ("cat a.py b.py | head -5", "x", ["opened /w/a.py", "opened /w/b.py"]),
     ("grep -n foo a.bin", "Binary file a.bin matches", ["matched /w/a.bin"]),
     ("grep -n foo a.py; pwd", "[The command completed with exit code 1.]", []),
     # searches whose lines lie among other output
@@ -108,8 +98,6 @@ RESOLVED = [
     ("cd - && cd /v && cat a.py", "x", ["opened /v/a.py"]),
     ("pushd s; popd; popd; cat a.py", "x", ["opened /w/a.py"]),
     # listings
-    ("ls src", "a.py  b c.py\tlib/  run.sh*", ["listed /w/src/a.py", "listed /w/src/b c.py",
-     "listed /w/src/run.sh"]),
     ("ls --color", "\x1b[0m\x1b[01;34msrc\x1b[0m  \x1b[32ma.py\x1b[0m", ["listed /w/a.py"]),
     # a search whose program numbers its lines, and what a line shows around a known text
     ("ack foo src", "src/a.py:3:foo", ["matched /w/src/a.py 3-3"]),
@@ -120,8 +108,6 @@ RESOLVED = [
     ("git grep -n foo main src/a.py", "main:src/a.py:3:foo", ["matched /w/src/a.py 3-3"]),
     ('echo "n: $(grep -n foo a.py) end"; cat b.py', "n: 3:foo end\nx",
      ["matched /w/a.py 3-3", "opened /w/b.py"]),
-    ('echo "n: $(grep -l foo a.py b.py) end"; cat c.py', "n: b.py end\nx",
-     ["matched /w/b.py", "opened /w/c.py"]),
     ("rg --files -g '*.py'", "src/a.py", ["listed /w/src/a.py"]),
     ("rg --files src", "src/a.py", ["listed /w/src/a.py"]),
     ("fd '\\.py$' src", "src/a.py", ["listed /w/src/a.py"]),
@@ -133,8 +119,6 @@ RESOLVED = [
     ("file src/*", "src/a.py: Python script, ASCII text", ["listed /w/src/a.py"]),
     # git and writes
     ("git cat-file -p HEAD:a.py", "x", ["opened /w/a.py"]),
-    ("git show HEAD -- a.py", "diff --git a/a.py b/a.py", ["matched /w/a.py"]),
-    ("git diff --name-only", "src/a.py", ["matched /w/src/a.py"]),
     ("git show --name-status", "commit ab\n\nM\tsrc/a.py", ["matched /w/src/a.py"]),
     ("git ls-tree -r --name-only HEAD", "src/a.py", ["listed /w/src/a.py"]),
     ("git -c a=b --no-pager log -1 --numstat", "3\t1\tsrc/a.py", ["matched /w/src/a.py"]),
@@ -161,8 +145,6 @@ OPAQUE = [
     ("find . -name '*.py' -delete; ls", "a.py"),
     ("find . -printf '%f\\n'", "a.py"),
     ("fd py -x cat", "x"),
-    ("cat a.py | (head -3)", "x"),
-    ("find . | while read f; do cat \"$f\"; done", "x"),
     ("for f in $(cat list.txt); do cat $f; done", "x"),
     ("cp a.py $TARGET", "x"),
     ("echo x > $TARGET; echo y", "y"),
@@ -172,14 +154,12 @@ OPAQUE = [
     ("git ls-files | xargs sh -c 'cat $0'", "x"),
     ("wc -c a.py | cut -c1; wc -l b.py 2>/dev/null", "3"),
     ("grep -c foo a.py; grep -c foo b.py", "3\n0"),
-    ("ls )( foo; cat a.py", "x"),
     ("ls src/* | xargs -n1 head -3", "x"),
     ("find . | while read f; do head -1 $f; done", "x"),
     ("while read line; do echo \"$line\"; done < a.py", "x"),
     ("echo \"print(open('a.py').read())\" | python3", "x"),
     ("curl -s https://example.org/x.sh | bash -s", "x"),
     ("python3 -c \"import linecache; print(linecache.getline('a.py', 3))\"", "x"),
-    ("docker exec box cat a.py", "x"),
     ("ssh box cat a.py", "x"),
     ("hg cat a.py", "x"),
     ("tar -xOf a.tar a.py", "x"),
@@ -187,11 +167,9 @@ OPAQUE = [
     # not what a numbered search prints
     ("grep -n foo a.py", "something went wrong"),
     # the same line can come from either file
-    ("grep -n foo a.py; grep -n foo b.py", "3:foo"),
     # the folder of the shell is unknown
     ("cd $SOMEWHERE && cat a.py", "x"),
     ("cd $SOMEWHERE; cd src; cat a.py", "x"),
-    ("[ -d src ] && cd src; cat a.py", "x"),
 ]  # fmt: skip
 
 

@@ -43,6 +43,7 @@ def test_lines(text: str, lines: tuple[str, ...]) -> None:
         ("head: cannot open 'a.py' for reading: No such file or directory", "a.py"),
         ("sed: can't read a.py: No such file or directory", "a.py"),
         ("ls: cannot access 'a.py': No such file or directory", "a.py"),
+        ("rm: cannot remove 'a.py': Read-only file system", "a.py"),
         ("grep: src: Is a directory", "src"),
         ("find: \u2018src\u2019: No such file or directory", "src"),
         ("bash: line 3: cd: src: No such file or directory", "src"),

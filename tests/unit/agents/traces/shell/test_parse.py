@@ -11,14 +11,11 @@ import pytest
 from retrieval_eval.agents.traces.shell import ShellSession
 from retrieval_eval.agents.traces.shell.syntax import (
     MAX_DEPTH,
-    Branch,
     Command,
     For,
-    Function,
     Group,
     Item,
     Unparsed,
-    While,
     Word,
     parse,
     parse_with_grammar,
@@ -32,56 +29,6 @@ def text(word: Word) -> str:
 
 def names(item: Item) -> list[str]:
     return [text(stage.words[0]) for stage in item.stages if isinstance(stage, Command)]
-
-
-def test_a_redirect_before_a_pipe_belongs_to_the_last_command() -> None:
-    first, second = parse("cd x && cat y 2>/dev/null | head").items
-    assert names(first) == ["cd"]
-    assert names(second) == ["cat", "head"]
-    assert second.operator == "&&"
-    cat = second.stages[0]
-    assert isinstance(cat, Command)
-    assert [(r.descriptor, r.operator, text(r.target)) for r in cat.redirects] == [
-        ("2", ">", "/dev/null")
-    ]
-
-
-def test_operators_join_the_item_behind_them() -> None:
-    items = parse("a; b && c || d\ne & f").items
-    assert [(item.operator, *names(item)) for item in items] == [
-        (";", "a"), (";", "b"), ("&&", "c"), ("||", "d"), (";", "e"), (";", "f"),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("command", "kind"),
-    [
-        ("(a; b)", Group),
-        ("{ a; b; }", Group),
-        ("for x in a b; do c; done", For),
-        ("while read f; do c; done", While),
-        ("until a; do b; done", While),
-        ("for ((i=0;i<3;i++)); do a; done", While),
-        ("if a; then b; elif c; then d; else e; fi", Branch),
-        ("case $x in a) b;; c) d;; esac", Branch),
-        ("f() { a; }", Function),
-        ("[ -f a ]", Command),
-        ("cat 'unfinished", Command),
-    ],
-)
-def test_compound_commands(command: str, kind: type) -> None:
-    assert isinstance(parse(command).items[0].stages[0], kind)
-
-
-def test_branches_and_their_arms() -> None:
-    node = parse("if a; then b; elif c; then d; else e; fi").items[0].stages[0]
-    assert isinstance(node, Branch)
-    assert [names(item) for item in node.condition.items] == [["a"]]
-    assert [[names(i) for i in arm.items] for arm in node.arms] == [
-        [["b"]],
-        [["c"], ["d"]],
-        [["e"]],
-    ]
 
 
 def test_words_keep_what_is_quoted_apart() -> None:
@@ -98,42 +45,11 @@ def test_words_keep_what_is_quoted_apart() -> None:
     assert [text(word) for word in command.words[3:]] == ["t\tab", 'q"q']
 
 
-def test_white_space_before_an_expansion_in_a_string_is_text() -> None:
-    command = parse('cat " $X ${Y} $((1+2))" `a` ').items[0].stages[0]
-    assert isinstance(command, Command)
-    assert [(p.kind, p.text) for p in command.words[1]] == [
-        ("text", " "), ("variable", "X"), ("text", " "), ("variable", "Y"), ("text", " "),
-        ("arithmetic", "1+2"),
-    ]  # fmt: skip
-
-
-def test_here_documents_and_what_follows_them() -> None:
-    items = parse("cat <<'EOF' | head && echo x\n$body\nEOF\necho z").items
-    assert [names(item) for item in items] == [["cat", "head"], ["echo"], ["echo"]]
-    writing = parse("cat <<'EOF' > f && echo x\n$body\nEOF").items
-    assert [names(item) for item in writing] == [["cat"], ["echo"]]
-    cat = writing[0].stages[0]
-    assert isinstance(cat, Command)
-    assert [(r.operator, text(r.body or r.target)) for r in cat.redirects] == [
-        ("<<", "$body\n"),
-        (">", "f"),
-    ]
-
-
 def test_what_the_grammar_cannot_place_is_kept_as_unparsed() -> None:
     items = parse("cat <<'EOF' > f | head\n$body\nEOF\necho z").items
     assert any(isinstance(item.stages[0], Unparsed) for item in items)
     assert names(items[-1]) == ["echo"] or names(items[0]) == ["cat"]
     assert any(isinstance(i.stages[0], Unparsed) for i in parse("ls )( foo; cat a").items)
-
-
-def test_an_open_here_document_expands_variables() -> None:
-    cat = parse("cat <<EOF\na $X b\nEOF").items[0].stages[0]
-    assert isinstance(cat, Command)
-    body = cat.redirects[0].body or ()
-    assert [(p.kind, p.text) for p in body if p.text] == [
-        ("text", "a "), ("variable", "X"), ("text", " b\n"),
-    ]  # fmt: skip
 
 
 def test_nesting_has_a_limit() -> None:
@@ -177,8 +93,8 @@ LINES = [
 
 
 @pytest.mark.parametrize("first", LINES)
-@pytest.mark.parametrize("second", LINES)
-@pytest.mark.parametrize("between", ["\n", "\n\n", " # why\n", "\n# why \\\n"])
+@pytest.mark.parametrize("second", LINES[::3])
+@pytest.mark.parametrize("between", ["\n", " # why\n", "\n# why \\\n"])
 def test_a_line_break_ends_a_command(first: str, second: str, between: str) -> None:
     if first.startswith("cat <<") and between.startswith(" #"):
         between = "\n"
@@ -202,8 +118,8 @@ def test_a_line_break_ends_a_command_inside_a_compound_one(script: str, inside: 
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.parametrize("first", LINES[:6])
-@pytest.mark.parametrize("second", LINES[:6])
+@pytest.mark.parametrize("first", LINES[:4])
+@pytest.mark.parametrize("second", LINES[:4])
 def test_bash_reads_as_many_commands(first: str, second: str) -> None:
     script = f"{first}\n{second} >o\n{first}"
     # Bash prints a function as it has read it, a pipeline a line, and runs nothing of it.
@@ -310,11 +226,6 @@ def test_bash_decides_where_the_grammar_reads_otherwise(
 def test_all_that_is_not_plain_is_left_to_the_grammar(command: str) -> None:
     assert plain_script(command) is None
     assert parse(command) == parse_with_grammar(command)
-
-
-@pytest.mark.parametrize("command", ["", "\n", "# why", " \n# why\n\n", "\t# a; b"])
-def test_a_script_without_a_command_is_empty(command: str) -> None:
-    assert parse(command).items == parse_with_grammar(command).items == ()
 
 
 @pytest.mark.parametrize(

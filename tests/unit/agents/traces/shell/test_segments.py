@@ -22,27 +22,11 @@ def test_markers_divide() -> None:
     assert lines([mark("=a"), RUN, mark("=b"), RUN], "=a\n1\n2\n=b\n3") == [["1", "2"], ["3"]]
 
 
-def test_equal_markers_divide_in_order() -> None:
-    assert lines([RUN, mark("---"), RUN, mark("---"), RUN], "1\n---\n---\n3") == [["1"], [], ["3"]]
-
-
 def test_a_marker_that_stands_in_the_content_too_divides_nothing() -> None:
     steps = [RUN, mark("---"), RUN]
     segments = align(steps, read_output("1\n---\n2\n---\n3"))
     assert segments[0] is segments[2]
     assert segments[0].noise == {"---"}
-
-
-def test_a_marker_that_was_never_printed_leaves_one_segment() -> None:
-    assert lines([RUN, mark("none", conditional=True)], "1") == [["1"]]
-
-
-def test_a_marker_with_an_unknown_part() -> None:
-    assert lines([mark("lines: ", None), RUN], "lines: 3\n1") == [["1"]]
-
-
-def test_a_marker_without_a_line_end_is_a_prefix() -> None:
-    assert lines([mark("n: ", ends_line=False), RUN], "n: 3\n4") == [["3", "4"]]
 
 
 def test_blank_lines_divide_only_when_they_are_all_accounted_for() -> None:
@@ -68,9 +52,3 @@ def test_a_divider_behind_a_cut_is_one_of_the_last() -> None:
     assert [segments[i].lines for i in (0, 2, 6)] == [["1"], ["2", "3"], ["4"]]
     assert segments[2] is segments[4]
     assert [segments[i].cuts for i in (0, 2, 6)] == [[], [1], []]
-
-
-def test_lines_of_standard_error_divide_nothing() -> None:
-    steps = [RUN, Step(marker=mark("bad").marker, is_unordered=True)]
-    for text in ("bad\n1\n2", "1\n2\nbad", "1\nbad\n2"):
-        assert align(steps, read_output(text))[0].lines == ["1", "2"]

@@ -8,14 +8,6 @@ import pytest
 
 from retrieval_eval.agents.traces.shell import ShellAnalysis, ShellSession
 
-LS_LONG = (
-    "total 8\n"
-    "drwxr-xr-x 2 me me 4096 Mar 31 21:39 pkg.d\n"
-    "-rw-r--r-- 1 me me   12 Mar 31 21:39 Makefile\n"
-    "-rw-r--r-- 1 me me   12 2026-03-31 21:39 run me.txt"
-)
-PYTHON = "python3 - <<'EOF'\nimport json\nd = json.load(open('/w/a.json'))\nprint(d)\nEOF"
-PYTHON_WRITE = "python3 -c \"open('out.txt', 'w').write('x'); print('ok')\""
 REMOTE_READ = "URL: https://h.example/github.com/o/r--1@ab12/-/blob/src/a.go?L7-9\n7: x\n8: y\n9:\n"
 REMOTE_SEARCH = (
     "## Query 1: foo\n\n# github.com/o/r--1 \u2013 src/a.go\n35: foo\n36: \n\n"
@@ -41,17 +33,14 @@ def run(command: str, output: str, *, is_error: bool = False) -> ShellAnalysis:
 
 RESOLVED = [
     # reading
-    ("cat a.py", "x", ["file_read opened /w/a.py whole"]),
     ("cat /x/a.py b/../b.py", "x\ny",
      ["file_read opened /x/a.py whole", "file_read opened /w/b.py whole"]),
     ("cat a.py | head -30", "x", ["file_read opened /w/a.py 1-30"]),
     ("cat a.py 2>/dev/null | head -n 30", "x", ["file_read opened /w/a.py 1-30"]),
-    ("cat < a.py", "x", ["file_read opened /w/a.py whole"]),
     ("head a.py", "x", ["file_read opened /w/a.py 1-10"]),
     ("head -5 a.py b.py", "==> a.py <==\nx\n\n==> b.py <==\ny",
      ["file_read opened /w/a.py 1-5", "file_read opened /w/b.py 1-5"]),
     ("head -n 3 src/*.py", "==> src/a.py <==\nx", ["file_read opened /w/src/a.py 1-3"]),
-    ("tail -n 20 a.py", "x", ["file_read opened /w/a.py"]),
     ("tail -n +100 a.py | head -50", "x", ["file_read opened /w/a.py 100-149"]),
     ("tail -n +5 a.py", "x\ny\nz", ["file_read opened /w/a.py 5-7"]),
     ("sed -n '10,20p' a.py", "x", ["file_read opened /w/a.py 10-20"]),
@@ -59,12 +48,9 @@ RESOLVED = [
     ("sed -n '10,$p' a.py", "x\ny", ["file_read opened /w/a.py 10-11"]),
     ("sed -n '10,99p' a.py | head -4", "x", ["file_read opened /w/a.py 10-13"]),
     ("sed -n '/x/,/y/p' a.py", "x", ["file_read opened /w/a.py"]),
-    ("sed -n '1,3p' a.py b.py", "x\ny", ["file_read opened /w/a.py", "file_read opened /w/b.py"]),
     ("jq --arg v 1 -r '.x[$v]' a.json", "3", ["file_read opened /w/a.json"]),
     ("yq e '.x' a.yml", "3", ["file_read opened /w/a.yml"]),
     # a row of a table in a diff is content, in a summary it names a file
-    ("git diff", "diff --git a/d.md b/d.md\n--- a/d.md\n+++ b/d.md\n@@ -1 +1 @@\n total | 12 | x",
-     ["commit_search matched /w/d.md"]),
     ("git show --compact-summary x", "commit x\n\n src/a.py | 3 +-\n 1 file changed",
      ["commit_search matched /w/src/a.py"]),
     # sizes and inodes stand before the names
@@ -83,107 +69,56 @@ RESOLVED = [
     ("nl -ba a.py", "1 x", ["file_read opened /w/a.py whole"]),
     ("jq '.a' a.json", "1", ["file_read opened /w/a.json"]),
     ("cut -d, -f2 a.csv", "x", ["file_read opened /w/a.csv"]),
-    ("diff a.py b.py", "< x", ["file_read opened /w/a.py", "file_read opened /w/b.py"]),
     ("xxd a.bin | head", "00", ["file_read opened /w/a.bin"]),
     ("sudo -u me timeout 5 env A=b cat a.py", "x", ["file_read opened /w/a.py whole"]),
-    ("time cat a.py", "x", ["file_read opened /w/a.py whole"]),
-    ("bash -c 'cd sub && cat a.py'", "x", ["file_read opened /w/sub/a.py whole"]),
-    ("cat 'my file.txt'", "x", ["file_read opened /w/my file.txt whole"]),
-    (r"cat my\ file.txt", "x", ["file_read opened /w/my file.txt whole"]),
-    ("cat src/{a,b}.py", "x\ny",
-     ["file_read opened /w/src/a.py whole", "file_read opened /w/src/b.py whole"]),
     ("cat $(pwd)/a.py", "x", ["file_read opened /w/a.py whole"]),
-    ('cat "$PWD/a.py"', "x", ["file_read opened /w/a.py whole"]),
     ("D=/x/y; cat $D/a.py ${D}/b.py", "x\ny",
      ["file_read opened /x/y/a.py whole", "file_read opened /x/y/b.py whole"]),
     ("F=src/a.test.py; cat ${F%.py}.txt ${F##*/}", "x\ny",
      ["file_read opened /w/src/a.test.txt whole", "file_read opened /w/a.test.py whole"]),
     ("cat ${UNSET_NAME:-a.py}", "x", ["file_read opened /w/a.py whole"]),
-    ("f() { cat $1; }; f a.py", "x", ["file_read opened /w/a.py whole"]),
     ('echo "v: $(cat VERSION)"', "v: 1.2", ["file_read opened /w/VERSION whole"]),
     ('x=$(head -3 a.py); echo "$x"', "x", ["file_read opened /w/a.py 1-3"]),
-    ("echo a.py b.py | xargs cat", "x\ny",
-     ["file_read opened /w/a.py whole", "file_read opened /w/b.py whole"]),
     ("cat a.py | python3 -m json.tool", "{}", ["file_read opened /w/a.py"]),
     ("cat a.py && true", "x", ["file_read opened /w/a.py whole"]),
     # names only
     ("wc -l a.py", "3 a.py", ["file_search listed /w/a.py"]),
-    ("cat a.py | wc -l", "3", ["file_search listed /w/a.py"]),
-    ("wc -l src/*.py", "  3 src/a.py\n  4 src/b.py\n  7 total",
-     ["file_search listed /w/src/a.py", "file_search listed /w/src/b.py"]),
-    ("stat a.py", "  File: a.py", ["file_search listed /w/a.py"]),
-    ("ls src", "a.py\nsub\nMakefile",
-     ["file_search listed /w/src/a.py", "file_search listed /w/src/Makefile"]),
-    ("ls", "a.py", ["file_search listed /w/a.py"]),
     ("ls src | grep test", "test_a.py", ["file_search listed /w/src/test_a.py"]),
-    ("ls -la src", LS_LONG,
-     ["file_search listed /w/src/Makefile", "file_search listed /w/src/run me.txt"]),
     ("ls -la a.py", "-rw-r--r-- 1 me me 12 Mar 31 21:39 a.py", ["file_search listed /w/a.py"]),
-    ("ls src lib", "lib:\nb.py\n\nsrc:\na.py",
-     ["file_search listed /w/lib/b.py", "file_search listed /w/src/a.py"]),
-    ("ls src/*.py", "src/a.py", ["file_search listed /w/src/a.py"]),
     ("ls . && find /x -type f", "a.py\n/x/b",
      ["file_search listed /w/a.py", "file_search listed /x/b"]),
-    ("find . -name '*.py'", "./a.py\n./src/b.py",
-     ["file_search listed /w/a.py", "file_search listed /w/src/b.py"]),
     ("find src -type f | head -2", "src/a\nsrc/b",
      ["file_search listed /w/src/a", "file_search listed /w/src/b"]),
-    ("find /x", "/x\n/x/sub\n/x/sub/a.py", ["file_search listed /x/sub/a.py"]),
     ("find . -name '*.py' -exec ls -l {} \\;",
      "-rw-r--r-- 1 me me 12 Mar 31 21:39 ./a.py", ["file_search listed /w/a.py"]),
-    ("tree src", "src\n├── a.py\n├── sub\n│   └── b.py\n└── c.py\n\n1 directory, 3 files",
-     ["file_search listed /w/src/a.py", "file_search listed /w/src/sub/b.py",
-      "file_search listed /w/src/c.py"]),
-    ("git ls-files | head", "a.py\nsrc/b.py",
-     ["file_search listed /w/a.py", "file_search listed /w/src/b.py"]),
     # searching
     ("grep -n foo a.py", "12:foo\n13:foo", ["code_search matched /w/a.py 12-13"]),
     ("grep -n -A1 foo a.py | head", "12:foo\n13-bar", ["code_search matched /w/a.py 12-13"]),
-    ("grep foo a.py", "foo", ["code_search matched /w/a.py"]),
-    ("grep -c foo a.py", "3", ["code_search matched /w/a.py"]),
     ("grep foo a.py | wc -l", "3", ["code_search matched /w/a.py"]),
     ("grep -l foo a.py b.py", "b.py", ["code_search matched /w/b.py"]),
-    ("grep -H foo a.py", "a.py:foo", ["code_search matched /w/a.py"]),
     ("grep -rn foo src", "src/a.py:12:foo: 3:x\nsrc/a.py-13-bar\n--\nsrc/b-1-c.py:4:foo",
      ["code_search matched /w/src/a.py 12-13", "code_search matched /w/src/b-1-c.py 4-4"]),
     ("grep -rn foo .", "./a.py:3:foo", ["code_search matched /w/a.py 3-3"]),
     ("grep -rn foo", "a.py:3:foo", ["code_search matched /w/a.py 3-3"]),
     ("grep -rc foo src", "src/a.py:3\nsrc/b.py:0", ["code_search matched /w/src/a.py"]),
     ("grep -rn foo src/a.py", "3:foo", ["code_search matched /w/src/a.py 3-3"]),
-    ("grep foo src/*.py", "src/a.py:foo", ["code_search matched /w/src/a.py"]),
-    ("grep -rl foo src | sort | uniq", "src/a.py\nsrc/sub/b",
-     ["code_search matched /w/src/a.py", "code_search matched /w/src/sub/b"]),
     ("grep -rn foo src | cut -d: -f1 | sort -u", "src/a.py", ["code_search matched /w/src/a.py"]),
-    ("rg foo", "src/a.py:foo", ["code_search matched /w/src/a.py"]),
     ("rg -n foo src", "src/a.py:3:foo", ["code_search matched /w/src/a.py 3-3"]),
-    ("rg -l foo", "src/a.py", ["code_search matched /w/src/a.py"]),
     ("git grep -n foo", "src/a.py:3:foo", ["code_search matched /w/src/a.py 3-3"]),
     ("git -C sub grep -n foo", "a.py:3:foo", ["code_search matched /w/sub/a.py 3-3"]),
-    ("find . -name '*.py' | xargs grep -l foo", "./a.py", ["code_search matched /w/a.py"]),
     ("find src -name '*.py' -print0 | xargs -0 grep -n foo", "src/a.py:3:foo",
      ["code_search matched /w/src/a.py 3-3"]),
-    ("find . -name '*.py' -exec grep -l foo {} \\;", "./a.py", ["code_search matched /w/a.py"]),
     ("cat a.py | grep -n foo", "3:foo", ["code_search matched /w/a.py 3-3"]),
-    ("sed -n '50,60p' a.py | grep -n foo", "3:foo", ["code_search matched /w/a.py"]),
     # several commands
     ("cat src/a.py && rg foo src && sed -i s/x/y/ src/b.py", "x = 1\nsrc/c.py:foo\n",
      ["file_read opened /w/src/a.py whole", "code_search matched /w/src/c.py",
       "file_write written /w/src/b.py"]),
-    ("cat a.py; cat b.py", "x\ny",
-     ["file_read opened /w/a.py whole", "file_read opened /w/b.py whole"]),
-    ("echo '--- a'; cat a.py 2>/dev/null; echo '--- b'; cat b.py 2>/dev/null", "--- a\n--- b\nx",
-     ["file_read opened /w/b.py whole"]),
     ("grep -n foo a.py\necho ---\ngrep -n bar b.py", "---\n4:bar",
      ["code_search matched /w/b.py 4-4"]),
     ("grep -n foo a.py; grep -n bar b.py", "4:bar", ["code_search matched /w/b.py 4-4"]),
     ("cat missing.py || cat b.py", "cat: missing.py: No such file or directory\nx",
      ["file_read opened /w/b.py whole"]),
     ("cat a.py 2>/dev/null || echo none", "x", ["file_read opened /w/a.py whole"]),
-    ("find . -name a.py; cat ./a.py 2>/dev/null; cat b.py", "./a.py\nx\ny",
-     ["file_search listed /w/a.py", "file_read opened /w/a.py whole",
-      "file_read opened /w/b.py whole"]),
-    ("(cd sub; cat a.py); cat b.py", "x\ny",
-     ["file_read opened /w/sub/a.py whole", "file_read opened /w/b.py whole"]),
     ("pushd sub; cat a.py; popd; cat b.py", "/w/sub /w\nx\n/w\ny",
      ["file_read opened /w/sub/a.py whole", "file_read opened /w/b.py whole"]),
     ("cd sub\ncat a.py\ncd -\ncat b.py", "x\n/w\ny",
@@ -195,41 +130,26 @@ RESOLVED = [
      ["file_read opened /w/a.py 3-5"]),
     ("for n in 10 20; do echo \"at $n\"; sed -n \"$((n-2)),$((n+2))p\" a.py; done",
      "at 10\nx\nat 20\ny", ["file_read opened /w/a.py 8-12", "file_read opened /w/a.py 18-22"]),
-    ("for f in src/*.py; do echo \"== $f\"; cat $f; done", "== src/a.py\nx\n== src/b.py\ny",
-     ["file_read opened /w/src/a.py whole", "file_read opened /w/src/b.py whole"]),
     ("find . -name '*.py' | while read f; do echo \"[$f]\"; head -2 \"$f\"; done", "[./a.py]\nx",
      ["file_read opened /w/a.py 1-2"]),
     ("while read -r f; do cat $f; done <<'EOF'\na.py\nb.py\nEOF", "x\ny",
      ["file_read opened /w/a.py whole", "file_read opened /w/b.py whole"]),
     ("fs=(a.py b.py); for f in \"${fs[@]}\"; do cat $f; done", "x\ny",
      ["file_read opened /w/a.py whole", "file_read opened /w/b.py whole"]),
-    ("find . | xargs -I{} sh -c 'echo \"-- {}\"; cat {}'", "-- ./a.py\nx",
-     ["file_read opened /w/a.py whole"]),
     # writing
     ("cat > f.py <<EOF\nhi\nEOF", "", ["file_write written /w/f.py"]),
     ("echo x >> log.txt", "", ["file_write written /w/log.txt"]),
-    ("sed -i 's/a/b/' a.py", "", ["file_write written /w/a.py"]),
     ("echo x | tee a.txt", "x", ["file_write written /w/a.txt"]),
     ("touch a b.txt", "", ["file_write written /w/a", "file_write written /w/b.txt"]),
     ("rm -rf a.py", "", ["file_write written /w/a.py"]),
-    ("cp a.py b.py", "", ["file_write written /w/b.py"]),
     ("mv a.py b.py lib/", "", ["file_write written /w/lib/a.py", "file_write written /w/lib/b.py"]),
     ("cat a.py > b.py", "", ["file_write written /w/b.py"]),
     ("patch -p1 < x.diff", "patching file src/a.py", ["file_write written /w/src/a.py"]),
-    ("git apply <<'EOF'\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\nEOF", "",
-     ["file_write written /w/src/a.py"]),
-    ("git checkout -- src/a.py", "", ["file_write written /w/src/a.py"]),
     # history
     ("git show HEAD~1:src/a.py | head -20", "x", ["file_read opened /w/src/a.py 1-20"]),
-    ("git diff HEAD~1", "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py",
-     ["commit_search matched /w/src/a.py"]),
     ("git log --oneline -3 -- src/a.py", "ab12 fix", ["commit_search matched /w/src/a.py"]),
-    ("git log --stat -1", "commit ab\n\n src/a.py | 3 +-\n 1 file changed",
-     ["commit_search matched /w/src/a.py"]),
     ("git blame -L 5,9 a.py", "ab12 (me) x", ["commit_search matched /w/a.py 5-9"]),
     # code in other languages
-    (PYTHON, "{}", ["file_read opened /w/a.json"]),
-    (PYTHON_WRITE, "ok", ["file_write written /w/out.txt"]),
     ("python3 -c \"from pathlib import Path; print(Path('a.py').read_text())\"", "x",
      ["file_read opened /w/a.py"]),
     ("python3 -c \"p = 'a.py'\nprint(open(p).read())\"", "x", ["file_read opened /w/a.py"]),
@@ -260,18 +180,6 @@ def test_resolved(command: str, output: str, expected: list[str]) -> None:
 
 
 NOTHING = [
-    ("echo src/a.py", "src/a.py"),
-    ("cat a.py", ""),
-    ("cat a.py", "(Bash completed with no output)"),
-    ("cat a.py 2>/dev/null", ""),
-    ("cat a.py", "cat: a.py: No such file or directory"),
-    ("head -3 a.py", "head: cannot open 'a.py' for reading: No such file or directory"),
-    ("sed -n 1,3p a.py", "sed: can't read a.py: No such file or directory"),
-    ("ls a.py", "ls: cannot access 'a.py': No such file or directory"),
-    ("grep foo a.py", "grep: a.py: No such file or directory"),
-    ("grep -n foo a.py", "Exit code 1"),
-    ("grep -c foo a.py", "0"),
-    ("grep -rc foo src", "src/a.py:0"),
     ("grep -q foo a.py", ""),
     ("grep -r foo src | wc -l", "12"),
     ("find . -name a.py | wc -l", "1"),
@@ -279,23 +187,14 @@ NOTHING = [
     ("cat a.py >/dev/null 2>&1", ""),
     ("cat a.py > /dev/null; echo done", "done"),
     ("test -f a.py && echo yes", "yes"),
-    ("[ -f a.py ] && echo yes", "yes"),
     ("mkdir -p src", ""),
     ("git status", "modified: src/a.py"),
-    ("git log --oneline", "ab12 fix src/a.py"),
-    ("sgx read o/r a.py", "repository not found: repo not found: name=\"o/r\""),
     ("sgx search 'foo file:a.py'", "No results."),
-    ("python3 -c 'print(1)'", "1"),
-    ("python3 -c \"open('a.py')\"",
-     ("Traceback (most recent call last):\n"
-      "FileNotFoundError: [Errno 2] No such file or directory: 'a.py'")),
     ("curl -s https://raw.githubusercontent.com/o/r/v1/src/a.go", "404: Not Found"),
     ("curl -s https://example.com/a.go", "x"),
     ("npm test", "src/a.test.js passed"),
-    ("cat a.py", "<tool_use_error>Cancelled</tool_use_error>"),
     ("cat a.py\ncat b.py", "ERROR: Cannot execute multiple commands at once.\n(1) cat a.py"),
     ("cat /x/tool-results/toolu_1.txt", "src/a.py"),
-    ("", ""),
     ("# just a comment", ""),
 ]  # fmt: skip
 
@@ -308,14 +207,8 @@ def test_nothing_is_found(command: str, output: str) -> None:
 
 
 OPAQUE = [
-    ("cat src/*.py", "x"),
     ("cat $SOMETHING", "x"),
-    ("grep -rh foo src", "foo"),
-    ("cat src/*.py | grep foo", "foo"),
-    ("find . -name '*.py' | xargs cat", "x"),
-    ("cat a.py 2>/dev/null; cat b.py 2>/dev/null", "x"),
     ("grep foo a.py; grep bar b.py", "foobar"),
-    ("ls src; ls lib", "a.py"),
     ("python3 -c 'import sys; print(open(sys.argv[1]).read())' a.py", "x"),
     ("python3 script.py", "x"),
     ("some-unknown-tool a.py", "x"),
@@ -367,12 +260,6 @@ def test_the_length_of_a_whole_file_is_known_where_its_lines_are_told_apart(
     assert (target.is_whole, target.lines) == (True, lines)
 
 
-def test_opaque_and_resolved_parts_of_one_call() -> None:
-    analysis = run("cat a.py\necho ---\ngrep -rh foo src", "x\n---\nfoo")
-    assert facts(analysis) == ["file_read opened /w/a.py whole"]
-    assert len(analysis.opaque) == 1
-
-
 def test_the_working_directory_lasts_from_call_to_call() -> None:
     shell = ShellSession()
     assert facts(shell.analyse("cat y.py", "x")) == ["file_read opened y.py whole"]
@@ -413,24 +300,6 @@ def test_variables_last() -> None:
     shell = ShellSession("/w")
     shell.analyse("ROOT=/x", "")
     assert facts(shell.analyse("cat $ROOT/a.py", "x")) == ["file_read opened /x/a.py whole"]
-
-
-def test_a_cut_output_keeps_what_its_preview_shows() -> None:
-    output = (
-        "<persisted-output>\nOutput too large (70KB). Full output saved to: "
-        "/x/tool-results/1.txt\n\n"
-        "Preview (first 2KB):\nsrc/a.py:3:foo\nsrc/b.py:4:foo\n...\n</persisted-output>"
-    )
-    assert facts(run("grep -rn foo src", output)) == [
-        "code_search matched /w/src/a.py 3-3",
-        "code_search matched /w/src/b.py 4-4",
-    ]
-
-
-def test_an_error_of_one_command_leaves_the_others() -> None:
-    output = "Exit code 1\nx\ncat: b.py: No such file or directory"
-    analysis = run("cat a.py; cat b.py", output, is_error=True)
-    assert facts(analysis) == ["file_read opened /w/a.py whole"]
 
 
 def test_a_write_behind_a_failed_command_is_not_taken_for_granted() -> None:

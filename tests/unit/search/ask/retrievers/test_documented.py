@@ -8,10 +8,10 @@ from dataclasses import fields
 
 import pytest
 
+from retrieval_eval.search.ask.protocol import PROBLEMS
 from retrieval_eval.search.ask.query_vectors import OPTIONS as VECTOR_OPTIONS
-from retrieval_eval.search.ask.results import PROBLEMS
 from retrieval_eval.search.ask.retrievers import open_retriever
-from retrieval_eval.search.ask.retrievers.bm25 import METHODS, Bm25Settings
+from retrieval_eval.search.ask.retrievers.bm25 import Bm25Settings
 from retrieval_eval.search.ask.retrievers.http import SHAPES, HttpSettings
 
 
@@ -105,8 +105,3 @@ def test_every_option_of_vectors_and_fusion_is_named(page, title, names):
 def test_every_shape_is_named(page):
     text = section(page, "Servers with a documented form")
     assert {name for names, _ in rows(text) for name in names} == SHAPES.keys()
-
-
-def test_every_method_is_named(page):
-    text = section(page, "BM25: `bm25:corpus.jsonl`")
-    assert all(f"`{method}`" in text for method in METHODS)

@@ -1,0 +1,3 @@
+"""The lab is no test: it is run by ``make lab``."""
+
+collect_ignore_glob = ["*"]

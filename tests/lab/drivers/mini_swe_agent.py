@@ -1,0 +1,49 @@
+"""mini-swe-agent, whose only tool is a shell; each command starts in the workspace."""
+
+from __future__ import annotations
+
+from tests.lab.drivers import HOME, ROOT, URL, Call, Driver, Start
+from tests.lab.situations import Do, Situation
+
+_END = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+
+def _start(prompt: str, situation: Situation, is_resumed: bool) -> Start:
+    command = ("/srv/bin/python", "/srv/bin/mini", "-m", "openai/gpt-4o", "-t", prompt, "-y")
+    environment = {
+        "MSWEA_CONFIGURED": "true",
+        "MSWEA_SILENT_STARTUP": "1",
+        "MSWEA_GLOBAL_CONFIG_DIR": HOME,
+        "MSWEA_COST_TRACKING": "ignore_errors",
+        "OPENAI_API_BASE": f"{URL}/v1",
+        "OPENAI_API_KEY": "scripted",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
+    return Start((*command, "--exit-immediately", "-o", f"{ROOT}/out/traj.json"), environment)
+
+
+def _say(do: Do) -> Call | None:
+    if do.kind == "shell":
+        return Call("bash", {"command": do.text})
+    return None
+
+
+DRIVERS = (
+    Driver(
+        "mini-swe-agent",
+        "pip",
+        ("mini-swe-agent",),
+        "openai/gpt-4o",
+        _start,
+        _say,
+        {"mini-swe-agent-1.1": "out/traj.json"},
+        last=Call("bash", {"command": _END}),
+        without={
+            "saved-result": "the whole output of a command is saved nowhere",
+            "in-background": "a command runs to its end",
+            "refused": "it has no permissions",
+            "resumed": "a run cannot be resumed",
+            "compacted": "it keeps the whole history",
+        },
+    ),
+)
