@@ -22,7 +22,7 @@ from msgspec import Struct
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.io.csv_cells import cell_text, csv_text
-from retrieval_eval.io.files import first_bytes, json_lines, probe, write_text
+from retrieval_eval.io.files import decode, first_bytes, json_lines, probe, write_text
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.values import counted
 
@@ -187,10 +187,9 @@ def _csv_rows(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
 
 def _json_rows(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
     if data.lstrip()[:1] == b"[":
-        try:
-            value = msgspec.json.decode(data)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise BadInputError(f"{path}: no JSON list that can be read: {error}") from None
+        value, problem = decode(data)
+        if problem is not None:
+            raise BadInputError(f"{path}: {problem}")
         lines = list(enumerate(value, 1))
     else:
         read = json_lines(io.BytesIO(data), path.name)

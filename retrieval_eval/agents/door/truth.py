@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from msgspec import Struct
 
 from retrieval_eval.agents.door.table import SUFFIXES, is_table, records_of
@@ -21,7 +20,7 @@ from retrieval_eval.agents.truth.readers import of_patches, touched_by
 from retrieval_eval.agents.truth.source import Entry, RawChunk, Source
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.io.files import entries, probe
+from retrieval_eval.io.files import decode, entries, probe
 from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.records import GroundTruth
 
@@ -157,9 +156,8 @@ def _listed(value: Any) -> list[Any] | None:
     if isinstance(value, str):
         text = value.strip()
         if text[:1] == "[":
-            try:
-                value = msgspec.json.decode(text)
-            except (msgspec.DecodeError, RecursionError):
+            value, problem = decode(text)
+            if problem is not None:
                 return None
         else:
             return [part.strip() for part in _BETWEEN.split(text) if part.strip()]
