@@ -280,7 +280,8 @@ def evaluate(
             tasks = benchmarks or default_benchmarks_root(folders)
         truths = None
         if tasks is not None and not is_url(benchmarks_root) and is_truth(tasks):
-            tasks, truths = None, read_truths(tasks)
+            truths = read_truths(tasks)
+            tasks = None
         found, problems = _discover(folders, tables_of, tasks, truths, away)
         targets = _targets(folders, output, away, tables_of)
         work = [
