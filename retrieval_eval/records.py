@@ -370,8 +370,24 @@ class Event(Struct, frozen=True, gc=False):
     symbols: tuple[Symbol, ...] = ()
 
 
+class RecordedOutcome(Struct, frozen=True, gc=False):
+    """How a trial ended, as a table of trials states it; None where that states nothing."""
+
+    source: str
+    reward: float | None = None
+    cost_usd: float | None = None
+    elapsed_seconds: float | None = None
+    model: str | None = None
+    harness: str | None = None
+    harness_version: str | None = None
+
+
 class TrialRef(Struct, frozen=True, gc=False):
-    """Where a trial lies on disk and what it is called."""
+    """Where a trial lies on disk and what it is called.
+
+    ``path`` is the folder of the trial, or a trace file, of which ``sample`` names one of several
+    traces. ``recorded`` and ``truth`` are what tables state of its end and of its task.
+    """
 
     run_id: str
     config_name: str
@@ -382,6 +398,9 @@ class TrialRef(Struct, frozen=True, gc=False):
     benchmark: str | None = None
     task_dir: Path | None = None
     raw_task_name: str = ""
+    sample: str | None = None
+    recorded: RecordedOutcome | None = None
+    truth: GroundTruth | None = None
 
 
 class Exclusion(Struct, frozen=True, gc=False):

@@ -55,6 +55,7 @@ class _FolderOrUrl(click.Path):
         return value if is_url(value) else super().convert(value, param, ctx)
 
 
+PLACE_OR_URL = _FolderOrUrl(path_type=Path)
 FOLDER_OR_URL = _FolderOrUrl(path_type=Path, file_okay=False)
 """A local folder, or a URL such as ``s3://bucket/folder``, which stays text."""
 
@@ -139,8 +140,9 @@ design_options = together(
 evaluation_options = together(
     click.option(
         "--benchmarks-root",
-        type=FOLDER_OR_URL,
-        help="Folder of the tasks. Default: 'benchmarks' near the runs.",
+        "--truth",
+        type=PLACE_OR_URL,
+        help="Folder of the tasks, or a table of truth. Default: 'benchmarks' near the runs.",
     ),
     click.option(
         "--output-dir",

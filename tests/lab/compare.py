@@ -134,7 +134,7 @@ def facts(driver: Driver, version: str, known: Truth, found: Inspected, kind: st
         wrong.append(f"tokens {tokens}, right {' or '.join(map(str, sorted(known.tokens)))}")
     if outcome["model"] not in {None, driver.model}:
         wrong.append(f"model {outcome['model']}")
-    if outcome["harness_version"] not in {None, version}:
+    if outcome["harness_version"] not in {None, driver.version or version}:
         wrong.append(f"version {outcome['harness_version']}")
     return wrong
 

@@ -63,5 +63,6 @@ def _python(driver: Driver) -> str:
 def _run(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     if done.returncode:
-        raise InstallError(" ".join(f"{done.stdout} {done.stderr}".split())[-300:])
+        said = re.sub(r"\w+://\S+", "…", " ".join(f"{done.stdout} {done.stderr}".split()))
+        raise InstallError(said.rpartition("ERROR: ")[2][-300:])
     return done.stdout

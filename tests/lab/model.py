@@ -62,7 +62,7 @@ class Script:
     ``values`` are found in the last request and replace ``{{NAME}}`` in arguments; a request whose
     last prompt matches ``summary`` asks for a summary; ``side`` answers a request that belongs to
     no plan, such as one for a title; ``is_text`` says that calls are written in the answer's text,
-    so that a request without tools is one of the plan, too.
+    so that a request without tools is one of the plan, too, and its last turn is repeated.
     """
 
     plans: dict[str, list[Turn]]
@@ -441,7 +441,8 @@ class Model:
             else:
                 turns, at = self._script.plans[plan], self._turns[plan]
                 self._turns[plan] += 1
-                turn = turns[at] if at < len(turns) else Turn(text="Done.")
+                rest = turns[-1] if self._script.is_text else Turn(text="Done.")
+                turn = turns[at] if at < len(turns) else rest
         turn = self._filled(turn, body)
         asked = turn.input_tokens or 1000 + 10 * number
         ids = tuple(f"call_{turn.label}_{number:03d}_{index}" for index in range(len(turn.calls)))

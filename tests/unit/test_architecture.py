@@ -31,7 +31,7 @@ FLOORS = (
     ("io",),
     ("demo", "ranking"),
     ("agents/traces", "agents/truth"),
-    ("agents/events",),
+    ("agents/events", "agents/door"),
     ("agents/metrics",),
     ("agents/outcomes",),
     ("agents/study",),

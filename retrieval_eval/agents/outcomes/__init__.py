@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+from msgspec.structs import replace
 
 from retrieval_eval.agents.outcomes.usage import (
     agree,
@@ -14,6 +16,7 @@ from retrieval_eval.agents.outcomes.usage import (
     metrics_usage,
     misfits,
     number,
+    own_tokens,
     result_usage,
     seconds,
     section,
@@ -22,9 +25,9 @@ from retrieval_eval.agents.outcomes.usage import (
 )
 from retrieval_eval.io.files import is_there, read_json
 from retrieval_eval.model.outcome import TrialOutcome
-from retrieval_eval.records import Trace
+from retrieval_eval.records import RecordedOutcome, Trace
 
-__all__ = ["Outcome", "load_outcome"]
+__all__ = ["Outcome", "load_outcome", "outcome_of_trace", "with_recorded"]
 
 _LONGEST_MESSAGE = 300
 
@@ -89,6 +92,51 @@ def load_outcome(trial_dir: Path, trace: Trace | None = None) -> Outcome:
         problems=(*broken, *reward.problems, *timing.problems),
         unreadable=(*broken, *reward.unreadable),
     )
+
+
+def outcome_of_trace(trace: Trace) -> Outcome:
+    """Return the outcome of a trace without a result: what the trace itself states."""
+    lasted = None
+    if trace.started_at is not None and trace.finished_at is not None:
+        lasted = max(trace.finished_at - trace.started_at, 0.0)
+    return Outcome(
+        reward_reason="not_recorded",
+        model=trace.model,
+        harness=trace.harness,
+        harness_version=trace.harness_version,
+        cost_usd=trace.declared_cost_usd,
+        total_tokens=own_tokens(trace),
+        started_at=trace.started_at,
+        finished_at=trace.finished_at,
+        elapsed_seconds=lasted,
+    )
+
+
+_IN_MILLISECONDS: Final = (500, 2000)
+"""A stated time that is so many times the trace's own is one in milliseconds."""
+
+
+def with_recorded(outcome: Outcome, recorded: RecordedOutcome) -> Outcome:
+    """Return an outcome in which what a table states comes before what files of the trial say."""
+    names = ("cost_usd", "elapsed_seconds", "model", "harness", "harness_version")
+    stated = {name: value for name in names if (value := getattr(recorded, name)) is not None}
+    problems: tuple[str, ...] = ()
+    took, lasted = recorded.elapsed_seconds, outcome.elapsed_seconds
+    if took and lasted and _IN_MILLISECONDS[0] < took / lasted < _IN_MILLISECONDS[1]:
+        what = f"elapsed_seconds {took:g} is {took / lasted:,.0f} times what the trace shows"
+        problems = (f"{recorded.source}: {what}; it is left out as a time in milliseconds",)
+        del stated["elapsed_seconds"]
+    sources = {"cost_usd": "cost_source", "elapsed_seconds": "elapsed_source"}
+    stated |= {of: recorded.source for name, of in sources.items() if name in stated}
+    if recorded.reward is not None:
+        found = Reward(recorded.reward, None, recorded.source)
+        stated |= {
+            "reward": found.value,
+            "reward_reason": None,
+            "reward_source": found.source,
+            "reward_scale": found.scale,
+        }
+    return replace(outcome, **stated, problems=(*outcome.problems, *problems))
 
 
 def _read(trial_dir: Path, name: str, *, is_expected: bool) -> tuple[Any, tuple[str, ...]]:

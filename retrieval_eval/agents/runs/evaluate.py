@@ -19,7 +19,7 @@ What is on the disk, whatever happens:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
@@ -30,6 +30,15 @@ from typing import Final, Self, TypeVar
 
 from msgspec.structs import replace
 
+from retrieval_eval.agents.door import (
+    Opened,
+    is_table,
+    is_truth,
+    opened_table,
+    read_truths,
+    with_truths,
+)
+from retrieval_eval.agents.door.truth import Truths
 from retrieval_eval.agents.metrics.catalog import fixed_cutoffs
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.metrics.trial import DEFAULT_K
@@ -202,17 +211,19 @@ def evaluate(
     Parameters
     ----------
     runs
-        Run ids (looked up below ``runs_root``), or paths or URLs of run directories. ``demo`` is
+        Run ids (looked up below ``runs_root``), paths or URLs of run directories, or tables of
+        trials (:mod:`retrieval_eval.agents.door.table`). ``demo`` is
         the built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
         unless a runs root is given, or the environment names one that has a run ``demo``. Where
         that could be a run or folder here too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.agents.runs.roots` for the defaults. Without a benchmarks root there is
-        no ground truth; that of a run behind a URL has to be named.
+        no ground truth; that of a run behind a URL has to be named. In place of a folder of tasks
+        a table of what each expects (:mod:`retrieval_eval.agents.door.truth`).
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
-        ``<run>/retrieval_events``.
+        ``<run>/retrieval_events``, and of a table to ``reports/<run_id>/data``.
     k_values
         Cut-offs of the ranking metrics; those of
         `retrieval_eval.agents.metrics.catalog.fixed_cutoffs` are always among them.
@@ -262,13 +273,17 @@ def evaluate(
         stack.enter_context(collecting_rarely())
         is_away = any(isinstance(each, Place) for each in (*places, benchmarks, output))
         away = Away(stack.enter_context(private_folder()) if is_away else Path())
-        folders = _folders(places, local_root or default_runs_root(), away)
+        folders, tables_of = _folders(places, local_root or default_runs_root(), away)
         if isinstance(benchmarks, Place):
             tasks: Path | None = away.add_input(benchmarks, ("task.toml",))
         else:
             tasks = benchmarks or default_benchmarks_root(folders)
-        found, problems = _discover(folders, tasks, away)
-        targets = _targets(folders, output, away)
+        truths = None
+        if tasks is not None and not is_url(benchmarks_root) and is_truth(tasks):
+            truths = read_truths(tasks)
+            tasks = None
+        found, problems = _discover(folders, tables_of, tasks, truths, away)
+        targets = _targets(folders, output, away, tables_of)
         work = [
             _Work(folder, target, left.excluded, _jobs(left, target, cutoffs, problems))
             for folder, target, left in zip(folders, targets, found, strict=True)
@@ -298,15 +313,26 @@ class _Work:
     jobs: list[Job]
 
 
-def _folders(runs: Sequence[Path | Place | str], runs_root: Path | None, away: Away) -> list[Path]:
-    """Return the folder of every run, each once; those behind URLs are listed."""
-    found = [
-        away.add_input(run, ("result.json", "task_metrics.json"))
-        if isinstance(run, Place)
-        else resolve_runs([str(run)], runs_root)[0]
-        for run in dict.fromkeys(runs)
-    ]
-    return list(dict.fromkeys(found))
+def _folders(
+    runs: Sequence[Path | Place | str], runs_root: Path | None, away: Away
+) -> tuple[list[Path], dict[Path, Opened]]:
+    """Return the folder of every run, each once, and the trials of those that are tables.
+
+    Runs behind URLs are listed. The folder of a table is that of its name, which need not be there.
+    """
+    found: list[Path] = []
+    opened: dict[Path, Opened] = {}
+    for run in dict.fromkeys(runs):
+        if isinstance(run, Place):
+            found.append(away.add_input(run, ("result.json", "task_metrics.json")))
+        elif is_table(run):
+            path = Path(run).absolute()
+            found.append(folder := path.with_suffix(""))
+            opened[folder] = opened_table(path, path.stem)
+            away.notes[folder] = list(opened[folder].problems)
+        else:
+            found.append(resolve_runs([str(run)], runs_root)[0])
+    return list(dict.fromkeys(found)), opened
 
 
 def evaluate_saved(
@@ -443,7 +469,11 @@ def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
 
 
 def _discover(
-    folders: Sequence[Path], benchmarks_root: Path | None, away: Away
+    folders: Sequence[Path],
+    opened: Mapping[Path, Opened],
+    benchmarks_root: Path | None,
+    truths: Truths | None,
+    away: Away,
 ) -> tuple[list[Discovery], dict[Path, str]]:
     """Return the trials of every run with their tasks, and why a trial has no task."""
     if benchmarks_root is not None and not away.is_folder(benchmarks_root):
@@ -451,29 +481,40 @@ def _discover(
             f"benchmarks root {away.shown(benchmarks_root)} is not a folder; name one with "
             "--benchmarks-root"
         )
-    found = [discover(folder, folder.name) for folder in folders]
+    found = [
+        Discovery(opened[folder].trials, ()) if folder in opened else discover(folder, folder.name)
+        for folder in folders
+    ]
     trials = [trial for discovery in found for trial in discovery.trials]
     if not trials:
         where = ", ".join(str(away.shown(folder)) for folder in folders)
         raise NothingToEvaluateError(f"no trial found in {where}{_left_out(found)}")
     for folder, discovery in zip(folders, found, strict=True):
-        if inside := runs_inside((trial.path for trial in discovery.trials), folder):
+        if folder not in opened and (
+            inside := runs_inside((trial.path for trial in discovery.trials), folder)
+        ):
             raise NothingToEvaluateError(
                 f"{away.shown(folder)} is no run: it holds {counted(len(inside), 'run')}, such as "
                 f"{inside[0].relative_to(folder)}; name a run; "
                 f"{_where_tasks_are(benchmarks_root and away.shown(benchmarks_root))}"
             )
+    if truths is not None:
+        stated = with_truths(trials, truths)
+        away.notes.setdefault(folders[0], []).extend(stated.problems)
+        return _shared_out(stated.trials, found), {}
     index = (
         TaskIndex(benchmarks_root)
         if benchmarks_root is not None
         else TaskIndex.with_names(trial.raw_task_name or trial.task_name for trial in trials)
     )
     resolved, problems = resolve_trials(trials, index)
-    following = iter(resolved)
-    return [
-        Discovery(tuple(next(following) for _ in discovery.trials), discovery.excluded)
-        for discovery in found
-    ], problems
+    return _shared_out(resolved, found), problems
+
+
+def _shared_out(trials: Iterable[TrialRef], found: Sequence[Discovery]) -> list[Discovery]:
+    """Return each run with its trials out of those of all, which are in the same order."""
+    following = iter(trials)
+    return [Discovery(tuple(next(following) for _ in one.trials), one.excluded) for one in found]
 
 
 def _where_tasks_are(benchmarks_root: Path | Place | None) -> str:
@@ -503,7 +544,9 @@ def _alone_in(folder: Path) -> AbstractContextManager[None]:
     return alone(folder / SUMMARY_FILE, "evaluates this run", patience=_PATIENCE)
 
 
-def _targets(folders: Sequence[Path], output: Path | Place | None, away: Away) -> list[Path]:
+def _targets(
+    folders: Sequence[Path], output: Path | Place | None, away: Away, opened: Collection[Path]
+) -> list[Path]:
     """Return the folder of every run's artefacts; raises when two runs would share one."""
     names = Counter(folder.name for folder in folders)
     targets = []
@@ -513,7 +556,12 @@ def _targets(folders: Sequence[Path], output: Path | Place | None, away: Away) -
                 f"{names[folder.name]} runs are named {folder.name!r} and would overwrite each "
                 f"other in {output}; leave the output folder out, or evaluate one at a time"
             )
-        place = away.shown(folder) if output is None else output / folder.name
+        if output is not None:
+            place = output / folder.name
+        elif folder in opened:
+            place = Path("reports") / folder.name / "data" / folder.name
+        else:
+            place = away.shown(folder)
         target = place / ARTEFACTS
         targets.append(away.add_output(target) if isinstance(target, Place) else target)
     return targets

@@ -35,7 +35,13 @@ def fingerprint(trial_digest: str, task_digest: str, settings: Iterable[str]) ->
 
 
 def digest_of_trial(folder: Path) -> str:
-    """Return the SHA-256 over a trial's own files and traces."""
+    """Return the SHA-256 over a trial's own files and traces.
+
+    Of a trial that is a single file these are the file and the folder that a session keeps beside
+    it.
+    """
+    if probe(folder.is_file):
+        return _digest(folder.parent, (folder, *files_below(folder.with_suffix(""))))
     return _digest(folder, _trial_files(folder))
 
 

@@ -17,8 +17,12 @@ from retrieval_eval.agents.events.evidence import why_nothing_is_computable, why
 from retrieval_eval.agents.events.normalise import TrialEvents, extract_events
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.metrics.trial import DEFAULT_K, measure
-from retrieval_eval.agents.outcomes import Outcome, load_outcome
-from retrieval_eval.agents.outcomes.usage import own_tokens
+from retrieval_eval.agents.outcomes import (
+    Outcome,
+    load_outcome,
+    outcome_of_trace,
+    with_recorded,
+)
 from retrieval_eval.agents.runs.fingerprint import (
     combined,
     digest_of_task,
@@ -33,7 +37,7 @@ from retrieval_eval.agents.traces.formats import FORMATS
 from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.artefacts import encoded, kept_record
-from retrieval_eval.io.files import entries, probe, reading_once
+from retrieval_eval.io.files import entries, is_there, probe, reading_once
 from retrieval_eval.io.layout import trial_at
 from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
 from retrieval_eval.model import to_builtins
@@ -176,7 +180,9 @@ def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
             return TrialResult(job.stem, digest, None, metrics.data)
         notes = tuple(note for note in (events.note, metrics.note) if note)
     try:
-        truth, of_task = tasks.truth(folder)
+        truth = job.trial.truth
+        if truth is None:
+            truth, of_task = tasks.truth(folder)
         digest = _input_digest(job, own, of_task)
         return _result(job, documents(job, truth), digest, notes)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
@@ -207,6 +213,7 @@ def _input_digest(job: Job, of_trial: str, of_task: str) -> str:
         str(trial.batch_timestamp),
         str(job.task_problem),
         ",".join(map(str, job.k_values)),
+        *(str(part) for part in (trial.sample, trial.recorded, trial.truth) if part is not None),
     )
     return fingerprint(of_trial, of_task, settings)
 
@@ -228,13 +235,13 @@ def documents(job: Job, truth: GroundTruth | None = None) -> tuple[EventDocument
     """
     trial = job.trial
     try:
-        trace, missing = read_trace(trial.path), None
+        trace, missing = read_trace(trial.path, sample=trial.sample), None
     except NoTraceError as error:
         trace, missing = None, error.reason
-    truth = truth or load_ground_truth(trial.task_dir)
+    truth = truth or trial.truth or load_ground_truth(trial.task_dir)
     if job.task_problem:
         truth = with_fields(truth, problems=(job.task_problem, *truth.problems))
-    outcome = load_outcome(trial.path, trace)
+    outcome = _outcome(trial, trace)
     trace = trace and _closed(trace, outcome)
     events = (
         TrialEvents((), truth)
@@ -245,6 +252,18 @@ def documents(job: Job, truth: GroundTruth | None = None) -> tuple[EventDocument
         events, trace, missing, outcome=outcome.unreadable, ground_truth=truth.unreadable
     )
     return _documents(job, events, outcome, covered, trace)
+
+
+def _outcome(trial: TrialRef, trace: Trace | None) -> Outcome:
+    if trial.recorded is None:
+        return load_outcome(trial.path, trace)
+    if is_there(trial.path / "result.json"):
+        found = load_outcome(trial.path, trace)
+    elif trace is not None:
+        found = outcome_of_trace(trace)
+    else:
+        found = Outcome(reward_reason="not_recorded")
+    return with_recorded(found, trial.recorded)
 
 
 def _closed(trace: Trace, outcome: Outcome) -> Trace:
@@ -354,7 +373,7 @@ def inspect_trace(
     truth = truth or GroundTruth()
     folder = path if probe(path.is_dir) else None
     is_trial = folder is not None and probe((folder / "result.json").is_file)
-    outcome = load_outcome(folder, trace) if folder and is_trial else _stated_by(trace)
+    outcome = load_outcome(folder, trace) if folder and is_trial else outcome_of_trace(trace)
     trace = _closed(trace, outcome)
     events = extract_events(trace, truth, agent_started_at=outcome.agent_started_at)
     covered = coverage(events, trace, None, ground_truth=truth.unreadable)
@@ -397,24 +416,6 @@ def _holds_trace(path: Path) -> bool:
     except NoTraceError:
         return False
     return True
-
-
-def _stated_by(trace: Trace) -> Outcome:
-    """Return the outcome of a trace without a result: what the trace itself states."""
-    lasted = None
-    if trace.started_at is not None and trace.finished_at is not None:
-        lasted = max(trace.finished_at - trace.started_at, 0.0)
-    return Outcome(
-        reward_reason="not_recorded",
-        model=trace.model,
-        harness=trace.harness,
-        harness_version=trace.harness_version,
-        cost_usd=trace.declared_cost_usd,
-        total_tokens=own_tokens(trace),
-        started_at=trace.started_at,
-        finished_at=trace.finished_at,
-        elapsed_seconds=lasted,
-    )
 
 
 # One trial by path, in memory: nothing is written.

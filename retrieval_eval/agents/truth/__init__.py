@@ -25,13 +25,19 @@ from retrieval_eval.agents.truth.readers import (
 from retrieval_eval.agents.truth.resolve import Aligner, Resolved, locate, resolve
 from retrieval_eval.agents.truth.shapes import file_entries
 from retrieval_eval.agents.truth.source import Entry, RawChunk, RawSymbol, Source
-from retrieval_eval.agents.truth.workspace import Workspace, read_workspace
+from retrieval_eval.agents.truth.workspace import Workspace, as_repository, read_workspace
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, read_text, reading_once
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
 from retrieval_eval.values import counted
 
-__all__ = ["expanded", "listed_ground_truth", "load_ground_truth", "stated_ground_truth"]
+__all__ = [
+    "expanded",
+    "ground_truth_of",
+    "listed_ground_truth",
+    "load_ground_truth",
+    "stated_ground_truth",
+]
 
 T = TypeVar("T", bound=Hashable)
 Reader = Callable[[Path], Source | None]
@@ -100,7 +106,27 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
 
 def _loaded(task_dir: Path) -> GroundTruth:
     workspace = read_workspace(task_dir)
-    sources = tuple(_stated(task_dir, workspace))
+    return _decided(tuple(_stated(task_dir, workspace)), workspace, partial(_guessed, task_dir))
+
+
+def _guessed(task_dir: Path) -> tuple[Source, ...]:
+    return tuple(s for reader in GUESSED if (s := reader(task_dir)) is not None)
+
+
+def ground_truth_of(sources: tuple[Source, ...], repository: str | None = None) -> GroundTruth:
+    """Return the ground truth that sources state, the first that names a file before the others.
+
+    ``repository`` is the one that the task is about, such as ``django/django``.
+    """
+    own = as_repository(repository)
+    return _decided(sources, Workspace(() if own is None else (own,)))
+
+
+def _decided(
+    sources: tuple[Source, ...],
+    workspace: Workspace,
+    guess: Callable[[], tuple[Source, ...]] = tuple,
+) -> GroundTruth:
     resolved = [resolve(s.entries, workspace, s.name) for s in sources]
     outputs = _distinct(raw for found in resolved for raw in found.own_outputs)
     winner = _first_with_files(sources, resolved)
@@ -108,7 +134,7 @@ def _loaded(task_dir: Path) -> GroundTruth:
     # A patch that only adds files is no reason to guess which others may have been meant.
     is_stated = bool(outputs) or any(s.added_entries for s in sources)
     if winner is None and not is_stated:
-        guessed = tuple(s for reader in GUESSED if (s := reader(task_dir)) is not None)
+        guessed = guess()
         found = [resolve(s.entries, workspace, s.name) for s in guessed]
         winner = _first_with_files(guessed, found)
     problems = (*workspace.problems, *(p for s in (*sources, *guessed) for p in s.problems))

@@ -134,7 +134,7 @@ def read_patches(task_dir: Path) -> Source | None:
         seen.append(name)
         touched = touched_by([text])
         if touched.files:
-            return _of_patches(name, "high", [text], touched, problems + found)
+            return of_patches(name, "high", [text], touched, problems + found)
         problems += found or (f"{name}: names no file",)
     return Source(seen[0], "high", problems=problems) if seen else None
 
@@ -183,7 +183,7 @@ def touched_by(patches: Iterable[str]) -> Touched:
     return Touched(tuple(map(Entry, files)), tuple(map(Entry, added)))
 
 
-def _of_patches(
+def of_patches(
     name: str,
     confidence: Confidence,
     texts: Sequence[str],
@@ -335,7 +335,7 @@ def read_gold_patch(task_dir: Path) -> Source | None:
         problems += found
         touched = touched_by(texts)
         if touched.files:
-            return _of_patches(name, "medium", texts, touched, problems)
+            return of_patches(name, "medium", texts, touched, problems)
     return Source(names[0], "medium", problems=problems) if names else None
 
 

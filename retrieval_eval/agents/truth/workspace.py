@@ -163,7 +163,7 @@ def _repositories(document: dict[str, Any]) -> Iterator[Repository]:
     """Yield each stated repository once, with the folder of its first statement."""
     found: dict[str, Repository] = {}
     for item in islice(items(document.get("repos")), _MOST_REPOSITORIES):
-        stated = _repository(item)
+        stated = as_repository(item)
         if stated is not None:
             found.setdefault(stated.name.lower(), stated)
     for holder in (document, table(document, "task")):
@@ -174,7 +174,8 @@ def _repositories(document: dict[str, Any]) -> Iterator[Repository]:
     yield from found.values()
 
 
-def _repository(item: Any) -> Repository | None:
+def as_repository(item: Any) -> Repository | None:
+    """Return the repository that a text or an object states, or None when it states none."""
     if isinstance(item, str):
         name = repository_name(item)
         return Repository(name) if name else None

@@ -42,6 +42,7 @@ class Driver:
     are patterns of its files in a run's folder, by name of the format that we read them as.
     ``keeps_ids`` says that the traces name calls as the model did, so that situations can share a
     session, but for those in ``alone``; ``without`` says why a situation is left out.
+    ``version`` is what its traces state as one, where that is not the package's.
     ``written`` writes calls into an answer's text, in harnesses whose model is offered no tools.
     ``last`` is the call that ends a run, in harnesses that go on without it.
     """
@@ -59,6 +60,7 @@ class Driver:
     side: str = "Scripted."
     written: Callable[[Sequence[Call]], str] | None = None
     without: Mapping[str, str] = field(default_factory=dict)
+    version: str | None = None
     keeps_ids: bool = True
     alone: tuple[str, ...] = ()
     seconds: int = 150

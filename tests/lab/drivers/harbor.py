@@ -71,10 +71,11 @@ DRIVERS = (
         "openai/gpt-4o",
         _start,
         _say,
-        {"atif": "out/jobs/*/*/agent/trajectory.json"},
+        {"atif-1.8": "out/jobs/*/*/agent/trajectory.json"},
         last=Call("task_complete"),
         written=_written,
         keeps_ids=False,
+        version="2.0.0",
         without={
             "unknown-tool": "its only tool is a terminal",
             "missing-argument": "its calls are written as text",

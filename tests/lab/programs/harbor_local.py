@@ -37,18 +37,18 @@ class LocalEnvironment(BaseEnvironment):
     async def stop(self, delete: bool) -> None:
         pass
 
-    async def upload_file(self, source, target) -> None:
-        Path(inside(target)).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, inside(target))
+    async def upload_file(self, source_path, target_path) -> None:
+        Path(inside(target_path)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source_path, inside(target_path))
 
-    async def upload_dir(self, source, target) -> None:
-        shutil.copytree(source, inside(target), dirs_exist_ok=True)
+    async def upload_dir(self, source_dir, target_dir) -> None:
+        shutil.copytree(source_dir, inside(target_dir), dirs_exist_ok=True)
 
-    async def download_file(self, source, target) -> None:
-        shutil.copy(inside(source), target)
+    async def download_file(self, source_path, target_path) -> None:
+        shutil.copy(inside(source_path), target_path)
 
-    async def download_dir(self, source, target) -> None:
-        shutil.copytree(inside(source), target, dirs_exist_ok=True)
+    async def download_dir(self, source_dir, target_dir) -> None:
+        shutil.copytree(inside(source_dir), target_dir, dirs_exist_ok=True)
 
     async def exec(self, command, cwd=None, env=None, timeout_sec=None, user=None) -> ExecResult:
         for folder in FOLDERS:
