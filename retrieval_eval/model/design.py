@@ -18,6 +18,8 @@ Role = Literal["control", "treatment", "unstated"]
 Clustering = Literal["repository", "suite", "task"]
 Missing = Literal["unknown", "failure"]
 Family = Literal["stated_pair", "all_pairs"]
+Treatment = Literal["model", "harness", "tools", "prompt", "agent"]
+"""What two arms are meant to differ in; an agent is harness and model together."""
 
 
 class ArmDesign(Record, frozen=True, kw_only=True):
@@ -61,6 +63,13 @@ class Design(Record, frozen=True, kw_only=True):
         Missing,
         about("What a missing value means: unknown (bounds are given) or failure (it counts as 0)"),
     ]
+    treatment: Annotated[
+        Treatment | None,
+        about(
+            "What the arms are meant to differ in, which is then no fault of the comparison "
+            "(agent: harness and model together); null where none is stated or inferred"
+        ),
+    ] = NULL
     reward_scale: Annotated[
         dict[str, tuple[float, float] | None],
         about("Lowest and highest reward by suite; null where the scale is not known"),

@@ -227,6 +227,23 @@ def answer(study: Comparison) -> Answer:
     return answer_to(study.record)
 
 
+_FAULTS: Final = {"model": {"model_differs"}, "harness": {"harness_version_differs"}}
+"""What fails where arms differ in what is compared, and the design does not say so."""
+
+
+def treatment_asked(record: ComparisonDocument) -> str | None:
+    """Return how to state that what failed the gate is the question, where it may be that.
+
+    The rule about harnesses sees no trial that the one about models removed: of arms that differ
+    in both it fails only once the model is stated to be the question.
+    """
+    stated = record.design.treatment if record.design is not None else None
+    failed = set(record.gate.failed) | _FAULTS.get(stated or "", set())
+    every = _FAULTS | {"agent": set().union(*_FAULTS.values())}
+    asked = next((name for name, faults in every.items() if failed == faults), None)
+    return asked and f'If that is the question, state treatment = "{asked}" in [study].'
+
+
 def answer_to(record: ComparisonDocument) -> Answer:
     """Return the answer of a comparison, with a template for every verdict.
 
@@ -236,6 +253,8 @@ def answer_to(record: ComparisonDocument) -> Answer:
     baseline, other = map(name, arms(record))
     if record.gate.failed:
         why = "A difference between them could come from that fault, so none is given."
+        if asked := treatment_asked(record):
+            why += f" {asked}"
         title = f"No verdict: {baseline} and {other} cannot be compared"
         points = (("Trials", trust(record)), *_designed(record))
         return Answer(title, (f"{failed_sentence(record)} {why}",), points=points)

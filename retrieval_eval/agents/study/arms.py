@@ -13,7 +13,7 @@ from retrieval_eval.agents.study.stated import UNCLEAR, Stated, StatedArm
 from retrieval_eval.agents.study.trials import MCP, Trial
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
-from retrieval_eval.model.design import ArmDesign
+from retrieval_eval.model.design import ArmDesign, Treatment
 from retrieval_eval.model.impact import PairsLeftOut
 from retrieval_eval.values import counted
 
@@ -88,6 +88,10 @@ class Arm:
         return f"{tool_label(tool)} was called in {called} and answered in {answered}"
 
 
+NO_TREATMENT: Final = "default: none is stated"
+"""Where the treatment of a comparison is from that has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Roles:
     """What each of two arms is meant to do, the baseline first, and where that comes from.
@@ -95,7 +99,7 @@ class Roles:
     ``users`` are the arms that are meant to have MCP, and ``control`` is the one beside them that
     is not. ``doubt`` gives the reason where that is unclear for an arm. ``notes`` name the arms
     whose name disagrees with their trials, where the trials of both arms are clear. ``sources``
-    are those of the designs.
+    are those of the designs. ``treatment`` is what the arms are meant to differ in.
     """
 
     designs: tuple[ArmDesign, ArmDesign]
@@ -104,6 +108,8 @@ class Roles:
     control: Arm | None
     doubt: tuple[tuple[Arm, str], ...] = ()
     notes: tuple[str, ...] = ()
+    treatment: Treatment | None = None
+    treatment_source: str = NO_TREATMENT
 
 
 def roles_of(arms: tuple[Arm, Arm], stated: Stated | None = None) -> Roles:
@@ -157,6 +163,7 @@ def roles_of(arms: tuple[Arm, Arm], stated: Stated | None = None) -> Roles:
         else (_as_stated(arm, own, users), _stated_source(arm, own, known.source(place)))
         for arm, own, place in zip(arms, given, places, strict=True)
     ]
+    treatment, why = _treatment(arms, known)
     return Roles(
         designs=(found[0][0], found[1][0]),
         sources=(found[0][1], found[1][1]),
@@ -164,7 +171,35 @@ def roles_of(arms: tuple[Arm, Arm], stated: Stated | None = None) -> Roles:
         control=control,
         doubt=tuple(doubt),
         notes=tuple(notes),
+        treatment=treatment,
+        treatment_source=why,
     )
+
+
+def _treatment(arms: tuple[Arm, Arm], stated: Stated) -> tuple[Treatment | None, str]:
+    """Return what two arms are meant to differ in, and where that comes from.
+
+    Only a model is ever inferred, where it is the one recorded thing that differs: all trials that
+    ran are of one known model in each arm and of one known harness and version in both, and they
+    called the same tools. What a log does not record, such as a prompt, cannot be shown to be
+    equal. Beside MCP nothing is inferred: whether it was used is then the question.
+    """
+    if stated.treatment is not None:
+        return stated.treatment, stated.source("treatment")
+    ran = [[trial for trial in arm.trials if trial.calls_seen] for arm in arms]
+    models = [{trial.model for trial in trials} for trials in ran]
+    harnesses = {(t.harness, t.harness_version) for trials in ran for t in trials}
+    tools = [{tool for trial in trials for tool in trial.tools} for trials in ran]
+    is_known = (
+        all(len(names) == 1 and None not in names for names in models)
+        and len(harnesses) == 1
+        and not any(None in names for names in harnesses)
+    )
+    is_alone = tools[0] == tools[1] != set() and not any(arm.n_callers for arm in arms)
+    if not is_known or models[0] == models[1] or not is_alone:
+        return None, NO_TREATMENT
+    names = " and ".join(str(name) for own in models for name in own)
+    return "model", f"inferred: the model is the one recorded thing that differs ({names})"
 
 
 def _has_mcp(own: StatedArm, arm: Arm) -> bool:

@@ -81,6 +81,7 @@ def design_of(
     values: dict[str, Any] = {
         "unit": "task",
         "cluster": clusters.by or "task",
+        "treatment": roles.treatment,
         "missing": "unknown",
         "reward_scale": scale,
         "headline": headline,
@@ -95,6 +96,7 @@ def design_of(
         **dict.fromkeys(values, "default"),
         "cluster": _cluster_source(clusters.by, clusters.n, tasks),
         "reward_scale": _scale_source(scale),
+        "treatment": roles.treatment_source,
         "margin": "default: none is stated",
         "family": f"inferred: {counted(n_configs, 'configuration')}",
     }

@@ -252,6 +252,7 @@ def discrimination_rows(record: ComparisonDocument) -> Iterator[Row]:
 
 _DESIGN: Final[dict[str, str]] = {
     "unit": "One observation",
+    "treatment": "What is compared",
     "cluster": "Tasks that count together",
     "missing": "A missing value",
     "reward_scale": "Scale of rewards",

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from retrieval_eval.agents.study.arms import Arm, Roles, roles_of
 from retrieval_eval.agents.study.stated import Stated
 from retrieval_eval.agents.study.trials import Task, Trial
-from retrieval_eval.model.design import ArmDesign
+from retrieval_eval.model.design import ArmDesign, Treatment
 from retrieval_eval.model.impact import Gate, GateRule, LetThrough, NamedTrial
 from retrieval_eval.registry import Registry
 
@@ -80,7 +80,7 @@ class Rule:
     trials of mcp …"), for tasks it contains ``{tasks}`` for their count, and for arms it is a whole
     clause. ``gravity`` orders the rules that failed, the gravest (least) first. With ``is_loss``
     the rule removes a trial for what happened in it, so that its arm lacks what it would have
-    shown.
+    shown. The rule is left out where the arms are meant to differ in one of its ``treatments``.
     """
 
     check: Callable[[Check], None]
@@ -90,6 +90,7 @@ class Rule:
     subject: Literal["trials", "tasks", "arms"] = "trials"
     gravity: float = 100
     is_loss: bool = False
+    treatments: tuple[Treatment, ...] = ()
 
 
 RULES: Final = Registry[Rule]("retrieval_eval.gate_rules", "rule of the validity gate")
@@ -104,6 +105,7 @@ def rule(
     subject: Literal["trials", "tasks", "arms"] = "trials",
     gravity: float = 100,
     is_loss: bool = False,
+    treatments: tuple[Treatment, ...] = (),
 ) -> Callable[[Callable[[Check], None]], Rule]:
     """Return a decorator that makes a function a :class:`Rule`.
 
@@ -115,7 +117,7 @@ def rule(
     >>> no_call.title, no_call.gravity
     ('No call', 100)
     """
-    return lambda check: Rule(check, meaning, title, clause, subject, gravity, is_loss)
+    return lambda check: Rule(check, meaning, title, clause, subject, gravity, is_loss, treatments)
 
 
 class Check:
@@ -323,6 +325,7 @@ def _other_truth(check: Check) -> None:
     clause="the arms ran {tasks} with different models",
     subject="tasks",
     gravity=4,
+    treatments=("model", "agent"),
 )
 def _other_model(check: Check) -> None:
     check.keep_alike(lambda trial: trial.model, is_strict=True)
@@ -335,6 +338,7 @@ def _other_model(check: Check) -> None:
     clause="the arms ran {tasks} with different harness versions",
     subject="tasks",
     gravity=5,
+    treatments=("harness", "agent"),
 )
 def _other_harness(check: Check) -> None:
     check.keep_alike(lambda trial: (trial.harness, trial.harness_version), is_strict=True)
@@ -463,7 +467,8 @@ def screen(baseline: Arm, comparison: Arm, stated: Stated | None = None) -> Vali
     findings = []
     for name, entry in RULES.items():
         findings.append(Finding(name))
-        entry.check(Check(arms, roles, left, findings[-1]))
+        if roles.treatment not in entry.treatments:
+            entry.check(Check(arms, roles, left, findings[-1]))
         if not all(arm.trials for arm in arms):
             # Nothing is compared, so there is nothing that a rule could withhold.
             findings[-1].is_failed, findings[-1].detail = False, None

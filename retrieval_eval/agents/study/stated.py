@@ -26,6 +26,7 @@ from retrieval_eval.model.design import (
     Family,
     Missing,
     Role,
+    Treatment,
 )
 from retrieval_eval.model.impact import ImpactAnalysis
 
@@ -77,6 +78,7 @@ class Statement(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     """
 
     unit: Literal["task"] = "task"
+    treatment: Treatment | None = None
     cluster: Clustering | None = None
     missing: Missing | None = None
     reward_scale: dict[str, Scale | None] = {}
