@@ -142,7 +142,7 @@ evaluation_options = together(
         "--benchmarks-root",
         "--truth",
         type=PLACE_OR_URL,
-        help="Folder of the tasks, or a table of truth. Default: 'benchmarks' near the runs.",
+        help="Folder of tasks, or table of truth. Default: 'benchmarks'.",
     ),
     click.option(
         "--output-dir",

@@ -274,6 +274,7 @@ def again(run: SearchRun, gold_path: Path, retriever: str | None = None, **more:
         settings=Settings(settings.k_values, settings.depth, settings.seed),
         floor=facts.floor,
         use_rerank=facts.uses_rerank,
+        abstain_at=None if run.abstention is None else run.abstention.threshold,
         **more,
     )
 

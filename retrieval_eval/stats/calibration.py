@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
-from retrieval_eval.stats.distributions import wilson
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import Interval, Value
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from retrieval_eval.cli.common import FOLDER_OR_URL
+from retrieval_eval.cli.common import FOLDER_OR_URL, PLACE_OR_URL
 from retrieval_eval.cli.main import group, run
 from retrieval_eval.errors import BadInputError
 from tests.runs import write_trial
@@ -29,7 +29,7 @@ def test_a_path_is_local_or_stays_a_url():
     assert len(found) > 50
     for command, one in found:
         context = click.Context(command)
-        if one.type is FOLDER_OR_URL:
+        if one.type in (FOLDER_OR_URL, PLACE_OR_URL):
             assert one.type.convert(URL, one, context) == URL
             assert one.name in ("benchmarks_root", "output_dir")
             continue

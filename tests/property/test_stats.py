@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from retrieval_eval.stats.correlation import average_ranks, dense_codes, places, spearman
-from retrieval_eval.stats.distributions import wilson
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
 from retrieval_eval.stats.paired import compare_paired
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.resampling import sign_flip_p
 from retrieval_eval.values import Value, mean
 

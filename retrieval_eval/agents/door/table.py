@@ -111,9 +111,10 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"trace": ["a.json"], "task": ["t-1"], "reward": ["85%"]})
-    >>> found = read_trials(frame, base=Path("."))
-    >>> found.rows[0].reward, found.problems
-    (None, ("table: row 1, reward: expected a share such as 0.85, got '85%'",))
+    >>> for problem in read_trials(frame).problems:
+    ...     print(problem)
+    table: row 1, reward: expected a share such as 0.85, got '85%'
+    table: row 1, trace: there is no a.json
     """
     name = given.name if isinstance(given, Path) else "table"
     records = list(records_of(given))

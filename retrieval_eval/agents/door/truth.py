@@ -71,7 +71,7 @@ def read_truths(given: Path | pd.DataFrame) -> Truths:
     Examples
     --------
     >>> import pandas as pd
-    >>> patch = "--- a/src/a.py\\n+++ b/src/a.py\\n@@ -1 +1 @@\\n-x\\n+y\\n"
+    >>> patch = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
     >>> found = read_truths(pd.DataFrame({"instance_id": ["t-1"], "patch": [patch]}))
     >>> [str(file) for file in found.by_task["t-1"].files]
     ['src/a.py']

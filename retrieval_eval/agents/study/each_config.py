@@ -245,7 +245,7 @@ def _curve(
         return FirstHitCurve(
             config_name=config, unit=unit, n=n, n_hit=n_hit, n_never=n - n_hit, curve=()
         )
-    from retrieval_eval.stats.time_to_event import reached
+    from retrieval_eval.stats.reached import reached
 
     found = reached(times, confidence=settings.confidence)
     low, high = found.median_interval

@@ -473,7 +473,7 @@ def bounds(
     estimate
         What the matched tasks show; the bounds are of means over the same clusters.
     """
-    tasks = [t for t in planned if t.has_ground_truth or metric.path[0] == "outcome"]
+    tasks = [t for t in planned if t.has_ground_truth or metric.path[:1] == ("outcome",)]
     if not tasks:
         return None
     weights = list(_weights(tasks, estimate.cluster_by if is_by_means(estimate) else None))

@@ -32,7 +32,7 @@ from retrieval_eval.search.run.composite import composite_of
 from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.search.run.trust import require_trust
 from retrieval_eval.stats.agreement import cohen_kappa
-from retrieval_eval.stats.distributions import wilson
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import DEFAULT_SEED, Interval, Value, ratio
 
 

@@ -52,7 +52,7 @@ from retrieval_eval.search.decide.noise import OLDEST, staleness
 from retrieval_eval.search.gold.pinned import Pinned
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, metric_value, query_ids
 from retrieval_eval.search.run.run_files import REPORTS, WITH_CLAIMS, load_search_run
-from retrieval_eval.stats.distributions import wilson
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import counted
 
 REVIEWED: Final = "chair"

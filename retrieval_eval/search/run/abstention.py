@@ -26,7 +26,7 @@ from retrieval_eval.search.ask.returned import says_rank_only
 from retrieval_eval.search.run.named_metrics import is_refused
 from retrieval_eval.search.run.summary import number, span
 from retrieval_eval.stats import MIN_VALUES
-from retrieval_eval.stats.distributions import wilson
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.values import REASONS, Interval, Value, counted, ratio
 

@@ -24,7 +24,7 @@ from retrieval_eval.search.ask.protocol import FAILURES, RISING
 from retrieval_eval.search.ask.protocol import QueryResult as Answer
 from retrieval_eval.search.run.label_facts import outside_sentence
 from retrieval_eval.search.run.settings import HEADLINE
-from retrieval_eval.stats.distributions import clopper_pearson
+from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.values import counted
 
 ASK_TWICE: Final = 20

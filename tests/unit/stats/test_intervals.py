@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from retrieval_eval.stats.distributions import wilson
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
+from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.resampling import group
 
 

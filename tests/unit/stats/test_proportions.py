@@ -3,7 +3,7 @@
 import pytest
 from scipy import stats as scipy_stats
 
-from retrieval_eval.stats.distributions import clopper_pearson
+from retrieval_eval.stats.proportions import clopper_pearson
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 10), (3, 10), (10, 10), (7, 40)])

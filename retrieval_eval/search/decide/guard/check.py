@@ -60,7 +60,7 @@ from retrieval_eval.search.run.named_metrics import BLOCK_OF, block_of, query_id
 from retrieval_eval.search.run.random_documents import random_notes
 from retrieval_eval.search.run.scoring import NO_NAME
 from retrieval_eval.search.run.trust import trust_of
-from retrieval_eval.stats.distributions import clopper_pearson
+from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.values import DEFAULT_SEED, Value, counted
 
 RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]

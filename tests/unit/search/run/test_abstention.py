@@ -8,7 +8,7 @@ from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.run.abstention import Gate
 from retrieval_eval.search.run.settings import Settings
-from retrieval_eval.stats.distributions import wilson
+from retrieval_eval.stats.proportions import wilson
 from tests.plain_runs import abstention_sentences as sentences
 from tests.plain_runs import metric_value
 from tests.searches import abstention_block, answer, failure, gold_query, gold_set, run_of
