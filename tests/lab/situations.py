@@ -30,6 +30,11 @@ class Do:
     lines: tuple[int, int] | None = None
     seconds: int | None = None
 
+    @property
+    def mcp_arguments(self) -> dict[str, str]:
+        """What a tool of the MCP server is asked with."""
+        return {"query" if self.text == "find_hits" else "path": self.path}
+
 
 @dataclass(frozen=True)
 class Situation:

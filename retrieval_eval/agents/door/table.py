@@ -1,7 +1,6 @@
 """A table of trials: which file is the trace of which task and configuration, and how it ended.
 
-It is CSV, JSON lines, a JSON list, Parquet or a frame, with a row a trial. Every way in gives such
-a table, so one that was recognised can be written, corrected by hand and read again.
+It is CSV, JSON lines, a JSON list, Parquet or a frame, with a row a trial.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from msgspec import Struct
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.io.csv_cells import cell_text, csv_text
-from retrieval_eval.io.files import decode, first_bytes, json_lines, probe, write_text
+from retrieval_eval.io.csv_cells import cell_text
+from retrieval_eval.io.files import decode, first_bytes, json_lines, probe
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.values import counted
 
@@ -38,7 +37,7 @@ COLUMNS: Final = (
     *("trace", "task", "config", "reward", "cost_usd", "elapsed_seconds"),
     *("model", "harness", "harness_version", "repeat", "benchmark", "sample"),
 )
-"""The columns of a table, in the order in which it is written."""
+"""The columns of a table."""
 
 ONE_CONFIG: Final = "all"
 """The configuration of trials whose table names none."""
@@ -81,13 +80,10 @@ class Rows(Struct, frozen=True):
         In the order of the table.
     problems
         Each names the row and the column, and what was expected there.
-    n_given
-        How many rows the table has.
     """
 
     rows: tuple[Row, ...]
     problems: tuple[str, ...] = ()
-    n_given: int = 0
 
 
 def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows:
@@ -132,7 +128,7 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
     read = [_row(record, number, problems, name) for number, record in enumerate(records, 1)]
     rows = _distinct([row for row in read if row is not None], place, problems, name)
     problems += [f"{visible(name)}: {text}" for text in _scales(rows)]
-    return Rows(tuple(rows), tuple(problems), len(records))
+    return Rows(tuple(rows), tuple(problems))
 
 
 def is_table(name: Path | str) -> bool:
@@ -322,18 +318,3 @@ def _scales(rows: Sequence[Row]) -> Iterator[str]:
             f"reward: {above} of {counted(len(rewards), 'value')} lie above 1, up to "
             f"{max(rewards):g}; shares are expected, so percentages are to be divided by 100"
         )
-
-
-def write_trials(path: Path, rows: Sequence[Row]) -> None:
-    """Write a table of trials as CSV, with the paths of traces relative to its folder."""
-    base = path.resolve().parent
-    cells = [
-        [_relative(Path(row.trace), base), *(getattr(row, column) for column in COLUMNS[1:])]
-        for row in rows
-    ]
-    write_text(path, csv_text(COLUMNS, cells))
-
-
-def _relative(path: Path, base: Path) -> str:
-    full = path.resolve()
-    return full.relative_to(base).as_posix() if full.is_relative_to(base) else full.as_posix()

@@ -54,8 +54,7 @@ def _say(do: Do) -> Call | None:
             task = {"description": "Read one", "prompt": do.text, "run_in_background": False}
             return Call("Agent", {**task, "subagent_type": "general-purpose"})
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return Call(f"mcp__files__{do.text}", {key: do.path})
+            return Call(f"mcp__files__{do.text}", do.mcp_arguments)
         case _:
             return None
 

@@ -46,8 +46,7 @@ def _say(do: Do) -> Call | None:
             task = {"systemPrompt": "You read files.", "task": do.text}
             return Call("spawn_agent", task)
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return Call(f"files__{do.text}", {key: do.path})
+            return Call(f"files__{do.text}", do.mcp_arguments)
         case _:
             return None
 

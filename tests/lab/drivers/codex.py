@@ -69,8 +69,7 @@ def _say(do: Do) -> Call | None:
             waited = {"targets": ["{{AGENT}}"], "timeout_ms": 15_000}
             return Call("wait_agent", waited, namespace="multi_agent_v1")
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return Call(do.text, {key: do.path}, namespace="mcp__files")
+            return Call(do.text, do.mcp_arguments, namespace="mcp__files")
         case _:
             return None
 

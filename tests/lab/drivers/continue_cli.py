@@ -57,8 +57,7 @@ def _say(do: Do) -> Call | None:
         case "write":
             return Call("Write", {"filepath": do.path, "content": do.text})
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return Call(do.text, {key: do.path})
+            return Call(do.text, do.mcp_arguments)
         case _:
             return None
 

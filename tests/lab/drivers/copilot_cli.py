@@ -59,8 +59,7 @@ def _say(do: Do) -> Call | None:
             task = {"name": "reader", "description": "Read one", "prompt": do.text, "mode": "sync"}
             return Call("task", {**task, "agent_type": "general-purpose"})
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return Call(f"files-{do.text}", {key: do.path})
+            return Call(f"files-{do.text}", do.mcp_arguments)
         case _:
             return None
 

@@ -84,8 +84,7 @@ def _say_gemini(do: Do) -> Call | None:
         case "delegate":
             return Call("invoke_agent", {"agent_name": "generalist", "prompt": do.text})
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return Call(f"mcp_files_{do.text}", {key: do.path})
+            return Call(f"mcp_files_{do.text}", do.mcp_arguments)
         case _:
             return _shared(do)
 
@@ -110,8 +109,7 @@ def _say_qwen(do: Do) -> Call | None:
             task = {"description": "Read one", "subagent_type": "general-purpose"}
             return Call("agent", {**task, "prompt": do.text, "run_in_background": False})
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            wrapped = {"name": f"mcp__files__{do.text}", "arguments": {key: do.path}}
+            wrapped = {"name": f"mcp__files__{do.text}", "arguments": do.mcp_arguments}
             return Call("tool_call", wrapped)
         case "list":
             return None

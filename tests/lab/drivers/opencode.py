@@ -69,8 +69,7 @@ def _say(do: Do) -> Call | None:
             task = {"description": "Read one", "prompt": do.text, "subagent_type": "general"}
             return Call("task", task)
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return Call(f"files_{do.text}", {key: do.path})
+            return Call(f"files_{do.text}", do.mcp_arguments)
         case _:
             return None
 

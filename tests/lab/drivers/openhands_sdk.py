@@ -39,8 +39,7 @@ def _say(do: Do) -> Call | None:
             task = {"description": "Read one", "subagent_type": "general-purpose"}
             return Call("task", {**task, "prompt": do.text})
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return Call(do.text, {key: do.path})
+            return Call(do.text, do.mcp_arguments)
         case _:
             return None
 

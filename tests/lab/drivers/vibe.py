@@ -64,8 +64,7 @@ def _say(do: Do) -> Call | None:
             read = f"await tools.file_system.read_file({as_json(path)})"
             return _program(f"const a = {read};\nreturn a.content.length;")
         case "mcp":
-            key = "query" if do.text == "find_hits" else "path"
-            return _program(f"return await tools.mcp_files.{do.text}({as_json({key: do.path})});")
+            return _program(f"return await tools.mcp_files.{do.text}({as_json(do.mcp_arguments)});")
         case _:
             return None
 

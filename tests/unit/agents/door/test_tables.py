@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from retrieval_eval.agents.door import read_trials, read_truths
-from retrieval_eval.agents.door.table import COLUMNS, write_trials
 from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.cli.main import run
 from retrieval_eval.errors import BadInputError
@@ -138,14 +137,6 @@ def test_trials_that_repeat_others_are_left_out_and_repeats_are_numbered(place):
     ]
     assert "row 2: the same trace of the same trial again" in found.problems[0]
     assert "row 5, repeat: 'a' is another repeat of t-2 under old already" in found.problems[1]
-    assert found.n_given == 5
-
-
-def test_a_written_table_reads_back_to_the_same(place):
-    found = read_trials(place / "trials.csv")
-    write_trials(place / "again.csv", found.rows)
-    assert (place / "again.csv").read_text().splitlines()[0] == ",".join(COLUMNS)
-    assert read_trials(place / "again.csv") == found
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
