@@ -41,7 +41,6 @@ TRIALS: Final = "trials"
 TITLE: Final = "All reports"
 KINDS: Final = {
     "run_report": "run",
-    "compare_runs": "comparison",
     "trial_report": "trial",
     "search_report": "search",
     "search_diff": "search difference",

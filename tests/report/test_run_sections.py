@@ -127,7 +127,7 @@ def test_a_broken_file_of_the_outcome_is_no_incomplete_trace(tmp_path):
 
 
 def test_tasks_lead_to_the_pages_of_their_trials_where_there_are_some(tmp_path):
-    run = Run([write_run(tmp_path, n_tasks=3)], has_trial_pages=True)
+    run = Run([write_run(tmp_path, n_tasks=3)], trial_pages_at="trials")
     shown = rev.table.tasks(run.trials, ["file_recall"], run.configs).block().exhibits[0]
     pages = {(t.task_name, t.config_name): t.page for t in run.trials.itertuples()}
     for task, _, recall in shown.rows:
