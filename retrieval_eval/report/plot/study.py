@@ -519,7 +519,7 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
 def _label(metric: str) -> str:
     if metric == "util_read_overlap_with_relevant_files":
         return "Read overlap"
-    return LABELS.get(metric) or metric_name(metric).label
+    return LABELS.get(metric) or name(metric_name(metric).label)
 
 
 # Where?
@@ -654,11 +654,14 @@ def calibration(
     ]
     levels: defaultdict[str, set[str]] = defaultdict(set)
     for row in cells:
-        levels[row["dimension"]].add(row["level"])
+        own = (row["dimension"], row["level"])
+        if sum(c["n"] for c in cells if (c["dimension"], c["level"]) == own) >= DRAWN_BELOW:
+            levels[row["dimension"]].add(row["level"])
+    cells = [c for c in cells if c["dimension"] == "all" or c["level"] in levels[c["dimension"]]]
     cells = [c for c in cells if c["dimension"] == "all" or len(levels[c["dimension"]]) > 1]
     if not cells:
         raise NothingToShow("No task has both opened files and a reward.")
-    _need(sum(c["n"] for c in cells if c["dimension"] == "all"), least)
+    _need(_n_tasks(cells), least)
     rows: list[tuple[str, list[Mapping[str, Any]]]] = []
     for dimension, level in dict.fromkeys((c["dimension"], c["level"]) for c in cells):
         title = LEVELS.get(level, level)
@@ -692,12 +695,16 @@ def calibration(
     ax.set_xlabel("Mean reward")
     return Words(
         _calibrated(cells),
-        "Mean reward of tasks by expected files opened, with 95 % interval; ○ and ■ with their "
-        "tasks at the right. Where finding the files is what is rewarded, the marks move right.",
+        f"Mean reward of {_n_tasks(cells):g} tasks by expected files opened, with 95 % interval and n "
+        "at the right. Where finding the files is what is rewarded, the marks move right.",
         as_frame({c: [row[c] for row in cells] for c in (*columns, "ci_low", "ci_high")}),
         f"Mean reward by expected files opened in {counted(len(cells), 'cell')}: "
         f"{inside(_calibrated(cells))}.",
     )
+
+
+def _n_tasks(cells: Sequence[Mapping[str, Any]]) -> float:
+    return float(sum(c["n"] for c in cells if c["dimension"] == "all"))
 
 
 def _calibrated(cells: Sequence[Mapping[str, Any]]) -> str:
@@ -828,7 +835,8 @@ def errors(
     finding = _failed(causes) or _missed(sums, modes, named)
     return Words(
         finding.replace("ground-truth", "expected"),
-        "Files of each mode of those it is counted of, summed over trials; ○ · ■ at the right. "
+        f"Files of each mode of those it is counted of, over {_n_trials(frame)} trials; ○ · ■ at "
+        "the right. "
         f"Lower is better.{' Above: trials that were not rewarded.' if causes else ''}",
         as_frame(data),
         f"Error modes of {counted(len(named), 'configuration')}: {finding}.",
@@ -957,7 +965,8 @@ def tools(fig: Figure, frame: pd.DataFrame, least: int = LEAST) -> Words:
     return Words(
         f"{name(kind, 40)[:1].upper()}{name(kind, 40)[1:]} brought the first expected file in "
         f"{of(first, total)} trials that hit; {percent(round(hits / n, 2))} of its files are",
-        "Configurations together, writes left out. A file counts each time that it is returned.",
+        f"{counted(_n_trials(frame), 'trial')} together, writes left out. A file counts each time "
+        "that it is returned.",
         as_frame(
             {
                 "kind": [kind for kind, _ in found],
