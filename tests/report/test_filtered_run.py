@@ -153,10 +153,10 @@ def test_filtering_writes_nothing_and_leaves_the_run_as_it_was(demo_run):
         files = sorted(p for p in root.rglob("*") if p.is_file())
         return {p: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
-    before, answer = digests(), answer(demo_run.study)
+    before, said = digests(), answer(demo_run.study)
     demo_run.filter("reward > 0")
     assert digests() == before
-    assert answer(demo_run.study) == answer
+    assert answer(demo_run.study) == said
 
 
 def test_a_condition_is_a_text_a_function_or_a_mask(demo_run):

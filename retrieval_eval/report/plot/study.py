@@ -695,8 +695,8 @@ def calibration(
     ax.set_xlabel("Mean reward")
     return Words(
         _calibrated(cells),
-        f"Mean reward of {_n_tasks(cells):g} tasks by expected files opened, with 95 % interval and n "
-        "at the right. Where finding the files is what is rewarded, the marks move right.",
+        f"Mean reward of {_n_tasks(cells):g} tasks by expected files opened, with 95 % interval "
+        "and n at the right. Where finding the files is what is rewarded, the marks move right.",
         as_frame({c: [row[c] for row in cells] for c in (*columns, "ci_low", "ci_high")}),
         f"Mean reward by expected files opened in {counted(len(cells), 'cell')}: "
         f"{inside(_calibrated(cells))}.",
