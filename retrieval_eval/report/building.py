@@ -20,7 +20,7 @@ from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES
 from retrieval_eval.report.execute import Kernel
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
-from retrieval_eval.report.index import TRIALS, Listed, newest
+from retrieval_eval.report.index import DETAILS, TRIALS, Listed, newest
 from retrieval_eval.report.loading import (
     as_text,
     is_demo_diff,
@@ -55,8 +55,6 @@ from retrieval_eval.search.demo import is_demo as is_search_demo
 
 COMPARED: Final = "compare"
 """Folder, below that of the runs, of a page that compares configurations that were named."""
-DETAILS: Final = "details"
-"""Folder, below that of a page, of the page that defends its numbers."""
 
 PAGE: Final = "index.html"
 SEARCH_FOLDER: Final = "search"

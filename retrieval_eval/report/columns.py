@@ -422,13 +422,6 @@ FRAMES: Final[Frames] = {
         "n_expected | integer | files | Ground-truth files among them | events[]",
         "is_first | boolean | | It brought the first hit of the trial | events[]",
     ),
-    "utilization": _frame(
-        "one row a scored trial and part of its ground truth",
-        _TRIAL,
-        "part | text | | Retrieved and used (opened or written), retrieved and not used, never "
-        "retrieved, left open by the trace | events",
-        "n_files | integer | files | Ground-truth files of this part | events",
-    ),
     "missed": _frame(
         "one row a task and ground-truth file, most missed first",
         _fields(TrialMetrics, "benchmark task_name", prefix="provenance"),
@@ -437,12 +430,6 @@ FRAMES: Final[Frames] = {
         "n_trials | integer | trials | Scored trials of the task | trials",
         "n_missed | integer | trials | Those that never retrieved it | events",
         "missed_by | list | | Configurations of these | events",
-    ),
-    "tools": _frame(
-        "one row a trial, tool category and kind of tool",
-        _TRIAL,
-        _fields(EventRow, "tool_category is_mcp", at="events[]"),
-        "n_events | integer | events | Retrieval events | events[]",
     ),
     "ledger": _frame(
         "one row a trial: what became of its tool calls",

@@ -15,7 +15,7 @@ from retrieval_eval.agents.study.threats import threat_title
 from retrieval_eval.agents.study.trials import Trial, known_values
 from retrieval_eval.model.impact import ComparisonDocument, PairedEstimate
 from retrieval_eval.report import style, words
-from retrieval_eval.report.exhibits import Block
+from retrieval_eval.report.exhibits import Block, Exhibit
 from retrieval_eval.report.headings import percent
 from retrieval_eval.report.leading import leading, leading_interval, side_of
 from retrieval_eval.report.names import metric_name
@@ -194,7 +194,16 @@ def _answer(study: Comparison) -> Block:
     if not is_small(study):
         sentences.append(integrity(study))
     badges = (("Verdict", label),)
-    return Block("answer", title, tuple(sentences), (), badges, tone)
+    return Block("answer", title, tuple(sentences), _others(study), badges, tone)
+
+
+def _others(study: Comparison) -> tuple[Exhibit, ...]:
+    """Return the table of every pair of configurations, where there are more than one."""
+    from retrieval_eval.report.registered import table
+
+    if len({trial.config_name for trial in study.trials}) < 3 or is_small(study):
+        return ()
+    return table.show(study.every_pair).block().exhibits
 
 
 def _reason(study: Comparison) -> str:
@@ -220,7 +229,7 @@ def integrity(study: Comparison) -> str:
     lead = record.metrics.get(record.verdict_metric)
     text += f", {counted(lead.n_pairs if lead else 0, 'matched task')}"
     if n > scored:
-        text += f"; {n - scored} left out, listed at the end"
+        text += f"; {n - scored} without a score, listed at the end"
     state = f"{len(record.gate.failed)} failed" if record.gate.failed else "passed"
     text += f"; {counted(len(record.gate.rules), 'comparability rule')}: {state}."
     n_configs = len({trial.config_name for trial in study.trials})

@@ -397,18 +397,6 @@ class Run(frames.Measured):
         return make_frame(list(rows.values()), _COLUMNS["found_by"])
 
     @frames.handed_out
-    def utilization(self) -> pd.DataFrame:
-        """One row a scored trial and part of its ground truth, with the number of files."""
-        rows = []
-        for trial in self.trial_files:
-            if trial.metrics is None or trial.metrics.file_level_metrics.file_recall is None:
-                continue
-            parts = Counter(map(used_part, ground_truth_rows(trial.events(), trial.identity)))
-            shown = [part for part in PARTS if parts[part] or part != PARTS[3]]
-            rows += [trial.identity | {"part": p, "n_files": parts[p]} for p in shown]
-        return make_frame(rows, _COLUMNS["utilization"])
-
-    @frames.handed_out
     def exposure(self) -> pd.DataFrame:
         """One row a configuration: its mean file recall with and without exposed answers."""
         scored = self.trials[self.trials["file_recall"].notna()]
@@ -476,15 +464,6 @@ class Run(frames.Measured):
         found = self.impact.parameters.get("mcp_configs")
         return None if found is None else tuple(found)
 
-    @frames.handed_out
-    def tools(self) -> pd.DataFrame:
-        """One row a trial, tool category and kind of tool, with the number of events."""
-        names = [column.name for column in _COLUMNS["tools"][:-1]]
-        # Not grouped by pandas, which cannot encode every name that a folder may have.
-        found = Counter(zip(*(self.events[name] for name in names), strict=True))
-        rows = [dict(zip(names, key, strict=True)) | {"n_events": n} for key, n in found.items()]
-        return make_frame(rows, _COLUMNS["tools"])
-
     def event_rows(self, trial: TrialFiles) -> list[Row]:
         """Return the events of a trial, in a private report without arguments."""
         rows = event_rows(trial.events(), trial.identity)
@@ -503,21 +482,6 @@ class Run(frames.Measured):
         once = Counter(names)
         found: list[Any] = [pages[name] if once[name] == 1 else None for name in own]
         return frame.assign(page=found)
-
-    def one_task(self, benchmark: str, task_name: str) -> pd.DataFrame:
-        """Return the events of a task, of one trial a configuration, the compared ones first.
-
-        The trial is the first by name that has events; batches of a run may use one name for
-        several trials, of which only one is taken.
-        """
-        first: dict[str, list[Row]] = {}
-        for trial in sorted(self.trial_files, key=lambda found: str(found.entry.trial_name)):
-            identity = trial.identity
-            if (identity["benchmark"], identity["task_name"]) == (benchmark, task_name):
-                config = str(identity["config_name"])
-                first[config] = first.get(config) or self.event_rows(trial)
-        rows = [row for config in self.configs for row in first.get(config, [])]
-        return make_frame(rows, _COLUMNS["events"])
 
     @frames.handed_out
     def excluded(self) -> pd.DataFrame:
@@ -689,10 +653,6 @@ def _listed(names: Sequence[str], limit: int = 4) -> str:
     return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
 
 
-PARTS: Final = ("retrieved and used", "retrieved, not used", "never retrieved", "left open")
-"""What may become of a ground-truth file; used is opened or written."""
-
-
 IDENTITY: Final = ("run_id", "config_name", "benchmark", "task_name", "trial_name")
 
 
@@ -706,13 +666,6 @@ def cause_of(files: Sequence[Row]) -> str | None:
     if any(row["is_retrieved"] for row in files):
         return "name only"
     return None if any(row["is_possible"] for row in files) else "not found"
-
-
-def used_part(row: Row) -> str:
-    """Return what became of a ground-truth file."""
-    if not row["is_retrieved"]:
-        return PARTS[3] if row["is_possible"] else PARTS[2]
-    return PARTS[0] if row["is_opened"] or row["is_written"] else PARTS[1]
 
 
 def state(trial: Row) -> str:

@@ -29,13 +29,11 @@ EVIL = "<script>&|`\u202e\ud800 任务"
 NAMES = [EVIL, *(f"group-{i}" for i in range(7))]
 ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "associations": ((), {}),
-    "bars": (("task_name", "file_recall"), {}),
     "calibration": ((), {"least": 1}),
     "cards": ((), {}),
     "correlations": ((), {}),
     "count": (("task_name", "config_name"), {}),
     "curve": (("cost_usd", "file_recall"), {"by": "config_name", "marks": "task_name"}),
-    "describe": ((["file_recall", "cost_usd"],), {}),
     "dumbbell": (("task_name", "file_recall", "comparison"), {"n": "n"}),
     "ecdf": (("file_recall",), {}),
     "errors": ((), {"least": 1}),
@@ -65,7 +63,6 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "tasks": ((), {}),
     "stacked": (("config_name", "task_name"), {"weights": "n"}),
     "strip": (("file_recall",), {}),
-    "reached": (("file_recall",), {}),
     "timeline": ((), {}),
     "views": ((), {}),
 }
@@ -379,7 +376,7 @@ def test_an_edited_frame_has_the_words_of_its_own_rows(name, edit):
     assert words_of(before) == kept
 
 
-@pytest.mark.parametrize("name", [*(n for n in TABLES if n not in OF_STUDY), "bars"])
+@pytest.mark.parametrize("name", [*(n for n in TABLES if n not in OF_STUDY), "ecdf"])
 def test_what_an_exhibit_shows_is_not_changed_through_its_data(name):
     exhibit = shown(name, rows(2))
     kept = exhibit.block()
