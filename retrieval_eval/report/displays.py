@@ -189,8 +189,8 @@ def _answer(study: Comparison) -> Block:
         sentences += found or [nothing]
         if words.depends_on_view(record):
             sentences.append(words.caution(record))
-        if record.verdict == "no_detectable_difference" and record.overturn:
-            sentences.append(words.sentence(record.overturn))
+        if record.overturn and not found:
+            sentences.append(words.sentence(short(study, record.overturn)))
     if not is_small(study):
         sentences.append(integrity(study))
     badges = (("Verdict", label),)
@@ -266,7 +266,7 @@ def lines_of(
     study: Comparison, metrics: Sequence[str] = LEADING, width: int = _WIDTH, more: str = ""
 ) -> list[str]:
     """Return a comparison in at most fifteen lines: verdict, leading metrics, what overturns it."""
-    record, names = study.record, [words.name(name, 48) for name in study.arms]
+    record, names = study.record, [words.name(name, 40) for name in study.arms]
     lines = [f"{names[1]} (B) against {names[0]} (A)"] if len(names) > 1 else names[:1]
     lines += _wrapped(f"{label_of(study).upper()}: {headline_of(study)}", width, "", 2)
     if study.withheld:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
@@ -38,15 +37,11 @@ from retrieval_eval.model.impact import (
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.leading import (
-    estimate_of,
-    leading,
-    leading_interval,
-    plain_rows,
     side_of,
     unit_of,
 )
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, of, rate, times
+from retrieval_eval.report.numbers import of, rate, times
 from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.values import counted
@@ -575,15 +570,6 @@ def every_pair(found: pd.DataFrame) -> str:
     return f"{pairs}: {parts}"
 
 
-def views(found: pd.DataFrame) -> str:
-    """Return how many results change with what counts as retrieved."""
-    n = int(found["flip"].notna().sum()) if "flip" in found else 0
-    if not n:
-        definitions = found["view"].nunique()
-        return f"No result changes with what counts as retrieved ({definitions} definitions)"
-    return f"{counted(n, 'result')} {'depends' if n == 1 else 'depend'} on what counts as retrieved"
-
-
 def discrimination(found: pd.DataFrame) -> str:
     """Return whether some metrics cannot tell the configurations apart."""
     status, metrics = found["status"], counted(len(found), "metric")
@@ -704,21 +690,6 @@ def amount(value: float) -> str:
     return rate(value, 1) if value < 100 else rate(value, 0)
 
 
-def associations(found: pd.DataFrame) -> str:
-    """Return how many pooled associations are significant, and how many change sign in groups."""
-    pooled = found[(found["scope"] == "pooled") & (found["n"] >= MIN_UNITS)]
-    pooled = pooled[pooled["spearman_r"].notna()]
-    if pooled.empty:
-        return "No association with outcomes rests on enough tasks"
-    changes = pooled["sign_change"].fillna(value=False).astype(bool)
-    n = int(((pooled["q_value"] < ALPHA) & ~changes).sum())
-    noun = counted(len(pooled), "pooled association")
-    text = f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
-    if changed := int(changes.sum()):
-        text += f"; {changed} {'changes' if changed == 1 else 'change'} sign within groups"
-    return text
-
-
 def difference_associations(found: pd.DataFrame) -> str:
     """Return how many associations of differences are significant."""
     known = found[(found["n"] >= MIN_UNITS) & found["spearman_r"].notna()]
@@ -727,35 +698,6 @@ def difference_associations(found: pd.DataFrame) -> str:
     n = int((known["q_value"] < ALPHA).sum())
     noun = counted(len(known), "association of differences", "associations of differences")
     return f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
-
-
-def estimates(found: pd.DataFrame, metrics: Sequence[str]) -> str:
-    """Return the leading paired estimate of each of some metrics.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row = {"metric": "cost_usd", "headline": "ratio", "estimate": 1.22, "n_pairs": 22}
-    >>> estimates(pd.DataFrame([row]), ["cost_usd", "reward"])
-    'Paired estimates: cost ×1.22 (n = 22)'
-    """
-    if found.attrs.get("withheld"):
-        return NO_VERDICT
-    parts = []
-    for row in plain_rows(found):
-        metric = str(row.get("metric"))
-        block = estimate_of(row)
-        if metric not in metrics or _lead(block).estimate is None:
-            continue
-        ends = leading_interval(metric, block)
-        text = f"{inside(metric_name(metric).label)} {leading(metric, block, has_unit=True)}"
-        text += f" {ends}" if ends != MISSING else ""
-        said = f"; {said}" if (said := without_ratio(block)) else ""
-        parts.append(f"{text} (n = {_lead(block).n}{said})")
-    if not parts:
-        names = " or ".join(inside(metric_name(metric).label) for metric in metrics)
-        return f"No paired difference in {names} can be given"
-    return f"Paired estimates: {', '.join(parts)}"
 
 
 # Findings about one trial

@@ -81,8 +81,6 @@ def test_differences_that_are_withheld_are_in_no_frame():
         for column in ("mean_difference", "difference", "ci_low", "p_value"):
             assert column not in frame or frame[column].isna().all()
         assert rev.table.show(frame).nothing.endswith("so it is withheld.")
-    assert words.estimates(found.estimates, ["cost_usd"]) == words.NO_VERDICT
-    assert rev.table.views(found.views).nothing.endswith("so it is withheld.")
     assert words.every_metric(found) == words.NO_VERDICT
     assert words.admitted(found).startswith(words.DESCRIBES)
 

@@ -28,7 +28,6 @@ from retrieval_eval.report.show import to_html
 EVIL = "<script>&|`\u202e\ud800 任务"
 NAMES = [EVIL, *(f"group-{i}" for i in range(7))]
 ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
-    "associations": ((), {}),
     "calibration": ((), {"least": 1}),
     "cards": ((), {}),
     "correlations": ((), {}),
@@ -57,14 +56,11 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
         {"by": "config_name", "low": "baseline", "high": "comparison", "line": "n"},
     ),
     "paired": (("file_recall",), {}),
-    "repeats": ((), {}),
     "show": ((["task_name", "file_recall", "cost_usd"],), {}),
-    "significance": ((), {}),
     "tasks": ((), {}),
     "stacked": (("config_name", "task_name"), {"weights": "n"}),
     "strip": (("file_recall",), {}),
     "timeline": ((), {}),
-    "views": ((), {}),
 }
 """How each entry is called with the frame of :func:`rows`."""
 
@@ -251,9 +247,7 @@ def needed(name: str) -> set[str]:
     arguments, more = ARGUMENTS[name]
     values = [*arguments, *more.values()]
     own = {
-        **dict.fromkeys(("estimates", "repeats", "significance"), "metric"),
-        "associations": "label scope spearman_r",
-        "views": "view verdict",
+        "estimates": "metric",
         "calibration": "config_name opened mean_reward",
         "cards": "",
         "correlations": "spearman_r",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.headline import deciding_estimate
 from retrieval_eval.agents.study.trials import Trial
+from retrieval_eval.model.impact import PairedEstimate
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import (
     height,
@@ -121,7 +122,7 @@ def pairs(ax: Axes, study: Comparison, metric: str = "file_recall") -> Words:
     if not found:
         raise NothingToShow(f"No matched task has {inside(known.label)} on both sides.")
     n, has_names = len(found), len(found) <= NAMED
-    bottom = n - 1 + 0.05 * n + 1.1
+    bottom = n + 1.0 if has_names else n + 0.05 * n + 0.1
     height(ax, 0.19 * n + 1.15 if has_names else 5.2)
     for y, (change, _, before, after) in enumerate(found):
         if change:
@@ -136,11 +137,16 @@ def pairs(ax: Axes, study: Comparison, metric: str = "file_recall") -> Words:
     _full(ax, [found[y][3] for y in same], same, B, size / 2)
     block = study.record.metrics[metric]
     ends = f"{leading(metric, block)} {leading_interval(metric, block)}"
-    _mean_row(ax, bottom, block, metric, ends)
-    notes = [known.difference(change) if change else "0" for change, *_ in found]
-    labels = [task for _, task, *_ in found] if has_names else []
-    row_labels(ax, labels, notes if has_names else ())
-    _mean_label(ax, bottom, labels, f"Mean of {n}", ends)
+    _mean_row(ax, bottom, block, 0.7 + 0.012 * n)
+    change_text = leading(metric, block)
+    if has_names:
+        notes = [known.difference(change) if change else "0" for change, *_ in found]
+        labels = [*(task for _, task, *_ in found), "", f"Mean of {n}"]
+        row_labels(ax, labels, [*notes, "", change_text])
+        ax.get_yticklabels()[-1].set_fontweight("bold")
+    else:
+        ax.set_yticks([bottom], [f"Mean of {n}"])
+    ax.set_ylim(bottom + 1.0 + 0.02 * n, -0.8)
     _room(ax, [*[row[2] for row in found], *[row[3] for row in found]], metric)
     what = "share of the expected files that the agent found"
     ax.set_xlabel(f"File recall: {what}" if metric == "file_recall" else known.titled)
@@ -152,8 +158,8 @@ def pairs(ax: Axes, study: Comparison, metric: str = "file_recall") -> Words:
     rows = [(task, before, after, change) for change, task, before, after in found]
     return Words(
         finding,
-        f"A row is a task: ○ {first}, ■ {second}. Last row: means, and the interval of their "
-        "difference counted from ○.",
+        f"A row is a task: ○ {first}, ■ {second}. Last row: means; bar: interval of their "
+        f"difference, {ends}, from ○ on.",
         as_frame(dict(zip(heads, map(list, zip(*rows, strict=True)), strict=True))),
         f"{known.label} of {counted(n, 'task')} under both configurations; mean difference {ends}.",
         {"baseline": known.value, "comparison": known.value, "difference": known.difference},
@@ -232,39 +238,19 @@ def _marks(
     )
 
 
-def _mean_row(ax: Axes, y: float, block: Any, metric: str, ends: str) -> None:
+def _mean_row(ax: Axes, y: float, block: PairedEstimate, half: float) -> None:
+    """Draw both means, and the interval of their difference from that of the baseline."""
     before, after = block.mean_baseline, block.mean_comparison
     if before is None or after is None:
         return
-    lead, gap = deciding_estimate(block), 0.9
-    ax.axhspan(y - gap, y + gap, color=style.FAINT, alpha=0.4, lw=0, zorder=0)
-    ax.vlines(before, y - gap, y + gap, color=A.color, lw=1, ls=":", zorder=2)
-    edges = [before, after]
+    lead = deciding_estimate(block)
+    ax.axhspan(y - half, y + half, color=style.FAINT, alpha=0.4, lw=0, zorder=0)
+    ax.vlines(before, y - half, y + half, color=A.color, lw=1, ls=":", zorder=2)
     if lead.ends is not None and lead.quantity != "ratio":
         low, high = lead.ends
         ax.hlines(y, before + low, before + high, color=B.color, lw=3.2, zorder=3)
-        edges += [before + low, before + high]
     _open(ax, [before], [y], A, 9)
     _full(ax, [after], [y], B, 9)
-    del metric, ends, edges
-
-
-def _mean_label(ax: Axes, y: float, labels: Sequence[str], text: str, ends: str) -> None:
-    """Name the row of the means below those of the tasks, on either screen."""
-
-    def lay_out(is_narrow: bool) -> None:
-        ticks = [*range(len(labels)), y]
-        shown = [tick.get_text() for tick in ax.get_yticklabels()][: len(labels)]
-        ax.set_yticks(ticks, [*shown, f"{text}\n{ends}" if is_narrow else text])
-        ax.get_yticklabels()[-1].set_fontweight("bold")
-        beside.set_visible(not is_narrow)
-
-    beside = ax.annotate(
-        ends, (0.5, y - 0.9), xycoords=("axes fraction", "data"), va="bottom", ha="center"
-    )
-    beside.set(fontsize=9, fontweight="bold", color=B.color)
-    ax.set_ylim(y + 1.2, -0.8)
-    on_layout(ax, lay_out)
 
 
 def _room(ax: Axes, values: Sequence[float], metric: str) -> None:
