@@ -52,7 +52,9 @@ _MOMENT: Final = re.compile(
 _NUMBER: Final = re.compile(r"[-+−\d][\d.,]*(?: %)?|\[[-+−\d.,]+, [-+−\d.,]+\]", re.ASCII)
 """A number or an interval, which is never broken over two lines either."""
 
-_MARKS: Final = {ord(glyph): f'<span class="g{i}">{glyph}</span>' for i, glyph in enumerate(style.GLYPHS)}
+_MARKS: Final = {
+    ord(glyph): f'<span class="g{i}">{glyph}</span>' for i, glyph in enumerate(style.GLYPHS)
+}
 
 _LONG_WORD: Final = re.compile(r"\S{20,}")
 _PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\-]){1,24}[_/.:=@\\-]*|[_/.:=@\\-]+")
