@@ -433,7 +433,7 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
     >>> row = {"retrieval_metric": "mrr", "outcome_metric": "reward", "scope": "pooled", "n": 20}
     >>> found = pd.DataFrame([{**row, "spearman_r": 0.5, "q_value": 0.01}])
     >>> rev.plot.correlations(found).finding
-    'MRR goes with reward most closely (+0.50)'
+    'MRR goes with reward most closely (+0.50, the highest of 1)'
     """
     from matplotlib.patches import Rectangle
 
@@ -493,9 +493,10 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
     outcome = heads[best[2]].lower()
     columns = ("scope", "retrieval_metric", "outcome_metric", "spearman_r", "q_value", "n")
     return Words(
-        f"{_label(best[1])} goes with {outcome} most closely ({signed(best[3])})",
-        "Spearman ρ. Bold: q < 0.05 over the cells of a block (Benjamini–Hochberg). Blue: rise "
-        "together.",
+        f"{_label(best[1])} goes with {outcome} most closely ({signed(best[3])}, the highest of "
+        f"{len(first)})",
+        f"Spearman ρ of {counted(len(cells), 'pair')}. Bold: q < 0.05 over the cells of a block "
+        "(Benjamini–Hochberg). Blue: rise together.",
         as_frame(dict(zip(columns, map(list, zip(*cells, strict=True)), strict=True))),
         f"Cells of {counted(len(cells), 'rank correlation')} of retrieval metrics with outcomes; "
         f"{_label(best[1])} and {outcome} {signed(best[3])}.",
