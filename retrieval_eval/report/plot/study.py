@@ -99,12 +99,12 @@ def pairs(ax: Axes, study: Comparison, metric: str = "file_recall") -> Words:
     ...         "coverage": {},
     ...         "ledger": {"calls_seen": 5},
     ...         "file_level_metrics": {"computable": True, "file_recall": recall},
-    ...         "outcome": {},
+    ...         "outcome": {"reward": 1.0},
     ...     }
     >>> old = [trial(f"t{i}", "old", i / 16) for i in range(8)]
     >>> new = [trial(f"t{i}", "new", i / 16 + 0.25) for i in range(8)]
     >>> rev.plot.pairs(rev.compare(old + new, "old", "new")).finding
-    '■ has more file recall on 8 of 8 tasks, the same on 0, less on 0'
+    '■ found more on 8 of 8 tasks, the same on 0, less on 0'
     """
     if metric not in study.record.metrics:
         raise NothingToShow(f"{name(metric, 60)} was not compared.")
@@ -718,6 +718,8 @@ def _calibrated(cells: Sequence[Mapping[str, Any]]) -> str:
 def _n_trials(frame: pd.DataFrame) -> int:
     """Return how many trials rows are of."""
     names = [c for c in ("config_name", "task_name", "trial_name") if c in frame.columns]
+    if not names:
+        return len(frame)
     return len(set(zip(*(texts(frame, name) for name in names), strict=True)))
 
 
