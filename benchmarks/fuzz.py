@@ -52,7 +52,7 @@ import numpy as np
 import retrieval_eval as rev
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.outcomes import load_outcome
-from retrieval_eval.agents.runs.naming import (
+from retrieval_eval.agents.runs.layout import (
     EVENTS_SUFFIX,
     IMPACT_FILE,
     METRICS_SUFFIX,

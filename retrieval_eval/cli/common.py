@@ -169,7 +169,7 @@ reports_dir_option = click.option(
 
 def chosen_design(names: Sequence[str], design: Path | None, no_design: bool) -> Path | None:
     """Return the file of the design that was named, or that lies beside a run or here."""
-    from retrieval_eval.agents.runs.roots import stated_design
+    from retrieval_eval.agents.runs.layout import stated_design
 
     if design is not None and no_design:
         raise click.UsageError("--design names a file and --no-design wants none; give one of them")

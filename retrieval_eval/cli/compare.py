@@ -115,7 +115,7 @@ def compare(
       retrieval-eval compare my_run:baseline my_run:mcp --pilot --difference 0.1
     """  # noqa: D301  click reads the control character
     from retrieval_eval.agents.runs.comparison import compare_sides
-    from retrieval_eval.agents.runs.roots import DEMO, is_demo
+    from retrieval_eval.agents.runs.layout import DEMO, is_demo
     from retrieval_eval.agents.study.stated import text_of
 
     _check_pilot(is_pilot=is_pilot, is_reported=is_reported, difference=difference)

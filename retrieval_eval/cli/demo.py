@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.agents.runs.roots import DEMO
+from retrieval_eval.agents.runs.layout import DEMO
 from retrieval_eval.cli.common import (
     echo,
     json_option,

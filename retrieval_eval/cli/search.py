@@ -331,7 +331,7 @@ def _print_delta(run: SearchRun) -> None:
         print_table(delta_rows(delta.metrics, shown_measures(run), confidence=confidence))
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``search show``: a stored run, and the threshold at which it had better refuse.
 
 

@@ -174,7 +174,7 @@ def backlog_names(stated: Project) -> BacklogPreset:
     return replace(PRESETS[names.preset], **stated_names)
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Options and output that gold commands share.
 
 sheets_argument = click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)

@@ -47,7 +47,7 @@ def _read(path: Path, read: Callable[[Path, Path], tuple[_T, str | None]]) -> _T
     return value
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Files that only their owner may ever read.
 
 PRIVATE: Final = 0o600

@@ -7,7 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
-from retrieval_eval.agents.metrics.trial import DEFAULT_K
+from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.agents.runs.comparison import analyse, relabelled, run_labels
 from retrieval_eval.agents.runs.evaluate import Evaluation

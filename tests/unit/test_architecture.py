@@ -492,7 +492,7 @@ DOORS = (
         ("agents/events/evidence.py", "values.py"),
         is_forbidden_node=_withholds_a_number,
         allowed={
-            "agents/events/normalise.py": "finds the flag that the decision reads",
+            "agents/events/__init__.py": "finds the flag that the decision reads",
             "agents/traces/reading.py": "finds the flag that the decision reads",
             "agents/study/gate.py": "names the trials that were withheld for it",
         },

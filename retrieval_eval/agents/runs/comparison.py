@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.runs.evaluate import Evaluation, evaluate
-from retrieval_eval.agents.runs.roots import default_runs_root
+from retrieval_eval.agents.runs.layout import default_runs_root
 from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.study.arms import config_named, configs_stated, pair_meant
 from retrieval_eval.agents.study.stated import Given, Stated, checked, stated_from

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import structs
 
-from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.events.evidence import VIEWS
 from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.agents.study.arms import (
     arm,

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.events.evidence import VIEWS
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.arms import Arm
 from retrieval_eval.agents.study.gate import RULES, Valid

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.events.evidence import VIEWS
 from retrieval_eval.agents.study.estimates import bounds, known_part
 from retrieval_eval.agents.study.pairs import Pair, Planned, clusters_of
 from retrieval_eval.agents.study.threats import SIDES, THREATS, Study, by_arm, kind, only_arm

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.events.evidence import VIEWS
 from retrieval_eval.agents.study.arms import Arm, tool_label
 from retrieval_eval.agents.study.gate import by_task
 from retrieval_eval.agents.study.threats import SIDES, THREATS, Study, by_arm, kind, only_arm
