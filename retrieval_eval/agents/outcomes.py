@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.reading import HISTORY_COMPACTED
 from retrieval_eval.io.files import is_there, read_json
-from retrieval_eval.model.outcome import TrialOutcome
+from retrieval_eval.model.metrics import TrialOutcome
 from retrieval_eval.records import RecordedOutcome, Trace
 
 # --------------------------------------------------------------------------------------------------

@@ -24,9 +24,8 @@ from retrieval_eval.errors import (
     RetrievalEvalError,
 )
 from retrieval_eval.escape import json_escape, made_visible
-from retrieval_eval.io.project import project
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.io.user_files import write_log
+from retrieval_eval.io.user_files import project, write_log
 from retrieval_eval.records import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -37,7 +37,7 @@ from retrieval_eval.cli.search_options import (
     run_files,
     shown,
 )
-from retrieval_eval.io.project import DATA, project
+from retrieval_eval.io.user_files import DATA, project
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

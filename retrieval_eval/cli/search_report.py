@@ -21,7 +21,7 @@ from retrieval_eval.cli.search_options import (
     old_gold_option,
     run_files,
 )
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 
 searched_options = together(
     click.option(

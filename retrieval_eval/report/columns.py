@@ -28,8 +28,7 @@ from retrieval_eval.model.impact import (
     Association,
     ComparisonDocument,
 )
-from retrieval_eval.model.metrics import ErrorRate
-from retrieval_eval.model.outcome import TrialOutcome
+from retrieval_eval.model.metrics import ErrorRate, TrialOutcome
 from retrieval_eval.model.search_diff import (
     ChangedTop,
     MetricDifference,

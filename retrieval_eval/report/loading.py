@@ -14,8 +14,8 @@ from retrieval_eval.agents.runs.evaluate import Evaluation
 from retrieval_eval.agents.study.stated import Given, Stated, stated_from, text_of
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
-from retrieval_eval.io.project import DATA
 from retrieval_eval.io.remote import is_url
+from retrieval_eval.io.user_files import DATA
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.search_run import SearchRun as StoredRun

@@ -27,7 +27,7 @@ from retrieval_eval.agents.events.evidence import (
 from retrieval_eval.agents.events.match import Identity
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model import Record, value_at
-from retrieval_eval.model.meta import Better
+from retrieval_eval.model.common import Better
 from retrieval_eval.ranking.single import Judged, of_judged
 from retrieval_eval.records import FileRef
 from retrieval_eval.registry import Registry
@@ -288,7 +288,6 @@ METRICS: Final = _Metrics(
     "retrieval_eval.metrics",
     "metric",
     (
-        "retrieval_eval.agents.metrics.files",
         "retrieval_eval.agents.metrics.files",
         "retrieval_eval.agents.metrics.chunks",
         "retrieval_eval.agents.metrics.outcomes",

@@ -18,8 +18,8 @@ from retrieval_eval.agents.study.arms import config_named, configs_stated, pair_
 from retrieval_eval.agents.study.stated import Given, Stated, checked, stated_from
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.layout import is_folder, resolve_runs, split_run
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.io.runs import is_folder, resolve_runs, split_run
 from retrieval_eval.model.impact import ImpactAnalysis
 
 

@@ -83,10 +83,15 @@ from retrieval_eval.io.files import (
     settle,
     write_bytes,
 )
-from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
+from retrieval_eval.io.layout import (
+    EXCLUSION_REASONS,
+    Discovery,
+    discover,
+    resolve_runs,
+    runs_inside,
+)
 from retrieval_eval.io.locks import alone, private_folder, remove_leftovers
 from retrieval_eval.io.remote import Place, is_url, located
-from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis

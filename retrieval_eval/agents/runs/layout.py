@@ -12,9 +12,9 @@ from pathlib import Path
 from retrieval_eval.agents.study.stated import design_beside
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
-from retrieval_eval.io.project import project
+from retrieval_eval.io.layout import is_folder, resolve_runs, split_run
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.io.runs import is_folder, resolve_runs, split_run
+from retrieval_eval.io.user_files import project
 from retrieval_eval.records import TrialRef
 
 # --------------------------------------------------------------------------------------------------
