@@ -423,8 +423,7 @@ DOORS = (
             | {"msgspec.json.Decoder", "orjson.loads", "pandas.read_json"}
         ),
         allowed={
-            "agents/traces/truncated.py": "completes a JSON text that was cut",
-            "agents/traces/results/payload.py": "completes a JSON string that was cut",
+            "agents/traces/results/payload.py": "completes a JSON text or string that was cut",
             "io/artefacts.py": "own documents, of which the digest was checked",
             "search/gold/gold_set.py": "rows read through the door, and their repeated keys",
             "search/run/running.py": "round trips of what a retriever describes and of settings",

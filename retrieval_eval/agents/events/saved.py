@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.dialects import saved_path
 from retrieval_eval.agents.traces.results.base import PATH_ARGUMENTS, joined, strings, text_argument
-from retrieval_eval.agents.traces.results.decorations import is_saved_result
 from retrieval_eval.agents.traces.results.listing import FOLDER_ARGUMENTS
 from retrieval_eval.agents.traces.results.local_files import content_lines, requested_range
+from retrieval_eval.agents.traces.results.payload import is_saved_result
 from retrieval_eval.agents.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.agents.traces.shell.printed import printed_lines
 from retrieval_eval.agents.traces.tools import ToolUse, interpret
