@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from retrieval_eval.stats.intervals import standard_error
 from retrieval_eval.stats.paired import cluster_means
+from retrieval_eval.stats.random_effects import of_uneven
 from retrieval_eval.stats.resampling import (
     MIN_PAIRS_FOR_P,
     Floats,
@@ -58,7 +59,8 @@ def mean_test(
     """Return the test of a mean by Student's t, quick enough to repeat for many parts of a sample.
 
     Clusters count as in :func:`~retrieval_eval.stats.paired.compare_paired`: six or more widen the
-    standard error, of two to five the means are tested, and one changes nothing. p is never below
+    standard error, or where they are uneven the mean of their effects is tested, of two to five
+    the means are tested, and one changes nothing. p is never below
     what the sign-flip test of as many independent units can reach, so that few units are no
     clearer here than there. None below three values.
 
@@ -77,7 +79,11 @@ def mean_test(
     labels = None if clusters is None or len(set(clusters)) < 2 else clusters
     grouping = group(labels, n)
     g = grouping.n_clusters
-    if grouping.is_usable:
+    pooled = of_uneven(data, grouping)
+    if pooled is not None:
+        weights, error = pooled.weights, pooled.error
+        freedom, least = float(pooled.degrees_of_freedom), 2.0 ** (1 - min(g, 60))
+    elif grouping.is_usable:
         weights = np.full(n, 1 / n)
         error = 0.0 if is_constant(data) else standard_error(data, grouping)[0]
         freedom, least = grouping.degrees_of_freedom(), 2.0 ** (1 - min(g, 60))

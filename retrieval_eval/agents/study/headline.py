@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from retrieval_eval.model.impact import PairedEstimate
-from retrieval_eval.values import REASONS, counted, ends_beside, signed_ends
+from retrieval_eval.values import REASONS, counted, ends_beside, signed, signed_ends
 
 PLURAL: Final = {"repository": "repositories", "suite": "suites", "model": "models"}
 
@@ -99,12 +99,14 @@ def headline_estimate(block: PairedEstimate) -> Headline:
 
 
 def is_contradicted(block: PairedEstimate) -> bool:
-    """Whether the tasks without a ratio give the mean difference over all tasks the other sign.
+    """Whether the mean difference over all tasks has another sign than the estimate that leads.
 
-    A value of 0 has no ratio, but it is a value: a task that cost nothing lowers the bill.
+    A value of 0 has no ratio, but it is a value: a task that cost nothing lowers the bill. And the
+    mean of uneven clusters' effects may differ from that of their tasks.
     """
     lead, change = headline_estimate(block), block.mean_difference
-    if lead.quantity != "ratio" or not block.n_not_positive or change is None:
+    is_of_others = lead.quantity == "ratio" and bool(block.n_not_positive)
+    if change is None or not (is_of_others or (change and is_of_effects(block))):
         return False
     return lead.estimate is not None and (change > 0) != lead.is_larger
 
@@ -136,6 +138,38 @@ def deciding_estimate(block: PairedEstimate) -> Headline:
 def is_by_means(block: PairedEstimate) -> bool:
     """Whether means, interval and p are those of the means of a few clusters."""
     return block.averaged_over == "clusters"
+
+
+def is_of_effects(block: PairedEstimate) -> bool:
+    """Whether estimate and interval are those of the effects of clusters of uneven size."""
+    return block.averaged_over == "random_effects" and block.headline != "ratio"
+
+
+def of_effects(block: PairedEstimate) -> str:
+    """Return in a clause that uneven clusters count by their effects, and what the tasks show.
+
+    Examples
+    --------
+    >>> block = PairedEstimate(
+    ...     direction="higher_is_better",
+    ...     n_pairs=201,
+    ...     reason=None,
+    ...     cluster_by="repository",
+    ...     n_clusters=11,
+    ...     mean_difference=0.131,
+    ...     largest_cluster_share=0.46,
+    ... )
+    >>> print(of_effects(block))
+    mean effect in 11 repositories of uneven size, the largest with 46 % of the tasks; over the
+    tasks +0.131
+    """
+    n, share = block.n_clusters or 0, block.largest_cluster_share or 0.0
+    many = PLURAL.get(block.cluster_by or "", "clusters")
+    text = f"mean effect in {n} {many} of uneven size, the largest with {round(100 * share)} % of"
+    text += " the tasks"
+    if block.headline == "ratio" or block.mean_difference is None:
+        return text
+    return f"{text}; over the tasks {signed(block.mean_difference, 3)}"
 
 
 def few_effective(block: PairedEstimate) -> str | None:

@@ -15,7 +15,9 @@ from retrieval_eval.agents.study.headline import (
     has_no_estimate,
     is_by_means,
     is_contradicted,
+    is_of_effects,
     looks_sentence,
+    of_effects,
     without_ratio,
 )
 from retrieval_eval.agents.study.stated import ALPHA
@@ -123,6 +125,8 @@ def _numbers(study: Study) -> str:
     text += f" over {n} matched tasks"
     if is_by_means(block):
         text += f" (mean of {block.n_clusters} {block.cluster_by} means)"
+    elif block.averaged_over == "random_effects":
+        text += f" ({of_effects(block)})"
     elif block.n_clusters == 1:
         text += f" of one {block.cluster_by}"
     if lead.p is not None:
@@ -252,6 +256,8 @@ def _undetected(study: Study) -> str:
     """Return what such a study finds, and why an interval that holds 0 stands beside a small p."""
     lead, sample = study.headline, study.sample
     if is_contradicted(study.block):
+        if is_of_effects(study.block):
+            return _sentence(f"{of_effects(study.block)}, on the other side of 0")
         return _sentence(f"{_left_out(study)}, on the other side of 0 than the ratio")
     if lead.detectable is None or lead.estimate is None:
         return ""
