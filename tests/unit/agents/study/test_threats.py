@@ -198,11 +198,11 @@ def test_open_evidence_overturns_what_it_could_explain():
 
 
 def test_open_and_missing_values_overturn_together_what_neither_would():
-    values = [*gains(*[0.28, 0.32, 0.3] * 4), ("u", 0.4, None), ("v", 0.4, None)]
+    values = [*gains(*[0.1, 0.3, 0.5] * 4), ("u", 0.4, None), ("v", 0.4, None)]
     missing = found_of(arms(values))
-    wide = found_of(opened(arms(values[:-2]), "a", 0.08))
+    wide = found_of(opened(arms(values[:-2]), "a", 0.16))
     assert (missing.verdict, wide.verdict) == ("better", "better")
-    found = found_of(opened(arms(values), "a", 0.08))
+    found = found_of(opened(arms(values), "a", 0.16))
     assert found.verdict == "fragile"
     assert "together with missing values" in threat(found, "evidence_width").sentence
 
