@@ -74,7 +74,7 @@ def _at_worst(
     worst = low if study.sign > 0 else high
     ends = (worst,) if study.is_clear else (low, high)
     has_effect = True
-    if any(map(study.overturns, ends)) and study.found == "equivalent":
+    if any(map(study.overturns, ends)) and not study.is_clear:
         how = ", beyond the margin"
     elif any(map(study.overturns, ends)):
         how = "; the sign can change" if round(worst, 9) else ", so there may be no difference"

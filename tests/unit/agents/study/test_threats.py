@@ -131,6 +131,32 @@ def test_a_missing_value_that_counts_as_failure_is_known():
     )
 
 
+def drawn(seed, sign=1):
+    dice = random.Random(seed)
+    return arms(gains(*[sign * round(dice.gauss(0.02, 0.1), 3) for _ in range(40)]))
+
+
+def test_a_margin_shows_that_an_arm_is_not_worse_where_it_may_be_better():
+    found = compare(drawn(6), "a", "b", n_resamples=400, margin=0.05)
+    block = found.record.metrics["file_recall"]
+    assert -0.05 < block.ci_low < 0 < 0.05 < block.ci_high
+    assert found.verdict.state == "not_worse"
+    assert "not worse by the margin of 0.05" in found.verdict.reason
+    assert "A loss beyond the margin of 0.05 would overturn it" in found.verdict.overturn
+    # A loss of the same size is none of that, and neither is it without a margin.
+    for rows, options in ((drawn(6, -1), {"margin": 0.05}), (drawn(6), {})):
+        other = compare(rows, "a", "b", n_resamples=400, **options)
+        assert other.verdict.state == "no_detectable_difference"
+
+
+def test_few_tasks_of_which_most_differ_cannot_decide_and_many_alike_can():
+    few = compare(arms(gains(0.4, 0.5, 0.3, 0.4, 0.5, 0.0)), "a", "b", n_resamples=400)
+    assert few.verdict.state == "too_few_pairs"
+    assert "5 differ, and no test of so few can tell a difference" in few.verdict.reason
+    many = compare(arms(gains(0.4, 0.5, 0.3, 0.4, 0.5, *[0.0] * 9)), "a", "b", n_resamples=400)
+    assert many.verdict.state == "no_detectable_difference"
+
+
 def test_a_margin_makes_equal_arms_equivalent_unless_a_threat_leaves_it():
     values = gains(*[0.01, -0.01, 0.02, -0.02, 0.0, 0.01] * 4)
     assert compare(arms(values), "a", "b").record.verdict == "no_detectable_difference"
