@@ -233,6 +233,41 @@ def test_open_and_missing_values_overturn_together_what_neither_would():
     assert "together with missing values" in threat(found, "evidence_width").sentence
 
 
+def repeated(config, draw, *, until_success):
+    """Return a task's repeats with rewards of 0 or 1, at most four and at least two."""
+    rows = []
+    for task in range(30):
+        rewards = []
+        while len(rewards) < 4 and not (until_success and len(rewards) > 1 and rewards[-1]):
+            rewards.append(float(draw.random() < 0.4))
+        rows += [
+            document(f"t{task:02}", config, 0.5, reward, trial=f"t{task:02}-{i}")
+            for i, reward in enumerate(rewards)
+        ]
+    return rows
+
+
+@pytest.mark.parametrize("until_success", [True, False])
+def test_repeats_that_go_on_until_one_succeeds_are_no_fair_sample(until_success):
+    draw = random.Random(5)
+    rows = repeated("a", draw, until_success=False)
+    rows += repeated("b", draw, until_success=until_success)
+    record = compare(rows, "a", "b", primary="reward", n_resamples=400).record
+    said = threat(record, "repeats_depend")
+    assert (said is not None) == until_success
+    if said is not None:
+        assert (said.arm, said.effect) == ("b", "lowers")
+        assert record.verdict not in ("better", "worse")
+
+
+def test_what_is_only_listed_is_no_plain_verdict_and_what_is_opened_is():
+    assert found_of(arms(GAIN)).verdict == "better"
+    found = found_of(arms(GAIN, None, {"opened": 0.4}))
+    said = threat(found, "view")
+    assert (found.verdict, said.effect) == ("fragile", "lowers")
+    assert said.overturn == "if only opened files count as found"
+
+
 # Groups and single tasks
 
 
