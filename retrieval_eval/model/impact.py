@@ -392,6 +392,7 @@ VerdictState = Literal[
     "worse",
     "fragile",
     "equivalent",
+    "not_worse",
     "no_detectable_difference",
     "too_few_pairs",
     "no_verdict",

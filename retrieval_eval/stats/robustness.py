@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval_eval.stats.distributions import normal_quantile
 from retrieval_eval.stats.intervals import standard_error
 from retrieval_eval.stats.paired import cluster_means
 from retrieval_eval.stats.random_effects import of_uneven
@@ -105,6 +106,26 @@ def _p_value(mean: float, error: float, freedom: float, least: float) -> float:
     from scipy.special import stdtr
 
     return min(1.0, max(least, 2 * float(stdtr(freedom, -abs(mean) / error))))
+
+
+def mean_of_worst(values: Sequence[float] | Floats, n_missing: int) -> float:
+    """Return the mean of missing values if these are the lowest of all, and all are normal.
+
+    The values that are there are then those above the share of the missing ones, and mean and
+    spread of the whole follow from theirs (a normal distribution cut off below).
+
+    Examples
+    --------
+    >>> round(mean_of_worst([0.1, 0.2, 0.3, 0.4, 0.1, 0.2, 0.3, 0.4], 2), 3)
+    -0.024
+    """
+    data = as_floats(values)
+    share = n_missing / (n_missing + len(data))
+    cut = normal_quantile(share)
+    density = math.exp(-cut * cut / 2) / math.sqrt(2 * math.pi)
+    above = density / (1 - share)
+    spread = float(np.std(data, ddof=1)) / math.sqrt(1 + cut * above - above * above)
+    return math.fsum(data) / len(data) - spread * (above + density / share)
 
 
 # Single units

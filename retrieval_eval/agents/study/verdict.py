@@ -74,6 +74,8 @@ def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
         return "no_verdict"
     if study.headline.n < MIN_PAIRS_FOR_P or study.headline.estimate is None:
         return "too_few_pairs"
+    if study.found == "no_detectable_difference" and study.is_undecidable:
+        return "too_few_pairs"
     if not is_lowered:
         return study.found
     return "fragile" if study.is_clear else "no_detectable_difference"
@@ -135,6 +137,8 @@ def _numbers(study: Study) -> str:
             text += f" at a level of {study.design.alpha:g}"
     if study.found == "equivalent" and study.design.margin is not None:
         text += f", within the margin of {study.design.margin:g}"
+    if study.found == "not_worse" and study.design.margin is not None:
+        text += f", not worse by the margin of {study.design.margin:g}"
     if without_ratio(block):
         text += f"; {_left_out(study)}"
     looks = looks_sentence(block)
@@ -174,6 +178,8 @@ def _too_few(study: Study) -> str:
         given = [study.sample.said(value, 2) for value in values]
         listed = " and ".join([", ".join(given[:-1]), given[-1]] if len(given) > 1 else given)
         text += f": {listed}"
+    if known >= MIN_PAIRS_FOR_P:
+        return f"{text}; {study.n_changed} differ, and no test of so few can tell a difference"
     return f"{text}; no test can tell a difference below {MIN_PAIRS_FOR_P}"
 
 
@@ -237,6 +243,12 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
         return (
             f"A difference beyond the margin of {study.design.margin:g} would overturn it; the "
             f"{100 * ends.confidence:.0f} % interval is {said}."
+        )
+    if state == "not_worse" and study.headline.ends is not None:
+        said = ends_said(*study.headline.ends, is_ratio=study.sample.is_ratio)
+        return (
+            f"A loss beyond the margin of {study.design.margin:g} would overturn it; the "
+            f"{100 * study.settings.confidence:.0f} % interval is {said}."
         )
     if study.block.always_method is not None:
         # The smallest detectable difference is that of a study that is read once.

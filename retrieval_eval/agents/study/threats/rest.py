@@ -21,6 +21,7 @@ _RESULTS: Final = {
     "better": "{} is better",
     "worse": "{} is worse",
     "equivalent": "{} is equivalent",
+    "not_worse": "{} is not worse",
 }
 
 
