@@ -15,7 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.agents.door.layouts import BEFORE_RUN_TREES, LAYOUTS, recognised
+from retrieval_eval.agents.door.nearest import nearest
 from retrieval_eval.agents.door.table import (
+    COLUMNS,
     Row,
     Rows,
     is_table,
@@ -25,6 +27,7 @@ from retrieval_eval.agents.door.table import (
 )
 from retrieval_eval.agents.door.truth import Truths, is_truth, read_truths
 from retrieval_eval.escape import visible
+from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import probe
 from retrieval_eval.io.layout import discover, looks_like_trial
 from retrieval_eval.records import Exclusion, GroundTruth, RecordedOutcome, TrialRef
@@ -36,9 +39,12 @@ __all__ = [
     "is_table",
     "is_truth",
     "name_of_run",
+    "nearest",
     "opened",
+    "opened_tree",
     "read_trials",
     "read_truths",
+    "table_text",
     "with_truths",
 ]
 
@@ -59,6 +65,7 @@ class Opened(Struct, frozen=True):
     problems: tuple[str, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
     layout: str = ""
+    rows: tuple[Row, ...] = ()
 
     @property
     def is_tree(self) -> bool:
@@ -82,20 +89,54 @@ def opened(place: Path) -> Opened:
     else:
         found = recognised(place, BEFORE_RUN_TREES)
         if found is None and probe(place.is_dir):
-            tree = discover(place, place.name)
+            tree = opened_tree(place)
             if tree.trials or tree.excluded:
-                return Opened(place.name, tree.trials, (), tree.excluded, RUN_TREE)
+                return tree
         found = found or recognised(place)
     run_id = name_of_run(place)
     if found is None:
         return Opened(run_id, ())
-    layout, rows = found
-    trials = tuple(_trial(run_id, row, place.name) for row in numbered(rows.rows))
+    layout, stated = found
+    rows = tuple(numbered(stated.rows))
+    trials = tuple(_trial(run_id, row, place.name) for row in rows)
     excluded = tuple(
         Exclusion(Path(one.trace), run_id, one.config, one.reason, one.detail)
-        for one in rows.left_out
+        for one in stated.left_out
     )
-    return Opened(run_id, trials, rows.problems, excluded, layout)
+    return Opened(run_id, trials, stated.problems, excluded, layout, rows)
+
+
+def opened_tree(folder: Path) -> Opened:
+    """Return the trials of a run tree; a folder without any is none."""
+    tree = discover(folder, folder.name)
+    rows = tuple(numbered(map(_row, tree.trials)))
+    return Opened(folder.name, tree.trials, (), tree.excluded, RUN_TREE, rows)
+
+
+def table_text(found: Opened, base: Path) -> str:
+    """Return the table of trials as CSV, with paths relative to ``base`` where they lie below it.
+
+    Columns without any value are left out, and so are the repeats of trials that have one each.
+    """
+    is_repeated = any(row.repeat not in (None, "1") for row in found.rows)
+    rows = []
+    for row in found.rows:
+        values = {name: getattr(row, name) for name in COLUMNS}
+        trace = Path(row.trace)
+        values["trace"] = str(trace.relative_to(base) if trace.is_relative_to(base) else trace)
+        values["repeat"] = row.repeat if is_repeated else None
+        rows.append(values)
+    kept = [name for name in COLUMNS if any(row[name] is not None for row in rows)]
+    return csv_text(kept, ([row[name] for name in kept] for row in rows))
+
+
+def _row(trial: TrialRef) -> Row:
+    return Row(
+        trace=str(trial.path),
+        task=trial.task_name,
+        config=trial.config_name,
+        benchmark=trial.benchmark,
+    )
 
 
 _FEW: Final = re.compile(r"[\d_-]{1,12}")

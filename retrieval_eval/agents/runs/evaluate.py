@@ -33,7 +33,9 @@ from msgspec.structs import replace
 from retrieval_eval.agents.door import (
     Opened,
     is_truth,
+    nearest,
     opened,
+    opened_tree,
     read_truths,
     with_truths,
 )
@@ -325,10 +327,11 @@ def _opened(
     for run in dict.fromkeys(runs):
         if isinstance(run, Place):
             place = away.add_input(run, ("result.json", "task_metrics.json"))
+            held = opened_tree(place)
         else:
             is_file = probe(Path(run).is_file)
             place = Path(run).absolute() if is_file else resolve_runs([str(run)], runs_root)[0]
-        held = opened(place)
+            held = opened(place)
         folder = place.with_name(held.run_id)
         found[folder] = held
         away.notes.setdefault(folder, []).extend(held.problems)
@@ -483,7 +486,10 @@ def _with_tasks(
     trials = [trial for run in found.values() for trial in run.trials]
     if not trials:
         where = ", ".join(str(away.shown(folder)) for folder in found)
-        raise NothingToEvaluateError(f"no trial found in {where}{_left_out(found.values())}")
+        unknown = [folder for folder, run in found.items() if not run.layout]
+        known = f": {nearest(unknown[0])}" if unknown and probe(unknown[0].exists) else ""
+        left_out = _left_out(found.values())
+        raise NothingToEvaluateError(f"no trial found in {where}{left_out}{known}")
     for folder, run in found.items():
         if run.is_tree and (inside := runs_inside((trial.path for trial in run.trials), folder)):
             raise NothingToEvaluateError(

@@ -26,7 +26,6 @@ from retrieval_eval.agents.traces.formats import (
     read_file,
     read_lines,
 )
-from retrieval_eval.agents.traces.merge import grouped
 from retrieval_eval.agents.traces.reading import Reading, Several, Unreadable
 from retrieval_eval.escape import visible
 from retrieval_eval.io.files import (
@@ -132,7 +131,7 @@ def _of_files(files: list[Path], root: Path, unknown: list[Path]) -> Iterator[_F
 
     Whole documents with the same ending are of one kind, so that the first few tell of all.
     """
-    sessions: list[tuple[Path, Reading]] = []
+    sessions: _Sessions = []
     known: Counter[str] = Counter()
     first: dict[str, str | None] = {}
     for path in files:
@@ -152,17 +151,34 @@ def _of_files(files: list[Path], root: Path, unknown: list[Path]) -> Iterator[_F
             known[ending] += 1
             first.setdefault(ending, reading.harness)
             yield _Found(path, None, _stem(path), reading.harness)
-    for run in grouped([reading for _, reading in sessions]):
-        ids = {id(reading) for reading in run}
-        own = [(path, reading) for path, reading in sessions if id(reading) in ids]
-        mains = [one for one in own if one[1].part_of is None]
+    for mains in _by_session(sessions):
         if len(mains) == 1:
-            yield _Found(mains[0][0], None, _stem(mains[0][0]), mains[0][1].harness)
-        elif mains:
+            path, reading = mains[0]
+            yield _Found(path, None, _stem(path), reading.harness)
+        else:
             yield from _joined(mains)
 
 
-def _joined(mains: list[tuple[Path, Reading]]) -> Iterator[_Found]:
+_Sessions = list[tuple[Path, Reading]]
+
+
+def _by_session(files: _Sessions) -> list[_Sessions]:
+    """Return the files of the same session together; those of sub-agents belong to other files."""
+    found: list[tuple[set[str], _Sessions]] = []
+    for path, reading in files:
+        if reading.part_of is not None:
+            continue
+        ids = set(reading.session_ids)
+        same = next((known for known in found if known[0] & ids), None)
+        if same is None:
+            found.append((ids, [(path, reading)]))
+        else:
+            same[0].update(ids)
+            same[1].append((path, reading))
+    return [own for _, own in found]
+
+
+def _joined(mains: _Sessions) -> Iterator[_Found]:
     """Yield the one session that several files hold, read from the folder that holds them."""
     path, reading = mains[0]
     try:
