@@ -52,7 +52,7 @@ import numpy as np
 import retrieval_eval as rev
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.outcomes import load_outcome
-from retrieval_eval.agents.runs.naming import (
+from retrieval_eval.agents.runs.layout import (
     EVENTS_SUFFIX,
     IMPACT_FILE,
     METRICS_SUFFIX,
@@ -68,7 +68,7 @@ from retrieval_eval.errors import BadInputError, RetrievalEvalError
 from retrieval_eval.escape import encodable
 from retrieval_eval.io.artefacts import DIGEST, read_artefact, read_record, sealed, write_artefact
 from retrieval_eval.io.files import decode, json_bytes
-from retrieval_eval.io.project import read_project
+from retrieval_eval.io.user_files import read_project
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis

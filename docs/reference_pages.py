@@ -20,8 +20,8 @@ from typing import Any, Final, get_args
 import click
 
 import retrieval_eval
+from retrieval_eval.agents.metrics import LABELS
 from retrieval_eval.agents.metrics.catalog import METRICS, Metric
-from retrieval_eval.agents.metrics.taxonomy import LABELS
 from retrieval_eval.agents.study.threats import THREATS
 from retrieval_eval.agents.traces.dialects import DIALECTS
 from retrieval_eval.agents.traces.formats import FORMATS, Kept

@@ -24,9 +24,8 @@ from retrieval_eval.errors import (
     RetrievalEvalError,
 )
 from retrieval_eval.escape import json_escape, made_visible
-from retrieval_eval.io.project import project
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.io.user_files import write_log
+from retrieval_eval.io.user_files import project, write_log
 from retrieval_eval.records import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -169,7 +168,7 @@ reports_dir_option = click.option(
 
 def chosen_design(names: Sequence[str], design: Path | None, no_design: bool) -> Path | None:
     """Return the file of the design that was named, or that lies beside a run or here."""
-    from retrieval_eval.agents.runs.roots import stated_design
+    from retrieval_eval.agents.runs.layout import stated_design
 
     if design is not None and no_design:
         raise click.UsageError("--design names a file and --no-design wants none; give one of them")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.agents.runs.roots import DEMO
+from retrieval_eval.agents.runs.layout import DEMO
 from retrieval_eval.cli.common import (
     echo,
     json_option,
@@ -15,7 +15,7 @@ from retrieval_eval.cli.common import (
     reports_dir_option,
 )
 from retrieval_eval.demo import write_demo
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 
 
 @click.command()

@@ -342,7 +342,7 @@ def _print_disagreements(apart: Sequence[Disagreement]) -> None:
         echo(f"  and {len(apart) - _MOST_SHOWN} more (--json lists them all)")
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``gold relabel``: gold sets after re-chunking.
 
 

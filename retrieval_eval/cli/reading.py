@@ -45,7 +45,7 @@ def _print_sessions(found: WhatWasRead) -> None:
         [
             f"  {one.session[:60]}",
             str(one.n_calls),
-            str(one.n_opaque_calls),
+            "—" if one.n_opaque_calls is None else str(one.n_opaque_calls),
             "—" if one.tokens is None else f"{one.tokens:,}",
             number(one.cost_usd),
             str(one.n_files_opened),

@@ -32,7 +32,7 @@ from retrieval_eval.cli.search_report import (
     searched_runs,
 )
 from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 from retrieval_eval.records import Renderer
 
 _OF_PAGES = ("runs", "reports_dir", "renderer", "pdf", "as_json")
@@ -170,8 +170,7 @@ def report(
 
 def _runs_in(names: Sequence[str]) -> tuple[Path, ...]:
     """Return the runs in a folder that is none itself; nothing for other names."""
-    from retrieval_eval.io.layout import discover, runs_inside
-    from retrieval_eval.io.runs import is_folder
+    from retrieval_eval.io.layout import discover, is_folder, runs_inside
 
     if len(names) != 1 or not is_folder(names[0]):
         return ()

@@ -37,7 +37,7 @@ from retrieval_eval.cli.search_options import (
     run_files,
     shown,
 )
-from retrieval_eval.io.project import DATA, project
+from retrieval_eval.io.user_files import DATA, project
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def _print_delta(run: SearchRun) -> None:
         print_table(delta_rows(delta.metrics, shown_measures(run), confidence=confidence))
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``search show``: a stored run, and the threshold at which it had better refuse.
 
 

@@ -29,7 +29,7 @@ from retrieval_eval.cli.search_options import (
     run_files,
     shown,
 )
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 
 _PINNED = "pinned.txt"
 _DIMENSIONS = ("corpus", "area", "origin", "source")

@@ -29,7 +29,7 @@ from retrieval_eval.cli.search_options import (
 from retrieval_eval.values import DEFAULT_SEED
 
 if TYPE_CHECKING:
-    from retrieval_eval.model.noise import NoiseFloor
+    from retrieval_eval.model.guard import NoiseFloor
 
 
 @click.command(short_help="Measure how much runs vary by themselves.")

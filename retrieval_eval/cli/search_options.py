@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from retrieval_eval.cli.common import FILE, FOLDER, Decorator, echo
-from retrieval_eval.io.project import DATA, GOLD, Project, project
+from retrieval_eval.io.user_files import DATA, GOLD, Project, project
 
 if TYPE_CHECKING:
     from retrieval_eval.search.gold.backlog import BacklogPreset, BacklogSource
@@ -174,7 +174,7 @@ def backlog_names(stated: Project) -> BacklogPreset:
     return replace(PRESETS[names.preset], **stated_names)
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Options and output that gold commands share.
 
 sheets_argument = click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)

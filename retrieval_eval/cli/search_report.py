@@ -21,7 +21,7 @@ from retrieval_eval.cli.search_options import (
     old_gold_option,
     run_files,
 )
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 
 searched_options = together(
     click.option(
@@ -44,7 +44,7 @@ searched_options = together(
 
 def searched_runs(runs: Sequence[str]) -> list[Path] | None:
     """Return the files of search runs that are named by file or label; None where one is not."""
-    from retrieval_eval.agents.door.table import is_table
+    from retrieval_eval.agents.door import is_table
     from retrieval_eval.errors import BadInputError
     from retrieval_eval.io.files import probe
 

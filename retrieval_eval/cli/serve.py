@@ -14,7 +14,7 @@ from retrieval_eval.cli.search_options import (
     backlog_source,
     data_option,
 )
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 
 if TYPE_CHECKING:
     from retrieval_eval.search.gold.backlog import BacklogSource

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from retrieval_eval.errors import SchemaError
-from retrieval_eval.model.meta import Record
+from retrieval_eval.model.common import Record
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
-from retrieval_eval.model.design import Design
-from retrieval_eval.model.meta import (
+from retrieval_eval.model.common import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,
@@ -22,6 +21,7 @@ from retrieval_eval.model.meta import (
     about,
     null_called,
 )
+from retrieval_eval.model.design import Design
 
 
 class UnpairedTask(Record, frozen=True, kw_only=True):

@@ -7,15 +7,15 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
-from retrieval_eval.agents.metrics.trial import DEFAULT_K
+from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.agents.runs.comparison import analyse, relabelled, run_labels
 from retrieval_eval.agents.runs.evaluate import Evaluation
 from retrieval_eval.agents.study.stated import Given, Stated, stated_from, text_of
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
-from retrieval_eval.io.project import DATA
 from retrieval_eval.io.remote import is_url
+from retrieval_eval.io.user_files import DATA
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.search_run import SearchRun as StoredRun

@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.escape import visible
-from retrieval_eval.model.guard import GuardRuling
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_diff import ComparedQuery, LabelSplit
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.model.search_run import SearchRun as StoredRun

@@ -17,19 +17,19 @@ from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.agents.study.frames import is_as_made, meant_of, reason_label, rule_title
 from retrieval_eval.agents.study.gate import RULES
-from retrieval_eval.agents.study.headline import (
+from retrieval_eval.agents.study.stated import ALPHA
+from retrieval_eval.agents.study.threats import leading_threats, threat_title
+from retrieval_eval.agents.study.verdict import (
     Headline,
     deciding_estimate,
     disagreement,
     has_no_estimate,
     headline_estimate,
     is_by_means,
+    is_fragile,
     looks_sentence,
     without_ratio,
 )
-from retrieval_eval.agents.study.stated import ALPHA
-from retrieval_eval.agents.study.threats import leading_threats, threat_title
-from retrieval_eval.agents.study.verdict import is_fragile
 from retrieval_eval.escape import visible
 from retrieval_eval.model.impact import (
     ArmLedger,

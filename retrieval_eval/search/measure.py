@@ -11,7 +11,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import remove, write_atomically
 from retrieval_eval.io.locks import alone
-from retrieval_eval.io.project import DATA, GOLD
+from retrieval_eval.io.user_files import DATA, GOLD
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The index page: the latest run in a table, the backlog in a line, and links to the reports.
 
 _STYLE: Final = """
@@ -172,7 +172,7 @@ def _skipped(skipped: Sequence[SkippedFile]) -> list[str]:
     return ["<h2>Files that are no valid search run</h2>", "<ul>", *items, "</ul>"]
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The HTTP server: a read-only ASGI application for runs, backlog and rendered reports.
 
 INSTALL: Final = install_hint("serve")
@@ -358,7 +358,7 @@ def _is_plain(part: str) -> bool:
     return bool(part) and not part.startswith(".") and "\\" not in part and is_text
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Bind a socket and run Uvicorn, with a deadline for every request.
 
 _SECONDS_TO_FINISH = 5  # for requests in flight when the server is stopped

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
-from retrieval_eval.stats.distributions import t_quantile
+from retrieval_eval.stats.proportions import t_quantile
 from retrieval_eval.stats.resampling import (
     Floats,
     Grouping,

@@ -444,7 +444,7 @@ DOORS = (
     Door(
         "reading own artefacts",
         "`read_artefact` checks major version and digest; `read_json` is for untrusted files:",
-        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes/"),
+        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes.py"),
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
             "search/run/run_files.py": "labels only; the run that is chosen goes through the door",
@@ -491,7 +491,7 @@ DOORS = (
         ("agents/events/evidence.py", "values.py"),
         is_forbidden_node=_withholds_a_number,
         allowed={
-            "agents/events/normalise.py": "finds the flag that the decision reads",
+            "agents/events/__init__.py": "finds the flag that the decision reads",
             "agents/traces/reading.py": "finds the flag that the decision reads",
             "agents/study/gate.py": "names the trials that were withheld for it",
         },

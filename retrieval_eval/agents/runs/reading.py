@@ -14,9 +14,8 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from retrieval_eval.agents.door import nearest, opened
-from retrieval_eval.agents.events.evidence import possible_accesses
-from retrieval_eval.agents.events.normalise import TrialEvents
-from retrieval_eval.agents.events.retrieved import accesses
+from retrieval_eval.agents.events import TrialEvents
+from retrieval_eval.agents.events.evidence import accesses, possible_accesses
 from retrieval_eval.agents.runs.trial import Inspected, inspect_trace
 from retrieval_eval.agents.traces import NoTraceError
 from retrieval_eval.errors import NothingToEvaluateError
@@ -107,7 +106,7 @@ class SessionRead(Struct, frozen=True, kw_only=True):
     harness: str | None
     model: str | None
     n_calls: int
-    n_opaque_calls: int
+    n_opaque_calls: int | None
     tokens: int | None
     cost_usd: float | None
     n_files_opened: int
@@ -306,7 +305,7 @@ def _session(name: str, config: str, found: Inspected, seen: dict[str, _Seen]) -
         harness=outcome.get("harness"),
         model=outcome.get("model"),
         n_calls=len(found.trace.calls),
-        n_opaque_calls=0 if ledger is None else ledger.calls_opaque,
+        n_opaque_calls=None if ledger is None else ledger.calls_opaque,
         tokens=outcome.get("total_tokens"),
         cost_usd=outcome.get("cost_usd"),
         n_files_opened=sum(one.access == "opened" for one in seen.values()),

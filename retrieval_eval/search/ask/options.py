@@ -67,7 +67,7 @@ class Options:
         return value
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A retriever's address and options as they may be shown: what looks secret is hidden.
 
 _SECRET: Final = re.compile(r"pass|pwd|secret|token|api.?key|auth|signature", re.IGNORECASE)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.io.files import is_there, write_bytes
-from retrieval_eval.io.project import DATA
+from retrieval_eval.io.user_files import DATA
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.search_run import (
     Delta,

@@ -33,7 +33,7 @@ from retrieval_eval.search.gold.faults import kind, line_problem, pointer, unusa
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.values import Value
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Drafted answers, one a line, and the blocks that they were written from.
 
 _MOST_FAULTS: Final = 100
@@ -132,7 +132,7 @@ def _context(row: Mapping[str, Any]) -> tuple[str, ...] | None:
     return None if context is None else tuple(context)
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Claim coverage: the share of a draft's claims that documents labelled relevant support.
 
 NO_GOLD_BLOCK: Final = "no_gold_block"

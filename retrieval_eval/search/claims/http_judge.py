@@ -38,7 +38,7 @@ from retrieval_eval.search.claims.judge import (
     checked,
 )
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # How model servers are asked, and where their answers hold the text: one shape per API.
 
 TEMPERATURE: Final = "temperature"
@@ -278,7 +278,7 @@ SHAPES.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A language model behind an HTTP endpoint as a judge: a verdict with proof, or none at all.
 
 TRIES: Final = 3

@@ -447,7 +447,7 @@ def _judgement(row: dict[str, Any]) -> Judgement | None:
     return Judgement(bool(supported), (span[0], span[1]), reason) if is_pair else None
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``package.module:callable``: a judge out of the user's own code.
 
 _NO_JUDGE: Final = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Words of English text: tokens with their places, stop words, and stems of a light kind.
 
 
@@ -103,7 +103,7 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # From a draft to its claims: sentences and list items, and which of them state something.
 
 Span = tuple[int, int]

@@ -20,8 +20,7 @@ from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.io.files import entries, probe
 from retrieval_eval.model import AnyRecord, from_builtins
-from retrieval_eval.model.guard import GuardRow, GuardRuling, Measured
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.guard import GuardRow, GuardRuling, Measured, NoiseFloor
 from retrieval_eval.model.search_history import (
     AlarmShare,
     GoldState,

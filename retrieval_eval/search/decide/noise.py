@@ -18,9 +18,9 @@ from msgspec.structs import astuple, replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.artefacts import read_artefact
-from retrieval_eval.io.project import DATA
+from retrieval_eval.io.user_files import DATA
 from retrieval_eval.model import from_builtins
-from retrieval_eval.model.noise import (
+from retrieval_eval.model.guard import (
     DetectablePoints,
     MetricNoise,
     NoiseFloor,

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from retrieval_eval.model.noise import DetectablePoints, QuerySampling, RunToRun
+from retrieval_eval.model.guard import DetectablePoints, QuerySampling, RunToRun
 from retrieval_eval.search.change.paired_change import POINTS, Resampling, linear
 from retrieval_eval.search.run.named_metrics import Share
 from retrieval_eval.stats.power import detectable_by_test_and_interval

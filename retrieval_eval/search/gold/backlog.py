@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.model.common import Record
 from retrieval_eval.model.dashboard import Backlog
 from retrieval_eval.model.gold import CASE_LAW
-from retrieval_eval.model.meta import Record
 from retrieval_eval.search.gold.database import (
     check_identifier,
     parse_url,

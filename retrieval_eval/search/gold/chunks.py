@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import Text, probe, read_text
+from retrieval_eval.model.common import Record
 from retrieval_eval.model.gold import Anchor
-from retrieval_eval.model.meta import Record
 from retrieval_eval.search.gold.corpus import Corpus, Document
 
 Key = tuple[str, str]

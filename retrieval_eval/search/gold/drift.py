@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final, Literal, get_args
 
+from retrieval_eval.model.common import Record
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.model.meta import Record
 from retrieval_eval.search.gold.chunks import Key, collapsed
 from retrieval_eval.search.gold.chunks import digest as sha256_of
 from retrieval_eval.search.gold.corpus import Corpus

@@ -30,7 +30,7 @@ from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.values import REASONS, Interval, Value, counted, ratio
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The ROC of refusing by the top score: its points, the area under it, and an interval of that.
 
 METHOD: Final = "delong_newcombe"
@@ -169,7 +169,7 @@ def _sorted(scores: Sequence[float]) -> Floats:
     return np.sort(np.asarray(scores, dtype=np.float64))
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Does a retriever know when to return nothing: refusals, and which threshold to refuse at.
 
 MIN_TRUE_POSITIVE_RATE: Final = 0.80

@@ -11,7 +11,7 @@ from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.ask.retrievers import retriever_kind
 from retrieval_eval.values import counted
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Quantiles with intervals that assume no distribution.
 
 
@@ -81,7 +81,7 @@ def quantile(values: Sequence[float], q: float, *, confidence: float = 0.95) -> 
     )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # How much longer queries took in one run than in another: the paired ratio.
 
 _FILE: Final = "run"

@@ -19,18 +19,19 @@ from msgspec import structs
 
 from retrieval_eval.agents.metrics.catalog import Metric
 from retrieval_eval.agents.study.arms import Arm
+from retrieval_eval.agents.study.design import Pair, Planned
 from retrieval_eval.agents.study.estimates import Measure, observed_times
 from retrieval_eval.agents.study.gate import Valid
-from retrieval_eval.agents.study.headline import (
+from retrieval_eval.agents.study.stated import Settings
+from retrieval_eval.agents.study.trials import SCALES_DIFFER, Trial, average, known_values
+from retrieval_eval.agents.study.verdict import (
+    Conclusion,
     Headline,
+    apparent,
     deciding_estimate,
     headline_estimate,
     without_ratio,
 )
-from retrieval_eval.agents.study.pairs import Pair, Planned
-from retrieval_eval.agents.study.settings import Settings
-from retrieval_eval.agents.study.trials import SCALES_DIFFER, Trial, average, known_values
-from retrieval_eval.agents.study.verdict import Conclusion, apparent
 from retrieval_eval.model.design import Design
 from retrieval_eval.model.impact import (
     ComparisonDocument,
@@ -386,10 +387,7 @@ class ThreatKind:
 THREATS: Final = Registry[ThreatKind](
     "retrieval_eval.threats",
     "threat",
-    tuple(
-        f"retrieval_eval.agents.study.threats.{name}"
-        for name in ("missing", "groups", "use", "rest")
-    ),
+    ("retrieval_eval.agents.study.threats.tasks", "retrieval_eval.agents.study.threats.trials"),
 )
 """Every kind of threat by name, in the order in which documents list them."""
 

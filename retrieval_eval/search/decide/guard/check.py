@@ -25,9 +25,9 @@ from retrieval_eval.model.guard import (
     GuardRuling,
     GuardSlice,
     Mover,
+    NoiseFloor,
     SliceRuling,
 )
-from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchRun
 from retrieval_eval.ranking.measures import Measure, parse_measure
 from retrieval_eval.schema import version_of

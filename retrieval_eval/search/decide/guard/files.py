@@ -10,9 +10,8 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, write_bytes
-from retrieval_eval.io.project import DATA
-from retrieval_eval.model.guard import GuardRuling
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.io.user_files import DATA
+from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
 from retrieval_eval.search.decide.guard.check import check, no_verdict

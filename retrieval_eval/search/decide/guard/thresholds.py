@@ -18,7 +18,7 @@ from retrieval_eval.search.run.composite import Bound
 from retrieval_eval.search.run.named_metrics import NOT_IN_PARTS, check_metric_name
 from retrieval_eval.search.run.scoring import DIMENSIONS
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # TOML tables taken apart key by key, with a pointer for every fault.
 
 _MISSING = object()
@@ -150,7 +150,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Thresholds of the guard: what may change by how much, read from TOML and checked.
 
 Direction = Literal["down is bad", "up is bad"]

@@ -8,7 +8,7 @@ import pytest
 
 from retrieval_eval.agents.study.arms import config_pairs
 from retrieval_eval.agents.study.compare import compare, comparison_of
-from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.stated import Settings
 from retrieval_eval.agents.study.threats import THREATS, kind, leading_threats, threat_title
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.model.impact import Threat

@@ -10,8 +10,8 @@ import retrieval_eval as rev
 from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.study.compare import compare
 from retrieval_eval.agents.study.gate import opaque_calls
-from retrieval_eval.agents.study.headline import headline_estimate
 from retrieval_eval.agents.study.trials import trials_of
+from retrieval_eval.agents.study.verdict import headline_estimate
 from retrieval_eval.report import words
 from tests.studies import document
 from tests.unit.agents.study.test_threats import arms, gains
