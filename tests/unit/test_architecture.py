@@ -444,7 +444,7 @@ DOORS = (
     Door(
         "reading own artefacts",
         "`read_artefact` checks major version and digest; `read_json` is for untrusted files:",
-        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes.py"),
+        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes.py", "agents/door/"),
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
             "search/run/run_files.py": "labels only; the run that is chosen goes through the door",
