@@ -336,7 +336,7 @@ def _first(one: T | None, other: T | None) -> T | None:
 # --------------------------------------------------------------------------------------------------
 # Outcomes: reward, cost, tokens, time, model and harness of a trial.
 
-__all__ = ["Outcome", "load_outcome", "outcome_of_trace", "with_recorded"]
+__all__ = ["Outcome", "load_outcome", "model_name", "outcome_of_trace", "with_recorded"]
 
 _LONGEST_MESSAGE = 300
 
@@ -391,7 +391,7 @@ def load_outcome(trial_dir: Path, trace: Trace | None = None) -> Outcome:
         started_at=timing.started_at,
         finished_at=timing.finished_at,
         agent_started_at=timing.agent_started_at,
-        model=_model(result) or _known(trace.model if trace else None),
+        model=_model(result) or model_name(trace.model if trace else None),
         harness=_known(agent.get("name")) or _known(trace.harness if trace else None),
         harness_version=_known(agent.get("version"))
         or _known(trace.harness_version if trace else None),
@@ -410,7 +410,7 @@ def outcome_of_trace(trace: Trace) -> Outcome:
         lasted = max(trace.finished_at - trace.started_at, 0.0)
     return Outcome(
         reward_reason="not_recorded",
-        model=trace.model,
+        model=model_name(trace.model),
         harness=trace.harness,
         harness_version=trace.harness_version,
         cost_usd=trace.declared_cost_usd,
@@ -429,6 +429,8 @@ def with_recorded(outcome: Outcome, recorded: RecordedOutcome) -> Outcome:
     """Return an outcome in which what a table states comes before what files of the trial say."""
     names = ("cost_usd", "elapsed_seconds", "model", "harness", "harness_version")
     stated = {name: value for name in names if (value := getattr(recorded, name)) is not None}
+    if (model := model_name(recorded.model)) is not None:
+        stated["model"] = model
     problems: tuple[str, ...] = ()
     took, lasted = recorded.elapsed_seconds, outcome.elapsed_seconds
     if took and lasted and _IN_MILLISECONDS[0] < took / lasted < _IN_MILLISECONDS[1]:
@@ -470,8 +472,19 @@ def _model(result: Any) -> str | None:
     stated = section(result, "agent_info").get("model_info")
     name = stated.get("name") if isinstance(stated, dict) else stated
     asked_for = section(result, "config", "agent").get("model_name")
-    known = _known(name) or _known(asked_for)
-    return known.rsplit("/", 1)[-1] if known else None
+    return model_name(name) or model_name(asked_for)
+
+
+def model_name(value: Any) -> str | None:
+    """Return the name of a model without its provider, or None for what is none.
+
+    Examples
+    --------
+    >>> model_name("@google/gemini-3-pro"), model_name("openrouter/google/gemini-3-pro")
+    ('gemini-3-pro', 'gemini-3-pro')
+    """
+    known = _known(value)
+    return (known.rstrip("/").rsplit("/", 1)[-1].lstrip("@") or None) if known else None
 
 
 def _exception(result: Any, metrics: Any) -> dict[str, str | None] | None:

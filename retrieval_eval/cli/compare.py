@@ -105,9 +105,9 @@ def compare(
     A and B are two runs (RUN, or RUN:CONFIG where a run has several), or with --run two
     configurations of these. A is the baseline. One run alone compares all its configurations.
 
-    Exit code 0: better, equivalent, or no detectable difference. 1: worse. 2: no verdict, because
-    the arms are not comparable, too few tasks are matched, or a threat overturns the difference. 3:
-    a run or configuration does not exist, or the design names what there is not.
+    Exit code 0: better, equivalent, not worse, or no detectable difference. 1: worse. 2: no
+    verdict, because the arms are not comparable, too few tasks are matched, or a threat overturns
+    the difference. 3: a run or configuration does not exist, or the design names what there is not.
 
     \b
     Examples:

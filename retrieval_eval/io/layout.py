@@ -26,6 +26,9 @@ EXCLUSION_REASONS: dict[str, str] = {
     "link": "a link to a folder is not followed",
     "unreadable": "the folder cannot be read",
     "nothing_recorded": "the folder is named like a trial but holds neither result nor trace",
+    "nothing_named": "the row names no trace or no task",
+    "repeated": "another row is the same trial",
+    "no_trace": "the trial has no trace here",
 }
 """Every reason of an :class:`~retrieval_eval.records.Exclusion` with its sentence."""
 

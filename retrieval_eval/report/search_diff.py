@@ -51,7 +51,7 @@ class SearchDiff(Searched):
     pinned
         Ids of the pinned list that is shown as a slice of its own.
     relabelled
-        The gold sets of both runs, as for :func:`retrieval_eval.search.change.diff`.
+        The gold sets of both runs, as for :func:`retrieval_eval.search.change`.
     privacy
         Queries go by their ids, and messages of the retriever are left out.
     places

@@ -423,8 +423,7 @@ DOORS = (
             | {"msgspec.json.Decoder", "orjson.loads", "pandas.read_json"}
         ),
         allowed={
-            "agents/traces/truncated.py": "completes a JSON text that was cut",
-            "agents/traces/results/payload.py": "completes a JSON string that was cut",
+            "agents/traces/results/payload.py": "completes a JSON text or string that was cut",
             "io/artefacts.py": "own documents, of which the digest was checked",
             "search/gold/__init__.py": "rows read through the door, and their repeated keys",
             "search/run/running.py": "round trips of what a retriever describes and of settings",
@@ -445,7 +444,7 @@ DOORS = (
     Door(
         "reading own artefacts",
         "`read_artefact` checks major version and digest; `read_json` is for untrusted files:",
-        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes.py"),
+        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes.py", "agents/door/"),
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
             "search/run/document.py": "labels only; the run that is chosen goes through the door",

@@ -15,7 +15,6 @@ from retrieval_eval.agents.events.exposure import Exposure
 from retrieval_eval.agents.traces.dialects import dialect_of, marked_name, saved_path
 from retrieval_eval.agents.traces.received import received
 from retrieval_eval.agents.traces.results.base import PATH_ARGUMENTS, joined, strings, text_argument
-from retrieval_eval.agents.traces.results.decorations import is_saved_result
 from retrieval_eval.agents.traces.results.listing import FOLDER_ARGUMENTS
 from retrieval_eval.agents.traces.results.local_files import (
     CONTENTS,
@@ -23,6 +22,7 @@ from retrieval_eval.agents.traces.results.local_files import (
     content_lines,
     requested_range,
 )
+from retrieval_eval.agents.traces.results.payload import is_saved_result
 from retrieval_eval.agents.traces.served import is_refusal, states_exit_status
 from retrieval_eval.agents.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.agents.traces.shell.copies import Copies

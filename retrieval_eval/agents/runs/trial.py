@@ -168,7 +168,8 @@ def evaluate_trial(job: Job, tasks: Tasks | None = None) -> TrialResult:
 
 def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
     folder = job.trial.task_dir
-    own, of_task = digest_of_trial(job.trial.path), tasks.digest(folder)
+    own = digest_of_trial(job.trial.path, is_shared=job.trial.sample is not None)
+    of_task = tasks.digest(folder)
     digest = _input_digest(job, own, of_task)
     notes: tuple[str, ...] = ()
     if job.folder is not None:

@@ -145,6 +145,7 @@ class Verdict:
 
     ``state`` is ``better`` or ``worse`` where the difference is clear, ``fragile`` where a threat
     could overturn it, ``equivalent`` where it lies within the stated margin,
+    ``not_worse`` where a loss of that margin is excluded,
     ``no_detectable_difference``, ``too_few_pairs``, or ``no_verdict`` where the arms cannot be
     compared. ``reason`` explains it in a sentence, and ``overturn`` says what it would take to
     overturn it. ``threats`` are sentences about the two or three threats that matter most, and

@@ -149,7 +149,12 @@ class Measure:
     ) -> PairedEstimate:
         """Return what a comparison of means found; ``reason`` is why there can be none."""
         from retrieval_eval.stats.paired import CLUSTER_MEANS
+        from retrieval_eval.stats.random_effects import RANDOM_EFFECTS
 
+        over: dict[str, Literal["clusters", "random_effects"]] = {
+            CLUSTER_MEANS: "clusters",
+            RANDOM_EFFECTS: "random_effects",
+        }
         low, high = _within(result.interval, largest)
         return PairedEstimate(
             direction=metric.direction,
@@ -157,11 +162,11 @@ class Measure:
             headline=HEADLINES[kind],
             n_pairs=result.n,
             reason=reason or result.mean_difference.reason or result.interval.low.reason,
-            averaged_over="clusters" if result.clustering == CLUSTER_MEANS else "tasks",
+            averaged_over=over.get(result.clustering, "tasks"),
             mean_baseline=result.mean_baseline.value,
             mean_comparison=result.mean_comparison.value,
             mean_difference=result.mean_difference.value,
-            estimate=result.mean_difference.value,
+            estimate=result.estimate.value,
             ci_low=low,
             ci_high=high,
             p_value=result.p_value.value,
@@ -207,7 +212,7 @@ class Measure:
         return {
             "mean_baseline": found.mean_baseline.value,
             "mean_comparison": found.mean_comparison.value,
-            "mean_difference": found.mean_difference.value,
+            "mean_difference": found.estimate.value,
             "ci_low": low,
             "ci_high": high,
         }

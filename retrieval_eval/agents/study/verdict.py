@@ -110,12 +110,14 @@ def headline_estimate(block: PairedEstimate) -> Headline:
 
 
 def is_contradicted(block: PairedEstimate) -> bool:
-    """Whether the tasks without a ratio give the mean difference over all tasks the other sign.
+    """Whether the mean difference over all tasks has another sign than the estimate that leads.
 
-    A value of 0 has no ratio, but it is a value: a task that cost nothing lowers the bill.
+    A value of 0 has no ratio, but it is a value: a task that cost nothing lowers the bill. And the
+    mean of uneven clusters' effects may differ from that of their tasks.
     """
     lead, change = headline_estimate(block), block.mean_difference
-    if lead.quantity != "ratio" or not block.n_not_positive or change is None:
+    is_of_others = lead.quantity == "ratio" and bool(block.n_not_positive)
+    if change is None or not (is_of_others or (change and is_of_effects(block))):
         return False
     return lead.estimate is not None and (change > 0) != lead.is_larger
 
@@ -147,6 +149,38 @@ def deciding_estimate(block: PairedEstimate) -> Headline:
 def is_by_means(block: PairedEstimate) -> bool:
     """Whether means, interval and p are those of the means of a few clusters."""
     return block.averaged_over == "clusters"
+
+
+def is_of_effects(block: PairedEstimate) -> bool:
+    """Whether estimate and interval are those of the effects of clusters of uneven size."""
+    return block.averaged_over == "random_effects" and block.headline != "ratio"
+
+
+def of_effects(block: PairedEstimate) -> str:
+    """Return in a clause that uneven clusters count by their effects, and what the tasks show.
+
+    Examples
+    --------
+    >>> block = PairedEstimate(
+    ...     direction="higher_is_better",
+    ...     n_pairs=201,
+    ...     reason=None,
+    ...     cluster_by="repository",
+    ...     n_clusters=11,
+    ...     mean_difference=0.131,
+    ...     largest_cluster_share=0.46,
+    ... )
+    >>> print(of_effects(block))
+    mean effect in 11 repositories of uneven size, the largest with 46 % of the tasks; over the
+    tasks +0.131
+    """
+    n, share = block.n_clusters or 0, block.largest_cluster_share or 0.0
+    many = PLURAL.get(block.cluster_by or "", "clusters")
+    text = f"mean effect in {n} {many} of uneven size, the largest with {round(100 * share)} % of"
+    text += " the tasks"
+    if block.headline == "ratio" or block.mean_difference is None:
+        return text
+    return f"{text}; over the tasks {signed(block.mean_difference, 3)}"
 
 
 def few_effective(block: PairedEstimate) -> str | None:
@@ -315,6 +349,8 @@ def permitted(study: Study, *, is_lowered: bool) -> Conclusion:
         return "no_verdict"
     if study.headline.n < MIN_PAIRS_FOR_P or study.headline.estimate is None:
         return "too_few_pairs"
+    if study.found == "no_detectable_difference" and study.is_undecidable:
+        return "too_few_pairs"
     if not is_lowered:
         return study.found
     return "fragile" if study.is_clear else "no_detectable_difference"
@@ -366,6 +402,8 @@ def _numbers(study: Study) -> str:
     text += f" over {n} matched tasks"
     if is_by_means(block):
         text += f" (mean of {block.n_clusters} {block.cluster_by} means)"
+    elif block.averaged_over == "random_effects":
+        text += f" ({of_effects(block)})"
     elif block.n_clusters == 1:
         text += f" of one {block.cluster_by}"
     if lead.p is not None:
@@ -374,6 +412,8 @@ def _numbers(study: Study) -> str:
             text += f" at a level of {study.design.alpha:g}"
     if study.found == "equivalent" and study.design.margin is not None:
         text += f", within the margin of {study.design.margin:g}"
+    if study.found == "not_worse" and study.design.margin is not None:
+        text += f", not worse by the margin of {study.design.margin:g}"
     if without_ratio(block):
         text += f"; {_left_out(study)}"
     looks = looks_sentence(block)
@@ -413,6 +453,8 @@ def _too_few(study: Study) -> str:
         given = [study.sample.said(value, 2) for value in values]
         listed = " and ".join([", ".join(given[:-1]), given[-1]] if len(given) > 1 else given)
         text += f": {listed}"
+    if known >= MIN_PAIRS_FOR_P:
+        return f"{text}; {study.n_changed} differ, and no test of so few can tell a difference"
     return f"{text}; no test can tell a difference below {MIN_PAIRS_FOR_P}"
 
 
@@ -477,6 +519,12 @@ def overturn_of(study: Study, state: Conclusion, threats: Sequence[Threat], n: i
             f"A difference beyond the margin of {study.design.margin:g} would overturn it; the "
             f"{100 * ends.confidence:.0f} % interval is {said}."
         )
+    if state == "not_worse" and study.headline.ends is not None:
+        said = ends_said(*study.headline.ends, is_ratio=study.sample.is_ratio)
+        return (
+            f"A loss beyond the margin of {study.design.margin:g} would overturn it; the "
+            f"{100 * study.settings.confidence:.0f} % interval is {said}."
+        )
     if study.block.always_method is not None:
         # The smallest detectable difference is that of a study that is read once.
         none = "1" if study.sample.is_ratio else "0"
@@ -495,6 +543,8 @@ def _undetected(study: Study) -> str:
     """Return what such a study finds, and why an interval that holds 0 stands beside a small p."""
     lead, sample = study.headline, study.sample
     if is_contradicted(study.block):
+        if is_of_effects(study.block):
+            return _sentence(f"{of_effects(study.block)}, on the other side of 0")
         return _sentence(f"{_left_out(study)}, on the other side of 0 than the ratio")
     if lead.detectable is None or lead.estimate is None:
         return ""

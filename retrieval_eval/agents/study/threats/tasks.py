@@ -42,8 +42,12 @@ def _lacking_values(study: Study) -> Iterator[Threat]:
     if study.block.bound_low is None or found is None or not any(found.lacking):
         return
     tasks = _with_truth(study)
-    is_clear = _is_clear(study, tasks, _planned_values(study, tasks))
-    worst, has_effect, said = _at_worst(study, found.low, found.high, is_clear=is_clear)
+    worst, has_effect, said = _at_worst(study, found.low, found.high)
+    if study.is_clear:
+        assumed, has_effect = _tail(study, tasks)
+        if assumed:
+            said = f"the mean difference lies between {signed(found.low, 3)} and "
+            said += f"{signed(found.high, 3)}; {assumed}"
     counts = by_arm(study, found.lacking, (found.n, found.n), "task")
     yield Threat(
         name="lacking_values",
@@ -65,7 +69,9 @@ def _with_truth(study: Study) -> list[Planned]:
     return [task for task in study.planned if is_outcome or task.has_ground_truth]
 
 
-def _at_worst(study: Study, low: float, high: float, *, is_clear: bool) -> tuple[float, bool, str]:
+def _at_worst(
+    study: Study, low: float, high: float, *, is_clear: bool = True
+) -> tuple[float, bool, str]:
     """Return the worst mean difference, whether it overturns the result, and a clause about it.
 
     ``is_clear`` is whether a clear difference stays so under the values of the worst end.
@@ -73,7 +79,7 @@ def _at_worst(study: Study, low: float, high: float, *, is_clear: bool) -> tuple
     worst = low if study.sign > 0 else high
     ends = (worst,) if study.is_clear else (low, high)
     has_effect = True
-    if any(map(study.overturns, ends)) and study.found == "equivalent":
+    if any(map(study.overturns, ends)) and not study.is_clear:
         how = ", beyond the margin"
     elif any(map(study.overturns, ends)):
         how = "; the sign can change" if round(worst, 9) else ", so there may be no difference"
@@ -84,6 +90,51 @@ def _at_worst(study: Study, low: float, high: float, *, is_clear: bool) -> tuple
         how = ", so they cannot change its sign" if study.sign * worst > 0 else ""
     text = f"the mean difference lies between {signed(low, 3)} and {signed(high, 3)}{how}"
     return worst, has_effect, text
+
+
+def _tail(study: Study, tasks: Sequence[Planned]) -> tuple[str, bool]:
+    """Return what the missing tasks would be as the worst of all, and whether that is unclear.
+
+    The missing of n differences are taken as the lowest of a normal distribution, or the highest
+    where the difference is negative, as far as the metric can be so. Where more than a fifth is
+    missing or the others do not differ, their spread says too little: the missing ones are at the
+    end of the metric then, and nothing is said.
+    """
+    values, assumed = _likely_values(study, tasks)
+    is_clear = _is_clear(study, tasks, values)
+    if assumed is None:
+        return "", not is_clear
+    mean, m = assumed
+    how = "it stays clear" if is_clear else "it is not clear"
+    which = "the missing task" if m == 1 else f"the {m} missing tasks"
+    text = f"if {which} were the worst of {len(tasks)}, with about {signed(mean, 2)}, {how}"
+    return text, not is_clear
+
+
+def _likely_values(
+    study: Study, tasks: Sequence[Planned], columns: tuple[str, str] | None = None
+) -> tuple[list[float], tuple[float, int] | None]:
+    """Return the differences of planned tasks, the missing ones as the worst of all.
+
+    Beside them, the mean of those and their number; None where they are at the end of the metric.
+    """
+    from retrieval_eval.stats.robustness import MIN_UNITS, mean_of_worst
+
+    values = _planned_values(study, tasks, columns)
+    lost = [
+        not all(known_values(getattr(task, side).trials, study.column) for side in SIDES)
+        for task in tasks
+    ]
+    seen = [v for v, is_lost in zip(values, lost, strict=True) if not is_lost]
+    is_known = len(seen) >= MIN_UNITS and max(seen) - min(seen) > _LEAST_SPREAD
+    if not 0 < sum(lost) <= _MOST_MISSING * len(tasks) or not is_known or not study.is_clear:
+        return values, None
+    sign = study.sign
+    mean = sign * mean_of_worst([sign * value for value in seen], sum(lost))
+    nearer = max if sign > 0 else min
+    found = [nearer(v, mean) if is_lost else v for v, is_lost in zip(values, lost, strict=True)]
+    missing = [value for value, is_lost in zip(found, lost, strict=True) if is_lost]
+    return found, (statistics.mean(missing), len(missing))
 
 
 def _planned_values(
@@ -130,6 +181,11 @@ def _is_clear(
     test = mean_test(values, clusters_of(tasks, study.settings.stated.cluster).labels)
     return test is not None and study.sign * test.mean > 0 and test.is_clear(study.design.alpha)
 
+
+_MOST_MISSING: Final = 0.2
+"""Share of tasks up to which the others show what the missing ones may be."""
+
+_LEAST_SPREAD: Final = 1e-9
 
 _STEPS: Final = 12
 """Halvings by which a mean of missing values is found: to a quarter of a thousandth."""
@@ -265,7 +321,7 @@ def _evidence_width(study: Study) -> Iterator[Threat]:
         has_effect = True
         said += f", and together with missing values it can be {joint}, which is unclear"
         over = f"if only {study.arms[study.sign < 0].config} found the open files and the missing "
-        over += "values are as adverse as they can be"
+        over += "tasks are the worst of all"
     counts = by_arm(study, n_open, tuple(map(len, used)), "trial")
     yield Threat(
         name="evidence_width",
@@ -286,8 +342,8 @@ def _is_open(trial: Trial) -> bool:
 def _with_missing(study: Study) -> str | None:
     """Return the mean difference that open and missing values make unclear only together."""
     tasks = _with_truth(study)
-    joint = _planned_values(study, tasks, (HIGH, LOW) if study.sign > 0 else (LOW, HIGH))
-    if not _is_clear(study, tasks, _planned_values(study, tasks)):
+    joint, _ = _likely_values(study, tasks, (HIGH, LOW) if study.sign > 0 else (LOW, HIGH))
+    if not _is_clear(study, tasks, _likely_values(study, tasks)[0]):
         # Missing values alone are a threat of their own.
         return None
     return None if _is_clear(study, tasks, joint) else signed(statistics.mean(joint), 3)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import statistics
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from retrieval_eval.agents.events.evidence import VIEWS
@@ -212,14 +213,13 @@ def _errors(study: Study) -> Iterator[Threat]:
         study.primary.direction == "higher_is_better"
     )
     has_effect = is_one_sided and (is_overturned or not is_better)
-    p_said = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
     yield Threat(
         name="errors",
         value=shares[more],
         unit="share of the trials",
         effect="lowers" if has_effect else "none",
-        sentence=f"a timeout or another error ended {' and '.join(parts)} (exact {p_said}); "
-        f"without them{said}",
+        sentence=f"a timeout or another error ended {' and '.join(parts)} "
+        f"(exact {_p_said(p_value)}); without them{said}",
         arm=study.arms[more].config,
         estimate=estimate,
         overturn=f"if the errors of {study.arms[more].config} made it" if has_effect else None,
@@ -247,7 +247,15 @@ def _p_of_errors(arms: tuple[Arm, Arm]) -> float:
         for arm in arms
     )
     changes = [after[task] - share for task, share in before.items() if task in after]
-    up, down = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+    return _sign_test(sum(c > 0 for c in changes), sum(c < 0 for c in changes))
+
+
+def _p_said(p_value: float) -> str:
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def _sign_test(up: int, down: int) -> float:
+    """Return the exact two-sided p that ups and downs are equally likely."""
     tail = sum(math.comb(up + down, k) for k in range(min(up, down) + 1))
     return float(min(1.0, 2 * tail / 2 ** (up + down)))
 
@@ -307,6 +315,60 @@ def _chance_before(first: Sequence[Any], second: Sequence[Any]) -> float:
     return later / (n * len(first))
 
 
+_OPENED: Final = "opened"
+"""The view that decides with the stated one: a name in a listing is no file that was found."""
+
+MAX_P_OF_REPEATS: Final = 0.01
+"""Below this the last repeats are taken to differ from those before them."""
+
+
+@THREATS.register("repeats_depend")
+@kind(
+    title="Repeats that depend",
+    meaning="the last repeat of a task differs from those before it, as where repeats go on until "
+    "one succeeds",
+    gravity=65,
+)
+def _repeats_depend(study: Study) -> Iterator[Threat]:
+    found = [_changes_of_last(getattr(pair, side) for pair in study.pairs) for side in SIDES]
+    for arm, (up, down) in zip(study.arms, found, strict=True):
+        p_value = _sign_test(up, down)
+        if p_value >= MAX_P_OF_REPEATS or up < down:
+            continue
+        yield Threat(
+            name="repeats_depend",
+            value=p_value,
+            unit="exact p of a sign test",
+            effect="lowers" if study.primary.path[:1] == ("outcome",) else "none",
+            sentence=f"the last repeat of {arm.config} has a higher reward than the ones before it "
+            f"on {up} of {counted(up + down, 'task')} where they differ ({_p_said(p_value)}): "
+            "repeats that go on until one succeeds are no fair sample; compare the first ones",
+            arm=arm.config,
+            overturn="if only the first repeat of each task counts",
+        )
+
+
+def _changes_of_last(groups: Iterable[Sequence[Trial]]) -> tuple[int, int]:
+    """Return on how many tasks the last reward lies above the mean of those before, and below."""
+    up = down = 0
+    for trials in groups:
+        rewards = [
+            trial.numbers["reward"]
+            for trial in sorted(trials, key=_when)
+            if "reward" in trial.numbers
+        ]
+        if len(rewards) > 1:
+            change = rewards[-1] - statistics.fmean(rewards[:-1])
+            up, down = up + (change > 1e-9), down + (change < -1e-9)
+    return up, down
+
+
+def _when(trial: Trial) -> tuple[float, str, str]:
+    """Return a key by which repeats are in the order in which they ran, as far as is known."""
+    start = trial.numbers.get("started_at")
+    return (0.0 if start is None else start, trial.batch_timestamp or "", trial.trial_name)
+
+
 @THREATS.register("view")
 @kind(
     title="What counts as retrieved",
@@ -321,14 +383,16 @@ def _view(study: Study) -> Iterator[Threat]:
         there = apparent(block, study.design.alpha)
         if there == study.found:
             continue
+        is_lost = view == _OPENED and study.view != _OPENED
         yield Threat(
             name="view",
             value=block.mean_difference,
             unit="mean difference",
-            effect="none",
+            effect="lowers" if is_lost else "none",
             sentence=f"under the view {view} the mean difference is "
             f"{signed(block.mean_difference, 3)} ({there.replace('_', ' ')})",
             estimate=block.mean_difference,
+            overturn="if only opened files count as found" if is_lost else None,
         )
 
 
@@ -342,6 +406,7 @@ _RESULTS: Final = {
     "better": "{} is better",
     "worse": "{} is worse",
     "equivalent": "{} is equivalent",
+    "not_worse": "{} is not worse",
 }
 
 

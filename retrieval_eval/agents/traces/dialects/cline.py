@@ -19,9 +19,9 @@ from retrieval_eval.agents.traces.results.base import (
     merged_ranges,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.listing import list_names
 from retrieval_eval.agents.traces.results.local_files import read_local, read_write
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.agents.traces.untrusted import blocks_text, dict_of, list_of, text_of
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import from_milliseconds
 from retrieval_eval.agents.traces.dialects.cline import (
     HARNESS,
     LISTS,
@@ -34,6 +33,7 @@ from retrieval_eval.agents.traces.untrusted import (
     count_at,
     dict_at,
     dict_of,
+    from_milliseconds,
     list_of,
     text_at,
     text_of,

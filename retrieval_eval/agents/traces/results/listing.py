@@ -21,7 +21,7 @@ from retrieval_eval.agents.traces.results.base import (
     strings,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.records import Access, RawTarget
 
 FOLDER_ARGUMENTS: Final = (

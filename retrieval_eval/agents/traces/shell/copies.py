@@ -11,11 +11,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.results.prose import looks_like_file
-from retrieval_eval.agents.traces.shell.options import Options, scan, words
+from retrieval_eval.agents.traces.results.mentions import looks_like_file
 from retrieval_eval.agents.traces.shell.plan import Operand, operands_of
 from retrieval_eval.agents.traces.shell.programs.writers import WITH_VALUE
-from retrieval_eval.agents.traces.shell.steps import Invocation, is_absolute
+from retrieval_eval.agents.traces.shell.steps import Invocation, Options, is_absolute, scan, words
 from retrieval_eval.paths import TEMPORARY
 from retrieval_eval.records import RawTarget
 

@@ -1,4 +1,4 @@
-"""Sourcegraph's MCP server, in both of its generations."""
+"""MCP servers of code search: Sourcegraph in both of its generations, Augment, GitHub."""
 
 from __future__ import annotations
 
@@ -38,5 +38,35 @@ DIALECTS.add(
             Tool(("deepsearch", "deepsearch_read"), "deep_search", read_mentions),
             Tool(("evaluator",), "code_search", read_script),
         ),
+    ),
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# Augment's MCP server.
+
+DIALECTS.add(
+    "augment",
+    Dialect(
+        offered_by="server",
+        empty=(r"The following code sections were retrieved:\s*$",),
+        own_names=frozenset({"codebase_retrieval", "augment_code_search"}),
+        tools=(Tool(("codebase_retrieval", "augment_code_search"), "code_search", read_mentions),),
+    ),
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# GitHub's MCP server.
+
+DIALECTS.add(
+    "github",
+    Dialect(
+        offered_by="server",
+        cut="by the harness that asks the server, in its own way",
+        finished="by the harness that asks the server; an error is marked or a sentence",
+        delegated="none: a server's tool starts no agent whose calls a trace keeps",
+        own_names=frozenset({"get_file_contents", "get_repository_tree", "search_code"}),
+        tools=(Tool(("get_file_contents",), "file_read", read_remote),),
     ),
 )

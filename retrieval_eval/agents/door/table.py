@@ -1,0 +1,358 @@
+"""A table of trials: which file is the trace of which task and configuration, and how it ended.
+
+It is CSV, JSON lines, a JSON list, Parquet or a frame, with a row a trial.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import visible
+from retrieval_eval.io.csv_cells import cell_text
+from retrieval_eval.io.files import decode, first_bytes, json_lines, probe
+from retrieval_eval.io.user_files import read_user_bytes
+from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES: Final = (".csv", ".jsonl", ".json", ".parquet")
+
+REQUIRED: Final = ("trace", "task")
+_NUMBERS: Final = ("reward", "cost_usd", "elapsed_seconds")
+_TEXTS: Final = ("config", "model", "harness", "harness_version", "benchmark", "sample", "repeat")
+COLUMNS: Final = (
+    *("trace", "task", "config", "reward", "cost_usd", "elapsed_seconds"),
+    *("model", "harness", "harness_version", "repeat", "benchmark", "sample"),
+)
+"""The columns of a table."""
+
+ONE_CONFIG: Final = "all"
+"""The configuration of trials whose table names none."""
+
+_LONGEST_TEXT: Final = 300
+_MOST_SHOWN: Final = 5
+_EMPTY: Final = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
+_TRUTHS: Final = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+_PERCENT: Final = re.compile(r"\s*[\d.]+\s*%\s*")
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A trial as its table states it; None where that states nothing.
+
+    ``trace`` is the path of a trace file, or of the folder of one trial; ``sample`` names one of
+    several traces in it. ``number`` is the place of the row in its table, from 1.
+    """
+
+    trace: str
+    task: str
+    config: str = ONE_CONFIG
+    reward: float | None = None
+    cost_usd: float | None = None
+    elapsed_seconds: float | None = None
+    model: str | None = None
+    harness: str | None = None
+    harness_version: str | None = None
+    repeat: str | None = None
+    benchmark: str | None = None
+    sample: str | None = None
+    number: int = 0
+
+
+class LeftOut(Struct, frozen=True):
+    """A trial that is stated and cannot be used, with a reason of `EXCLUSION_REASONS`."""
+
+    trace: str
+    config: str | None
+    reason: str
+    detail: str
+
+
+class Rows(Struct, frozen=True):
+    """The trials of a table or folder that can be used, and what is said of the others.
+
+    Parameters
+    ----------
+    rows
+        In the order of the table.
+    problems
+        Sentences about what was stated and is not used; of a table each names row and column, and
+        what was expected there.
+    left_out
+        Trials without a row, which count as excluded.
+    """
+
+    rows: tuple[Row, ...]
+    problems: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows:
+    """Return the trials of a table.
+
+    Parameters
+    ----------
+    given
+        A CSV file with a line of names, JSON lines, a JSON list of objects, a Parquet file, or a
+        frame. ``trace`` and ``task`` have to be there; further columns are `COLUMNS`.
+    base
+        The folder to which paths of traces are relative; by default that of the file.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read, has no rows, or lacks a column that has to be there. A single
+        cell that makes no sense stands in ``problems``, a row in ``left_out``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"trace": ["a.json"], "task": ["t-1"], "reward": ["85%"]})
+    >>> found = read_trials(frame)
+    >>> found.problems
+    ("table: row 1, reward: expected a share such as 0.85, got '85%'",)
+    >>> [(one.reason, one.detail) for one in found.left_out]
+    [('no_trace', 'table: row 1, trace: there is no a.json')]
+    """
+    name = given.name if isinstance(given, Path) else "table"
+    records = list(records_of(given))
+    if not records:
+        raise BadInputError(f"{visible(name)}: holds no row")
+    names = list(dict.fromkeys(key for record in records for key in record))
+    if missing := [column for column in REQUIRED if column not in names]:
+        has = ", ".join(visible(n, 60) for n in names[:20]) or "none"
+        raise BadInputError(
+            f"{visible(name)}: has no column {' and no column '.join(missing)}; its columns are "
+            f"{has}; a table of trials has {', '.join(COLUMNS)}"
+        )
+    problems = [f"{visible(name)}: {text}" for text in _unknown_columns(names)]
+    place = base if base is not None else given.parent if isinstance(given, Path) else Path()
+    read = [_row(record, number, problems, name) for number, record in enumerate(records, 1)]
+    left_out = [row for row in read if isinstance(row, LeftOut)]
+    rows = _distinct([row for row in read if isinstance(row, Row)], place, left_out, name)
+    problems += [f"{visible(name)}: {text}" for text in _scales(rows)]
+    return Rows(tuple(rows), tuple(problems), tuple(left_out))
+
+
+def is_table(name: Path | str) -> bool:
+    """Return whether a name is that of a file that may hold a table; of JSON only a list does."""
+    path = Path(name)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES or not probe(path.is_file):
+        return False
+    if suffix != ".json":
+        return True
+    head, _ = first_bytes(path, path.parent)
+    return head.lstrip()[:1] == b"["
+
+
+def is_trials(place: Path) -> bool:
+    """Return whether a file is meant as a table of trials, and no traces of some format."""
+    if not is_table(place):
+        return False
+    if place.suffix.lower() in (".csv", ".parquet"):
+        return True
+    head, _ = first_bytes(place, place.parent)
+    first, _ = decode(head.lstrip().partition(b"\n")[0])
+    known = first if isinstance(first, dict) else head.decode("utf-8", "replace")
+    return all(column in known if known is first else f'"{column}"' in known for column in REQUIRED)
+
+
+def records_of(given: Path | pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table as mappings; those of a file keep their own types.
+
+    Raises `BadInputError` for a file that cannot be read or is of another kind.
+    """
+    if not isinstance(given, Path):
+        yield from ({str(k): v for k, v in row.items()} for row in given.to_dict("records"))
+        return
+    if not probe(given.is_file):
+        raise BadInputError(f"{given}: no such file")
+    suffix = given.suffix.lower()
+    if suffix == ".parquet":
+        yield from records_of(_parquet(given))
+        return
+    data = read_user_bytes(given)
+    if suffix == ".csv":
+        yield from _csv_rows(data, given)
+        return
+    if suffix not in SUFFIXES:
+        raise BadInputError(
+            f"{given}: a table is a file {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        )
+    yield from _json_rows(data, given)
+
+
+def _csv_rows(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{path}: not UTF-8 at byte {error.start}") from None
+    head = text.partition("\n")[0]
+    delimiter = max((",", ";", "\t"), key=head.count)
+    try:
+        for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter):
+            yield {k.strip(): cell_text(v) for k, v in row.items() if k is not None and v}
+    except csv.Error as error:
+        raise BadInputError(f"{path}: no CSV that can be read: {error}") from None
+
+
+def _json_rows(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
+    if data.lstrip()[:1] == b"[":
+        value, problem = decode(data)
+        if problem is not None:
+            raise BadInputError(f"{path}: {problem}")
+        lines = list(enumerate(value, 1))
+    else:
+        read = json_lines(io.BytesIO(data), path.name)
+        lines = []
+        for line in read:
+            if line.problem is not None:
+                raise BadInputError(f"{path}: {line.problem}")
+            lines.append((line.number, line.value))
+    for number, value in lines:
+        if not isinstance(value, dict):
+            raise BadInputError(f"{path}: row {number}: expected an object")
+        yield value
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path)
+    except ImportError:
+        raise BadInputError(f"{path}: Parquet is read with pyarrow (extra 'dask')") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise BadInputError(f"{path}: no Parquet file that can be read: {error}") from None
+
+
+def _unknown_columns(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if name not in COLUMNS:
+            close = get_close_matches(name.lower(), COLUMNS, n=1, cutoff=0.5)
+            hint = f"; did you mean {close[0]}" if close else ""
+            yield f"column {visible(name, 60)!r} is not used{hint}"
+
+
+def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str) -> Row | LeftOut:
+    def say(column: str, expected: str) -> None:
+        got = visible(str(record.get(column)), 60)
+        problems.append(
+            f"{visible(name)}: row {number}, {column}: expected {expected}, got {got!r}"
+        )
+
+    texts: dict[str, str | None] = {}
+    for column in (*REQUIRED, *_TEXTS):
+        texts[column] = _text(record.get(column))
+    for column in REQUIRED:
+        if texts[column] is None:
+            what = f"{visible(name)}: row {number}, {column}: is empty"
+            return LeftOut(texts["trace"] or "", texts["config"], "nothing_named", what)
+    numbers: dict[str, float | None] = {}
+    for column in _NUMBERS:
+        value = record.get(column)
+        numbers[column] = number_in(value)
+        if numbers[column] is None and _text(value) is not None:
+            is_share = isinstance(value, str) and _PERCENT.fullmatch(value) is not None
+            say(column, "a share such as 0.85" if is_share else "a number")
+        elif column != "reward" and (numbers[column] or 0) < 0:
+            say(column, "0 or more")
+            numbers[column] = None
+    stated = {k: v for k, v in {**texts, **numbers}.items() if v is not None}
+    return msgspec.convert({**stated, "number": number}, Row)
+
+
+def _text(value: Any) -> str | None:
+    """Return a cell as text, or None for an empty one; whole numbers lose a ``.0`` of frames."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, str | int | float):
+        return None
+    text = str(value).strip()
+    return None if text.lower() in _EMPTY else text[:_LONGEST_TEXT]
+
+
+def number_in(value: Any) -> float | None:
+    """Return a cell as a finite number, with 1 and 0 for yes and no, or None for another."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        known = _TRUTHS.get(value.strip().lower())
+        if known is not None:
+            return known
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _distinct(rows: list[Row], place: Path, left_out: list[LeftOut], name: str) -> list[Row]:
+    """Return the rows with the paths of their traces, without those that repeat another."""
+    same: Counter[tuple[str, ...]] = Counter()
+    kept: list[Row] = []
+
+    def leave_out(row: Row, reason: str, what: str) -> None:
+        detail = f"{visible(name)}: row {row.number}{what}"
+        left_out.append(LeftOut(row.trace, row.config, reason, detail))
+
+    for row in rows:
+        path = Path(row.trace)
+        path = path if path.is_absolute() else place / path
+        own = (row.task, row.config, str(path), row.sample or "")
+        name_of_repeat = (row.task, row.config, "repeat", row.repeat or "")
+        same[own] += 1
+        if same[own] > 1:
+            leave_out(row, "repeated", ": the same trace of the same trial again")
+            continue
+        if row.repeat is not None and same[name_of_repeat]:
+            of = f"{visible(row.task, 80)} under {visible(row.config, 60)}"
+            leave_out(
+                row,
+                "repeated",
+                f", repeat: {visible(row.repeat, 60)!r} is another repeat of {of} already",
+            )
+            continue
+        same[name_of_repeat] += 1
+        if not probe(path.exists):
+            leave_out(row, "no_trace", f", trace: there is no {visible(row.trace, 200)}")
+            continue
+        kept.append(msgspec.structs.replace(row, trace=str(path)))
+    return numbered(kept)
+
+
+def numbered(rows: Iterable[Row]) -> list[Row]:
+    """Return rows of which each has a repeat: its number among those of its task and config."""
+    repeats: Counter[tuple[str, str]] = Counter()
+    found = []
+    for row in rows:
+        repeats[row.task, row.config] += 1
+        repeat = row.repeat or str(repeats[row.task, row.config])
+        found.append(msgspec.structs.replace(row, repeat=repeat))
+    return found
+
+
+def _scales(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield what the values of a column look like, where that is another unit than its own."""
+    rewards = [row.reward for row in rows if row.reward is not None]
+    if rewards and max(rewards) > 1 and all(0 <= value <= 100 for value in rewards):
+        above = sum(value > 1 for value in rewards)
+        yield (
+            f"reward: {above} of {counted(len(rewards), 'value')} lie above 1, up to "
+            f"{max(rewards):g}; shares are expected, so percentages are to be divided by 100"
+        )
