@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from retrieval_eval.ranking import evaluate_rankings
     from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
-    from retrieval_eval.search.gold.gold_set import load_gold_set
+    from retrieval_eval.search.gold import load_gold_set
     from retrieval_eval.search.measure import run_search
 
 __version__ = "0.1.0"
@@ -74,7 +74,7 @@ _LAZY = {
     "evaluate_rankings": "retrieval_eval.ranking",
     "extract_events": "retrieval_eval.agents.events",
     "load_ground_truth": "retrieval_eval.agents.truth",
-    "load_gold_set": "retrieval_eval.search.gold.gold_set",
+    "load_gold_set": "retrieval_eval.search.gold",
     "load_history": "retrieval_eval.report",
     "load_run": "retrieval_eval.report",
     "measure": "retrieval_eval.agents.metrics",

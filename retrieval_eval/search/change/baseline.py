@@ -38,8 +38,8 @@ from retrieval_eval.search.change.paired_change import (
     slice_of,
     top1_differs,
 )
+from retrieval_eval.search.run.document import load_search_run, run_bytes
 from retrieval_eval.search.run.named_metrics import moved_queries, shares
-from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.search.run.trust import incomplete
 from retrieval_eval.values import counted
 

@@ -24,11 +24,11 @@ from retrieval_eval.search.ask.http import (
     HttpError,
     HttpPolicy,
     TransientError,
+    at,
     require_http,
 )
-from retrieval_eval.search.ask.json_shape import at
 from retrieval_eval.search.ask.options import Options, without_secrets
-from retrieval_eval.search.ask.returned import clean_text
+from retrieval_eval.search.ask.protocol import clean_text
 from retrieval_eval.search.claims.judge import (
     HTTP,
     JUDGES,

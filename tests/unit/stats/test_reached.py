@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrieval_eval.search.run.latency import quantile
+from retrieval_eval.search.change.paired_change import quantile
 from retrieval_eval.stats.proportions import reached
 
 
