@@ -25,6 +25,7 @@ models:
     apiBase: {URL}/v1
     roles: [chat]
     capabilities: [tool_use]
+    defaultCompletionOptions: {{contextLength: 400000, maxTokens: 8000}}
 mcpServers:
   - name: files
     command: {MCP[0]}
