@@ -20,6 +20,12 @@ HOME: Final = f"{ROOT}/home"
 SHOP: Final = f"{ROOT}/shop"
 INSTALLED: Final = "/srv"
 URL: Final = f"http://127.0.0.1:{PORT}"
+# Some harnesses search with a ripgrep on the path, or load one from the network.
+RIPGREP: Final = "@vscode/ripgrep-linux-x64"
+WITH_RIPGREP: Final = {
+    "PATH": f"{INSTALLED}/node_modules/{RIPGREP}/bin:{INSTALLED}/node_modules/.bin"
+    ":/usr/local/bin:/usr/bin:/bin"
+}
 MCP: Final = ("python3", f"{ROOT}/mcp_server.py", SHOP)
 
 

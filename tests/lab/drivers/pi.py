@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from tests.lab.drivers import INSTALLED, URL, Call, Driver, Start, as_json
+from tests.lab.drivers import RIPGREP, URL, WITH_RIPGREP, Call, Driver, Start, as_json
 from tests.lab.situations import Do, Situation
 
 _MODEL = "scripted-1"
 _TOOLS = "read,bash,edit,write,grep,find,ls"
-# It takes the programs for its searches from the path, or loads them from the network; the
-# registry has no `fd`, so that `find` fails.
-_RIPGREP = "@vscode/ripgrep-linux-x64"
-_PATH = ":".join(
-    (
-        *(f"{INSTALLED}/node_modules/{_RIPGREP}/bin", f"{INSTALLED}/node_modules/.bin"),
-        *("/usr/local/bin", "/usr/bin", "/bin"),
-    )
-)
 
 
 def _start(prompt: str, situation: Situation, is_resumed: bool) -> Start:
@@ -39,7 +30,7 @@ def _start(prompt: str, situation: Situation, is_resumed: bool) -> Start:
     command = ("pi", "--provider", "dev", "--model", _MODEL, "--tools", _TOOLS, "--mode", "json")
     return Start(
         (*command, *again, "-p", prompt),
-        {"PATH": _PATH, "PI_OFFLINE": "1", "PI_TELEMETRY": "0", "PI_SKIP_VERSION_CHECK": "1"},
+        {**WITH_RIPGREP, "PI_OFFLINE": "1", "PI_TELEMETRY": "0", "PI_SKIP_VERSION_CHECK": "1"},
         {
             ".pi/agent/models.json": as_json({"providers": {"dev": provider}}),
             ".pi/agent/settings.json": as_json({"compaction": {"enabled": True}}),
@@ -74,7 +65,7 @@ DRIVERS = (
     Driver(
         "pi",
         "npm",
-        ("@earendil-works/pi-coding-agent", "node@24", _RIPGREP),
+        ("@earendil-works/pi-coding-agent", "node@24", RIPGREP),
         _MODEL,
         _start,
         _say,
