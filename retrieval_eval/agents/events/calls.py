@@ -546,7 +546,7 @@ def _added(call: ToolCall) -> str | None:
     """Return the lines that a patch adds, or the text that an edit puts in."""
     patch = text_argument(call.arguments, PATCH_ARGUMENTS)
     if patch is None:
-        return text_argument(call.arguments, ("new_string", "new_str", "newString"))
+        return text_argument(call.arguments, ("new_string", "new_str", "newString", "new_text"))
     return "\n".join(line[1:] for line in patch.split("\n") if line.startswith("+"))
 
 

@@ -30,6 +30,7 @@ FOLDER_ARGUMENTS: Final = (
     "target_directory",
     "relative_workspace_path",
     "dir_path",
+    "dirpath",
     "directory",
     "relative_path",
 )

@@ -126,7 +126,7 @@ class Copies:
         """Return the text of a file that the agent wrote, by its path or by its name alone."""
         if "/" in path:
             return self.texts.get(path)
-        found = [text for known, text in self.texts.items() if known.endswith(f"/{path}")]
+        found = [text for known, text in self.texts.items() if f"/{known}".endswith(f"/{path}")]
         return found[0] if len(found) == 1 else None
 
     def origins(self, path: str) -> tuple[tuple[str, bool], ...]:
