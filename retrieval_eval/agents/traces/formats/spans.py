@@ -25,7 +25,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.clock import from_milliseconds, unix_seconds
-from retrieval_eval.agents.traces.dialects import delegating_tools, dialect_of
+from retrieval_eval.agents.traces.dialects import delegating_tools, dialect_of, harness_of
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.formats.atif import result_of_claude_code
 from retrieval_eval.agents.traces.formats.openai_calls import function_arguments
@@ -47,6 +47,7 @@ from retrieval_eval.agents.traces.untrusted import (
     count_at,
     count_of,
     dict_of,
+    is_picture,
     list_of,
     text_at,
     text_of,
@@ -252,7 +253,8 @@ def _reading(session: str, spans: list[_Span], name: str, complaints: Complaints
         if span.kind == "retriever":
             _take_retriever(joined, span)
     top = _top(ordered, by_id)
-    harness = _harness(top)
+    finished = {id(item): _finished(item, tree) for item in _calls(joined)}
+    harness = _harness(top) or harness_of(finished.values())
     is_converted = "atif.schema_version" in top and harness == "claude-code"
     said = Transcript(name, holds_run=True)
     said.complaints, said.has_agent = complaints, True
@@ -263,7 +265,7 @@ def _reading(session: str, spans: list[_Span], name: str, complaints: Complaints
         if isinstance(item, Usage):
             said.add_usage(item)
         else:
-            said.add(_answered(_finished(item, tree), harness, is_converted=is_converted))
+            said.add(_answered(finished[id(item)], harness, is_converted=is_converted))
     said.session(session)
     said.model = next(filter(None, map(_model, models)), None)
     said.version = next(filter(None, (text_at(top, name) for name in _VERSIONS)), None)
@@ -599,6 +601,10 @@ def _fill(call: _Call, span: _Span) -> None:
             if _is_called_by_code(found.get("input.value")):
                 # The code that called the tool may not have printed what it returned.
                 call.result = replace(call.result, doubt=call.result.doubt or "display_only")
+    elif answer is not None and not call.result.text:
+        own = _result(answer)
+        # Messages are kept without their pictures.
+        call.result = own if own.structured == _PICTURE else call.result
 
 
 def _is_called_by_code(given: Any) -> bool:
@@ -664,12 +670,17 @@ def _result(value: Any) -> ToolResult:
     if is_envelope(record):
         text, _ = unwrapped("", record)
         structured = clean(dict_of(record).get("structuredContent"))
+        if is_picture(record):
+            structured = _PICTURE
         return ToolResult(text, structured, states_failure("", record))
     stated = clean(value) if isinstance(value, (dict, list)) else None
     text = _text(value)
     is_cut = text.endswith(_CUT)
     has_failed = states_failure("", record)
     return ToolResult(text.removesuffix(_CUT), stated, has_failed, is_truncated=is_cut)
+
+
+_PICTURE: Final = {"type": "image"}
 
 
 def _text(value: Any) -> str:
