@@ -90,6 +90,7 @@ DRIVERS = (
         _start("smolagents", f"{URL}/v1", "PROMPT", _OUT),
         _say("run_shell", read=_read, delegate=lambda do: Call("helper", {"task": do.text})),
         last=Call("final_answer", {"answer": "Done."}),
+        keeps_ids=True,
     ),
     _driver(
         "deepagents",
@@ -116,6 +117,26 @@ DRIVERS = (
             "langchain-messages dumped": "out/state.json",
             "langchain-messages values": "out/values.json",
         },
+        keeps_ids=True,
+    ),
+    _driver(
+        "google-genai",
+        ("google-genai",),
+        _start("google_genai", URL, "PROMPT", f"{ROOT}/out"),
+        _say("run_shell", read=_read),
+        model="gemini-2.5-flash",
+        traces={
+            "gemini-contents": "out/contents.jsonl",
+            "gemini-contents requests": "out/requests.jsonl",
+        },
+        keeps_ids=True,
+    ),
+    _driver(
+        "langfuse",
+        ("langfuse", "openai", "langchain", "langchain-openai"),
+        _start("langfuse", f"{URL}/v1", "PROMPT", f"{ROOT}/out"),
+        _say("run_shell", read=_read),
+        traces={"langfuse-observations": "out/trace.json"},
         keeps_ids=True,
     ),
     _driver(
