@@ -71,19 +71,32 @@ class Row(Struct, frozen=True, kw_only=True):
     number: int = 0
 
 
+class LeftOut(Struct, frozen=True):
+    """A trial that is stated and cannot be used, with a reason of `EXCLUSION_REASONS`."""
+
+    trace: str
+    config: str | None
+    reason: str
+    detail: str
+
+
 class Rows(Struct, frozen=True):
-    """The rows of a table that can be used, and sentences about what could not.
+    """The trials of a table or folder that can be used, and what is said of the others.
 
     Parameters
     ----------
     rows
         In the order of the table.
     problems
-        Each names the row and the column, and what was expected there.
+        Sentences about what was stated and is not used; of a table each names row and column, and
+        what was expected there.
+    left_out
+        Trials without a row, which count as excluded.
     """
 
     rows: tuple[Row, ...]
     problems: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows:
@@ -101,16 +114,17 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
     ------
     BadInputError
         When the file cannot be read, has no rows, or lacks a column that has to be there. A single
-        cell or row that makes no sense is left out, and stands in ``problems``.
+        cell that makes no sense stands in ``problems``, a row in ``left_out``.
 
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"trace": ["a.json"], "task": ["t-1"], "reward": ["85%"]})
-    >>> for problem in read_trials(frame).problems:
-    ...     print(problem)
-    table: row 1, reward: expected a share such as 0.85, got '85%'
-    table: row 1, trace: there is no a.json
+    >>> found = read_trials(frame)
+    >>> found.problems
+    ("table: row 1, reward: expected a share such as 0.85, got '85%'",)
+    >>> [(one.reason, one.detail) for one in found.left_out]
+    [('no_trace', 'table: row 1, trace: there is no a.json')]
     """
     name = given.name if isinstance(given, Path) else "table"
     records = list(records_of(given))
@@ -126,9 +140,10 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
     problems = [f"{visible(name)}: {text}" for text in _unknown_columns(names)]
     place = base if base is not None else given.parent if isinstance(given, Path) else Path()
     read = [_row(record, number, problems, name) for number, record in enumerate(records, 1)]
-    rows = _distinct([row for row in read if row is not None], place, problems, name)
+    left_out = [row for row in read if isinstance(row, LeftOut)]
+    rows = _distinct([row for row in read if isinstance(row, Row)], place, left_out, name)
     problems += [f"{visible(name)}: {text}" for text in _scales(rows)]
-    return Rows(tuple(rows), tuple(problems))
+    return Rows(tuple(rows), tuple(problems), tuple(left_out))
 
 
 def is_table(name: Path | str) -> bool:
@@ -141,6 +156,18 @@ def is_table(name: Path | str) -> bool:
         return True
     head, _ = first_bytes(path, path.parent)
     return head.lstrip()[:1] == b"["
+
+
+def is_trials(place: Path) -> bool:
+    """Return whether a file is meant as a table of trials, and no traces of some format."""
+    if not is_table(place):
+        return False
+    if place.suffix.lower() in (".csv", ".parquet"):
+        return True
+    head, _ = first_bytes(place, place.parent)
+    first, _ = decode(head.lstrip().partition(b"\n")[0])
+    known = first if isinstance(first, dict) else head.decode("utf-8", "replace")
+    return all(column in known if known is first else f'"{column}"' in known for column in REQUIRED)
 
 
 def records_of(given: Path | pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -220,7 +247,7 @@ def _unknown_columns(names: Iterable[str]) -> Iterator[str]:
             yield f"column {visible(name, 60)!r} is not used{hint}"
 
 
-def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str) -> Row | None:
+def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str) -> Row | LeftOut:
     def say(column: str, expected: str) -> None:
         got = visible(str(record.get(column)), 60)
         problems.append(
@@ -232,12 +259,12 @@ def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str)
         texts[column] = _text(record.get(column))
     for column in REQUIRED:
         if texts[column] is None:
-            problems.append(f"{visible(name)}: row {number}, {column}: is empty, so it is left out")
-            return None
+            what = f"{visible(name)}: row {number}, {column}: is empty"
+            return LeftOut(texts["trace"] or "", texts["config"], "nothing_named", what)
     numbers: dict[str, float | None] = {}
     for column in _NUMBERS:
         value = record.get(column)
-        numbers[column] = _number(value)
+        numbers[column] = number_in(value)
         if numbers[column] is None and _text(value) is not None:
             is_share = isinstance(value, str) and _PERCENT.fullmatch(value) is not None
             say(column, "a share such as 0.85" if is_share else "a number")
@@ -260,7 +287,8 @@ def _text(value: Any) -> str | None:
     return None if text.lower() in _EMPTY else text[:_LONGEST_TEXT]
 
 
-def _number(value: Any) -> float | None:
+def number_in(value: Any) -> float | None:
+    """Return a cell as a finite number, with 1 and 0 for yes and no, or None for another."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
@@ -274,39 +302,49 @@ def _number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _distinct(rows: list[Row], place: Path, problems: list[str], name: str) -> list[Row]:
-    """Return the rows with the paths of their traces, without those that repeat another.
-
-    Trials of a task and configuration whose rows number no repeats are numbered here.
-    """
+def _distinct(rows: list[Row], place: Path, left_out: list[LeftOut], name: str) -> list[Row]:
+    """Return the rows with the paths of their traces, without those that repeat another."""
     same: Counter[tuple[str, ...]] = Counter()
-    repeats: Counter[tuple[str, str]] = Counter()
     kept: list[Row] = []
+
+    def leave_out(row: Row, reason: str, what: str) -> None:
+        detail = f"{visible(name)}: row {row.number}{what}"
+        left_out.append(LeftOut(row.trace, row.config, reason, detail))
+
     for row in rows:
-        here = f"{visible(name)}: row {row.number}"
         path = Path(row.trace)
         path = path if path.is_absolute() else place / path
         own = (row.task, row.config, str(path), row.sample or "")
         name_of_repeat = (row.task, row.config, "repeat", row.repeat or "")
         same[own] += 1
         if same[own] > 1:
-            problems.append(f"{here}: the same trace of the same trial again, so it is left out")
+            leave_out(row, "repeated", ": the same trace of the same trial again")
             continue
         if row.repeat is not None and same[name_of_repeat]:
-            problems.append(
-                f"{here}, repeat: {visible(row.repeat, 60)!r} is another repeat of "
-                f"{visible(row.task, 80)} under {visible(row.config, 60)} already, so it is left "
-                "out"
+            of = f"{visible(row.task, 80)} under {visible(row.config, 60)}"
+            leave_out(
+                row,
+                "repeated",
+                f", repeat: {visible(row.repeat, 60)!r} is another repeat of {of} already",
             )
             continue
         same[name_of_repeat] += 1
         if not probe(path.exists):
-            problems.append(f"{here}, trace: there is no {visible(row.trace, 200)}")
+            leave_out(row, "no_trace", f", trace: there is no {visible(row.trace, 200)}")
             continue
+        kept.append(msgspec.structs.replace(row, trace=str(path)))
+    return numbered(kept)
+
+
+def numbered(rows: Iterable[Row]) -> list[Row]:
+    """Return rows of which each has a repeat: its number among those of its task and config."""
+    repeats: Counter[tuple[str, str]] = Counter()
+    found = []
+    for row in rows:
         repeats[row.task, row.config] += 1
         repeat = row.repeat or str(repeats[row.task, row.config])
-        kept.append(msgspec.structs.replace(row, trace=str(path), repeat=repeat))
-    return kept
+        found.append(msgspec.structs.replace(row, repeat=repeat))
+    return found
 
 
 def _scales(rows: Sequence[Row]) -> Iterator[str]:

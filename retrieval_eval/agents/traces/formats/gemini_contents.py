@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from retrieval_eval.agents.traces.clock import from_seconds, unix_seconds
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.reading import Reading, Unreadable, chosen, size
 from retrieval_eval.agents.traces.results.payload import is_envelope, states_failure, unwrapped
@@ -22,9 +21,11 @@ from retrieval_eval.agents.traces.untrusted import (
     clean,
     count_at,
     dict_of,
+    from_seconds,
     list_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.dialects import dialect_of, harness_of
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.agents.traces.formats.openai_calls import function_arguments, log_message
+from retrieval_eval.agents.traces.formats.messages import function_arguments, log_message
 from retrieval_eval.agents.traces.reading import Reading
 from retrieval_eval.agents.traces.served import is_refusal
 from retrieval_eval.agents.traces.tokens import Item, openai_usage

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from retrieval_eval.agents.traces.clock import unix_seconds
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.formats.spans import Span, chosen_spans
 from retrieval_eval.agents.traces.reading import Complaints, Reading, Unreadable
@@ -23,6 +22,7 @@ from retrieval_eval.agents.traces.untrusted import (
     list_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import Line, decode
 
