@@ -110,7 +110,7 @@ def test_the_command_prints_text_or_one_document(project, capsys):
     assert "found but never opened: 1 file, such as pay.py" in text
     assert run(["trace", str(project), "--all", "--json"]) == 0
     stated = json.loads(capsys.readouterr().out)
-    assert [row["file"] for row in stated["files"]][0] == "cart.py"
+    assert stated["files"][0]["file"] == "cart.py"
     assert run(["trace", str(project), "--all", "--sample", "a"]) == 64
 
 
