@@ -9,15 +9,15 @@ from typing import Any, Final, Literal, NamedTuple
 
 import click
 
+from retrieval_eval.agents.events import TrialEvents
 from retrieval_eval.agents.events.evidence import (
     CAUSES,
     Certainty,
+    accesses,
     doubt_of_gaps,
     evidence,
     possible_accesses,
 )
-from retrieval_eval.agents.events.normalise import TrialEvents
-from retrieval_eval.agents.events.retrieved import accesses
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.runs.trial import Inspected, inspect_trace, truth_near
 from retrieval_eval.agents.traces import SeveralTracesError
@@ -27,7 +27,7 @@ from retrieval_eval.agents.truth import (
     stated_ground_truth,
 )
 from retrieval_eval.cli.common import PATH, echo, json_option, number, print_json
-from retrieval_eval.cli.reading import show_reading
+from retrieval_eval.cli.what_was_read import show_reading
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.model import Record, to_builtins
@@ -35,7 +35,7 @@ from retrieval_eval.model.events import EventDocument, EventRow
 from retrieval_eval.records import Access, GroundTruth
 from retrieval_eval.values import REASONS, counted
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What ``retrieval-eval trace`` prints of a trial's two documents.
 
 _MOST_OF_CALL = 4
@@ -157,7 +157,7 @@ def _print_lines(metrics: TrialMetrics) -> None:
     echo("; ".join(parts))
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``retrieval-eval trace``: one trace file of any known format, without a run around it.
 
 _LISTS = frozenset({".txt", ".json", ".lst", ".list", ".csv"})

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
-from retrieval_eval.model.design import Design
-from retrieval_eval.model.meta import (
+from retrieval_eval.model.common import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,
@@ -22,6 +21,7 @@ from retrieval_eval.model.meta import (
     about,
     null_called,
 )
+from retrieval_eval.model.design import Design
 
 
 class UnpairedTask(Record, frozen=True, kw_only=True):
@@ -81,7 +81,9 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     mean_difference: Annotated[
         float | None,
         about(
-            "Mean of comparison minus baseline, over what averaged_over names", unit="of the metric"
+            "Mean of comparison minus baseline, over tasks, or where averaged_over says so over "
+            "clusters",
+            unit="of the metric",
         ),
     ] = NULL
     bill_low: Annotated[
@@ -122,10 +124,11 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         about("Clusters used; 1: all tasks are of one, and each counts by itself", unit="clusters"),
     ] = NULL
     averaged_over: Annotated[
-        Literal["tasks", "clusters"] | None,
+        Literal["tasks", "clusters", "random_effects"] | None,
         about(
             "What the means, interval and p are of: tasks, or with two to five clusters the "
-            "clusters' means, each counting the same"
+            "clusters' means, each counting the same. random_effects: the means are of tasks, "
+            "estimate and interval of the effects of six or more clusters of uneven size"
         ),
     ] = None
     bound_low: Annotated[
@@ -389,6 +392,7 @@ VerdictState = Literal[
     "worse",
     "fragile",
     "equivalent",
+    "not_worse",
     "no_detectable_difference",
     "too_few_pairs",
     "no_verdict",

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from retrieval_eval.agents.door import name_of_run
 from retrieval_eval.agents.runs.fingerprint import combined
-from retrieval_eval.agents.runs.roots import is_demo
+from retrieval_eval.agents.runs.layout import is_demo
 from retrieval_eval.errors import RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
 from retrieval_eval.io.files import remove, write_json, write_text

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from tests.runs import write_trial
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from retrieval_eval.agents.traces.results.base import merged_ranges
 from retrieval_eval.agents.traces.shell import ShellSession
-from retrieval_eval.agents.traces.shell.plan import fits
-from retrieval_eval.agents.traces.shell.spans import take
+from retrieval_eval.agents.traces.shell.plan import fits, take
 from retrieval_eval.agents.traces.shell.syntax import parse_with_grammar, plain_script
 
 WORDS = [

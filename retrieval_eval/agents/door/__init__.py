@@ -36,6 +36,7 @@ from retrieval_eval.values import counted
 __all__ = [
     "LAYOUTS",
     "Opened",
+    "Truths",
     "is_table",
     "is_truth",
     "name_of_run",

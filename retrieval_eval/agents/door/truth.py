@@ -17,7 +17,7 @@ from msgspec import Struct
 from retrieval_eval.agents.door.table import SUFFIXES, is_table, records_of
 from retrieval_eval.agents.truth import ground_truth_of
 from retrieval_eval.agents.truth.readers import of_patches, touched_by
-from retrieval_eval.agents.truth.source import Entry, RawChunk, Source
+from retrieval_eval.agents.truth.shapes import Entry, RawChunk, Source
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.io.files import decode, entries, probe

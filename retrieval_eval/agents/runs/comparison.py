@@ -12,15 +12,15 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.runs.evaluate import Evaluation, evaluate
-from retrieval_eval.agents.runs.roots import default_runs_root
+from retrieval_eval.agents.runs.layout import default_runs_root
 from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.study.arms import config_named, configs_stated, pair_meant
 from retrieval_eval.agents.study.stated import Given, Stated, checked, stated_from
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
+from retrieval_eval.io.layout import is_folder, resolve_runs, split_run
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.io.runs import is_folder, resolve_runs, split_run
 from retrieval_eval.model.impact import ImpactAnalysis
 
 

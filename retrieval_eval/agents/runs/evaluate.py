@@ -32,6 +32,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.door import (
     Opened,
+    Truths,
     is_truth,
     nearest,
     opened,
@@ -39,28 +40,24 @@ from retrieval_eval.agents.door import (
     read_truths,
     with_truths,
 )
-from retrieval_eval.agents.door.truth import Truths
+from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.metrics.catalog import fixed_cutoffs
 from retrieval_eval.agents.metrics.document import TrialMetrics
-from retrieval_eval.agents.metrics.trial import DEFAULT_K
-from retrieval_eval.agents.runs.away import Away, Item, evaluate_part, parts_of
-from retrieval_eval.agents.runs.executors import engine_for, run_on
+from retrieval_eval.agents.runs.away import Away, Item, engine_for, evaluate_part, parts_of, run_on
 from retrieval_eval.agents.runs.fingerprint import code_fingerprint, combined
-from retrieval_eval.agents.runs.naming import (
+from retrieval_eval.agents.runs.layout import (
+    DEMO,
+    DEMO_OUTPUT,
     EVENTS_SUFFIX,
     IMPACT_FILE,
     METRICS_SUFFIX,
     SUMMARY_FILE,
     artefact_stems,
-    documents_of,
-    safe_name,
-)
-from retrieval_eval.agents.runs.roots import (
-    DEMO,
-    DEMO_OUTPUT,
     default_benchmarks_root,
     default_runs_root,
+    documents_of,
     is_demo,
+    safe_name,
 )
 from retrieval_eval.agents.runs.summary import run_summary
 from retrieval_eval.agents.runs.tables import TABLES, write_tables
@@ -87,10 +84,9 @@ from retrieval_eval.io.files import (
     settle,
     write_bytes,
 )
-from retrieval_eval.io.layout import EXCLUSION_REASONS, runs_inside
+from retrieval_eval.io.layout import EXCLUSION_REASONS, resolve_runs, runs_inside
 from retrieval_eval.io.locks import alone, private_folder, remove_leftovers
 from retrieval_eval.io.remote import Place, is_url, located
-from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -220,9 +216,9 @@ def evaluate(
         that could be a run or folder here too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
-        :mod:`retrieval_eval.agents.runs.roots` for the defaults. Without a benchmarks root there is
-        no ground truth; that of a run behind a URL has to be named. In place of a folder of tasks
-        a table of what each expects (:mod:`retrieval_eval.agents.door.truth`).
+        :mod:`retrieval_eval.agents.runs.layout` for the defaults. Without a benchmarks root
+        there is no ground truth; that of a run behind a URL has to be named. In place of a folder
+        of tasks a table of what each expects (:mod:`retrieval_eval.agents.door`).
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
         ``<run>/retrieval_events``, and of what is no run tree to ``reports/<run_id>/data``.

@@ -64,7 +64,8 @@ def _tasks(folder: Path) -> dict[str, _Task] | None:
             continue
         n_known += _is_output(value)
         if value.get("history"):
-            trace, sample = output, task
+            trace: Path | None = output
+            sample = task
         else:
             trace = latest_in(logged[task]) if task in logged else None
             sample = None

@@ -58,10 +58,11 @@ class _Found(Struct, frozen=True):
 
 def find(place: Path) -> Rows | None:
     """Return the traces of a file, or in a folder and below it."""
+    unknown: list[Path] = []
     if probe(place.is_file):
-        root, found, unknown = place.parent, list(_of_file(place, place.parent)), []
+        root, found = place.parent, list(_of_file(place, place.parent))
     else:
-        root, unknown = place, []
+        root = place
         found = list(_of_folder(place, unknown))
     if not found:
         return None

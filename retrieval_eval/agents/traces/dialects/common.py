@@ -1,4 +1,4 @@
-"""Tools by names that several harnesses share, and by patterns where the origin is unknown."""
+"""Tools by names that harnesses share, by patterns, and those that a model's interface offers."""
 
 from __future__ import annotations
 
@@ -184,4 +184,29 @@ DIALECTS.add(
 DIALECTS.add(
     "of unknown servers",
     Dialect(offered_by="server", guesses=(Tool(("*",), "other", read_hits),)),
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# Tools that a model's interface itself offers: they run at the provider, not in the checkout.
+
+DIALECTS.add(
+    "model-interfaces",
+    Dialect(
+        tools=(
+            Tool(
+                (
+                    *("code_execution", "bash_code_execution", "text_editor_code_execution"),
+                    *("code_interpreter", "image_generation", "computer", "computer_use_preview"),
+                    *("memory", "tool_search_tool_*"),
+                ),
+                "other",
+                read_nothing,
+            ),
+        ),
+        cut="not known to be cut: the tools run at the provider and show no file of the checkout",
+        finished="by the item's status, or an error in place of its output",
+        delegated="none: the tools start no agent",
+        source="public interface descriptions of Anthropic and OpenAI; no file was seen",
+    ),
 )

@@ -19,7 +19,6 @@ from retrieval_eval.agents.traces.results.base import (
     joined,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.grep import grep_lines
 from retrieval_eval.agents.traces.results.listing import FOLDER_ARGUMENTS, counted_only, located
 from retrieval_eval.agents.traces.results.local_files import (
@@ -28,6 +27,7 @@ from retrieval_eval.agents.traces.results.local_files import (
     shown_range,
 )
 from retrieval_eval.agents.traces.results.mentions import read_mentions
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.agents.traces.results.remote import read_remote
 from retrieval_eval.agents.traces.served import is_stub
 from retrieval_eval.records import (

@@ -23,9 +23,9 @@ from retrieval_eval.agents.traces.results.base import (
     joined,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.ipython import read_ipython
-from retrieval_eval.agents.traces.results.prose import looks_like_file
+from retrieval_eval.agents.traces.results.mentions import looks_like_file
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.agents.traces.results.remote import list_remote
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 

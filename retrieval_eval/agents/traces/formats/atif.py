@@ -18,11 +18,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import unix_seconds
 from retrieval_eval.agents.traces.dialects import dialect_of, swe_agent, terminus
+from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
 from retrieval_eval.agents.traces.dialects.openhands import SDK
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, openhands
-from retrieval_eval.agents.traces.formats.claude_lines import marked
+from retrieval_eval.agents.traces.formats.claude_code import marked
 from retrieval_eval.agents.traces.reading import (
     CONTINUED_ELSEWHERE,
     HISTORY_COMPACTED,
@@ -30,13 +30,10 @@ from retrieval_eval.agents.traces.reading import (
     Reading,
     Unreadable,
     arguments_of,
+    complains_of_format,
     is_summary,
 )
-from retrieval_eval.agents.traces.served import states_end, states_exit_status
-from retrieval_eval.agents.traces.talk import complains_of_format
-from retrieval_eval.agents.traces.tokens import is_misstated
-from retrieval_eval.agents.traces.transcript import Transcript
-from retrieval_eval.agents.traces.truncated import (
+from retrieval_eval.agents.traces.results.payload import (
     TRIMMED,
     TRUNCATED,
     complete_json,
@@ -44,6 +41,9 @@ from retrieval_eval.agents.traces.truncated import (
     preview_of,
     whole_or_rest,
 )
+from retrieval_eval.agents.traces.served import states_end, states_exit_status
+from retrieval_eval.agents.traces.tokens import is_misstated
+from retrieval_eval.agents.traces.transcript import Transcript
 from retrieval_eval.agents.traces.untrusted import (
     blocks_text,
     clean,
@@ -53,6 +53,7 @@ from retrieval_eval.agents.traces.untrusted import (
     list_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
@@ -226,7 +227,7 @@ def _take_step(said: _Trajectory, step: Mapping[str, Any], pointer: str) -> list
         said.heard(blocks_text(step.get("message")))
     added: list[ToolCall] = []
     for call_id, name, arguments in calls:
-        if said.runner == openhands.HARNESS and len(calls) == 1:
+        if said.runner == OPENHANDS and len(calls) == 1:
             text = results[0].text if len(results) == 1 else None
             seen = openhands.repaired(name, arguments, step.get("message"), text)
             if seen is not None:
@@ -435,7 +436,7 @@ def _result(
         answer = marked(replace(answer, is_error=True)) if _is_error(found.extra) else answer
         is_answer = found.has_content or answer.is_error or bool(answer.text or answer.structured)
         return answer if is_answer or found.refers_to else None
-    if said.runner == openhands.HARNESS:
+    if said.runner == OPENHANDS:
         answer = openhands.result(call.name, found.text, found.is_truncated)
     else:
         answer = ToolResult(found.text, None, _is_error(own), found.is_truncated)

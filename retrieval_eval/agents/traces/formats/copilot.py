@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import unix_seconds
 from retrieval_eval.agents.traces.dialects.copilot_cli import HARNESS, answer, started_shell
 from retrieval_eval.agents.traces.formats import FORMATS, LineFormat
 from retrieval_eval.agents.traces.reading import Reading
@@ -30,6 +29,7 @@ from retrieval_eval.agents.traces.untrusted import (
     status_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.spooled import like

@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from retrieval_eval.agents.traces.clock import from_milliseconds
 from retrieval_eval.agents.traces.dialects.cursor import result_of
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.reading import Reading, Unreadable, arguments_of
-from retrieval_eval.agents.traces.transcript import Transcript
-from retrieval_eval.agents.traces.truncated import (
+from retrieval_eval.agents.traces.results.payload import (
     TRIMMED,
     TRUNCATED,
     is_placeholder,
     preview_of,
     whole_or_rest,
 )
-from retrieval_eval.agents.traces.untrusted import at, clean, count_at, dict_of, text_at, text_of
+from retrieval_eval.agents.traces.transcript import Transcript
+from retrieval_eval.agents.traces.untrusted import (
+    at,
+    clean,
+    count_at,
+    dict_of,
+    from_milliseconds,
+    text_at,
+    text_of,
+)
 from retrieval_eval.io.files import Line
 
 FORMAT = "cursor-jsonl"

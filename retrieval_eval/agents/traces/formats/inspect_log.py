@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from retrieval_eval.agents.traces.clock import unix_seconds
 from retrieval_eval.agents.traces.dialects.inspect_ai import answer, has_marks
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from retrieval_eval.agents.traces.reading import Reading, Unreadable, chosen
@@ -32,6 +31,7 @@ from retrieval_eval.agents.traces.untrusted import (
     list_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.packed import PackedError, member, members

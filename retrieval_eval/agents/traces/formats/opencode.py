@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from retrieval_eval.agents.traces.clock import from_milliseconds
 from retrieval_eval.agents.traces.dialects.opencode import answer
 from retrieval_eval.agents.traces.formats import (
     FORMATS,
@@ -35,6 +34,7 @@ from retrieval_eval.agents.traces.untrusted import (
     dict_at,
     dict_of,
     dicts_at,
+    from_milliseconds,
     list_of,
     text_at,
     text_of,

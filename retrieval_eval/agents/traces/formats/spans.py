@@ -24,22 +24,20 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import from_milliseconds, unix_seconds
 from retrieval_eval.agents.traces.dialects import delegating_tools, dialect_of
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.formats.atif import result_of_claude_code
-from retrieval_eval.agents.traces.formats.openai_calls import function_arguments
-from retrieval_eval.agents.traces.reading import Complaints, Reading, Unreadable, chosen
+from retrieval_eval.agents.traces.formats.messages import function_arguments
+from retrieval_eval.agents.traces.reading import Complaints, Reading, Unreadable, chosen, is_talk
 from retrieval_eval.agents.traces.results.payload import (
+    complete_json,
     is_envelope,
     parsed,
     states_failure,
     unwrapped,
 )
-from retrieval_eval.agents.traces.talk import is_talk
 from retrieval_eval.agents.traces.tokens import Usage
 from retrieval_eval.agents.traces.transcript import Transcript
-from retrieval_eval.agents.traces.truncated import complete_json
 from retrieval_eval.agents.traces.untrusted import (
     amount_of,
     blocks_text,
@@ -47,9 +45,11 @@ from retrieval_eval.agents.traces.untrusted import (
     count_at,
     count_of,
     dict_of,
+    from_milliseconds,
     list_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult

@@ -21,7 +21,7 @@ from retrieval_eval.agents.traces.results.base import (
     strings,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.records import Access, RawTarget
 
 FOLDER_ARGUMENTS: Final = (
@@ -30,6 +30,7 @@ FOLDER_ARGUMENTS: Final = (
     "target_directory",
     "relative_workspace_path",
     "dir_path",
+    "dirpath",
     "directory",
     "relative_path",
 )

@@ -15,7 +15,7 @@ import pytest
 
 from retrieval_eval.agents.door import nearest, opened
 from retrieval_eval.agents.runs import evaluate
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.model import to_builtins
 from tests.unit.agents.door.test_tables import trace_of
 

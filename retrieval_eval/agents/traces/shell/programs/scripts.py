@@ -7,8 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.results.prose import looks_like_file, path_texts
-from retrieval_eval.agents.traces.shell.options import words
+from retrieval_eval.agents.traces.results.mentions import looks_like_file, path_texts
 from retrieval_eval.agents.traces.shell.plan import (
     Operand,
     Plan,
@@ -18,7 +17,7 @@ from retrieval_eval.agents.traces.shell.plan import (
     reader,
 )
 from retrieval_eval.agents.traces.shell.programs.writers import written
-from retrieval_eval.agents.traces.shell.steps import Arg, Invocation
+from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, words
 
 INTERPRETERS: Final = re.compile(
     r"(?:python(?:\d(?:\.\d+)?)?|pypy3?|node|nodejs|ruby|perl|deno|bun)"
