@@ -27,7 +27,7 @@ from retrieval_eval.agents.truth import (
     stated_ground_truth,
 )
 from retrieval_eval.cli.common import PATH, echo, json_option, number, print_json
-from retrieval_eval.cli.reading import show_reading
+from retrieval_eval.cli.what_was_read import show_reading
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.model import Record, to_builtins

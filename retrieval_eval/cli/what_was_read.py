@@ -12,7 +12,7 @@ from retrieval_eval.cli.common import echo, number, print_json, print_table, pro
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.agents.runs.reading import FileRead, WhatWasRead
+    from retrieval_eval.agents.runs.what_was_read import FileRead, WhatWasRead
 
 _MOST_FILES: Final = 20
 _MOST_SESSIONS: Final = 20
@@ -22,7 +22,7 @@ _MOST_TOOLS: Final = 3
 
 def show_reading(place: Path, *, as_json: bool) -> None:
     """Print what the sessions of a place read."""
-    from retrieval_eval.agents.runs.reading import what_was_read
+    from retrieval_eval.agents.runs.what_was_read import what_was_read
 
     with progress_bar("session") as progress:
         found = what_was_read(place, progress)
