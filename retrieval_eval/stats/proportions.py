@@ -235,8 +235,8 @@ def reached(times: Sequence[float | None], *, confidence: float = 0.95) -> Reach
 def _median_place(n: int, confidence: float) -> int:
     """Return which value from each end of n ordered ones bounds the median; 0 if none does.
 
-    That of :func:`~retrieval_eval.search.change.paired_change.quantile`: the binomial distribution says how
-    often so many of n values lie below their median.
+    That of :func:`~retrieval_eval.search.change.paired_change.quantile`: the binomial distribution
+    says how often so many of n values lie below their median.
     """
     tail, below = (1 - confidence) / 2, 0.0
     whole = math.lgamma(n + 1) - n * math.log(2)
