@@ -511,9 +511,9 @@ def compare(
     seed
         Seed of every resampling.
     design
-        What was meant: the path of a ``study.toml``, the same as a mapping, or a
-        :class:`~retrieval_eval.model.design.Design`. What it leaves out is inferred from the
-        trials; the arguments below override it. ``record.design`` has all of it with its sources.
+        What was meant: the path of a ``study.toml``, or the same as a mapping. What it leaves out
+        is inferred from the trials; the arguments below override it. ``record.design`` has all of
+        it with its sources.
     primary
         The metric the verdict is about; by default the headline of the design, else file recall.
     metrics
