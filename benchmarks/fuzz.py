@@ -77,7 +77,7 @@ from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
 from retrieval_eval.schema import faults, kind_of
-from retrieval_eval.search.ask.protocol import (
+from retrieval_eval.search.ask import (
     QueryResult,
     RetrieverError,
     ScoredDoc,
