@@ -19,8 +19,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import SearchRun
-from retrieval_eval.search import measure
-from retrieval_eval.search import ask
+from retrieval_eval.search import ask, measure
 from retrieval_eval.search.ask import FAILURES, ScoredDoc
 from retrieval_eval.search.change.baseline import compare_with_baseline, plan_update
 from retrieval_eval.search.decide.guard import check
