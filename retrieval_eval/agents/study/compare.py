@@ -62,6 +62,7 @@ from retrieval_eval.agents.study.frames import (
     view_rows,
 )
 from retrieval_eval.agents.study.gate import by_task, let_through, screen
+from retrieval_eval.agents.study.resolved import resolved_of
 from retrieval_eval.agents.study.stated import (
     HEADLINE,
     Given,
@@ -784,6 +785,7 @@ def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
         excluded=excluded_tasks(study.arms, study.valid, pairs),
         metrics={metric.name: blocks[metric.name] for metric in draft.metrics},
         reward_by_suite=reward_by_suite(measure, blocks.get("reward")),
+        resolved=resolved_of(pairs, settings),
         views={
             view: {**found, "verdict": concluded[PRIMARY, view]} for view, found in views.items()
         },
