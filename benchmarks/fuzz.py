@@ -976,7 +976,9 @@ def _raise(error: BaseException) -> str:
 def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [
-        f for f in frames if "/retrieval_eval/" in f.filename and "/cli/__init__.py" not in f.filename
+        f
+        for f in frames
+        if "/retrieval_eval/" in f.filename and "/cli/__init__.py" not in f.filename
     ]
     where = own[-1] if own else frames[-1]
     text = str(error).replace("\n", " ")[:90]
