@@ -23,8 +23,8 @@ from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import Filter, Searched, no_verdict
+from retrieval_eval.search.change.attribution import label_split, transfer
 from retrieval_eval.search.change.baseline import compare_with_baseline
-from retrieval_eval.search.change.label_split import label_split, transfer
 from retrieval_eval.search.change.part import part_of
 from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.guard.justification import Justification

@@ -504,7 +504,7 @@ DOORS = (
         allowed={
             "search/measure.py": "the one caller of `run_queries`",
             "search/change/part.py": "results that a search run keeps, as results",
-            "search/change/label_split.py": "results that a search run keeps, as results",
+            "search/change/attribution.py": "results that a search run keeps, as results",
         },
     ),
     Door(
@@ -527,7 +527,7 @@ DOORS = (
         allowed={
             "search/measure.py": "scores what `run_queries` returned",
             "search/change/part.py": "scores some queries of a search run anew",
-            "search/change/label_split.py": "scores a search run under other labels",
+            "search/change/attribution.py": "scores a search run under other labels",
         },
     ),
     Door(

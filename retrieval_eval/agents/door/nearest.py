@@ -8,8 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from retrieval_eval.agents.door.layouts.base import folders_in
-from retrieval_eval.agents.door.layouts.verdicts import verdicts_in
+from retrieval_eval.agents.door.layouts.base import folders_in, verdicts_in
 from retrieval_eval.agents.traces.formats import read_file
 from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.escape import visible

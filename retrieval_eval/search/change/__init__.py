@@ -31,6 +31,7 @@ from retrieval_eval.model.search_diff import (
 )
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.change.attribution import Relabelled, label_split
 from retrieval_eval.search.change.comparability import (
     accepted_mismatches,
     both_declare,
@@ -40,7 +41,6 @@ from retrieval_eval.search.change.comparability import (
     setup_differences,
     unverified,
 )
-from retrieval_eval.search.change.label_split import Relabelled, label_split
 from retrieval_eval.search.change.paired_change import (
     POINTS,
     Change,
