@@ -20,12 +20,12 @@ from typing import Any, Final, get_args
 import click
 
 import retrieval_eval
+from retrieval_eval.agents.metrics import LABELS
 from retrieval_eval.agents.metrics.catalog import METRICS, Metric
-from retrieval_eval.agents.metrics.taxonomy import LABELS
 from retrieval_eval.agents.study.threats import THREATS
 from retrieval_eval.agents.traces.dialects import DIALECTS
 from retrieval_eval.agents.traces.formats import FORMATS, Kept
-from retrieval_eval.cli.main import group
+from retrieval_eval.cli import group
 from retrieval_eval.model import DOCUMENTS, INPUTS, json_schema
 from retrieval_eval.ranking.measures import DEFINITIONS
 from retrieval_eval.report.columns import (
@@ -223,7 +223,7 @@ RETURNED: Final = (
     "report.registered.Exhibit",
     "ranking.RankingResult",
     "records.Trace",
-    "agents.events.normalise.TrialEvents",
+    "agents.events.TrialEvents",
     "agents.metrics.catalog.Metric",
     "agents.metrics.catalog.FileView",
     "agents.metrics.catalog.TrialView",

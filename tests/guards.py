@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.search.decide.guard.thresholds import Thresholds, read_thresholds
+from retrieval_eval.search.decide.thresholds import Thresholds, read_thresholds
 from retrieval_eval.search.run.settings import Settings
 from tests.searches import abstention_block, answer, gold_query, gold_set, run_of
 

@@ -9,15 +9,15 @@ from typing import Any, Final, Literal, NamedTuple
 
 import click
 
+from retrieval_eval.agents.events import TrialEvents
 from retrieval_eval.agents.events.evidence import (
     CAUSES,
     Certainty,
+    accesses,
     doubt_of_gaps,
     evidence,
     possible_accesses,
 )
-from retrieval_eval.agents.events.normalise import TrialEvents
-from retrieval_eval.agents.events.retrieved import accesses
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.runs.trial import Inspected, inspect_trace, truth_near
 from retrieval_eval.agents.traces import SeveralTracesError
@@ -27,6 +27,7 @@ from retrieval_eval.agents.truth import (
     stated_ground_truth,
 )
 from retrieval_eval.cli.common import PATH, echo, json_option, number, print_json
+from retrieval_eval.cli.what_was_read import show_reading
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.model import Record, to_builtins
@@ -34,7 +35,7 @@ from retrieval_eval.model.events import EventDocument, EventRow
 from retrieval_eval.records import Access, GroundTruth
 from retrieval_eval.values import REASONS, counted
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What ``retrieval-eval trace`` prints of a trial's two documents.
 
 _MOST_OF_CALL = 4
@@ -156,7 +157,7 @@ def _print_lines(metrics: TrialMetrics) -> None:
     echo("; ".join(parts))
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``retrieval-eval trace``: one trace file of any known format, without a run around it.
 
 _LISTS = frozenset({".txt", ".json", ".lst", ".list", ".csv"})
@@ -180,8 +181,16 @@ _MOST_SAMPLES = 200
     help="Which trace to read of a file or folder that holds several: its name, or the beginning "
     "of it.",
 )
+@click.option(
+    "--all",
+    "is_all",
+    is_flag=True,
+    help="What all traces of a folder or log read, by file, tool and sub-agent.",
+)
 @json_option
-def trace(path: Path, truths: tuple[str, ...], sample: str | None, as_json: bool) -> None:
+def trace(
+    path: Path, truths: tuple[str, ...], sample: str | None, is_all: bool, as_json: bool
+) -> None:
     """Show what one trace proves: its events, the files it touched, and its metrics.
 
     FILE-OR-FOLDER is a trace of any known format, recognised by its content: a session of an agent,
@@ -194,12 +203,18 @@ def trace(path: Path, truths: tuple[str, ...], sample: str | None, as_json: bool
       retrieval-eval trace trajectory.json --truth src/a.py,lib/b.c
       retrieval-eval trace messages.json --truth expected-files.txt --json
       retrieval-eval trace log.eval --sample task-7
+      retrieval-eval trace ~/.codex/sessions/2026/11/27 --all
       retrieval-eval trace path/to/trial --truth path/to/task
 
     A trial in a run tree is measured against its own task. Elsewhere no metric is computable
     without --truth, and events and files are shown. Exit code 3: no trace could be read; the
     message names what was found and which formats were tried.
     """  # noqa: D301  click reads the control character
+    if is_all:
+        if truths or sample is not None:
+            raise click.UsageError("--all reads every trace, without --truth and --sample")
+        show_reading(path, as_json=as_json)
+        return
     truth = _truth(truths) if truths else truth_near(path)
     try:
         found = inspect_trace(path, truth, sample=sample)
@@ -340,7 +355,7 @@ def _print_samples(path: Path, names: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json({"samples": list(names)})
         return
-    echo(f"{path} holds {len(names)} traces; name one with --sample:")
+    echo(f"{path} holds {len(names)} traces; name one with --sample, or read them with --all:")
     for name in names[:_MOST_SAMPLES]:
         echo(f"  {name}")
     if len(names) > _MOST_SAMPLES:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from retrieval_eval.agents.study.stated import ALPHA
 from retrieval_eval.escape import encodable, visible
 from retrieval_eval.model.gold import GoldSet
-from retrieval_eval.model.guard import GuardRuling
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_diff import (
     DiffSettings,
     LabelSplit,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from retrieval_eval.agents.events.document import trial_events
-from retrieval_eval.agents.events.retrieved import accesses, files_with
+from retrieval_eval.agents.events.evidence import accesses, files_with
 from retrieval_eval.agents.metrics.catalog import BY_NAME, read_metric
 from retrieval_eval.agents.metrics.chunks import expected_lines, line_count
 from retrieval_eval.agents.runs.fingerprint import combined
@@ -36,7 +36,7 @@ from retrieval_eval.values import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.agents.events.normalise import TrialEvents
+    from retrieval_eval.agents.events import TrialEvents
     from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
     from retrieval_eval.model.summary import ExcludedFolder, TrialEntry
     from retrieval_eval.records import FileRef, LineRange

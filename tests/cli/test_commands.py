@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.agents.study.compare import compare
+from retrieval_eval.cli import run
 from retrieval_eval.cli.compare import _exit_code
-from retrieval_eval.cli.main import run
 from tests import studies
 from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.runs import write_task, write_trial

@@ -5,7 +5,7 @@ import json
 import click
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.schema import faults
 
 RETRIEVER = '''

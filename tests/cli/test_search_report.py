@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.schema import faults
 from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.report.search_made import BACKLOG, artefact, delta, shortened, write

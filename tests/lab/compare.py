@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from retrieval_eval.agents.events.evidence import doubt_of_gaps
-from retrieval_eval.agents.events.normalise import TrialEvents
-from retrieval_eval.agents.events.retrieved import accesses
+from retrieval_eval.agents.events import TrialEvents
+from retrieval_eval.agents.events.evidence import accesses, doubt_of_gaps
 from retrieval_eval.agents.runs.trial import Inspected, inspect_trace
 from retrieval_eval.agents.traces import NoTraceError
 from retrieval_eval.agents.truth import stated_ground_truth

@@ -20,17 +20,9 @@ from retrieval_eval.model.gold import (
     GoldSet,
     Label,
 )
+from retrieval_eval.search.ask.protocol import says_nothing
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
-from retrieval_eval.search.ask.returned import says_nothing
-from retrieval_eval.search.gold.corpus import Corpus, Document
-from retrieval_eval.search.gold.exchange import (
-    export_beir,
-    export_trec,
-    import_beir,
-    import_trec,
-    run_bytes,
-)
-from retrieval_eval.search.gold.gold_set import (
+from retrieval_eval.search.gold import (
     gold_faults,
     gold_stats,
     load_gold_set,
@@ -38,6 +30,14 @@ from retrieval_eval.search.gold.gold_set import (
     percents,
     query_line,
     write_gold_set,
+)
+from retrieval_eval.search.gold.corpus import Corpus, Document
+from retrieval_eval.search.gold.exchange import (
+    export_beir,
+    export_trec,
+    import_beir,
+    import_trec,
+    run_bytes,
 )
 from retrieval_eval.search.gold.identity import fingerprint, normalize_query, query_id
 

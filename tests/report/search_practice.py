@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.model.gold import Anchor, GoldSet, Label
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.guard import NoiseFloor
 from retrieval_eval.report import SearchRun
 from retrieval_eval.search.gold.chunks import digest
 from retrieval_eval.search.gold.corpus import Corpus, Document, corpus_fingerprint

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from retrieval_eval.cli.main import run as command
+from retrieval_eval.cli import run as command
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.report import build, build_search, load_run
 from retrieval_eval.report.building import build_diff

@@ -15,13 +15,12 @@ import click
 import pytest
 
 import retrieval_eval
-from retrieval_eval.agents.events.evidence import INCOMPLETE
+from retrieval_eval.agents.events.evidence import INCOMPLETE, OTHER_FILES
 from retrieval_eval.agents.events.exposure import N_LINES
-from retrieval_eval.agents.events.retrieved import OTHER_FILES
 from retrieval_eval.agents.metrics.catalog import METRICS
 from retrieval_eval.agents.study.threats import THREATS
 from retrieval_eval.agents.traces.formats import FORMATS
-from retrieval_eval.cli.main import group
+from retrieval_eval.cli import group
 from retrieval_eval.model import DOCUMENTS, INPUTS
 from retrieval_eval.ranking.measures import NAMES
 from retrieval_eval.records import Doubt

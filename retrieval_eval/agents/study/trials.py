@@ -12,9 +12,9 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast
 
-from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.events.evidence import VIEWS
+from retrieval_eval.agents.metrics import MEDIUM_SET, SMALL_SET
 from retrieval_eval.agents.metrics.catalog import BY_NAME, in_view
-from retrieval_eval.agents.metrics.taxonomy import MEDIUM_SET, SMALL_SET
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import encodable
 from retrieval_eval.model import value_at

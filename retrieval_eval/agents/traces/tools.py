@@ -56,6 +56,7 @@ from retrieval_eval.agents.traces.served import (
     may_be_refused,
     states_error,
     until_stopped,
+    without_last_status,
 )
 from retrieval_eval.agents.traces.untrusted import dict_of, status_of
 from retrieval_eval.records import Access, Doubt, RawTarget, ToolCall, ToolCategory, ToolResult
@@ -301,6 +302,10 @@ def with_plain_output(call: ToolCall) -> ToolCall:
         return call
     record = parsed(result.text) if result.text.startswith("{") else None
     shown, status = _plain(result, record)
+    if status is None:
+        text, status = without_last_status(shown.text)
+        if text != shown.text:
+            shown = replace(shown, text=text, is_error=shown.is_error or bool(status))
     shown = until_stopped(shown, _command(call.arguments) or "", status)
     return call if shown is result else replace(call, result=shown)
 

@@ -152,6 +152,18 @@ def blocks_text(content: Any) -> str:
     return found if found.isascii() else _whole(found)
 
 
+def is_picture(content: Any) -> bool:
+    """Whether a message's content is pictures without any text.
+
+    Examples
+    --------
+    >>> is_picture([{"type": "image", "base64": "…"}]), is_picture([{"type": "text", "text": "a"}])
+    (True, False)
+    """
+    kinds = [dict_of(block).get("type") for block in list_of(content)]
+    return bool(kinds) and all(kind in ("image", "image_url", "input_image") for kind in kinds)
+
+
 def resource_text(block: Any) -> str | None:
     """Return the text of a resource that a block of MCP embeds, or None for another block."""
     if not isinstance(block, dict) or block.get("type") != "resource":

@@ -21,7 +21,7 @@ from retrieval_eval.report.registered import (
     need_rows,
     numbers,
 )
-from retrieval_eval.stats.reached import reached as share_reached
+from retrieval_eval.stats.proportions import reached as share_reached
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -38,8 +38,10 @@ from retrieval_eval.search.ask.protocol import (
     ScoredDoc,
     Staged,
     Status,
+    clean_text,
+    rank,
+    read_answer,
 )
-from retrieval_eval.search.ask.returned import clean_text, rank, read_answer
 from retrieval_eval.values import DEFAULT_SEED
 
 _LONGEST_ERROR: Final = 500

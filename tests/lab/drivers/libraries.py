@@ -72,13 +72,17 @@ DRIVERS = (
     _driver(
         "openai-agents",
         ("openai-agents", "openinference-instrumentation-openai-agents", *_OTEL),
-        _start("openai_agents", "PROMPT", _OUT),
+        _start("openai_agents", "PROMPT", f"{ROOT}/out"),
         _say(
             "run_shell",
             read=_read,
             mcp=_mcp,
             delegate=lambda do: Call("helper", {"input": do.text}),
         ),
+        traces={
+            "openinference": "out/spans.jsonl",
+            "openai-agents-trace": "out/trace.jsonl",
+        },
     ),
     _driver(
         "smolagents",
@@ -86,11 +90,12 @@ DRIVERS = (
         _start("smolagents", f"{URL}/v1", "PROMPT", _OUT),
         _say("run_shell", read=_read, delegate=lambda do: Call("helper", {"task": do.text})),
         last=Call("final_answer", {"answer": "Done."}),
+        keeps_ids=True,
     ),
     _driver(
         "deepagents",
         ("deepagents", "langchain-openai", "openinference-instrumentation-langchain", *_OTEL),
-        _start("deepagents", f"{URL}/v1", "PROMPT", _OUT),
+        _start("deepagents", f"{URL}/v1", "PROMPT", f"{ROOT}/out"),
         _say(
             "execute",
             read=lambda do: _window(do, "read_file", f"/{do.path}"),
@@ -106,6 +111,33 @@ DRIVERS = (
                 "task", {"description": do.text, "subagent_type": "general-purpose"}
             ),
         ),
+        traces={
+            "openinference": "out/spans.jsonl",
+            "langchain-messages": "out/messages.jsonl",
+            "langchain-messages dumped": "out/state.json",
+            "langchain-messages values": "out/values.json",
+        },
+        keeps_ids=True,
+    ),
+    _driver(
+        "google-genai",
+        ("google-genai",),
+        _start("google_genai", URL, "PROMPT", f"{ROOT}/out"),
+        _say("run_shell", read=_read),
+        model="gemini-2.5-flash",
+        traces={
+            "gemini-contents": "out/contents.jsonl",
+            "gemini-contents requests": "out/requests.jsonl",
+        },
+        keeps_ids=True,
+    ),
+    _driver(
+        "langfuse",
+        ("langfuse", "openai", "langchain", "langchain-openai"),
+        _start("langfuse", f"{URL}/v1", "PROMPT", f"{ROOT}/out"),
+        _say("run_shell", read=_read),
+        traces={"langfuse-observations": "out/trace.json"},
+        keeps_ids=True,
     ),
     _driver(
         "inspect",

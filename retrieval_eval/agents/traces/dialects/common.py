@@ -64,6 +64,18 @@ DIALECTS.add(
         cut="as the harness that has a tool of such a name does, and else by the wording's shape",
         finished="as the harness that has a tool of such a name states it, and else by the wording",
         delegated="agent, task and delegate_task; where the calls are kept the harness decides",
+        guesses=(
+            Tool(
+                (
+                    *("shell_*", "*_shell", "*shell_command*", "*bash*", "run_cmd", "exec"),
+                    *("run_command*", "*execute_command*", "*terminal_command*", "exec_*"),
+                    "run_in_terminal",
+                ),
+                "other",
+                read_nothing,
+                is_shell=True,
+            ),
+        ),
         tools=(
             Tool(("shell", "run_command", "terminal"), "other", read_nothing, is_shell=True),
             Tool(("task", "agent", "mcp", "delegate*"), "other", read_nothing),

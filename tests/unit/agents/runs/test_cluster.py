@@ -7,7 +7,7 @@ import re
 import pytest
 
 import retrieval_eval as rev
-from retrieval_eval.cli.main import run as run_command
+from retrieval_eval.cli import run as run_command
 from tests.cloud import dask_cluster, object_storage
 from tests.runs import write_task, write_trial
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.agents.runs import away, evaluate, workers
-from retrieval_eval.agents.runs.executors import engine_for, run_on
+from retrieval_eval.agents.runs.away import engine_for, run_on
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.schema import faults, kind_of
 from tests.conftest import PROJECT
@@ -93,7 +93,7 @@ def test_an_interrupt_ends_the_processes_in_the_middle_of_their_work():
 
 
 GUARDLESS = """
-from retrieval_eval.agents.runs.executors import engine_for, run_on
+from retrieval_eval.agents.runs.away import engine_for, run_on
 with engine_for("processes:1") as engine:
     list(run_on(engine, len, [(1, 2)] * 20, len))
 """

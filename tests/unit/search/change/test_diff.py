@@ -8,7 +8,7 @@ from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_diff import SearchDiff
-from retrieval_eval.search.change.diff import movers
+from retrieval_eval.search.change import movers
 from retrieval_eval.search.change.diff_text import (
     diff_markdown,
     metric_changes,
