@@ -1,4 +1,4 @@
-"""What is said of a place in which no trial was found: what it holds, and what would be read."""
+"""The sentence about a place in which no trial was found: what it holds, and what would be read."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class LeftOut(Struct, frozen=True):
 
 
 class Rows(Struct, frozen=True):
-    """The trials of a table or folder that can be used, and what is said of the others.
+    """The trials of a table or folder that can be used, and sentences about the others.
 
     Parameters
     ----------

@@ -107,6 +107,30 @@ def answer(call: ToolCall) -> ToolResult:
     )
 
 
+_FUNCTION: Final = re.compile(r"<function=([^<>\n]{1,200})>")
+_PARAMETER: Final = re.compile(
+    r"<parameter=([^<>\n]{1,200})>([^<]*(?:<(?!/parameter>)[^<]*)*)</parameter>"
+)
+
+
+def written(answer: str) -> tuple[str, Mapping[str, str]] | None:
+    r"""Return the call that a model wrote into its answer, as it does where it is given no tools.
+
+    Examples
+    --------
+    >>> written("<function=execute_bash>\n<parameter=command>ls</parameter>\n</function>")
+    ('execute_bash', {'command': 'ls'})
+    """
+    found = _FUNCTION.search(answer)
+    if found is None:
+        return None
+    body = answer[found.end() :].partition("</function")[0]
+    given = {
+        one[1]: one[2].removeprefix("\n").removesuffix("\n") for one in _PARAMETER.finditer(body)
+    }
+    return found[1], given
+
+
 def is_unfinished_output(text: str) -> bool:
     """Return whether a note behind an output says that its command goes on."""
     return _without_notes(text)[2]
