@@ -406,6 +406,40 @@ class RewardBySuite(PairedEstimate, frozen=True, kw_only=True):
     benchmark: Annotated[str, about("Suite")]
 
 
+class ResolvedArm(Record, frozen=True, kw_only=True):
+    """Trials of one arm with a reward of 0 or 1, by whether all expected files were opened."""
+
+    n_all_opened: Annotated[Count, about("Trials that opened every expected file")]
+    n_all_opened_resolved: Annotated[Count, about("Those of them with a reward of 1")]
+    n_not_all_opened: Annotated[Count, about("Trials that did not")]
+    n_not_all_opened_resolved: Annotated[Count, about("Those of them with a reward of 1")]
+
+
+class Resolved(Record, frozen=True, kw_only=True):
+    """Matched tasks by which arm resolved them, where rewards are 0 or 1."""
+
+    n_both: Annotated[Count, about("Resolved by both", unit="tasks")]
+    n_only_baseline: Annotated[Count, about("By the baseline alone", unit="tasks")]
+    n_only_comparison: Annotated[Count, about("By the comparison alone", unit="tasks")]
+    n_neither: Annotated[Count, about("By none", unit="tasks")]
+    difference: Annotated[float | None, about("Share of the comparison less the baseline's")]
+    ci_low: Annotated[float | None, about("Lower end of Tango's interval of it")]
+    ci_high: Annotated[float | None, about("Upper end of it")]
+    p_value: Annotated[Share | None, about("McNemar's exact test", unit="0–1")]
+    baseline: Annotated[ResolvedArm, about("Trials of the baseline")]
+    comparison: Annotated[ResolvedArm, about("Trials of the comparison")]
+    by_finding: Annotated[
+        float | None,
+        about(
+            "Part of the difference that comes from how often all expected files were opened; null "
+            "where an arm always or never opened them"
+        ),
+    ]
+    by_using: Annotated[
+        float | None, about("The rest: from how often trials were resolved when they had, or not")
+    ]
+
+
 class ComparisonDocument(Record, frozen=True, kw_only=True):
     """Two configurations on matched tasks."""
 
@@ -461,6 +495,9 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     overturn: Annotated[str, about("What it would take to overturn the verdict, in a sentence")] = (
         ""
     )
+    resolved: Annotated[
+        Resolved | None, about("Resolved tasks of both arms; null where rewards are not 0 or 1")
+    ] = None
     n_tasks_to_overturn: Annotated[
         Count | None,
         about(

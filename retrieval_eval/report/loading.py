@@ -25,8 +25,8 @@ from retrieval_eval.report.run import Run
 from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.search_run import Relabelled, SearchRun
 from retrieval_eval.search.change import DEFAULT_FLAG_POINTS, diff
+from retrieval_eval.search.change.anew import read_relabelled
 from retrieval_eval.search.change.baseline import DEFAULT_BASELINE, compare_with_baseline
-from retrieval_eval.search.change.label_split import read_relabelled
 from retrieval_eval.search.decide.guard.files import guard_of
 from retrieval_eval.search.decide.guard.justification import read_justifications
 from retrieval_eval.search.decide.noise import read_noise

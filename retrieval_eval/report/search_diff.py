@@ -18,9 +18,8 @@ from retrieval_eval.report.frames import Row, frame_of, make_frame, read_row
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
 from retrieval_eval.search.change import diff
+from retrieval_eval.search.change.anew import Relabelled, part_of
 from retrieval_eval.search.change.diff_text import compare_queries
-from retrieval_eval.search.change.label_split import Relabelled
-from retrieval_eval.search.change.part import part_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +50,7 @@ class SearchDiff(Searched):
     pinned
         Ids of the pinned list that is shown as a slice of its own.
     relabelled
-        The gold sets of both runs, as for :func:`retrieval_eval.search.change`.
+        The gold sets of both runs, as for :func:`retrieval_eval.search.change.diff`.
     privacy
         Queries go by their ids, and messages of the retriever are left out.
     places

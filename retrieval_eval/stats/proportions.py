@@ -6,7 +6,7 @@ Nothing here loads numpy or scipy for few units, which most runs have.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -235,8 +235,7 @@ def reached(times: Sequence[float | None], *, confidence: float = 0.95) -> Reach
 def _median_place(n: int, confidence: float) -> int:
     """Return which value from each end of n ordered ones bounds the median; 0 if none does.
 
-    That of :func:`~retrieval_eval.search.change.paired_change.quantile`: the binomial distribution says how
-    often so many of n values lie below their median.
+    The binomial distribution says how often so many of n values lie below their median.
     """
     tail, below = (1 - confidence) / 2, 0.0
     whole = math.lgamma(n + 1) - n * math.log(2)
@@ -316,3 +315,68 @@ def _finite(values: Sequence[float] | Floats) -> list[float]:
     if not all(map(math.isfinite, row)):
         raise ValueError("expected finite numbers: drop missing values first")
     return row
+
+
+# --------------------------------------------------------------------------------------------------
+# Two shares of the same units, which are there or not.
+
+
+def mcnemar_p(n_up: int, n_down: int) -> float:
+    """Return the exact two-sided p that ups and downs are equally likely (McNemar's test).
+
+    Examples
+    --------
+    >>> mcnemar_p(6, 0), mcnemar_p(0, 0)
+    (0.03125, 1.0)
+    """
+    n = n_up + n_down
+    tail = sum(math.comb(n, k) for k in range(min(n_up, n_down) + 1))
+    return float(min(1.0, 2 * tail / 2**n))
+
+
+def tango(n_up: int, n_down: int, n: int, *, confidence: float = 0.95) -> Interval:
+    """Return the score interval of the difference of two shares of the same units (Tango 1998).
+
+    Parameters
+    ----------
+    n_up, n_down
+        Units that are there in the second row alone, and in the first alone.
+    n
+        All units. Not computable when there are none (``too_few_values``).
+
+    Raises
+    ------
+    ValueError
+        Unless the counts fit into ``n``.
+
+    Examples
+    --------
+    >>> ends = tango(12, 188, 500)
+    >>> round(ends.low.value, 3), round(ends.high.value, 3)
+    (-0.398, -0.306)
+    """
+    if min(n_up, n_down) < 0 or n_up + n_down > n:
+        raise ValueError("ups and downs are parts of n")
+    if n == 0:
+        return Interval.missing("too_few_values", 0, confidence, "tango")
+    z = normal_quantile((1 + confidence) / 2)
+
+    def score(difference: float) -> float:
+        linear = (2 * n - n_up + n_down) * difference - n_up - n_down
+        constant = -n_down * difference * (1 - difference)
+        down = (math.sqrt(max(0.0, linear * linear - 8 * n * constant)) - linear) / (4 * n)
+        spread = n * (2 * down + difference * (1 - difference))
+        return (n_up - n_down - n * difference) / math.sqrt(max(spread, 1e-300))
+
+    centre = (n_up - n_down) / n
+    low = -1.0 if n_down == n else _root(lambda at: score(at) - z, -1.0, centre)
+    high = 1.0 if n_up == n else _root(lambda at: score(at) + z, centre, 1.0)
+    return Interval.of(low, high, n, confidence, "tango")
+
+
+def _root(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a falling function is 0, by halving."""
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2

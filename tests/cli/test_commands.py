@@ -254,7 +254,7 @@ def test_a_folder_of_runs_is_refused_and_nothing_is_written(tree, capsys, monkey
     assert run(["evaluate", "."]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"retrieval-eval: {tree / place} is no run: it holds 1 run, such as ")
-    assert "--benchmarks-root" in said
+    assert "with --truth" in said
     assert everything(tree) == before
 
 
@@ -268,7 +268,8 @@ def test_a_run_without_ground_truth_ends_with_2_and_the_hint(tree, capsys, monke
     assert said.err == (
         "retrieval-eval: of 2 trials none could be measured; 2 without ground truth; "
         "there is no folder 'benchmarks' near the runs or here, so there is no ground truth; "
-        "name the folder of the tasks, <suite>/<task>/, with --benchmarks-root\n"
+        "name the folder of the tasks, <suite>/<task>/, or a table of truth, with --truth; "
+        "`retrieval-eval trace PLACE --all` shows what was read all the same\n"
     )
     (tree / "elsewhere").mkdir()
     assert run(["evaluate", "run-1", "--benchmarks-root", "elsewhere", "--json"]) == 2

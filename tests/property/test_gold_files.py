@@ -20,7 +20,7 @@ from retrieval_eval.model.gold import (
     GoldSet,
     Label,
 )
-from retrieval_eval.search.ask.protocol import says_nothing
+from retrieval_eval.search.ask import says_nothing
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
 from retrieval_eval.search.gold import (
     gold_faults,

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from retrieval_eval.search.decide import BREACH, HOLDS, RULES, decide, harm_test
 from retrieval_eval.search.decide.guard import N_MOVERS, no_verdict
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.guard.rendering import MARKER, to_comment, to_text
-from retrieval_eval.search.decide.noise_level import BREACH, HOLDS, RULES, decide, harm_test
 from tests.conftest import COSTLY
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import check, noise

@@ -12,7 +12,7 @@ from retrieval_eval import schema
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_diff import SearchDiff
 from retrieval_eval.search.change.diff_text import diff_markdown
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.plain_runs import delta
 from tests.plain_runs import diff as diff_of
 from tests.searches import answer, failure, gold_query, gold_set, run_of, written

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.document import run_bytes
 from retrieval_eval.search.run.scoring import score_run
-from retrieval_eval.search.run.settings import Settings
 from tests.plain_runs import delta, to_markdown
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 

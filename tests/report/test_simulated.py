@@ -18,7 +18,7 @@ from retrieval_eval.report.building import build_diff
 from retrieval_eval.report.displays import run_header
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.search.change.diff_text import diff_markdown
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.plain_runs import diff
 from tests.searches import measure
 

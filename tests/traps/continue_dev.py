@@ -46,9 +46,9 @@ TRAPS: Rows = {
             "Search", {"pattern": "x"}, 'Search results for pattern "x":\n\n/w/src/a.py:2:x = 1'
         ),
         "The answer of a server's tool is a list of blocks.": _one(
-            "find",
+            "find_hits",
             {"q": "x"},
-            '[{"type":"text","text":"{\\"hits\\": [{\\"path\\": \\"src/a.py\\"}]}"}]',
+            _answered('{"hits": [{"path": "src/a.py", "line": 2, "text": "x"}]}'),
         ),
     },
     ("search", "-src/a.py"): {

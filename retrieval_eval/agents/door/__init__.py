@@ -20,12 +20,14 @@ from retrieval_eval.agents.door.table import (
     COLUMNS,
     Row,
     Rows,
+    Truths,
     is_table,
     is_trials,
+    is_truth,
     numbered,
     read_trials,
+    read_truths,
 )
-from retrieval_eval.agents.door.truth import Truths, is_truth, read_truths
 from retrieval_eval.escape import visible
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import probe

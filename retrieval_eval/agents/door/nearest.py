@@ -1,4 +1,4 @@
-"""What is said of a place in which no trial was found: what it holds, and what would be read."""
+"""The sentence about a place in which no trial was found: what it holds, and what would be read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from retrieval_eval.agents.door.layouts.base import folders_in
-from retrieval_eval.agents.door.layouts.verdicts import verdicts_in
+from retrieval_eval.agents.door.layouts.base import folders_in, verdicts_in
 from retrieval_eval.agents.traces.formats import read_file
 from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.escape import visible

@@ -525,12 +525,13 @@ class CallReducer:
     def _of_copies(self, call: ToolCall, use: ToolUse, folder: str | None) -> ToolUse:
         """Return what a tool did, with the files whose copies it showed."""
         for target in use.targets:
-            if target.access == "written" and target.doubt is None:
-                self._copies.overwrite(target.path, is_edit=True)
+            if target.access == "written":
+                if target.doubt is None:
+                    self._copies.overwrite(target.path, is_edit=True)
                 text = text_argument(call.arguments, CONTENTS) or _added(call)
-                if text is not None:
+                if text is not None or target.is_new:
                     self._copies.keep_text(
-                        joined(folder, target.path), text, is_added=not target.is_new
+                        joined(folder, target.path), text or "", is_added=not target.is_new
                     )
         targets = self._copies.with_origins(use.targets)
         return use if len(targets) == len(use.targets) else replace(use, targets=targets)

@@ -178,7 +178,10 @@ class Evaluation:
         for name, what in (("without_trace", "trace"), ("without_ground_truth", "ground truth")):
             if lacking := sum(getattr(counts, name) for counts in of_runs):
                 parts.append(f"{lacking} without {what}")
-                hint = _where_tasks_are(self.benchmarks_root) if what == "ground truth" else ""
+                hint = ""
+                if what == "ground truth":
+                    shown = "`retrieval-eval trace PLACE --all` shows what was read all the same"
+                    hint = f"{_where_tasks_are(self.benchmarks_root)}; {shown}"
         return "; ".join(filter(None, [*parts, hint]))
 
     @cached_property
@@ -517,7 +520,8 @@ def _where_tasks_are(benchmarks_root: Path | Place | None) -> str:
         if benchmarks_root is None
         else f"ground truth is looked for in {benchmarks_root}"
     )
-    return f"{looked}; name the folder of the tasks, <suite>/<task>/, with --benchmarks-root"
+    ways = "the folder of the tasks, <suite>/<task>/, or a table of truth, with --truth"
+    return f"{looked}; name {ways}"
 
 
 def _left_out(found: Iterable[Opened]) -> str:

@@ -8,10 +8,12 @@ from retrieval_eval.agents.study.arms import ConfigPair, PairsCompared, pairs_to
 from retrieval_eval.agents.study.associations import (
     Associations,
     associate,
-    associations,
     calibration,
     tiers,
     time_to_first_relevant,
+)
+from retrieval_eval.agents.study.associations import (
+    associations as associations_of,
 )
 from retrieval_eval.agents.study.compare import (
     FAMILY,
@@ -97,7 +99,7 @@ def impact_analysis(
         else PairsCompared(tuple(pairs), len(pairs))
     )
     valid, counts = let_through(ordered, chosen.pairs, stated)
-    associated = associations(valid, settings, among=ordered)
+    associated = associations_of(valid, settings, among=ordered)
     return ImpactAnalysis(
         schema_version=version_of("run_impact_analysis"),
         generated_at=generated_at or now(),

@@ -62,6 +62,7 @@ from retrieval_eval.agents.study.frames import (
     view_rows,
 )
 from retrieval_eval.agents.study.gate import by_task, let_through, screen
+from retrieval_eval.agents.study.resolved import resolved_of
 from retrieval_eval.agents.study.stated import (
     HEADLINE,
     Given,
@@ -510,9 +511,9 @@ def compare(
     seed
         Seed of every resampling.
     design
-        What was meant: the path of a ``study.toml``, the same as a mapping, or a
-        :class:`~retrieval_eval.model.design.Design`. What it leaves out is inferred from the
-        trials; the arguments below override it. ``record.design`` has all of it with its sources.
+        What was meant: the path of a ``study.toml``, or the same as a mapping. What it leaves out
+        is inferred from the trials; the arguments below override it. ``record.design`` has all of
+        it with its sources.
     primary
         The metric the verdict is about; by default the headline of the design, else file recall.
     metrics
@@ -784,6 +785,7 @@ def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
         excluded=excluded_tasks(study.arms, study.valid, pairs),
         metrics={metric.name: blocks[metric.name] for metric in draft.metrics},
         reward_by_suite=reward_by_suite(measure, blocks.get("reward")),
+        resolved=resolved_of(pairs, settings),
         views={
             view: {**found, "verdict": concluded[PRIMARY, view]} for view, found in views.items()
         },

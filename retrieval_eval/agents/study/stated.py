@@ -24,7 +24,6 @@ from retrieval_eval.model.design import (
     DESIGN_FILE,
     PROJECT_FILE,
     Clustering,
-    Design,
     Family,
     Missing,
     Role,
@@ -39,9 +38,6 @@ HEADLINE: Final = "file_recall"
 """The metric of the verdict, where none is stated."""
 
 ARGUMENT: Final = "argument"
-
-UNCLEAR: Final = "unclear: "
-"""Begins the source of an arm whose role cannot be inferred."""
 
 SECTION: Final = "study"
 """The section of a project file that states a design."""
@@ -175,20 +171,18 @@ class Stated(Statement, frozen=True, omit_defaults=True):
         return structs.replace(self, arms=arms, sources=sources)
 
 
-Given = str | Path | Mapping[str, Any] | Design | Stated | None
-"""A file, its content, a design, or nothing."""
+Given = str | Path | Mapping[str, Any] | Stated | None
+"""A file, its content, what was stated before, or nothing."""
 
 
 def stated_from(given: Given) -> Stated:
-    """Return what a file, a mapping or a design states.
+    """Return what a file or a mapping states.
 
     Parameters
     ----------
     given
         The path of a ``study.toml``, or of a project file with a section ``study``; its text (which
-        holds a line end), or JSON; the same as a mapping; or a
-        :class:`~retrieval_eval.model.design.Design`, every part of which is then stated
-        but the arms whose role was unclear.
+        holds a line end), or JSON; or the same as a mapping.
 
     Raises
     ------
@@ -210,8 +204,6 @@ def stated_from(given: Given) -> Stated:
             return Stated()
         case Stated():
             return given
-        case Design():
-            return _of_design(given)
         case Mapping():
             return _read(given, ARGUMENT)
         case str() if "\n" in given or given.startswith("{"):
@@ -225,8 +217,7 @@ def stated_from(given: Given) -> Stated:
                 values = values.get(SECTION, {})
             return _read(values, visible(path.name), where)
     raise BadInputError(
-        f"a design is the path of a {DESIGN_FILE}, a mapping or a Design, "
-        f"not {type(given).__name__}"
+        f"a design is the path of a {DESIGN_FILE} or a mapping, not {type(given).__name__}"
     )
 
 
@@ -235,16 +226,6 @@ def _decoded(text: str, name: str) -> dict[str, Any]:
     if problem is not None:
         raise BadInputError(f"{name}: {visible(problem, 200)}")
     return values
-
-
-def _of_design(design: Design) -> Stated:
-    arms = {
-        encodable(arm.config_name): StatedArm(arm.role, *(getattr(arm, name) for name in _LISTS))
-        for side, arm in zip(("baseline", "comparison"), design.arms, strict=True)
-        if not design.sources.get(side, "").startswith(UNCLEAR)
-    }
-    names = (name for name in _FIELDS if getattr(design, name) is not None)
-    return Stated(arms=arms, **{name: getattr(design, name) for name in names})
 
 
 def design_beside(folders: Iterable[Path]) -> Path | None:
@@ -285,14 +266,8 @@ def _read(given: Any, source: str, where: str = "design") -> Stated:
     given = dict(_converted(given, dict[str, Any], where))
     sources: dict[str, str] = {}
     if source == ARGUMENT:
-        # A design that is read back from a document has its sources, and its arms in a list.
+        # What a document keeps of a design has its sources.
         sources = _converted(given.pop("sources", {}), dict[str, str], f"{where}: sources")
-        if isinstance(given.get("arms"), list | tuple):
-            arms = [arm for arm in given["arms"] if isinstance(arm, Mapping)]
-            given["arms"] = {
-                arm.get("config_name"): {n: v for n, v in arm.items() if n != "config_name"}
-                for arm in arms
-            }
     given = {name: value for name, value in given.items() if value is not None}
     # One by one, so that messages name the configuration or suite.
     for name, kind in (("arms", StatedArm), ("reward_scale", Scale | None)):

@@ -10,9 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from retrieval_eval.agents.door.layouts.base import names_of, places_with
+from retrieval_eval.agents.door.layouts.base import (
+    Verdict,
+    names_of,
+    places_with,
+    report_of,
+    verdicts_in,
+)
 from retrieval_eval.agents.door.layouts.swe_bench import latest_in
-from retrieval_eval.agents.door.layouts.verdicts import Verdict, report_of, verdicts_in
 from retrieval_eval.agents.door.table import LeftOut, Row, Rows
 from retrieval_eval.io.files import entries, iter_jsonl, probe
 

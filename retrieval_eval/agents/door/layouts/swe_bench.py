@@ -10,8 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from retrieval_eval.agents.door.layouts.base import in_order, names_of, places_with
-from retrieval_eval.agents.door.layouts.verdicts import Verdicts, is_report, verdicts_in
+from retrieval_eval.agents.door.layouts.base import (
+    Verdicts,
+    in_order,
+    is_report,
+    names_of,
+    places_with,
+    verdicts_in,
+)
 from retrieval_eval.agents.door.table import Row, Rows
 from retrieval_eval.escape import visible
 from retrieval_eval.io.files import entries, probe, read_json

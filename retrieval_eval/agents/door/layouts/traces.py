@@ -2,7 +2,7 @@
 
 Each file that a format recognises is a trial, and each session of a file that holds several. Files
 of sub-agents belong to their sessions. Folders with the same names of files are configurations;
-elsewhere sessions are told apart by their harness.
+elsewhere the harness of a session is its configuration.
 """
 
 from __future__ import annotations

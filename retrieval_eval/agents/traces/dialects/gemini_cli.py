@@ -196,7 +196,7 @@ def read_file(seen: Seen) -> Found:
         return read_remote(seen)
     stated = _READ_LINES.fullmatch(seen.text)
     if stated is not None:
-        return _of_lines(seen, path, stated, has_content=True)
+        return _of_lines(seen, path, stated, None)
     if is_stub(seen.text):
         # What the agent is sent in place of what it was shown before.
         return NOTHING
@@ -208,16 +208,20 @@ def read_file(seen: Seen) -> Found:
     status = _STATUS.match(seen.text[:5000])
     if status is None:
         return read_remote(seen)
-    return _of_lines(seen, path, status, has_content=bool(seen.text[status.end() :].strip()))
+    return _of_lines(seen, path, status, seen.text[status.end() :].strip("\n"))
 
 
-def _of_lines(seen: Seen, path: str, stated: re.Match[str], *, has_content: bool) -> Found:
-    """Return the file with the lines that an answer states, which may lie behind its end."""
+def _of_lines(seen: Seen, path: str, stated: re.Match[str], shown: str | None) -> Found:
+    """Return the file with the lines that an answer states, which may lie behind its end.
+
+    It counts what follows the last line break as a line; ``shown`` is the text, if it is there.
+    """
     first, last, total = (int(number) for number in stated.groups() if number is not None)
-    if not has_content or not 0 < first <= min(last, total):
+    if (shown is not None and not shown.strip()) or not 0 < first <= min(last, total):
         return NOTHING
-    last = min(last, total)
-    return _opened(seen, path, ((first, last),), is_whole=first == 1 and last == total)
+    n_lines = total if shown is None else shown.count("\n") + 1
+    lines = ((first, min(last, total, first + n_lines - 1)),)
+    return _opened(seen, path, lines, is_whole=first == 1 and last >= total)
 
 
 def _opened(seen: Seen, path: str, lines: tuple[LineRange, ...] | None, *, is_whole: bool) -> Found:

@@ -511,7 +511,10 @@ def _call_of(item: Mapping[str, Any]) -> tuple[str | None, Any, ToolResult | Non
         case "FileChange":
             changes = dict_at(item, "changes").items()
             files = [{"path": path, "kind": text_at(what, "type")} for path, what in changes]
-            return "apply_patch", {"files": files}, ToolResult(text_at(item, "stdout") or "")
+            contents = [text for _, what in changes if (text := text_at(what, "content"))]
+            written = {"content": "\n".join(contents)} if contents else {}
+            result = ToolResult(text_at(item, "stdout") or "")
+            return "apply_patch", {"files": files, **written}, result
         case "McpToolCall":
             name = f"mcp__{text_at(item, 'server')}__{text_at(item, 'tool')}"
             return name, item.get("arguments"), mcp_result(item)

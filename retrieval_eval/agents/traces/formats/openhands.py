@@ -404,12 +404,18 @@ def _task_name(line: Line) -> str:
 def _read_task(task: Mapping[str, Any], name: str) -> Reading:
     events = list_of(task.get("history"))
     flat = [event for entry in events for event in (entry if isinstance(entry, list) else [entry])]
-    lines = [Line(number, event) for number, event in enumerate(_with_ids(flat), start=1)]
-    reading = _read(lines, name, "openhands-output", submission=_patch(task))
+    if any(_is_sdk_event(dict_of(event)) for event in flat):
+        lines = [Line(number, event) for number, event in enumerate(flat, start=1)]
+        reading = read_openhands_sdk(lines, name)
+        reading = replace(reading, format="openhands-output", submission=_patch(task))
+    else:
+        lines = [Line(number, event) for number, event in enumerate(_with_ids(flat), start=1)]
+        reading = _read(lines, name, "openhands-output", submission=_patch(task))
     metrics, cost = dict_at(task, "metrics"), reading.declared_cost_usd
     usage = dict_at(metrics, "accumulated_token_usage")
     tokens = count_at(usage, "prompt_tokens", "completion_tokens")
-    model = text_of(clean(at(task, "metadata", "llm_config", "model")))
+    stated = (at(task, "metadata", key, "model") for key in ("llm_config", "llm"))
+    model = next(filter(None, (text_of(clean(value)) for value in stated)), None)
     return replace(
         reading,
         model=reading.model or model,
@@ -447,7 +453,8 @@ def _is_output(line: Mapping[str, Any]) -> bool:
     history = line.get("history")
     first = history[0] if isinstance(history, list) and history else None
     event = dict_of(first[0] if isinstance(first, list) and first else first)
-    is_event = isinstance(event.get("action"), str) or isinstance(event.get("observation"), str)
+    kinds = (event.get("action"), event.get("observation"))
+    is_event = any(isinstance(kind, str) for kind in kinds) or _is_sdk_event(event)
     return is_event and any(key in line for key in ("instance_id", "git_patch", "test_result"))
 
 

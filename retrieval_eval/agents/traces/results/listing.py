@@ -203,6 +203,8 @@ def list_tree(seen: Seen) -> Found:
 
     Folders end in a slash; an unindented entry is the root.
     """
+    if is_display(seen.value):
+        return list_names(seen)
     if is_empty_answer(seen.text):
         return NOTHING
     if is_cut(seen.text):

@@ -114,13 +114,14 @@ class Copies:
             del self._copies[path]
 
     def keep_text(self, path: str, text: str, *, is_added: bool = False) -> None:
-        """Remember the text that the agent wrote into a file, or added to it."""
+        """Remember the text that the agent wrote into a file, or added to it.
+
+        An empty text is one that is not known.
+        """
         before = self.texts.get(path, "") if is_added else ""
         is_short = len(before) + len(text) <= _LONGEST_TEXT
-        if is_short and (len(self.texts) < MAX_TEXTS or path in self.texts):
-            self.texts[path] = before + text
-        else:
-            self.texts.pop(path, None)
+        if len(self.texts) < MAX_TEXTS or path in self.texts:
+            self.texts[path] = before + text if is_short else ""
 
     def text_of(self, path: str) -> str | None:
         """Return the text of a file that the agent wrote, by its path or by its name alone."""

@@ -15,6 +15,7 @@ import pytest
 
 from retrieval_eval.agents.door import nearest, opened
 from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.cli import run
 from retrieval_eval.model import to_builtins
 from tests.unit.agents.door.test_tables import trace_of
@@ -264,6 +265,23 @@ def test_the_output_of_openhands_with_its_verdicts(tmp_path, monkeypatch):
     assert calls["a__b-1"] == calls["a__b-4"] == 1
     costs = {m.provenance.task_name: m.outcome["cost_usd"] for m in found.metrics}
     assert costs["a__b-1"] == 0.5
+
+
+def test_the_output_of_its_sdk_is_read_too(tmp_path):
+    call = {"id": "c", "name": "execute_bash", "arguments": json.dumps({"command": "cat b.py"})}
+    action = {"kind": "ActionEvent", "id": "1", "tool_name": "execute_bash", "tool_call_id": "c"}
+    shown = {"kind": "ExecuteBashObservation", "output": "x = 1", "metadata": {"exit_code": 0}}
+    answer = {"kind": "ObservationEvent", "id": "2", "tool_call_id": "c", "observation": shown}
+    history = [{**action, "source": "agent", "tool_call": call}, {**answer, "action_id": "1"}]
+    line = {"test_result": {"git_patch": ""}, "metadata": {"llm": {"model": "proxy/m"}}}
+    lines = [{"instance_id": f"t-{n}", **line, "history": history} for n in (1, 2)]
+    place = write(tmp_path / "r/output.jsonl", "\n".join(map(json.dumps, lines)))
+    assert [row.task for row in opened(place.parent).rows] == ["t-1", "t-2"]
+    trace = read_trace(place, sample="t-2")
+    assert (trace.model, [call.arguments["command"] for call in trace.calls]) == (
+        "proxy/m",
+        ["cat b.py"],
+    )
 
 
 def test_a_file_with_one_task_is_read_as_such(tmp_path):

@@ -39,7 +39,7 @@ class FileRead(Struct, frozen=True, kw_only=True):
     file
         The file, with its repository where the traces name one.
     n_opened, n_attached, n_found, n_named, n_possible
-        Sessions in which it was opened; shown without a call that asked for it; found by a search
+        Sessions in which it was opened; shown without a call for it; found by a search
         that showed lines of it, but not opened; known by name alone; possible at most. Each session
         counts once.
     n_reads
