@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The DocumentRetrievalEvaluator of azure-ai-evaluation takes any range of integer grades. For its
-# fidelity it sorts the grades as text, so that on a scale up to 10 the weights are dealt out in
-# the order 1, 10, 2, 3 ...: the best document of the scale weighs less than one of grade 2. On a scale up to
-# 9 the same metric is as one expects, and nDCG is right on both.
+# fidelity it sorts the grades as text, so that on a scale up to 10 the weights are dealt out in the
+# order 1, 10, 2, 3 ...: the best document of the scale weighs less than one of grade 2. On a scale
+# up to 9 the same metric is as one expects, and nDCG is right on both.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

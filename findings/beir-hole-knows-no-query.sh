@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # BEIR's Hole@k is the share of returned documents that have no judgement, the number by which one
-# decides whether a low nDCG can be believed. It asks whether a document is judged for any query
-# at all: a run of which not one document was judged for its own query has Hole@k 0.0.
+# decides whether a low nDCG can be believed. It asks whether a document is judged for any query at
+# all: a run of which not one document was judged for its own query has Hole@k 0.0.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install -q --no-compile \
+    pytrec-eval-terrier==0.5.11 tqdm==4.67.1 requests==2.32.5
 "$work/venv/bin/pip" install -q --no-compile --no-deps beir==2.2.0
-"$work/venv/bin/pip" install -q --no-compile pytrec-eval-terrier==0.5.11 tqdm==4.67.1 requests==2.32.5
 cat > "$work/see.py" <<'PY'
 from importlib.metadata import version
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # deepeval's ToolCorrectnessMetric compares the calls that an agent made with those expected. Calls
-# with the same name, arguments and output are equal to it, and once one of them is matched, all
-# of them are used up. An agent that reads, tests, reads and tests again exactly as expected gets
-# 0.5, three equal calls get 0.33, and both are 1.0 under the two stricter settings.
+# with the same name, arguments and output are equal to it, and once one of them is matched, all of
+# them are used up. An agent that reads, tests, reads and tests again exactly as expected gets 0.5,
+# three equal calls get 0.33, and both are 1.0 under the two stricter settings.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

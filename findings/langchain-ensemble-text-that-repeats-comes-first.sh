@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# LangChain's EnsembleRetriever joins the rankings of several retrievers by reciprocal rank. It knows
-# a document by its text alone, not by its id or source, and adds up every place where that text
-# occurs, also within one ranking. A licence header that lies in three files thus passes the answer
-# that both retrievers put first, and two of the three files are gone from the result.
+# LangChain's EnsembleRetriever joins the rankings of several retrievers by reciprocal rank. It
+# knows a document by its text alone, not by its id or source, and adds up every place where that
+# text occurs, also within one ranking. A licence header that lies in three files thus passes the
+# answer that both retrievers put first, and two of the three files are gone from the result.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

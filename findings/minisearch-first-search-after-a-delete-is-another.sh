@@ -21,7 +21,8 @@ const kept = [
   { id: 'house 2', text: 'house' },
 ];
 const old = Array.from({ length: 15 }, (_, number) => ({ id: `old ${number}`, text: 'cat' }));
-const search = (index) => index.search('cat dog').map((hit) => [hit.id, Number(hit.score.toFixed(2))]);
+const search = (index) =>
+  index.search('cat dog').map((hit) => [hit.id, Number(hit.score.toFixed(2))]);
 
 const index = new MiniSearch({ fields: ['text'] });
 index.addAll([...kept, ...old]);

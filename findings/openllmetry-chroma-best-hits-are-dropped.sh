@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # OpenLLMetry's instrumentation of Chroma records each hit of a query as an event of the span.
-# OpenTelemetry keeps 128 events of a span and lets go of the oldest, and hits are recorded from
-# the best to the worst. Of a query for 200 documents the trace has hits 73 to 200; of three
-# queries of 60 asked together, the first has 8 hits left, its worst.
+# OpenTelemetry keeps 128 events of a span and lets go of the oldest, and hits are recorded from the
+# best to the worst. Of a query for 200 documents the trace has hits 73 to 200; of three queries of
+# 60 asked together, the first has 8 hits left, its worst.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -47,8 +47,10 @@ print("expected: the trace has the 200 hits that were returned, or the best of t
 print(f"seen:     returned {returned[0]} .. {returned[-1]}, recorded {names[0]} .. {names[-1]}")
 assert len(returned) == 200 and names == returned[72:], "changed"
 returned, names = recorded([0, 100, 200], 60)
-print(f"seen:     three queries of 60: returned {returned[0][0]}, {returned[1][0]}, ...;",
-      f"recorded {len(names)} of 180, from hit {returned[0].index(names[0]) + 1} of the first")
+print(
+    f"seen:     three queries of 60: returned {returned[0][0]}, {returned[1][0]}, ...;",
+    f"recorded {len(names)} of 180, from hit {returned[0].index(names[0]) + 1} of the first",
+)
 assert names == sum(returned, [])[52:], "changed"
 PY
 cd "$work"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Orama's full-text search takes each word of a query as the beginning of a word, and adds up the
-# scores of all words that begin so. Every such word is rarer than the one that was asked for, or occurs beside
-# others: asked for "cat", it puts a text on categories and catalogues, without that word, before
-# the text that is "cat", and evaluations that count on BM25 of whole words do not see why.
+# scores of all words that begin so. Asked for "cat", it puts a text on categories and catalogues,
+# without that word, before the text that is "cat", and evaluations that count on BM25 of whole
+# words do not see why.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
