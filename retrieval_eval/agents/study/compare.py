@@ -80,7 +80,7 @@ from retrieval_eval.agents.study.threats import (
     threat_rows,
     threats_of,
 )
-from retrieval_eval.agents.study.trials import VIEWED, Trial, Trials, some_trials
+from retrieval_eval.agents.study.trials import VIEWED, Trial, Trials, as_asked, some_trials
 from retrieval_eval.agents.study.verdict import (
     Conclusion,
     cautions,
@@ -701,6 +701,7 @@ def study_of(
     primary: Metric,
 ) -> Study:
     """Return design, valid trials, matched pairs and estimates of two configurations."""
+    trials = as_asked(trials, primary)
     arms = (arm(trials, baseline), arm(trials, comparison))
     design = design_of(trials, baseline, comparison, settings.stated, headline=primary.name)
     valid = screen(*arms, settings.stated)
