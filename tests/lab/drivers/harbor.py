@@ -93,6 +93,7 @@ _TERMINUS = Driver(
         "resumed": "a run cannot be resumed",
         "compacted": "no setting makes it summarise early",
     },
+    seconds=600,
     needs=("tmux",),
 )
 DRIVERS = (_TERMINUS, replace(_TERMINUS, name="harbor-terminus-2-raw", start=_start_raw))
