@@ -16,6 +16,7 @@ from importlib.metadata import version
 
 import litellm
 
+litellm.suppress_debug_info = True
 START = {"id": "c1", "created": 1, "model": "own-model"}
 
 
