@@ -156,6 +156,9 @@ def compare(
     else:
         for comparison in impact.comparisons:
             _print(comparison)
+        if impact.groups:
+            said = "; ".join(", ".join(group) for group in impact.groups)
+            _print_text(f"no two of a group can be told apart: {said}", 0)
         if impact.pairs_left_out is not None:
             echo(impact.pairs_left_out.sentence)
         if not impact.comparisons:

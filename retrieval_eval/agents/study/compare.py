@@ -729,6 +729,36 @@ def over_pairs(p_values: Sequence[float | None]) -> list[OverPairs | None]:
     return [OverPairs(adjusted.m, p_value) for p_value in adjusted.values]
 
 
+def groups_of(comparisons: Sequence[ComparisonDocument]) -> tuple[tuple[str, ...], ...]:
+    """Return the largest groups of configurations of which no two can be told apart.
+
+    They are the maximal cliques of the pairs that are neither better nor worse (Bron & Kerbosch
+    1973), by name. Empty below three configurations, or where some pair was not compared.
+
+    Examples
+    --------
+    >>> groups_of([])
+    ()
+    """
+    apart = {
+        frozenset((one.baseline_config, one.comparison_config)): one.verdict in ("better", "worse")
+        for one in comparisons
+    }
+    configs = sorted({config for pair in apart for config in pair})
+    if len(configs) < 3 or len(apart) < len(configs) * (len(configs) - 1) // 2:
+        return ()
+    alike = {a: {b for b in configs if b != a and not apart[frozenset((a, b))]} for a in configs}
+
+    def grow(group: set[str], left: set[str], done: set[str]) -> Iterator[tuple[str, ...]]:
+        if not left and not done:
+            yield tuple(sorted(group))
+        for config in sorted(left):
+            yield from grow(group | {config}, left & alike[config], done & alike[config])
+            left, done = left - {config}, done | {config}
+
+    return tuple(sorted(grow(set(), set(configs), set())))
+
+
 def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
     """Return the comparison with its threats and verdict.
 
