@@ -191,7 +191,8 @@ def alpha_of(record: ComparisonDocument) -> float:
 
 def interval_name(record: ComparisonDocument) -> str:
     """Return how the intervals of a comparison are called, with the share they cover."""
-    return f"{percent(round(1 - alpha_of(record), 4))} interval"
+    at = ", every look" if record.design is not None and record.design.is_sequential else ""
+    return f"{percent(round(1 - alpha_of(record), 4))} interval{at}"
 
 
 def _lead(result: PairedEstimate) -> Headline:
