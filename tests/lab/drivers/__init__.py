@@ -200,6 +200,7 @@ UNPROVED: Final = {
     "codex-exec-events": _OLDER,
     "cursor-jsonl": _CLOSED,
     "cursor-jsonl-v1": _CLOSED,
+    "cursor-transcript": _CLOSED,
     "gemini-cli-session-json": _OLDER,
     "goose": ABSENT["goose"],
     "goose-export": ABSENT["goose"],
