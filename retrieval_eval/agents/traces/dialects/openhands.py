@@ -108,9 +108,7 @@ def answer(call: ToolCall) -> ToolResult:
 
 
 _FUNCTION: Final = re.compile(r"<function=([^<>\n]{1,200})>")
-_PARAMETER: Final = re.compile(
-    r"<parameter=([^<>\n]{1,200})>([^<]*(?:<(?!/parameter>)[^<]*)*)</parameter>"
-)
+_PARAMETER: Final = re.compile(r"<parameter=([^<>\n]{1,200})>")
 
 
 def written(answer: str) -> tuple[str, Mapping[str, str]] | None:
@@ -125,9 +123,11 @@ def written(answer: str) -> tuple[str, Mapping[str, str]] | None:
     if found is None:
         return None
     body = answer[found.end() :].partition("</function")[0]
-    given = {
-        one[1]: one[2].removeprefix("\n").removesuffix("\n") for one in _PARAMETER.finditer(body)
-    }
+    given = {}
+    for part in body.split("</parameter>")[:-1]:
+        opening = _PARAMETER.search(part)
+        if opening is not None:
+            given[opening[1]] = part[opening.end() :].removeprefix("\n").removesuffix("\n")
     return found[1], given
 
 

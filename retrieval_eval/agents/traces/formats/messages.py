@@ -586,6 +586,17 @@ _EXAMPLE: Final[tuple[Mapping[str, Any], ...]] = (
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x = 1"}]},
 )
 
+_CHAT_EXAMPLE: Final[tuple[Mapping[str, Any], ...]] = (
+    {"role": "user", "content": "Where is the limit set?"},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "c", "function": {"name": "read_file", "arguments": '{"path": "a.py"}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c", "content": "x = 1"},
+)
+
 _SOURCE = "public interface descriptions of Anthropic and OpenAI; no file was seen"
 
 FORMATS.add(
@@ -619,6 +630,6 @@ FORMATS.add(
         may_be=_may_be_document,
         priority=-1,
         file_names=("messages.json",),
-        example={"model": "m", "messages": list(_EXAMPLE)},
+        example={"model": "m", "messages": list(_CHAT_EXAMPLE)},
     ),
 )
