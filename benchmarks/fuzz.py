@@ -52,7 +52,7 @@ import numpy as np
 import retrieval_eval as rev
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.outcomes import load_outcome
-from retrieval_eval.agents.runs.naming import (
+from retrieval_eval.agents.runs.layout import (
     EVENTS_SUFFIX,
     IMPACT_FILE,
     METRICS_SUFFIX,
@@ -68,7 +68,7 @@ from retrieval_eval.errors import BadInputError, RetrievalEvalError
 from retrieval_eval.escape import encodable
 from retrieval_eval.io.artefacts import DIGEST, read_artefact, read_record, sealed, write_artefact
 from retrieval_eval.io.files import decode, json_bytes
-from retrieval_eval.io.project import read_project
+from retrieval_eval.io.user_files import read_project
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -77,42 +77,46 @@ from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
 from retrieval_eval.schema import faults, kind_of
-from retrieval_eval.search.ask.protocol import QueryResult, RetrieverError, ScoredDoc
+from retrieval_eval.search.ask import (
+    QueryResult,
+    RetrieverError,
+    ScoredDoc,
+    read_documents,
+)
 from retrieval_eval.search.ask.retrievers.http import http_settings
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
-from retrieval_eval.search.ask.returned import read_documents
+from retrieval_eval.search.claims import read_human_labels
 from retrieval_eval.search.claims.coverage import read_drafts
 from retrieval_eval.search.claims.http_judge import (
     NoVerdictError,
     http_judge_settings,
     read_verdict,
 )
-from retrieval_eval.search.claims.measure import read_human_labels
 from retrieval_eval.search.decide.guard.files import write_pinned
 from retrieval_eval.search.decide.guard.justification import read_justifications
-from retrieval_eval.search.decide.guard.thresholds import (
+from retrieval_eval.search.decide.noise import read_noise
+from retrieval_eval.search.decide.thresholds import (
     read_thresholds,
     shipped_thresholds,
     toml_of,
 )
-from retrieval_eval.search.decide.noise import read_noise
 from retrieval_eval.search.demo import JUDGE
-from retrieval_eval.search.gold.backlog import read_backlog
+from retrieval_eval.search.gold import field_map
 from retrieval_eval.search.gold.bootstrap import feedback_settings, read_feedback
 from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.database import read_backlog
 from retrieval_eval.search.gold.exchange import import_beir, import_trec
-from retrieval_eval.search.gold.gold_set import field_map
+from retrieval_eval.search.gold.identity import read_pinned
 from retrieval_eval.search.gold.labelling import build_pool, read_pool, write_pool
-from retrieval_eval.search.gold.pinned import read_pinned
 from retrieval_eval.search.gold.pseudonyms import read_listed
 from retrieval_eval.search.gold.pseudonyms import read_mapping as pseudonyms_of
 from retrieval_eval.search.gold.relabel import read_mapping as relabelled_from
-from retrieval_eval.search.run.run_files import load_search_run
+from retrieval_eval.search.run.document import load_search_run
 from retrieval_eval.search.run.running import open_journal
 from retrieval_eval.serve.dashboard import Sources, dashboard, diagnostics, served
 from tests.runs import write_task, write_trial
 
-command_line = import_module("retrieval_eval.cli.main")
+command_line = import_module("retrieval_eval.cli")
 
 CPU_SECONDS = 10
 WALL_SECONDS = 900
@@ -972,7 +976,9 @@ def _raise(error: BaseException) -> str:
 def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [
-        f for f in frames if "/retrieval_eval/" in f.filename and "/cli/main.py" not in f.filename
+        f
+        for f in frames
+        if "/retrieval_eval/" in f.filename and "/cli/__init__.py" not in f.filename
     ]
     where = own[-1] if own else frames[-1]
     text = str(error).replace("\n", " ")[:90]

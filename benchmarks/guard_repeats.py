@@ -20,8 +20,13 @@ from guard_systems import DROPS, SYSTEMS, Drop, Queries, Run
 from numpy.typing import NDArray
 from simulated_draws import generator
 
-from retrieval_eval.search.decide.guard.rule import BREACH, UNDECIDED, decide
-from retrieval_eval.search.decide.noise_level import noise_test, run_to_run
+from retrieval_eval.search.decide import (
+    BREACH,
+    UNDECIDED,
+    decide,
+    noise_test,
+    run_to_run,
+)
 from retrieval_eval.stats.resampling import Floats
 
 ALONE, WITH_FILE = (3, 5, 10, 20), (5,)

@@ -24,9 +24,11 @@ from guard_systems import (
 )
 from simulated_draws import generator
 
-from retrieval_eval.search.decide.guard.rule import BREACH, decide, harm_test
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
+    BREACH,
     NoiseLevel,
+    decide,
+    harm_test,
     noise_of_part,
     noise_test,
     run_to_run,

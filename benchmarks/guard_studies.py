@@ -25,9 +25,16 @@ from guard_systems import (
 from numpy.typing import NDArray
 from simulated_draws import generator
 
-from retrieval_eval.search.decide.guard.rule import BREACH, UNDECIDED, decide, harm_test
-from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.decide.noise_level import NoiseLevel, noise_test, run_to_run
+from retrieval_eval.search.decide import (
+    BREACH,
+    UNDECIDED,
+    NoiseLevel,
+    decide,
+    harm_test,
+    noise_test,
+    run_to_run,
+)
+from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from retrieval_eval.stats.resampling import Floats
 
 Row = list[str]

@@ -15,10 +15,10 @@ from simulated_verdicts import trial
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.outcomes import load_outcome
-from retrieval_eval.agents.study import pairs
+from retrieval_eval.agents.study import design
 from retrieval_eval.agents.study.estimates import Measure
-from retrieval_eval.agents.study.headline import headline_estimate
-from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.stated import Settings
+from retrieval_eval.agents.study.verdict import headline_estimate
 from retrieval_eval.model.impact import PairedEstimate
 from retrieval_eval.stats.resampling import Floats
 
@@ -176,6 +176,6 @@ def estimate(metric: str, sides: Pair, seed: int) -> PairedEstimate:
             if metric.startswith("ttfr"):
                 numbers["censored_at_seconds"] = 1e6
             own.append((trial(task, config, numbers, never_hit=is_missed),))
-        matched.append(pairs.Pair("suite", f"task-{task:04}", *own))
+        matched.append(design.Pair("suite", f"task-{task:04}", *own))
     settings = Settings(seed, N_RESAMPLES)
     return Measure(matched, (), settings)(BY_NAME[metric])

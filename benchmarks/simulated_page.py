@@ -50,6 +50,13 @@ An interval is *short* if its coverage is too low, and *long* if it is too high.
   differences that share nearly everything, and slightly long for six that share nothing. With two
   to five clusters equal arms get a verdict in at most 5.3 %, and in up to 39 % if their tasks are
   treated as independent.
+- **Repositories of uneven size** are compared by the mean of their effects (Paule & Mandel 1982,
+  Hartung & Knapp 2001) together with the sign-flip test. Without a difference they get a verdict
+  in at most 4 %. The interval of the mean over tasks, with the degrees of freedom of so uneven
+  clusters, finds a difference of 0.1 in 28, 6 and 2 % of the first designs, not in 70, 39 and 16 %.
+- **Missing tasks** are taken as the worst of all tasks where at most a fifth is missing: the lowest
+  of a normal distribution, not beyond what the metric allows. Equal arms then keep a gain in at
+  most 5.7 % although one lost its worst tasks, without it in up to 99 %.
 - **Equal arms** get a verdict in at most 4.6 % of studies. It requires the interval beside the
   test, because the test assumes equal distributions and not only equal means.
 - **The smallest detectable difference** is found by the verdict in 77 to 81 % of studies if

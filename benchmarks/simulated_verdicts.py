@@ -19,7 +19,7 @@ from simulated_studies import Row
 
 from retrieval_eval.agents.study import compare
 from retrieval_eval.agents.study.compare import draft_of, finish, over_pairs, p_of_lead
-from retrieval_eval.agents.study.settings import Settings, metrics_named
+from retrieval_eval.agents.study.stated import Settings, metrics_named
 from retrieval_eval.agents.study.trials import Trial
 
 ARMS = ("control", "treatment")

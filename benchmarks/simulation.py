@@ -19,6 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from simulated_doubts import ARMS as LOST
+from simulated_doubts import missing_row, uneven_row
 from simulated_draws import (
     ARMS,
     ASSOCIATIONS,
@@ -229,6 +231,28 @@ TABLES = [
         "measurement | clusters | shared | coverage | verdicts | verdicts ignoring clusters",
         few_clusters_row,
         [(name, n, 0.5) for name in FEW_CLUSTERS for n in (2, 3, 5)],
+    ),
+    Table(
+        "Repositories of uneven size",
+        "Tasks of twelve repositories of SWE-bench Verified's sizes; the true effect of each "
+        "spreads by the second column around the third. Verdicts and coverage in %, and the means "
+        "of the interval's width and of the smallest detectable difference.",
+        "tasks | spread of effects | effect | verdicts | coverage | width | detectable",
+        uneven_row,
+        [(200, tau, effect) for tau in (0.0, 0.1, 0.2) for effect in (0.0, 0.1)]
+        + [(500, tau, effect) for tau in (0.0, 0.2) for effect in (0.0, 0.1)],
+        times=0.5,
+    ),
+    Table(
+        "Equal arms of which one lost its worst tasks",
+        "Clear gains in %, of the tasks that are left, and of those that stay clear with the lost "
+        "tasks as the worst of all: where the tasks with the lowest values of the comparison are "
+        "lost, and where those with the lowest differences are.",
+        "measurement | n | lost | by value: clear | stays clear | by difference: clear | "
+        "stays clear",
+        missing_row,
+        [(name, n, share) for name in LOST for n, share in ((24, 0.1), (40, 0.2), (100, 0.2))],
+        times=0.5,
     ),
     Table(
         "Two equal arms (A/A)",

@@ -30,8 +30,7 @@ from time import process_time
 from rounds import OURS, Row, Task, alternating, compared, processor_of
 
 from retrieval_eval.agents.runs import evaluate
-from retrieval_eval.agents.runs.naming import artefact_stems
-from retrieval_eval.agents.runs.roots import default_benchmarks_root
+from retrieval_eval.agents.runs.layout import artefact_stems, default_benchmarks_root
 from retrieval_eval.agents.runs.trial import Job, documents, evaluate_trial
 from retrieval_eval.agents.traces import NoTraceError, read_trace
 from retrieval_eval.demo import write_demo

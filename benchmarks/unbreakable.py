@@ -50,7 +50,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # no thread
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import retrieval_eval
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from tests.cloud import dask_scheduler, dask_worker
 
 N_KILLS = 50

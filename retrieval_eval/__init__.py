@@ -26,8 +26,8 @@ from retrieval_eval.errors import (
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
-    from retrieval_eval.agents.events.normalise import extract_events
-    from retrieval_eval.agents.metrics.trial import measure
+    from retrieval_eval.agents.events import extract_events
+    from retrieval_eval.agents.metrics import measure
     from retrieval_eval.agents.runs import evaluate
     from retrieval_eval.agents.study import associate, compare, tasks_needed
     from retrieval_eval.agents.traces import read_trace
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from retrieval_eval.ranking import evaluate_rankings
     from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
-    from retrieval_eval.search.gold.gold_set import load_gold_set
+    from retrieval_eval.search.gold import load_gold_set
     from retrieval_eval.search.measure import run_search
 
 __version__ = "0.1.0"
@@ -72,12 +72,12 @@ _LAZY = {
     "compare": "retrieval_eval.agents.study",
     "evaluate": "retrieval_eval.agents.runs",
     "evaluate_rankings": "retrieval_eval.ranking",
-    "extract_events": "retrieval_eval.agents.events.normalise",
+    "extract_events": "retrieval_eval.agents.events",
     "load_ground_truth": "retrieval_eval.agents.truth",
-    "load_gold_set": "retrieval_eval.search.gold.gold_set",
+    "load_gold_set": "retrieval_eval.search.gold",
     "load_history": "retrieval_eval.report",
     "load_run": "retrieval_eval.report",
-    "measure": "retrieval_eval.agents.metrics.trial",
+    "measure": "retrieval_eval.agents.metrics",
     "plot": "retrieval_eval.report.registered",
     "read_trace": "retrieval_eval.agents.traces",
     "run_search": "retrieval_eval.search.measure",

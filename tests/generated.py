@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import tests.traps
 from retrieval_eval.agents.traces.dialects import dialect_of
@@ -22,9 +25,11 @@ from retrieval_eval.agents.traces.formats import (
 )
 from retrieval_eval.agents.traces.reading import Reading
 from retrieval_eval.model import PUBLISHED, json_schema
+from tests.lab.drivers import UNPROVED
 from tests.traps import Absent, Trap, traps_of
 
 PROJECT = Path(__file__).resolve().parents[1]
+RESULTS = PROJECT / "tests" / "lab" / "results.json"
 
 
 def generated() -> dict[Path, str]:
@@ -43,12 +48,54 @@ def source_of(name: str) -> str:
     entry = FORMATS[name]
     if entry.source:
         return entry.source
+    dialect = dialect_of(_example_of(entry).harness)
+    return dialect.source if dialect is not None else ""
+
+
+def _example_of(entry: Format) -> Reading:
+    """Return what is read from the example of a format."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "example"
         path.write_bytes(example_bytes(entry))
         reading = read_file(path, Path(folder))
-    dialect = dialect_of(reading.harness) if isinstance(reading, Reading) else None
-    return dialect.source if dialect is not None else ""
+    assert isinstance(reading, Reading)
+    return reading
+
+
+class Proof(NamedTuple):
+    """What the lab found of one kind of trace that a harness writes.
+
+    ``traces`` are what the lab keeps of the kind, ``run`` of the harness.
+    """
+
+    harness: str
+    kind: str
+    traces: Mapping[str, Any]
+    run: Mapping[str, Any]
+
+
+def lab_results() -> dict[str, Any]:
+    """Return the results of the lab, by harness."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return found
+
+
+def proofs() -> dict[str, list[Proof]]:
+    """Return what the lab found, by the name of the format; of some formats nothing."""
+    found: dict[str, list[Proof]] = {}
+    for harness, run in lab_results().items():
+        for kind, traces in run.get("traces", {}).items():
+            found.setdefault(_versionless(kind.split()[0]), []).append(
+                Proof(harness, kind, traces, run)
+            )
+    return {
+        name: [] if name in UNPROVED else found.get(_versionless(_example_of(entry).format), [])
+        for name, entry in sorted(FORMATS.items())
+    }
+
+
+def _versionless(form: str) -> str:
+    return re.sub(r"-[\d.]+$", "", form)
 
 
 def example_bytes(entry: Format) -> bytes:

@@ -15,19 +15,16 @@ from msgspec.structs import replace
 
 from retrieval_eval.model import Record
 from retrieval_eval.model.search_run import Abstention, Composite, SearchRun
-from retrieval_eval.search.change import baseline, comparability
-from retrieval_eval.search.change import diff as diffs
-from retrieval_eval.search.change import label_split as splits
-from retrieval_eval.search.change import transfer as transfers
+from retrieval_eval.search import change
+from retrieval_eval.search.change import anew, baseline, comparability
+from retrieval_eval.search.decide import guard
 from retrieval_eval.search.decide import noise as noises
-from retrieval_eval.search.decide.guard import check as checks
 from retrieval_eval.search.decide.guard import measured
 from retrieval_eval.search.run import (
     abstention,
     composite,
     markdown,
     named_metrics,
-    run_files,
     summary,
 )
 from retrieval_eval.search.run import document as documents
@@ -76,13 +73,13 @@ def _between_runs(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *given, **named: _plain(_of_runs(function)(*given, **named))
 
 
-check = _of_runs(checks.check)
-diff = _of_runs(diffs.diff)
-label_split = _between_runs(splits.label_split)
+check = _of_runs(guard.check)
+diff = _of_runs(change.diff)
+label_split = _between_runs(anew.label_split)
 noise = _of_runs(noises.noise)
 staleness = _of_runs(noises.staleness)
 to_markdown = _of_runs(markdown.to_markdown)
-transfer = _of_runs(transfers.transfer)
+transfer = _of_runs(anew.transfer)
 
 changes = _of_runs(comparability.changes)
 header = _of_runs(summary.header)
@@ -113,5 +110,5 @@ def abstention_sentences(block: Mapping[str, Any] | None) -> list[str]:
 
 
 def read_search_run(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = written(run_files.load_search_run(path))
+    found: dict[str, Any] = written(documents.load_search_run(path))
     return found

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.match import Workspace
-from retrieval_eval.agents.events.normalise import (
+from retrieval_eval.agents.events import (
     Beside,
     TrialEvents,
     created,
     extract_events,
     own_output,
 )
+from retrieval_eval.agents.events.evidence import evidence
+from retrieval_eval.agents.events.match import Workspace
 from retrieval_eval.agents.traces import NoTraceError, read_trace
 from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.paths import file_ref

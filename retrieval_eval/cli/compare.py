@@ -27,7 +27,7 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.escape import made_visible
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.design import Clustering
 from retrieval_eval.model.impact import (
@@ -109,9 +109,9 @@ def compare(
     A and B are two runs (RUN, or RUN:CONFIG where a run has several), or with --run two
     configurations of these. A is the baseline. One run alone compares all its configurations.
 
-    Exit code 0: better, equivalent, or no detectable difference. 1: worse. 2: no verdict, because
-    the arms are not comparable, too few tasks are matched, or a threat overturns the difference. 3:
-    a run or configuration does not exist, or the design names what there is not.
+    Exit code 0: better, equivalent, not worse, or no detectable difference. 1: worse. 2: no
+    verdict, because the arms are not comparable, too few tasks are matched, or a threat overturns
+    the difference. 3: a run or configuration does not exist, or the design names what there is not.
 
     \b
     Examples:
@@ -119,7 +119,7 @@ def compare(
       retrieval-eval compare my_run:baseline my_run:mcp --pilot --difference 0.1
     """  # noqa: D301  click reads the control character
     from retrieval_eval.agents.runs.comparison import compare_sides
-    from retrieval_eval.agents.runs.roots import DEMO, is_demo
+    from retrieval_eval.agents.runs.layout import DEMO, is_demo
     from retrieval_eval.agents.study.stated import text_of
 
     _check_pilot(is_pilot=is_pilot, is_reported=is_reported, difference=difference)
@@ -160,6 +160,9 @@ def compare(
     else:
         for comparison in impact.comparisons:
             _print(comparison, is_verbose=is_verbose)
+        if impact.groups:
+            said = "; ".join(", ".join(group) for group in impact.groups)
+            _print_text(f"no two of a group can be told apart: {said}", 0)
         if impact.pairs_left_out is not None:
             echo(impact.pairs_left_out.sentence)
         if not impact.comparisons:
@@ -315,7 +318,7 @@ def _print_arm(side: str, row: ArmLedger) -> None:
 
 
 def _print_metrics(metrics: Mapping[str, PairedEstimate], comparison: ComparisonDocument) -> None:
-    from retrieval_eval.agents.study.headline import deciding_estimate
+    from retrieval_eval.agents.study.verdict import deciding_estimate
     from retrieval_eval.report import words
     from retrieval_eval.report.numbers import p_value
     from retrieval_eval.report.table.estimates import estimate_notes, metric_cells

@@ -33,6 +33,7 @@ from retrieval_eval.io.files import json_bytes, write_atomically
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search.gold import changing, load_gold_set, write_gold_set
 from retrieval_eval.search.gold.agreement import (
     MIN_OF_CORPUS,
     Compared,
@@ -44,7 +45,6 @@ from retrieval_eval.search.gold.agreement import (
 )
 from retrieval_eval.search.gold.chunks import REASONS
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import changing, load_gold_set, write_gold_set
 from retrieval_eval.search.gold.labelling import (
     DEFAULT_DEPTH,
     Ranking,
@@ -54,8 +54,8 @@ from retrieval_eval.search.gold.labelling import (
     write_pool,
 )
 from retrieval_eval.search.gold.relabel import STATUSES, Relabelling, relabel, relabel_files
+from retrieval_eval.search.run.document import load_search_run
 from retrieval_eval.search.run.judging_queue import DEEPEST, judging_queue
-from retrieval_eval.search.run.run_files import load_search_run
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 _MOST_SHOWN: Final = 10
@@ -342,7 +342,7 @@ def _print_disagreements(apart: Sequence[Disagreement]) -> None:
         echo(f"  and {len(apart) - _MOST_SHOWN} more (--json lists them all)")
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``gold relabel``: gold sets after re-chunking.
 
 

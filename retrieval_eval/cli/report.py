@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from retrieval_eval.cli.common import (
+    FILE,
     FOLDER,
     KeepUnchanged,
     chosen_design,
@@ -24,16 +25,124 @@ from retrieval_eval.cli.common import (
     processes,
     progress_bar,
     reports_dir_option,
+    together,
 )
-from retrieval_eval.cli.search_report import (
-    holds_searches,
-    report_searches,
-    searched_options,
-    searched_runs,
+from retrieval_eval.cli.search_options import (
+    JUSTIFICATION,
+    NOISE,
+    THRESHOLDS,
+    accept_option,
+    backlog_source,
+    found_in_data,
+    mapping_option,
+    noise_option,
+    old_gold_option,
+    run_files,
 )
+from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import NothingToEvaluateError, RetrievalEvalError
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 from retrieval_eval.records import Renderer
+
+# --------------------------------------------------------------------------------------------------
+# Pages of search runs, which `report` and `demo` make: their options, and the making.
+
+searched_options = together(
+    click.option(
+        "--baseline",
+        type=FILE,
+        help="Search run to compare with, if not what the run was compared with.",
+    ),
+    click.option(
+        "--gold",
+        type=FILE,
+        help="Gold set that was asked, to name what was missed.",
+    ),
+    noise_option,
+    accept_option,
+    mapping_option,
+    old_gold_option,
+)
+"""What only pages of search runs take."""
+
+
+def searched_runs(runs: Sequence[str]) -> list[Path] | None:
+    """Return the files of search runs that are named by file or label; None where one is not."""
+    from retrieval_eval.agents.door import is_table
+    from retrieval_eval.errors import BadInputError
+    from retrieval_eval.io.files import probe
+
+    if not runs or any(probe(Path(run).is_dir) or is_table(run) for run in runs):
+        return None
+    try:
+        return run_files(runs)
+    except BadInputError:
+        return None
+
+
+def report_searches(
+    paths: Sequence[Path],
+    *,
+    baseline: Path | None,
+    gold: Path | None,
+    accept: Sequence[str],
+    mapping: Path | None,
+    old_gold: Path | None,
+    noise: Path | None,
+    **page: Any,
+) -> Path:
+    """Write the page of a search run, or of two the page of their difference; return its path."""
+    from retrieval_eval.report import build_diff, build_search
+
+    stated = project()
+    page |= {"noise": noise or found_in_data(NOISE) or ""}
+    page |= {"mapping": mapping or "", "old_gold": old_gold or ""}
+    if len(paths) == 2:
+        page["accept"] = ",".join(accept)
+        return build_diff(*paths, data=stated.data_folder, gold=gold or "", **page)
+    labels = gold or _if_there(stated.gold_set)
+    beside = labels and _if_there(labels.with_name("corpus.jsonl"))
+    return build_search(
+        paths[0],
+        baseline=baseline or "",
+        backlog=backlog_source() or "",
+        gold=labels or "",
+        corpus=stated.corpus_file or beside or "",
+        thresholds=found_in_data(THRESHOLDS) or "",
+        justification=found_in_data(JUSTIFICATION) or "",
+        **page,
+    )
+
+
+def _if_there(path: Path) -> Path | None:
+    return path if path.exists() else None
+
+
+def holds_searches(folder: Path) -> bool:
+    """Return whether a folder holds search runs, of which `search history` tells."""
+    return next(folder.glob("eval-report-*.json"), None) is not None
+
+
+def show_search_demo(*, reports_dir: Path, as_json: bool) -> None:
+    """Measure search on an invented collection, and print its page and the same steps by hand."""
+    from retrieval_eval.report.building import build_demo
+
+    with progress_bar("step") as progress:
+        made, demo = build_demo(
+            reports_dir=reports_dir, renderer=project().renderer, progress=progress
+        )
+    if as_json:
+        commands = list(demo.commands)
+        print_json({"report": str(made), "run": demo.sources["run"], "commands": commands})
+        return
+    echo("The same by hand:")
+    for command in demo.commands:
+        echo(f"  {command}")
+    echo(made)
+
+
+# --------------------------------------------------------------------------------------------------
+# ``retrieval-eval report``: evaluate runs and write their page.
 
 _OF_PAGES = ("runs", "reports_dir", "renderer", "pdf", "as_json")
 _OF_SEARCHES = ("baseline", "gold", "accept", "noise", "mapping", "old_gold")
@@ -172,8 +281,7 @@ def report(
 
 def _runs_in(names: Sequence[str]) -> tuple[Path, ...]:
     """Return the runs in a folder that is none itself; nothing for other names."""
-    from retrieval_eval.io.layout import discover, runs_inside
-    from retrieval_eval.io.runs import is_folder
+    from retrieval_eval.io.layout import discover, is_folder, runs_inside
 
     if len(names) != 1 or not is_folder(names[0]):
         return ()
@@ -247,3 +355,47 @@ def _write_index(reports_dir: Path, as_json: bool) -> None:
         print_json({"index": str(written.path), "n_reports": written.n_reports})
     else:
         echo(written.path)
+
+
+# --------------------------------------------------------------------------------------------------
+# ``retrieval-eval demo``: a complete report on a simulated run, without any setup.
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["agents", "search"]), default="agents")
+@reports_dir_option
+@json_option
+def demo(what: str, reports_dir: Path, as_json: bool) -> None:
+    """Evaluate a simulated benchmark run with known behaviour and write its report.
+
+    The page is REPORTS_DIR/demo/index.html. The recorded run is written to REPORTS_DIR/demo/data,
+    in the layout of real ones: look at it, or point the other commands at it.
+
+    With `search`: measure search on an invented collection, change a parameter, and report the
+    difference in REPORTS_DIR/search-demo/index.html. Documents, gold set, feedback and drafted
+    answers are in data/ beside it; the commands that do the same by hand are printed.
+    """
+    from retrieval_eval.agents.runs.layout import DEMO
+    from retrieval_eval.report import build
+
+    if what == "search":
+        show_search_demo(reports_dir=reports_dir, as_json=as_json)
+        return
+
+    data = reports_dir / DEMO / "data"
+    write_demo(data)
+    with progress_bar("cell") as progress:
+        page = build(
+            [DEMO],
+            reports_dir=reports_dir,
+            renderer=project().renderer,
+            progress=progress,
+            # With explicit roots, so that no other run of this name is found.
+            runs_root=data / "runs",
+            benchmarks_root=data / "benchmarks",
+            output_dir=data,
+        )
+    if as_json:
+        print_json({"report": str(page)})
+    else:
+        echo(page)

@@ -12,6 +12,7 @@ from retrieval_eval.cli.common import (
     EXIT_NO_VERDICT,
     FILE,
     FOLDER,
+    LazyGroup,
     echo,
     json_option,
     number,
@@ -21,7 +22,6 @@ from retrieval_eval.cli.common import (
     print_table,
     progress_bar,
 )
-from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import (
     BASELINE,
     RetrieverOption,
@@ -37,7 +37,7 @@ from retrieval_eval.cli.search_options import (
     run_files,
     shown,
 )
-from retrieval_eval.io.project import DATA, project
+from retrieval_eval.io.user_files import DATA, project
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ GONE: dict[str, str] = {
         "diff": "retrieval_eval.cli.search_diff:diff",
         "guard": "retrieval_eval.cli.search_guard:guard",
         "history": "retrieval_eval.cli.search_history:history",
-        "noise": "retrieval_eval.cli.search_noise:noise",
+        "noise": "retrieval_eval.cli.search_guard:noise",
         "show": "retrieval_eval.cli.search:show",
     },
     gone=GONE,
@@ -183,8 +183,8 @@ def run(
     no verdict, because queries failed or there was nothing to measure. 3: bad input.
     """
     from retrieval_eval.search.measure import Request, measure_request
-    from retrieval_eval.search.run.run_files import document_of
-    from retrieval_eval.search.run.settings import Settings
+    from retrieval_eval.search.run import Settings
+    from retrieval_eval.search.run.document import document_of
 
     request = Request(
         gold_path,
@@ -245,7 +245,7 @@ def baseline(new: str | None, baseline: Path, accept: tuple[str, ...], as_json: 
     """
     if new is None:
         from retrieval_eval.errors import BadInputError
-        from retrieval_eval.search.run.run_files import document_of, load_search_run
+        from retrieval_eval.search.run.document import document_of, load_search_run
 
         if not baseline.is_file():
             how = "`retrieval-eval search baseline --update RUN` makes one"
@@ -281,10 +281,10 @@ def _say_resumed(n_answered: int, n_queries: int) -> None:
 
 def print_run(run: SearchRun) -> None:
     """Print a run: what was measured, its means, and what is remarkable."""
+    from retrieval_eval.search.run import HEADLINE
     from retrieval_eval.search.run.abstention import sentences
     from retrieval_eval.search.run.composite import sentence as composite_sentence
     from retrieval_eval.search.run.random_documents import random_sentences
-    from retrieval_eval.search.run.settings import HEADLINE
     from retrieval_eval.search.run.summary import header, metric_rows, notices, shown_measures
 
     echo(f"search run: {run.label or 'no label'}")
@@ -331,7 +331,7 @@ def _print_delta(run: SearchRun) -> None:
         print_table(delta_rows(delta.metrics, shown_measures(run), confidence=confidence))
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``search show``: a stored run, and the threshold at which it had better refuse.
 
 
@@ -360,7 +360,7 @@ def show(run: str, target_frr: float, as_json: bool) -> None:
     """
     from retrieval_eval.errors import NothingToEvaluateError
     from retrieval_eval.search.run.abstention import choice_of
-    from retrieval_eval.search.run.run_files import document_of, load_search_run
+    from retrieval_eval.search.run.document import document_of, load_search_run
     from retrieval_eval.search.run.trust import require_trust
 
     (path,) = run_files([run])

@@ -18,13 +18,13 @@ from retrieval_eval.cli.common import (
 from retrieval_eval.cli.search_options import gold_option, run_files
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.search_run import Claims, ShareWithInterval
-from retrieval_eval.search.claims.judge import JUDGES, MODULE
-from retrieval_eval.search.claims.summary import (
+from retrieval_eval.search.claims.coverage import (
     agreement_words,
     bounds_words,
     unproved_words,
     why_advisory_of,
 )
+from retrieval_eval.search.claims.judge import JUDGES, MODULE
 
 _CACHE = "claim-judgements.jsonl"
 
@@ -74,8 +74,8 @@ def claims(
     Exit code 0: measured. 2: the judge failed three times, or no draft could be judged; nothing
     is written. 3: bad input, or no judge named.
     """
-    from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
-    from retrieval_eval.search.run.run_files import WITH_CLAIMS, document_of
+    from retrieval_eval.search.claims import ClaimsRequest, measure_claims
+    from retrieval_eval.search.run.document import WITH_CLAIMS, document_of
 
     if judge_name is None:
         raise BadInputError(

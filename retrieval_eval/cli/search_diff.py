@@ -77,14 +77,13 @@ def diff(
     """
     from retrieval_eval.io.files import write_text
     from retrieval_eval.model import to_builtins
-    from retrieval_eval.search.change.diff import diff as diff_of
+    from retrieval_eval.search.change import diff as diff_of
+    from retrieval_eval.search.change.anew import read_relabelled, transfer
     from retrieval_eval.search.change.diff_text import diff_markdown
-    from retrieval_eval.search.change.label_split import read_relabelled
-    from retrieval_eval.search.change.transfer import transfer
     from retrieval_eval.search.decide.guard.files import guard_of
-    from retrieval_eval.search.gold.pinned import read_pinned
-    from retrieval_eval.search.run.run_files import load_search_run
-    from retrieval_eval.search.run.settings import HEADLINE
+    from retrieval_eval.search.gold.identity import read_pinned
+    from retrieval_eval.search.run import HEADLINE
+    from retrieval_eval.search.run.document import load_search_run
 
     if names and out is not None:
         raise click.UsageError("--query prints single queries; leave out --out")
@@ -99,7 +98,7 @@ def diff(
         relabelled=read_relabelled(old_gold, gold, mapping),
     )
     if names:
-        from retrieval_eval.search.change.query_diff import compare_queries, query_lines
+        from retrieval_eval.search.change.diff_text import compare_queries, query_lines
 
         compared = compare_queries(found, first, second, names)
         if as_json:
@@ -143,7 +142,7 @@ def _print_guard(verdict: GuardRuling | str) -> None:
 
 
 def _print_latency(first: SearchRun, second: SearchRun) -> None:
-    from retrieval_eval.search.run.latency import change_sentence, latency_change
+    from retrieval_eval.search.change.paired_change import change_sentence, latency_change
 
     if (change := latency_change(first, second)) is not None:
         echo()

@@ -17,7 +17,7 @@ from retrieval_eval.cli.common import (
     print_table,
     progress_bar,
 )
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 
 if TYPE_CHECKING:
     from retrieval_eval.model.search_history import PastChange, PastRun, SearchHistory
@@ -135,7 +135,7 @@ def _padded(row: list[str], widths: list[int]) -> list[str]:
 
 
 def _headline() -> list[str]:
-    from retrieval_eval.search.run.settings import HEADLINE
+    from retrieval_eval.search.run import HEADLINE
 
     return list(HEADLINE)
 

@@ -11,10 +11,10 @@ import click
 from msgspec.structs import replace
 
 from retrieval_eval.cli.common import FILE, FOLDER, Decorator, echo
-from retrieval_eval.io.project import DATA, GOLD, Project, project
+from retrieval_eval.io.user_files import DATA, GOLD, Project, project
 
 if TYPE_CHECKING:
-    from retrieval_eval.search.gold.backlog import BacklogPreset, BacklogSource
+    from retrieval_eval.search.gold.database import BacklogPreset, BacklogSource
 
 BASELINE: Final = "baseline.json"
 NOISE: Final = "noise.json"
@@ -111,7 +111,7 @@ def run_files(names: Sequence[str]) -> list[Path]:
     Notes about a choice go to standard error. Raises `BadInputError` for a name
     that is neither.
     """
-    from retrieval_eval.search.run.run_files import run_file
+    from retrieval_eval.search.run.document import run_file
 
     data = project().data_folder
     found = [run_file(name, data) for name in names]
@@ -127,7 +127,7 @@ def backlog_source(given: str | None = None, *, is_needed: bool = False) -> Back
     ``is_needed``, that one is left out then, and a note goes to standard error.
     """
     from retrieval_eval.errors import BadInputError
-    from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
+    from retrieval_eval.search.gold.database import BacklogSource, read_backlog
 
     stated = project()
     source = given or stated.backlog.source
@@ -160,7 +160,7 @@ def backlog_names(stated: Project) -> BacklogPreset:
     Raises `BadInputError` for a preset that there is not.
     """
     from retrieval_eval.errors import BadInputError
-    from retrieval_eval.search.gold.backlog import PRESETS
+    from retrieval_eval.search.gold.database import PRESETS
 
     names = stated.backlog
     if names.preset not in PRESETS:
@@ -174,7 +174,7 @@ def backlog_names(stated: Project) -> BacklogPreset:
     return replace(PRESETS[names.preset], **stated_names)
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Options and output that gold commands share.
 
 sheets_argument = click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)

@@ -14,10 +14,10 @@ from retrieval_eval.cli.search_options import (
     backlog_source,
     data_option,
 )
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 
 if TYPE_CHECKING:
-    from retrieval_eval.search.gold.backlog import BacklogSource
+    from retrieval_eval.search.gold.database import BacklogSource
     from retrieval_eval.serve.dashboard import Sources
 
 
@@ -74,8 +74,7 @@ def serve(
 
         run_stdio(sources)
         return
-    from retrieval_eval.serve.app import create_app, create_server, listen, url_of
-    from retrieval_eval.serve.guard import is_loopback
+    from retrieval_eval.serve.app import create_app, create_server, is_loopback, listen, url_of
 
     server = create_server(create_app(sources, host=host, allowed_hosts=allowed_hosts))
     with listen(host, port) as listening:

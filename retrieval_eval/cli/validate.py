@@ -75,7 +75,7 @@ def _checked(path: Path, corpus: Corpus | None) -> dict[str, Any]:
     if path.suffix == ".jsonl":
         if _is_backlog(path):
             from retrieval_eval.model import to_builtins
-            from retrieval_eval.search.gold.backlog import read_backlog
+            from retrieval_eval.search.gold.database import read_backlog
 
             return {"valid": True, "faults": [], "backlog": to_builtins(read_backlog(str(path)))}
         return _checked_gold(path, corpus)
@@ -85,7 +85,7 @@ def _checked(path: Path, corpus: Corpus | None) -> dict[str, Any]:
 
 def _is_backlog(path: Path) -> bool:
     """Return whether the first row of a file has a review status."""
-    from retrieval_eval.search.gold.backlog import PRESETS
+    from retrieval_eval.search.gold.database import PRESETS
     from retrieval_eval.search.gold.faults import user_lines
 
     row = next((line.value for line in user_lines(path)), None)
@@ -94,8 +94,8 @@ def _is_backlog(path: Path) -> bool:
 
 def _checked_gold(path: Path, corpus: Corpus | None) -> dict[str, Any]:
     from retrieval_eval.model import to_builtins
-    from retrieval_eval.search.gold.drift import DRIFTS, drift
-    from retrieval_eval.search.gold.gold_set import gold_faults, gold_stats, load_gold_set
+    from retrieval_eval.search.gold import gold_faults, gold_stats, load_gold_set
+    from retrieval_eval.search.gold.chunks import DRIFTS, drift
 
     problems = gold_faults(path, corpus=corpus)
     if problems:
@@ -120,7 +120,7 @@ def _print(name: str, one: dict[str, Any]) -> None:
     if "gold" in one:
         _print_gold(name, one)
     elif "backlog" in one:
-        from retrieval_eval.search.gold.backlog import STATUSES
+        from retrieval_eval.search.gold.database import STATUSES
 
         block = one["backlog"]
         parts = [f"{block[status]:,} {status}" for status in (*STATUSES, "other")]

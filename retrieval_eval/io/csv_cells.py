@@ -62,7 +62,7 @@ def csv_text(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     return buffer.getvalue()
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Writing YAML: the parameters that a page was made with, for papermill to read again.
 
 

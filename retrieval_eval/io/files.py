@@ -633,7 +633,7 @@ def write_json(path: Path, value: Any, *, indent: int | None = None) -> None:
     write_bytes(path, json_bytes(value, indent=indent))
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Write several files or none: files that only make sense together.
 
 _PATIENCE = 30.0

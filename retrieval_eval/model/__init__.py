@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from retrieval_eval.errors import SchemaError
-from retrieval_eval.model.meta import Record
+from retrieval_eval.model.common import Record
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -50,9 +50,9 @@ DOCUMENTS: Final[dict[str, Document]] = {
     ),
     "search_run": Document("model.search_run", "SearchRun", "search_run_schema.json"),
     "search_diff": Document("model.search_diff", "SearchDiff", "search_diff_schema.json"),
-    "search_noise": Document("model.noise", "NoiseFloor", "noise_floor_schema.json"),
+    "search_noise": Document("model.guard", "NoiseFloor", "noise_floor_schema.json"),
     "search_guard": Document("model.guard", "GuardRuling", "search_guard_schema.json"),
-    "report": Document("model.report", "ReportEntry", "report_schema.json"),
+    "report": Document("model.dashboard", "ReportEntry", "report_schema.json"),
 }
 """The kinds of documents by name."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from retrieval_eval.model.meta import EMPTY_LIST, EMPTY_MAP, NULL, Record, about
+from retrieval_eval.model.common import EMPTY_LIST, EMPTY_MAP, NULL, Record, about
 
 DESIGN_FILE: Final = "study.toml"
 """The name of a file that states a design."""

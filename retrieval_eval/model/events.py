@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from retrieval_eval.model.common import (
-    CallLedger,
-    Coverage,
-    EventSummary,
-    Provenance,
-)
-from retrieval_eval.model.meta import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,
     BodyDigest,
+    CallLedger,
     Count,
+    Coverage,
+    EventSummary,
     InputFingerprint,
     Moment,
     NonNegative,
     Positive,
+    Provenance,
     Record,
     SchemaVersion,
     about,

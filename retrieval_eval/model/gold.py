@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from msgspec import Meta, field
 
-from retrieval_eval.model.meta import Count, Record, Sha256, about
+from retrieval_eval.model.common import Count, Record, Sha256, about
 from retrieval_eval.values import MAX_GRADE
 
 Source = Literal["bootstrap", "chair"]

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
-from retrieval_eval.model.design import Design
-from retrieval_eval.model.meta import (
+from retrieval_eval.model.common import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,
@@ -22,6 +21,7 @@ from retrieval_eval.model.meta import (
     about,
     null_called,
 )
+from retrieval_eval.model.design import Design
 
 
 class UnpairedTask(Record, frozen=True, kw_only=True):
@@ -81,7 +81,9 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     mean_difference: Annotated[
         float | None,
         about(
-            "Mean of comparison minus baseline, over what averaged_over names", unit="of the metric"
+            "Mean of comparison minus baseline, over tasks, or where averaged_over says so over "
+            "clusters",
+            unit="of the metric",
         ),
     ] = NULL
     bill_low: Annotated[
@@ -122,10 +124,11 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         about("Clusters used; 1: all tasks are of one, and each counts by itself", unit="clusters"),
     ] = NULL
     averaged_over: Annotated[
-        Literal["tasks", "clusters"] | None,
+        Literal["tasks", "clusters", "random_effects"] | None,
         about(
             "What the means, interval and p are of: tasks, or with two to five clusters the "
-            "clusters' means, each counting the same"
+            "clusters' means, each counting the same. random_effects: the means are of tasks, "
+            "estimate and interval of the effects of six or more clusters of uneven size"
         ),
     ] = None
     bound_low: Annotated[
@@ -389,6 +392,7 @@ VerdictState = Literal[
     "worse",
     "fragile",
     "equivalent",
+    "not_worse",
     "no_detectable_difference",
     "too_few_pairs",
     "no_verdict",
@@ -400,6 +404,40 @@ class RewardBySuite(PairedEstimate, frozen=True, kw_only=True):
     """The reward of one suite, compared pair by pair."""
 
     benchmark: Annotated[str, about("Suite")]
+
+
+class ResolvedArm(Record, frozen=True, kw_only=True):
+    """Trials of one arm with a reward of 0 or 1, by whether all expected files were opened."""
+
+    n_all_opened: Annotated[Count, about("Trials that opened every expected file")]
+    n_all_opened_resolved: Annotated[Count, about("Those of them with a reward of 1")]
+    n_not_all_opened: Annotated[Count, about("Trials that did not")]
+    n_not_all_opened_resolved: Annotated[Count, about("Those of them with a reward of 1")]
+
+
+class Resolved(Record, frozen=True, kw_only=True):
+    """Matched tasks by which arm resolved them, where rewards are 0 or 1."""
+
+    n_both: Annotated[Count, about("Resolved by both", unit="tasks")]
+    n_only_baseline: Annotated[Count, about("By the baseline alone", unit="tasks")]
+    n_only_comparison: Annotated[Count, about("By the comparison alone", unit="tasks")]
+    n_neither: Annotated[Count, about("By none", unit="tasks")]
+    difference: Annotated[float | None, about("Share of the comparison less the baseline's")]
+    ci_low: Annotated[float | None, about("Lower end of Tango's interval of it")]
+    ci_high: Annotated[float | None, about("Upper end of it")]
+    p_value: Annotated[Share | None, about("McNemar's exact test", unit="0–1")]
+    baseline: Annotated[ResolvedArm, about("Trials of the baseline")]
+    comparison: Annotated[ResolvedArm, about("Trials of the comparison")]
+    by_finding: Annotated[
+        float | None,
+        about(
+            "Part of the difference that comes from how often all expected files were opened; null "
+            "where an arm always or never opened them"
+        ),
+    ]
+    by_using: Annotated[
+        float | None, about("The rest: from how often trials were resolved when they had, or not")
+    ]
 
 
 class ComparisonDocument(Record, frozen=True, kw_only=True):
@@ -457,6 +495,9 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
     overturn: Annotated[str, about("What it would take to overturn the verdict, in a sentence")] = (
         ""
     )
+    resolved: Annotated[
+        Resolved | None, about("Resolved tasks of both arms; null where rewards are not 0 or 1")
+    ] = None
     n_tasks_to_overturn: Annotated[
         Count | None,
         about(
@@ -626,6 +667,14 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
         PairsLeftOut | None,
         about("How many pairs were compared, where there are too many to compare all"),
     ] = None
+    groups: Annotated[
+        tuple[tuple[str, ...], ...],
+        about(
+            "Of three configurations or more, those of which no two could be told apart: no pair "
+            "of a group is better or worse. A configuration may be in several; the order means "
+            "nothing"
+        ),
+    ] = EMPTY_LIST
     let_through: Annotated[
         tuple[LetThrough, ...],
         about(

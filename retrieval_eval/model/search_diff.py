@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from retrieval_eval.model.meta import (
+from retrieval_eval.model.common import (
     ABSENT_MAP,
     EMPTY_LIST,
     NULL,

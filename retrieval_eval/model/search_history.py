@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from retrieval_eval.model.common import Count, Day, Positive, Record, Share, about
 from retrieval_eval.model.guard import Measured
-from retrieval_eval.model.meta import Count, Day, Positive, Record, Share, about
 from retrieval_eval.model.search_run import GoldSetFacts, MetricMean
 
 

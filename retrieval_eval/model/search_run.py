@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from retrieval_eval.model.meta import (
+from retrieval_eval.model.common import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from retrieval_eval.model.meta import (
+from retrieval_eval.model.common import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,

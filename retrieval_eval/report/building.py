@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from retrieval_eval.agents.door import is_table
+from retrieval_eval.agents.door import name_of_run
 from retrieval_eval.agents.runs.fingerprint import combined
-from retrieval_eval.agents.runs.roots import is_demo
+from retrieval_eval.agents.runs.layout import is_demo
 from retrieval_eval.errors import RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
 from retrieval_eval.io.files import remove, write_json, write_text
@@ -364,7 +364,7 @@ def folder_name(names: Sequence[str]) -> str:
 
 def _ids(names: Sequence[str]) -> list[str]:
     """Return the ids of runs, of which some may be given as paths."""
-    return [(Path(name).stem if is_table(name) else Path(name).name) or name for name in names]
+    return [name_of_run(Path(name)) or name for name in names]
 
 
 def _given(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 from msgspec import Meta, Struct
 
-from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.events.evidence import VIEWS
 from retrieval_eval.agents.metrics.catalog import BY_NAME, FILES, METRICS, Block, in_view
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.study.compare import Comparison
@@ -28,7 +28,7 @@ from retrieval_eval.model.impact import (
     Association,
     ComparisonDocument,
 )
-from retrieval_eval.model.outcome import TrialOutcome
+from retrieval_eval.model.metrics import TrialOutcome
 from retrieval_eval.model.search_diff import (
     ChangedTop,
     MetricDifference,

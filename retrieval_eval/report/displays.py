@@ -10,9 +10,9 @@ from typing import Any, Final
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.compare import Comparison
 from retrieval_eval.agents.study.frames import DISPLAYS
-from retrieval_eval.agents.study.headline import deciding_estimate, has_no_estimate
 from retrieval_eval.agents.study.threats import threat_title
 from retrieval_eval.agents.study.trials import Trial, known_values
+from retrieval_eval.agents.study.verdict import deciding_estimate, has_no_estimate
 from retrieval_eval.model.impact import ComparisonDocument, PairedEstimate
 from retrieval_eval.report import style, words
 from retrieval_eval.report.exhibits import Block, Exhibit

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Union
 
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.runs.comparison import relabelled
-from retrieval_eval.agents.runs.naming import EVENTS_SUFFIX
+from retrieval_eval.agents.runs.layout import EVENTS_SUFFIX
 from retrieval_eval.agents.runs.summary import run_summary
 from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.study.stated import kept_design

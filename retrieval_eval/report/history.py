@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.agents.runs.roots import DEMO
+from retrieval_eval.agents.runs.layout import DEMO
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.model.search_history import (

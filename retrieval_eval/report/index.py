@@ -22,7 +22,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.io.artefacts import read_record, write_artefact
 from retrieval_eval.io.files import is_there, probe, read_text, write_text
 from retrieval_eval.io.locks import alone
-from retrieval_eval.model.report import ReportEntry
+from retrieval_eval.model.dashboard import ReportEntry
 from retrieval_eval.report import quarto, render
 from retrieval_eval.report.exhibits import Link, Table
 from retrieval_eval.report.numbers import MISSING

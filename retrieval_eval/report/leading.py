@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import structs
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
-from retrieval_eval.agents.study.headline import Headline, deciding_estimate
-from retrieval_eval.agents.study.verdict import apparent
+from retrieval_eval.agents.study.verdict import Headline, apparent, deciding_estimate
 from retrieval_eval.model.impact import PairedEstimate, PairedStatistics
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import interval, times, times_interval

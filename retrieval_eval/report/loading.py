@@ -7,15 +7,15 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
-from retrieval_eval.agents.metrics.trial import DEFAULT_K
+from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.agents.runs.comparison import analyse, relabelled, run_labels
 from retrieval_eval.agents.runs.evaluate import Evaluation
 from retrieval_eval.agents.study.stated import Given, Stated, stated_from, text_of
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
-from retrieval_eval.io.project import DATA
 from retrieval_eval.io.remote import is_url
+from retrieval_eval.io.user_files import DATA
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.search_run import SearchRun as StoredRun
@@ -24,20 +24,20 @@ from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.search_run import Relabelled, SearchRun
+from retrieval_eval.search.change import DEFAULT_FLAG_POINTS, diff
+from retrieval_eval.search.change.anew import read_relabelled
 from retrieval_eval.search.change.baseline import DEFAULT_BASELINE, compare_with_baseline
-from retrieval_eval.search.change.diff import DEFAULT_FLAG_POINTS, diff
-from retrieval_eval.search.change.label_split import read_relabelled
 from retrieval_eval.search.decide.guard.files import guard_of
 from retrieval_eval.search.decide.guard.justification import read_justifications
-from retrieval_eval.search.decide.guard.thresholds import read_thresholds
 from retrieval_eval.search.decide.noise import read_noise
+from retrieval_eval.search.decide.thresholds import read_thresholds
 from retrieval_eval.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
-from retrieval_eval.search.gold.backlog import STATUSES, BacklogSource, read_backlog
+from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.gold.pinned import read_pinned
+from retrieval_eval.search.gold.database import STATUSES, BacklogSource, read_backlog
+from retrieval_eval.search.gold.identity import read_pinned
 from retrieval_eval.search.gold.relabel import read_mapping
-from retrieval_eval.search.run.run_files import load_search_run, named_run
+from retrieval_eval.search.run.document import load_search_run, named_run
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from retrieval_eval.agents.metrics.trial import DEFAULT_K
-from retrieval_eval.agents.runs.naming import IMPACT_FILE, SUMMARY_FILE
+from retrieval_eval.agents.metrics import DEFAULT_K
+from retrieval_eval.agents.runs.layout import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.agents.study.associations import association_label
 from retrieval_eval.agents.study.compare import Comparison, compare
 from retrieval_eval.agents.study.frames import (

@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.escape import visible
-from retrieval_eval.model.guard import GuardRuling
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_diff import ComparedQuery, LabelSplit
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.model.search_run import SearchRun as StoredRun
@@ -18,10 +17,9 @@ from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.frames import Row, frame_of, make_frame, read_row
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
-from retrieval_eval.search.change.diff import diff
-from retrieval_eval.search.change.label_split import Relabelled
-from retrieval_eval.search.change.part import part_of
-from retrieval_eval.search.change.query_diff import compare_queries
+from retrieval_eval.search.change import diff
+from retrieval_eval.search.change.anew import Relabelled, part_of
+from retrieval_eval.search.change.diff_text import compare_queries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +50,7 @@ class SearchDiff(Searched):
     pinned
         Ids of the pinned list that is shown as a slice of its own.
     relabelled
-        The gold sets of both runs, as for :func:`retrieval_eval.search.change.diff.diff`.
+        The gold sets of both runs, as for :func:`retrieval_eval.search.change.diff`.
     privacy
         Queries go by their ids, and messages of the retriever are left out.
     places

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import visible
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.model.guard import GuardRuling
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_diff import LabelSplit
 from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult
 from retrieval_eval.model.search_run import SearchRun as StoredRun
@@ -24,22 +23,20 @@ from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import Filter, Searched, no_verdict
+from retrieval_eval.search.change.anew import label_split, part_of, transfer
 from retrieval_eval.search.change.baseline import compare_with_baseline
-from retrieval_eval.search.change.label_split import label_split
-from retrieval_eval.search.change.part import part_of
-from retrieval_eval.search.change.transfer import transfer
-from retrieval_eval.search.decide.guard.check import check
+from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.guard.justification import Justification
-from retrieval_eval.search.decide.guard.thresholds import (
+from retrieval_eval.search.decide.thresholds import (
     Thresholds,
     pinned_lists,
     shipped_thresholds,
 )
 from retrieval_eval.search.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
+from retrieval_eval.search.gold.chunks import drift
 from retrieval_eval.search.gold.corpus import Corpus
-from retrieval_eval.search.gold.drift import drift
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.judging_queue import JudgingQueue, judging_queue
-from retrieval_eval.search.run.settings import HEADLINE
 
 if TYPE_CHECKING:
     import pandas as pd

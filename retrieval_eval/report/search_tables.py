@@ -66,7 +66,7 @@ from retrieval_eval.report.searched import (
     values_of,
 )
 from retrieval_eval.search.change.diff_text import OUTCOMES
-from retrieval_eval.search.claims.summary import (
+from retrieval_eval.search.claims.coverage import (
     agreement_words,
     bounds_words,
     unproved_words,
@@ -75,14 +75,14 @@ from retrieval_eval.search.claims.summary import (
 from retrieval_eval.search.decide.guard.rendering import HEAD, cells, method, remarks
 from retrieval_eval.search.decide.noise import detectable_rows, shown_metrics
 from retrieval_eval.search.gold.agreement import disagreements
-from retrieval_eval.search.gold.backlog import STATUSES
 from retrieval_eval.search.gold.corpus import corpus_fingerprint
+from retrieval_eval.search.gold.database import STATUSES
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
 from retrieval_eval.search.run.random_documents import not_beaten
 from retrieval_eval.search.run.scoring import NO_NAME
-from retrieval_eval.search.run.settings import HEADLINE
-from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.stats.paired import MIN_PAIRS
+from retrieval_eval.stats.proportions import MIN_INTERPRETABLE
 from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 

@@ -11,8 +11,7 @@ from retrieval_eval.model.search_diff import ComparedQuery, PlacedDocument
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Link, Links, Strong, Table
 from retrieval_eval.report.names import SHOWN
 from retrieval_eval.report.numbers import MISSING, contribution, of, rate
-from retrieval_eval.search.change.diff_text import OUTCOMES
-from retrieval_eval.search.change.query_diff import side_by_side
+from retrieval_eval.search.change.diff_text import OUTCOMES, side_by_side
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from retrieval_eval.values import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.agents.events.normalise import TrialEvents
+    from retrieval_eval.agents.events import TrialEvents
     from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
     from retrieval_eval.model.summary import ExcludedFolder, TrialEntry
     from retrieval_eval.report.run import Run

@@ -15,15 +15,15 @@ from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.compare import Comparison
 from retrieval_eval.agents.study.frames import is_as_made, reason_label, rule_title
 from retrieval_eval.agents.study.gate import RULES
-from retrieval_eval.agents.study.headline import (
+from retrieval_eval.agents.study.stated import ALPHA
+from retrieval_eval.agents.study.threats import leading_threats, threat_title
+from retrieval_eval.agents.study.verdict import (
     Headline,
     deciding_estimate,
     has_no_estimate,
+    is_fragile,
     without_ratio,
 )
-from retrieval_eval.agents.study.stated import ALPHA
-from retrieval_eval.agents.study.threats import leading_threats, threat_title
-from retrieval_eval.agents.study.verdict import is_fragile
 from retrieval_eval.escape import visible
 from retrieval_eval.model.impact import (
     ArmLedger,
@@ -96,6 +96,7 @@ VERDICTS: Final[dict[str, str]] = {
     "worse": "worse",
     "fragile": "fragile",
     "equivalent": "equivalent",
+    "not_worse": "not worse",
     "no_detectable_difference": "no detectable difference",
     "too_few_pairs": "too few pairs",
     "no_verdict": "no verdict",
@@ -121,6 +122,7 @@ _THERE: Final[dict[str, str]] = {
     "worse": "the difference is clear (worse)",
     "fragile": "a threat could overturn the difference",
     "equivalent": "the two are equivalent",
+    "not_worse": "the comparison is not worse by the margin",
     "no_detectable_difference": "the difference is no longer detectable",
     "too_few_pairs": "there are too few pairs for a verdict",
 }
@@ -223,6 +225,10 @@ def verdict_title(record: ComparisonDocument) -> str:
         within = "the stated margin" if margin is None else metric.value(margin)
         other = name(record.comparison_config)
         return f"Equivalent: {label} with {other} differs by less than {within}"
+    if record.verdict == "not_worse":
+        margin = record.design.margin if record.design is not None else None
+        by = "the stated margin" if margin is None else metric.value(margin)
+        return f"Not worse: {label} with {name(record.comparison_config)} is not worse by {by}"
     word = VERDICTS.get(record.verdict, record.verdict).capitalize()
     text = f"{word}: {label} is {_by_how_much(record.verdict_metric, result)}"
     text += f" with {name(record.comparison_config)}"

@@ -11,30 +11,34 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import remove, write_atomically
 from retrieval_eval.io.locks import alone
-from retrieval_eval.io.project import DATA, GOLD
+from retrieval_eval.io.user_files import DATA, GOLD
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
+from retrieval_eval.search.ask import AnswersById, Retriever
 from retrieval_eval.search.ask.options import shown_options, shown_spec
-from retrieval_eval.search.ask.protocol import AnswersById, Retriever
 from retrieval_eval.search.ask.retrievers import open_retriever
 from retrieval_eval.search.change.baseline import compare_with_baseline
-from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
+from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.corpus import Corpus, corpus_fingerprint, read_corpus
-from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.gold.pinned import (
+from retrieval_eval.search.gold.database import BacklogSource, read_backlog
+from retrieval_eval.search.gold.identity import (
     Pinned,
     pinned_facts,
     pinning_faults,
     read_pinned,
 )
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.abstention import check_threshold
-from retrieval_eval.search.run.document import retriever_facts, search_run
-from retrieval_eval.search.run.label_facts import label_facts
+from retrieval_eval.search.run.document import (
+    load_search_run,
+    retriever_facts,
+    run_bytes,
+    search_run,
+)
 from retrieval_eval.search.run.markdown import to_markdown
-from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.search.run.running import (
     describe_retriever,
     known_documents_of,
@@ -42,8 +46,7 @@ from retrieval_eval.search.run.running import (
     says,
 )
 from retrieval_eval.search.run.scoring import score_run
-from retrieval_eval.search.run.settings import Settings
-from retrieval_eval.search.run.trust import ASK_TWICE, check_limits, sample_of
+from retrieval_eval.search.run.trust import ASK_TWICE, check_limits, label_facts, sample_of
 
 DEFAULT_GOLD: Final = GOLD
 DEFAULT_OUT: Final = DATA

@@ -34,12 +34,12 @@ from retrieval_eval.model.dashboard import (
 )
 from retrieval_eval.model.search_run import Delta, MetricMean, RunSlice, SearchRun
 from retrieval_eval.schema import SCHEMAS, version_of
+from retrieval_eval.search.run import HEADLINE
+from retrieval_eval.search.run.document import load_search_run
 from retrieval_eval.search.run.named_metrics import moved_queries
-from retrieval_eval.search.run.run_files import load_search_run
-from retrieval_eval.search.run.settings import HEADLINE
 
 if TYPE_CHECKING:
-    from retrieval_eval.search.gold.backlog import BacklogSource
+    from retrieval_eval.search.gold.database import BacklogSource
 
 PATTERN: Final = "eval-report-*.json"
 
@@ -400,11 +400,11 @@ def backlog_reader(source: BacklogSource) -> BacklogReader:
     """Return a reader of the backlog in a source.
 
     Nothing is opened before the reader is called. For what is raised then, see
-    :func:`retrieval_eval.search.gold.backlog.read_backlog`.
+    :func:`retrieval_eval.search.gold.database.read_backlog`.
     """
 
     def read() -> Backlog:
-        from retrieval_eval.search.gold.backlog import read_backlog
+        from retrieval_eval.search.gold.database import read_backlog
 
         return read_backlog(source)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats import MIN_POINTS
-from retrieval_eval.stats.distributions import normal_quantile
+from retrieval_eval.stats.proportions import normal_quantile
 from retrieval_eval.stats.resampling import (
     BATCH_CELLS,
     Floats,

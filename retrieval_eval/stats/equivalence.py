@@ -12,6 +12,7 @@ import numpy as np
 from retrieval_eval.stats import MIN_VALUES
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
 from retrieval_eval.stats.paired import cluster_means, t_of_cluster_means
+from retrieval_eval.stats.random_effects import of_uneven
 from retrieval_eval.stats.resampling import Floats, as_floats, group, is_constant
 from retrieval_eval.values import Interval, Value
 
@@ -170,6 +171,9 @@ def equivalence_of_pairs(
         interval, _ = t_of_cluster_means(means, confidence)
         error = 0.0 if is_constant(means) else float(np.std(means, ddof=1)) / math.sqrt(n)
         centre, freedom = math.fsum(means) / n, n - 1.0
+    elif (pooled := of_uneven(data, grouping)) is not None:
+        interval, error, centre = pooled.interval(confidence), pooled.error, pooled.mean
+        freedom = float(pooled.degrees_of_freedom)
     else:
         drawn = {"seed": seed, "n_resamples": n_resamples}
         interval = bootstrap_mean(data, **drawn, confidence=confidence, clusters=clusters)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.stats import BOOTSTRAP_T, MIN_VALUES
-from retrieval_eval.stats.distributions import t_quantile
+from retrieval_eval.stats.proportions import t_quantile
 from retrieval_eval.stats.resampling import (
     Floats,
     Grouping,
@@ -107,7 +107,7 @@ def _mean_interval(
     data: Floats, grouping: Grouping, seed: int, n_resamples: int, confidence: float
 ) -> Interval:
     g = grouping.n_clusters
-    spread = _spread(data, grouping)
+    spread = spread_of(data, grouping)
     if isinstance(spread, str):
         return Interval.missing(spread, g, confidence, BOOTSTRAP_T)
     error, deviations = spread
@@ -132,7 +132,7 @@ def _mean_interval(
     return Interval.of(*ends, g, confidence, BOOTSTRAP_T)
 
 
-def _spread(data: Floats, grouping: Grouping) -> tuple[float, Floats] | str:
+def spread_of(data: Floats, grouping: Grouping) -> tuple[float, Floats] | str:
     """Return :func:`standard_error`, or the reason why there is no interval of the mean."""
     largest = np.abs(data).max(initial=0.0)
     if grouping.n_clusters < MIN_VALUES or not grouping.is_usable:
@@ -202,7 +202,7 @@ def t_mean(
     data = as_floats(values)
     grouping = group(clusters, len(data))
     g = grouping.n_clusters
-    found = _spread(data, grouping)
+    found = spread_of(data, grouping)
     if isinstance(found, str):
         return Interval.missing(found, g, confidence, STUDENT_T)
     half = t_quantile(grouping.degrees_of_freedom(), (1 + confidence) / 2) * found[0]

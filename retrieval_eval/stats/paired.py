@@ -1,4 +1,4 @@
-"""Two measurements of the same units, compared unit by unit."""
+"""Two measurements of the same units, or times to an event, compared unit by unit."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from retrieval_eval.stats.power import (
     detectable_by_test_and_interval,
     smallest_detectable_difference,
 )
+from retrieval_eval.stats.random_effects import RANDOM_EFFECTS, RandomEffects, of_uneven
 from retrieval_eval.stats.resampling import (
     BY_CLUSTER,
     MIN_PAIRS_FOR_P,
@@ -39,16 +40,20 @@ T_OF_CLUSTER_MEANS: Final = "t_of_cluster_means"
 class PairedComparison:
     """A paired comparison; differences are comparison minus baseline.
 
-    ``wins`` counts pairs where the comparison is better in the stated direction. ``interval`` is
+    ``wins`` counts pairs where the comparison is better in the stated direction. ``estimate`` is
+    the mean difference unless clusters are uneven. ``interval`` is
     the studentised bootstrap interval of the mean difference, ``p_value`` the two-sided sign-flip
     permutation test of it (``p_method`` is ``exact`` or ``monte_carlo``).
     ``smallest_detectable_difference`` is what p-value and interval would both find in 80 % of
     studies of this size and spread.
 
     ``n_clusters`` is the number of clusters, or None when no labels were given. ``clustering``
-    is ``none``, ``by_cluster``, or ``cluster_means``: there are two to five clusters for more
-    pairs than that, so the means, interval, p-value (``p_method`` is ``t_of_cluster_means``) and
-    smallest detectable difference are those of the clusters' means, each counting the same. With
+    is ``none``, ``by_cluster``, ``random_effects``: six clusters or more are so uneven that
+    ``estimate`` and interval are those of the mean of the clusters' effects
+    (:mod:`~retrieval_eval.stats.random_effects`), or ``cluster_means``: there are two to five
+    clusters for more pairs than that, so the means, interval, p-value (``p_method`` is
+    ``t_of_cluster_means``) and smallest detectable difference are those of the clusters' means,
+    each counting the same. With
     all pairs in one cluster it is ``too_few_clusters``, and these are missing
     (``too_few_values``). Their ``n`` counts the independent units: clusters, else pairs.
     ``n_effective`` is the number of equally large clusters that would leave the interval as many
@@ -60,6 +65,7 @@ class PairedComparison:
     mean_baseline: Value
     mean_comparison: Value
     mean_difference: Value
+    estimate: Value
     interval: Interval
     p_value: Value
     p_method: str | None
@@ -136,6 +142,7 @@ def compare_paired(
     if n < MIN_PAIRS:
         return _too_few(n, wins, losses, confidence, n_clusters, grouping.status)
     has_few = not grouping.is_usable and grouping.n_clusters > 1
+    pooled = of_uneven(differences, grouping)
     if has_few:
         rows = [cluster_means(row, grouping) for row in (before, after, differences)]
         interval, p_value = t_of_cluster_means(rows[-1], confidence)
@@ -146,18 +153,25 @@ def compare_paired(
     else:
         rows = [before, after, differences]
         drawn = {"seed": seed, "n_resamples": n_resamples}
-        interval = bootstrap_mean(differences, **drawn, confidence=confidence, clusters=clusters)
+        interval = (
+            bootstrap_mean(differences, **drawn, confidence=confidence, clusters=clusters)
+            if pooled is None
+            else pooled.interval(confidence)
+        )
         p_value, p_method = sign_flip_p(differences, **drawn, clusters=clusters)
     means = [Value.of(math.fsum(row) / len(row), n) for row in rows]
     alpha = level_of(confidence)
     detectable = (
-        _detectable_by_t(rows[-1], alpha) if has_few else _detectable(differences, grouping, alpha)
+        _detectable_by_t(rows[-1], alpha)
+        if has_few
+        else _detectable(differences, grouping, alpha, pooled=pooled)
     )
     return PairedComparison(
         n=n,
         mean_baseline=means[0],
         mean_comparison=means[1],
         mean_difference=means[2],
+        estimate=means[2] if pooled is None else Value.of(pooled.mean, n),
         interval=interval,
         p_value=p_value,
         p_method=p_method,
@@ -166,17 +180,23 @@ def compare_paired(
         losses=losses,
         smallest_detectable_difference=detectable,
         n_clusters=n_clusters,
-        clustering=CLUSTER_MEANS if has_few else grouping.status,
-        **_effective(grouping),
+        clustering=_clustering(grouping, pooled, has_few=has_few),
+        **_effective(grouping, pooled),
     )
 
 
-def _effective(grouping: Grouping) -> dict[str, float]:
+def _clustering(grouping: Grouping, pooled: RandomEffects | None, *, has_few: bool) -> str:
+    if has_few:
+        return CLUSTER_MEANS
+    return grouping.status if pooled is None else RANDOM_EFFECTS
+
+
+def _effective(grouping: Grouping, pooled: RandomEffects | None) -> dict[str, float]:
     """Return for how many clusters those that are resampled count, and how large the largest is."""
     if grouping.status != BY_CLUSTER:
         return {}
     return {
-        "n_effective": grouping.degrees_of_freedom() + 1,
+        "n_effective": _freedom(grouping, pooled) + 1,
         "largest_cluster_share": float(grouping.sizes().max()) / len(grouping.codes),
     }
 
@@ -237,23 +257,34 @@ def _detectable_by_t(means: Floats, alpha: float) -> Value:
 
 
 def _detectable(
-    differences: Floats, grouping: Grouping, alpha: float, *, excess: float = INTERVAL_EXCESS
+    differences: Floats,
+    grouping: Grouping,
+    alpha: float,
+    *,
+    pooled: RandomEffects | None,
+    excess: float = INTERVAL_EXCESS,
 ) -> Value:
     n = grouping.n_clusters
-    is_flat = n < 2 or is_constant(differences)
-    error = 0.0 if is_flat else standard_error(differences, grouping)[0]
+    if pooled is not None:
+        error, excess = pooled.error, 0.0
+    elif n < 2 or is_constant(differences):
+        error = 0.0
+    else:
+        error = standard_error(differences, grouping)[0]
     return detectable_by_test_and_interval(
         error * math.sqrt(n),
         n,
         alpha=alpha,
         excess=excess,
-        degrees_of_freedom=_degrees_of_freedom(grouping) if n > 1 else None,
+        degrees_of_freedom=_freedom(grouping, pooled) if n > 1 else None,
     )
 
 
-def _degrees_of_freedom(grouping: Grouping) -> float:
-    """Return those of the spread: of the clusters' means where they are too few to be resampled."""
+def _freedom(grouping: Grouping, pooled: RandomEffects | None) -> float:
+    """Return the degrees of freedom of the spread."""
     g = grouping.n_clusters
+    if pooled is not None:
+        return pooled.degrees_of_freedom
     return grouping.degrees_of_freedom() if grouping.is_usable and g > 1 else g - 1.0
 
 
@@ -267,7 +298,8 @@ class PairedRatio:
     ``n`` counts the pairs with both sides above 0, ``n_not_positive`` the others, which have no
     ratio and are left out. ``interval`` is Student's t interval of the mean log ratio, and
     ``p_value`` the two-sided sign-flip test of the log ratios; of two to five clusters both are
-    those of the clusters' means. ``smallest_detectable_ratio`` is the ratio above 1 that p-value
+    those of the clusters' means, and of uneven ones ratio and interval are those of the mean of
+    their effects. ``smallest_detectable_ratio`` is the ratio above 1 that p-value
     and interval would both find in 80 % of studies of this size and spread.
     """
 
@@ -347,21 +379,27 @@ def compare_ratio(
         gap, empty = Value.missing(reason, n), Interval.missing(reason, n, confidence, STUDENT_T)
         return PairedRatio(n, lost, gap, empty, gap, None, gap)
     grouping = group(labels, n)
+    centre = math.fsum(logs) / len(logs)
     if not grouping.is_usable and grouping.n_clusters > 1:
         logs = cluster_means(logs, grouping)
+        centre = math.fsum(logs) / len(logs)
         interval, p_value = t_of_cluster_means(logs, confidence)
         if n < MIN_PAIRS_FOR_P:
             p_value = Value.missing("too_few_values", grouping.n_clusters)
         p_method = T_OF_CLUSTER_MEANS if p_value.computable else None
         detectable = _detectable_by_t(logs, level_of(confidence))
     else:
-        interval = t_mean(logs, confidence=confidence, clusters=labels)
+        pooled = of_uneven(logs, grouping)
+        if pooled is None:
+            interval = t_mean(logs, confidence=confidence, clusters=labels)
+        else:
+            interval, centre = pooled.interval(confidence), pooled.mean
         p_value, p_method = sign_flip_p(logs, seed=seed, n_resamples=n_resamples, clusters=labels)
-        detectable = _detectable(logs, grouping, level_of(confidence), excess=0.0)
+        detectable = _detectable(logs, grouping, level_of(confidence), pooled=pooled, excess=0.0)
     return PairedRatio(
         n,
         lost,
-        _exp(Value.of(math.fsum(logs) / len(logs), n)),
+        _exp(Value.of(centre, n)),
         _exp_interval(interval),
         p_value,
         p_method,
@@ -475,6 +513,7 @@ def _too_few(
         mean_baseline=gap,
         mean_comparison=gap,
         mean_difference=gap,
+        estimate=gap,
         interval=Interval.missing("too_few_pairs", n, confidence, BOOTSTRAP_T),
         p_value=gap,
         p_method=None,
@@ -485,3 +524,85 @@ def _too_few(
         n_clusters=n_clusters,
         clustering=clustering,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Times to an event that some units never reached, compared pair by pair.
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTimes:
+    """Two rows of times to an event compared pair by pair, units without the event included.
+
+    ``compared`` is the comparison of the restricted means, whose end ``until`` is the latest event
+    of either row.
+    """
+
+    compared: PairedComparison
+    until: float
+
+
+def compare_times(
+    baseline: Sequence[Sequence[float | None]],
+    comparison: Sequence[Sequence[float | None]],
+    *,
+    seed: int,
+    is_higher_better: bool = False,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
+) -> PairedTimes | None:
+    """Compare times to an event pair by pair, by their restricted means; None without any event.
+
+    The restricted mean is the mean time without event within [0, ``until``], where a unit that
+    never had the event counts as ``until``. That is the area above the cumulative incidence curve,
+    in which a unit that ended without the event stays without it (Andersen 2013): right for units
+    that end themselves, such as trials of an agent that stops without having found anything. So
+    every pair has a difference.
+
+    ``until`` is the latest event of either row: all events count with their times, and a unit
+    without one counts as slow as the slowest. It is the least that can be said of it; a later end
+    would move the difference of the means by the difference of the shares for every unit of time.
+
+    Parameters
+    ----------
+    baseline, comparison
+        The times of every pair's repeats, None for one without the event; at least one a side.
+    seed, n_resamples, confidence, clusters
+        As for :func:`~retrieval_eval.stats.paired.compare_paired`.
+    is_higher_better
+        Direction that counts as a win.
+
+    Raises
+    ------
+    ValueError
+        When the rows differ in length, a time is negative or not finite, or there is not one label
+        for each pair.
+
+    Examples
+    --------
+    >>> before, after = [[2.0], [4.0], [6.0]], [[1.0], [2.0], [None]]
+    >>> found = compare_times(before, after, seed=1)
+    >>> found.until, found.compared.mean_difference.value
+    (6.0, -1.0)
+    """
+    rows = (baseline, comparison)
+    events = [time for row in rows for own in row for time in own if time is not None]
+    if any(not 0 <= time < math.inf for time in events):
+        raise ValueError("a time of an event is negative or not finite")
+    if not events:
+        return None
+    until = max(events)
+    means = [
+        [math.fsum(until if time is None else time for time in own) / len(own) for own in row]
+        for row in rows
+    ]
+    compared = compare_paired(
+        *means,
+        seed=seed,
+        is_higher_better=is_higher_better,
+        n_resamples=n_resamples,
+        confidence=confidence,
+        clusters=clusters,
+    )
+    return PairedTimes(compared, until)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from retrieval_eval.stats.distributions import normal_quantile
+from retrieval_eval.stats.proportions import normal_quantile
 from retrieval_eval.stats.resampling import MIN_CLUSTERS, MIN_PAIRS_FOR_P, attainable_level
 from retrieval_eval.values import Value
 

@@ -122,7 +122,7 @@ def mirrored_quantiles(distribution: Floats, confidence: float) -> tuple[float, 
     return float(ordered[k - 1]), float(ordered[m - k])
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Clusters of units that are not independent: tasks of one repository, rows of one task.
 
 MIN_CLUSTERS: Final = 6
@@ -219,7 +219,7 @@ def group(labels: Sequence[Hashable] | None, n: int) -> Grouping:
     return Grouping(codes, len(numbers), BY_CLUSTER if is_enough else TOO_FEW)
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The sign-flip permutation test of paired differences.
 
 MIN_PAIRS_FOR_P: Final = 6

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from retrieval_eval.stats.intervals import standard_error
 from retrieval_eval.stats.paired import cluster_means
+from retrieval_eval.stats.proportions import normal_quantile
+from retrieval_eval.stats.random_effects import of_uneven
 from retrieval_eval.stats.resampling import (
     MIN_PAIRS_FOR_P,
     Floats,
@@ -58,7 +60,8 @@ def mean_test(
     """Return the test of a mean by Student's t, quick enough to repeat for many parts of a sample.
 
     Clusters count as in :func:`~retrieval_eval.stats.paired.compare_paired`: six or more widen the
-    standard error, of two to five the means are tested, and one changes nothing. p is never below
+    standard error, or where they are uneven the mean of their effects is tested, of two to five
+    the means are tested, and one changes nothing. p is never below
     what the sign-flip test of as many independent units can reach, so that few units are no
     clearer here than there. None below three values.
 
@@ -77,7 +80,11 @@ def mean_test(
     labels = None if clusters is None or len(set(clusters)) < 2 else clusters
     grouping = group(labels, n)
     g = grouping.n_clusters
-    if grouping.is_usable:
+    pooled = of_uneven(data, grouping)
+    if pooled is not None:
+        weights, error = pooled.weights, pooled.error
+        freedom, least = float(pooled.degrees_of_freedom), 2.0 ** (1 - min(g, 60))
+    elif grouping.is_usable:
         weights = np.full(n, 1 / n)
         error = 0.0 if is_constant(data) else standard_error(data, grouping)[0]
         freedom, least = grouping.degrees_of_freedom(), 2.0 ** (1 - min(g, 60))
@@ -99,6 +106,26 @@ def _p_value(mean: float, error: float, freedom: float, least: float) -> float:
     from scipy.special import stdtr
 
     return min(1.0, max(least, 2 * float(stdtr(freedom, -abs(mean) / error))))
+
+
+def mean_of_worst(values: Sequence[float] | Floats, n_missing: int) -> float:
+    """Return the mean of missing values if these are the lowest of all, and all are normal.
+
+    The values that are there are then those above the share of the missing ones, and mean and
+    spread of the whole follow from theirs (a normal distribution cut off below).
+
+    Examples
+    --------
+    >>> round(mean_of_worst([0.1, 0.2, 0.3, 0.4, 0.1, 0.2, 0.3, 0.4], 2), 3)
+    -0.024
+    """
+    data = as_floats(values)
+    share = n_missing / (n_missing + len(data))
+    cut = normal_quantile(share)
+    density = math.exp(-cut * cut / 2) / math.sqrt(2 * math.pi)
+    above = density / (1 - share)
+    spread = float(np.std(data, ddof=1)) / math.sqrt(1 + cut * above - above * above)
+    return math.fsum(data) / len(data) - spread * (above + density / share)
 
 
 # Single units

@@ -7,12 +7,12 @@ import json
 import click
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.cli.search_options import backlog_option, backlog_source, data_option
 from retrieval_eval.cli.serve import _sources
 from retrieval_eval.report import load_search
 from retrieval_eval.report.search_opening import backlog
-from retrieval_eval.search.gold.backlog import PRESETS
+from retrieval_eval.search.gold.database import PRESETS
 from retrieval_eval.serve.app import create_app
 from tests.unit.serve.asgi import ask
 

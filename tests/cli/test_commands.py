@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.agents.study.compare import compare
+from retrieval_eval.cli import run
 from retrieval_eval.cli.compare import _exit_code
-from retrieval_eval.cli.main import run
 from tests import studies
 from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.runs import write_task, write_trial
@@ -256,7 +256,7 @@ def test_a_folder_of_runs_is_refused_and_nothing_is_written(tree, capsys, monkey
     assert run(["evaluate", "."]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"retrieval-eval: {tree / place} is no run: it holds 1 run, such as ")
-    assert "--benchmarks-root" in said
+    assert "with --truth" in said
     assert everything(tree) == before
 
 
@@ -270,7 +270,8 @@ def test_a_run_without_ground_truth_ends_with_2_and_the_hint(tree, capsys, monke
     assert said.err == (
         "retrieval-eval: of 2 trials none could be measured; 2 without ground truth; "
         "there is no folder 'benchmarks' near the runs or here, so there is no ground truth; "
-        "name the folder of the tasks, <suite>/<task>/, with --benchmarks-root\n"
+        "name the folder of the tasks, <suite>/<task>/, or a table of truth, with --truth; "
+        "`retrieval-eval trace PLACE --all` shows what was read all the same\n"
     )
     (tree / "elsewhere").mkdir()
     assert run(["evaluate", "run-1", "--benchmarks-root", "elsewhere", "--json"]) == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from tests.runs import write_task, write_trial
 
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 
 VARIABLE = "_RETRIEVAL_EVAL_COMPLETE"
 

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 from retrieval_eval.cli.gold import gold as group
 from retrieval_eval.cli.validate import validate as validate_command
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.gold.drift import text_digest
-from retrieval_eval.search.run.run_files import run_bytes as search_run_bytes
+from retrieval_eval.search.gold.chunks import text_digest
+from retrieval_eval.search.run.document import run_bytes as search_run_bytes
 from tests.searches import answer, gold_query, gold_set, run_of
 
 GOLD = "data/eval/gold-set.jsonl"

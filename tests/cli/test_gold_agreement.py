@@ -16,9 +16,9 @@ from retrieval_eval.cli.gold_labelling import (
 from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.gold import gold_faults, load_gold_set
 from retrieval_eval.search.gold.agreement import WEIGHTS
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.search.gold.relabel import read_mapping
 from tests.rechunking import recut, same
 from tests.searches import measure

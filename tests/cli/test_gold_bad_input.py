@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
+from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import load_gold_set
 from retrieval_eval.search.gold.labelling import build_pool, write_pool
 from tests.unit.serve.documents import digest
 

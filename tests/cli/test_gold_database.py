@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from retrieval_eval.cli.gold_database import backlog, bootstrap
+from retrieval_eval.cli.gold import backlog, bootstrap
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from retrieval_eval.cli.gold import pseudonymize
 from retrieval_eval.cli.gold_labelling import pool, settle_command
 from retrieval_eval.demo import write_search_demo
+from retrieval_eval.search.gold import gold_faults, load_gold_set
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from tests.searches import measure
 
 

@@ -7,9 +7,9 @@ import re
 import click
 import pytest
 
+from retrieval_eval.cli import GONE as MAIN
+from retrieval_eval.cli import GONE_OPTIONS, group, run
 from retrieval_eval.cli.gold import GONE as GOLD
-from retrieval_eval.cli.main import GONE as MAIN
-from retrieval_eval.cli.main import GONE_OPTIONS, group, run
 from retrieval_eval.cli.search import GONE as SEARCH
 
 GONE = [

@@ -9,12 +9,12 @@ import click
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.search.decide.guard.files import write_pinned
 from retrieval_eval.search.decide.guard.rendering import MARKER
-from retrieval_eval.search.gold.pinned import read_pinned
-from retrieval_eval.search.run.run_files import load_search_run, run_bytes
+from retrieval_eval.search.gold.identity import read_pinned
+from retrieval_eval.search.run.document import load_search_run, run_bytes
 from tests.guards import drop, run_with
 from tests.plain_runs import noise
 from tests.searches import written

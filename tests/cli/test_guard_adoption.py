@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.cli.main import run
-from retrieval_eval.search.decide.guard.thresholds import read_thresholds, shipped_thresholds
-from retrieval_eval.search.run.run_files import run_bytes
+from retrieval_eval.cli import run
+from retrieval_eval.search.decide.thresholds import read_thresholds, shipped_thresholds
+from retrieval_eval.search.run.document import run_bytes
 from tests.guards import run_with
 from tests.searches import answer, gold_query, gold_set, run_of
 

@@ -9,8 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from retrieval_eval.cli.lazy import LazyGroup
-from retrieval_eval.cli.main import COMMANDS, group
+from retrieval_eval.cli import COMMANDS, group
+from retrieval_eval.cli.common import LazyGroup
 
 
 @pytest.mark.parametrize("path", [[], ["gold"], ["search"]], ids=" ".join)
@@ -26,14 +26,14 @@ def test_a_list_is_that_of_the_imported_commands(path, monkeypatch):
 
 def test_the_list_imports_no_command():
     program = (
-        "import sys; from retrieval_eval.cli.main import run; run(['--help'])\n"
+        "import sys; from retrieval_eval.cli import run; run(['--help'])\n"
         "print(*(name for name in sys.modules if name.startswith('retrieval_eval.')))"
     )
     completed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout
     imported = set(completed.splitlines()[-1].split())
-    assert "retrieval_eval.cli.main" in imported
+    assert "retrieval_eval.cli" in imported
     assert not imported & {place.split(":")[0] for place in COMMANDS.values()}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from retrieval_eval.cli.main import EXIT_BAD_INPUT, EXIT_USAGE, group, run
+from retrieval_eval.cli import EXIT_BAD_INPUT, EXIT_USAGE, group, run
 from retrieval_eval.errors import NothingToEvaluateError
 from tests.runs import write_trial
 

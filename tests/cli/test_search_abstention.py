@@ -9,15 +9,15 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from retrieval_eval.cli import run
 from retrieval_eval.cli.gold_labelling import pool
-from retrieval_eval.cli.main import run
 from retrieval_eval.cli.search import show
 from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.io.files import write_bytes
-from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.search.gold import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.labelling import read_pool
-from retrieval_eval.search.run.run_files import run_bytes
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
+from retrieval_eval.search.run.document import run_bytes
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 SETTINGS = Settings(n_resamples=50)

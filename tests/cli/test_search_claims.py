@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.search.demo import JUDGE
 from tests.local_server import body, local_server, says
 

@@ -5,11 +5,11 @@ import json
 import jsonschema
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.model import json_schema
 from retrieval_eval.schema import faults
-from retrieval_eval.search.run.run_files import run_bytes
+from retrieval_eval.search.run.document import run_bytes
 from tests.searches import answer, gold_query, gold_set, run_of
 
 GOLD = gold_set(

@@ -7,13 +7,13 @@ import json
 import click
 import pytest
 
-from retrieval_eval.cli.main import group, run
+from retrieval_eval.cli import group, run
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.change.baseline import ACCEPTABLE as OF_A_BASELINE
 from retrieval_eval.search.change.comparability import ACCEPTABLE
 from retrieval_eval.search.demo import JUDGE
-from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.run.run_files import run_bytes
+from retrieval_eval.search.gold import load_gold_set
+from retrieval_eval.search.run.document import run_bytes
 from tests.searches import answer, run_of
 
 # These name a gold set to write, one of two, and ones that may be absent.

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.schema import faults
 from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.report.search_made import BACKLOG, artefact, delta, shortened, write
@@ -58,6 +58,7 @@ def test_a_report_of_an_unchanged_run_is_not_made_again(place, capsys):
     assert page.stat().st_mtime_ns != first
 
 
+@pytest.mark.extra
 @pytest.mark.usefixtures("without_kernel")
 def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert run(["demo", "search", "--json"]) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from tests.runs import write_task, write_trial
 
 

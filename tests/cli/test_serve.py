@@ -14,7 +14,7 @@ import anyio
 import httpx
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from tests.unit.serve.documents import digest, search_run, write
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -8,8 +8,8 @@ import unicodedata
 
 import pytest
 
+from retrieval_eval.cli import run
 from retrieval_eval.cli.common import echo, print_json, print_table
-from retrieval_eval.cli.main import run
 from tests.runs import write_task, write_trial
 
 # Clears the screen, sets the title, changes the direction, returns to the line's start, C1 control.

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from tests.runs import write_trial
 
 
@@ -193,7 +193,8 @@ def test_a_file_of_several_traces_lists_them_and_reads_the_named_one(tmp_path, c
     path.write_text("\n".join(map(json.dumps, spans)))
     assert run(["trace", str(path)]) == 0
     assert (
-        capsys.readouterr().out == f"{path} holds 2 traces; name one with --sample:\n  t1\n  t2\n"
+        capsys.readouterr().out
+        == f"{path} holds 2 traces; name one with --sample, or read them with --all:\n  t1\n  t2\n"
     )
     assert run(["trace", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"samples": ["t1", "t2"]}

@@ -22,8 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.cli import gold_labelling
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import gold_labelling, run
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.io import files
 from retrieval_eval.io.artefacts import is_whole

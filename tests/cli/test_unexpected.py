@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from retrieval_eval.cli.lazy import LazyGroup
-from retrieval_eval.cli.main import group, run
+from retrieval_eval.cli import group, run
+from retrieval_eval.cli.common import LazyGroup
 
 SENTENCE = re.compile(
     r"retrieval-eval: an unexpected fault \((.+)\); the traceback is in (\S+), to be added .*\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 import pytest
 
+from retrieval_eval.cli import group, run
 from retrieval_eval.cli.common import FOLDER_OR_URL, PLACE_OR_URL
-from retrieval_eval.cli.main import group, run
 from retrieval_eval.errors import BadInputError
 from tests.runs import write_trial
 

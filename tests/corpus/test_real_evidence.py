@@ -8,8 +8,8 @@ import random
 import pytest
 from msgspec.structs import replace
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.evidence import evidence, gap_of
-from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.io.layout import discover

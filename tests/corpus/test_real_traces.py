@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.traces.formats.claude_stream import read_claude_stream
+from retrieval_eval.agents.traces.formats.claude_code import read_claude_stream
 from retrieval_eval.agents.traces.tokens import largest
 from retrieval_eval.io.files import iter_jsonl
 

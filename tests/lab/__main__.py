@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 _BUILD: Final = _ROOT / "build" / "lab"
 _SILENT: Final = "it asked the model nothing"
 _RESULTS: Final = Path(__file__).with_name("results.json")
+_OF_RUN: Final = ("date", "seconds")
 
 
 def lab(
@@ -70,7 +72,8 @@ def lab(
             print(f"{driver.name} {found} {one.name}: {_short(rows[one.name])}", flush=True)
         if _is_hopeless(rows):
             break
-    head = {"version": found, "seconds": round(time.monotonic() - begun)}
+    today = datetime.now(UTC).date().isoformat()
+    head = {"version": found, "date": today, "seconds": round(time.monotonic() - begun)}
     return {**head, "traces": _counted(traces, rows), "situations": rows}
 
 
@@ -136,6 +139,8 @@ def _read(
                 row["wrong"] += wrong
             kept = {key: value for key, value in row.items() if value}
             rows.setdefault(one.name, {})[kind] = {"verdict": verdict(row), **kept}
+    for one in members:
+        rows.setdefault(one.name, {"not_run": "each of its runs prints a stream of its own"})
     return None
 
 
@@ -204,8 +209,10 @@ def main() -> None:
             found = lab(registry()[name], asked.version, situations, asked.recorded)
         if not asked.situation:
             results = json.loads(_RESULTS.read_text(encoding="utf-8")) if _RESULTS.exists() else {}
-            if asked.recorded and "seconds" in results.get(name, {}):
-                found["seconds"] = results[name]["seconds"]
+            if asked.recorded:
+                found |= {
+                    key: results[name][key] for key in _OF_RUN if key in results.get(name, {})
+                }
             results[name] = found
             _RESULTS.write_text(_text(results), encoding="utf-8")
         verdicts = {kind: whole["verdicts"] for kind, whole in found.get("traces", {}).items()}

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from retrieval_eval.stats.correlation import average_ranks, spearman
-from retrieval_eval.stats.distributions import beta_quantile, t_quantile
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
 from retrieval_eval.stats.paired import compare_paired
@@ -15,7 +14,7 @@ from retrieval_eval.stats.power import (
     detectable_by_test_and_interval,
     smallest_detectable_difference,
 )
-from retrieval_eval.stats.proportions import wilson
+from retrieval_eval.stats.proportions import beta_quantile, t_quantile, wilson
 from retrieval_eval.stats.resampling import group, sign_flip_p
 
 RNG = np.random.Generator(np.random.PCG64(5))

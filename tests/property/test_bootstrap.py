@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import NothingToEvaluateError
+from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.bootstrap import bootstrap
-from retrieval_eval.search.gold.gold_set import load_gold_set
 from retrieval_eval.search.gold.identity import normalize_query, query_id
 from tests.conftest import COSTLY
 from tests.databases import WritableDatabase

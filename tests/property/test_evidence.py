@@ -8,9 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.agents.events.evidence import why_nothing_is_computable
-from retrieval_eval.agents.events.normalise import TrialEvents, extract_events
-from retrieval_eval.agents.events.retrieved import accesses
+from retrieval_eval.agents.events import TrialEvents, extract_events
+from retrieval_eval.agents.events.evidence import accesses, why_nothing_is_computable
 from retrieval_eval.agents.traces.formats.atif import read_atif
 from retrieval_eval.agents.traces.merge import join_trace
 from retrieval_eval.agents.traces.reading import Reading

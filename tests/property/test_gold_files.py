@@ -20,17 +20,9 @@ from retrieval_eval.model.gold import (
     GoldSet,
     Label,
 )
+from retrieval_eval.search.ask import says_nothing
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
-from retrieval_eval.search.ask.returned import says_nothing
-from retrieval_eval.search.gold.corpus import Corpus, Document
-from retrieval_eval.search.gold.exchange import (
-    export_beir,
-    export_trec,
-    import_beir,
-    import_trec,
-    run_bytes,
-)
-from retrieval_eval.search.gold.gold_set import (
+from retrieval_eval.search.gold import (
     gold_faults,
     gold_stats,
     load_gold_set,
@@ -39,7 +31,16 @@ from retrieval_eval.search.gold.gold_set import (
     query_line,
     write_gold_set,
 )
+from retrieval_eval.search.gold.corpus import Corpus, Document
+from retrieval_eval.search.gold.exchange import (
+    export_beir,
+    export_trec,
+    import_beir,
+    import_trec,
+    run_bytes,
+)
 from retrieval_eval.search.gold.identity import fingerprint, normalize_query, query_id
+from tests.conftest import COSTLY
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 WORDS = TEXT.filter(lambda text: text.strip() and normalize_query(text))
@@ -103,6 +104,7 @@ def unplaced(found):
     return [replace(query, line=0, written=None) for query in found]
 
 
+@COSTLY
 @given(sets())
 def test_a_gold_set_is_read_back_as_it_was_written(written):
     with tempfile.TemporaryDirectory() as folder:

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.calls import read_calls
 from retrieval_eval.agents.events.evidence import evidence
 from retrieval_eval.agents.events.match import Workspace
-from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.agents.events.roots import Layout, Root, find_layout, stated_roots
 from retrieval_eval.paths import WORKSPACE_ROOTS, file_ref, is_elsewhere, local_path
 from retrieval_eval.records import FileRef, GroundTruth, ToolCall, ToolResult, Trace

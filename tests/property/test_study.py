@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval_eval.agents.study import analysis, associate, compare
+from retrieval_eval.agents import study
+from retrieval_eval.agents.study import associate, compare
 from retrieval_eval.agents.study.compare import comparison_of
-from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.stated import Settings
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.errors import RetrievalEvalError
 from tests.studies import document, frame_of, impact_document
@@ -140,7 +141,7 @@ def test_the_order_of_the_trials_changes_no_byte(rows, seed):
     random.Random(seed).shuffle(shuffled)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            analysis, "Settings", lambda seed, **given: Settings(seed, n_resamples=100, **given)
+            study, "Settings", lambda seed, **given: Settings(seed, n_resamples=100, **given)
         )
         one, other = (json.dumps(impact_document(r, seed=3)) for r in (rows, shuffled))
     assert one == other

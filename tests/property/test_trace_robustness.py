@@ -26,8 +26,8 @@ from retrieval_eval.agents.traces.formats.atif import read_atif
 from retrieval_eval.agents.traces.formats.cursor import read_cursor_document
 from retrieval_eval.agents.traces.merge import join_trace, merge_calls
 from retrieval_eval.agents.traces.reading import Reading, Unreadable
+from retrieval_eval.agents.traces.results.payload import complete_json
 from retrieval_eval.agents.traces.tokens import accumulate
-from retrieval_eval.agents.traces.truncated import complete_json
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall
 

@@ -19,7 +19,7 @@ from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report.exhibits import Block, Empty, Table
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.registered import Exhibit
-from retrieval_eval.search.change.diff import diff
+from retrieval_eval.search.change import diff
 from tests.plain_runs import stored
 from tests.report.conftest import HOSTILE
 from tests.searches import abstention_block

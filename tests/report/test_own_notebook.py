@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import retrieval_eval as rev
+from retrieval_eval.cli import run
 from retrieval_eval.cli.common import EXIT_BAD_INPUT, EXIT_RENDERING, EXIT_USAGE
-from retrieval_eval.cli.main import run
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import quarto, render_notebook
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from tests.runs import write_task
 
 pytestmark = pytest.mark.slow

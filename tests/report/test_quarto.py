@@ -123,7 +123,7 @@ def test_the_extension_has_every_file_that_it_names(tmp_path):
 
 
 def test_the_command_copies_the_extension_and_does_nothing_else(tmp_path, capsys):
-    cli = import_module("retrieval_eval.cli.main")
+    cli = import_module("retrieval_eval.cli")
     folder = tmp_path / "mine"
     assert cli.run(["report", "--quarto-extension", str(folder)]) == 0
     place = folder / "_extensions" / "retrieval-eval"

@@ -16,9 +16,9 @@ from retrieval_eval.report import load_search
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.searched import Noise
 from retrieval_eval.search.decide.guard.justification import Justification
-from retrieval_eval.search.decide.guard.thresholds import read_thresholds
-from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
-from retrieval_eval.search.gold.pinned import pinned_text
+from retrieval_eval.search.decide.thresholds import read_thresholds
+from retrieval_eval.search.gold import load_gold_set, write_gold_set
+from retrieval_eval.search.gold.identity import pinned_text
 from tests.report.conftest import HOSTILE
 from tests.report.search_made import (
     Shown,

@@ -21,9 +21,9 @@ from retrieval_eval.report.side_by_side import ranking_table
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.change.diff_text import diff_markdown, summary_sentences
 from retrieval_eval.search.change.paired_change import moved_between
-from retrieval_eval.search.decide.guard.check import check
+from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.guard.rendering import to_comment
-from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
 from tests.report.conftest import (

@@ -11,13 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from retrieval_eval.cli.main import run as command
+from retrieval_eval.cli import run as command
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.report import build, build_search, load_run
 from retrieval_eval.report.building import build_diff
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.search.change.diff_text import diff_markdown
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.plain_runs import diff
 from tests.searches import measure
 

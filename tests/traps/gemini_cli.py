@@ -113,6 +113,11 @@ TRAPS: Rows = {
             "glob", {"pattern": "src/**/*.py"}, "Found 3 matching file(s)"
         )
     },
+    ("listing", "?src/a.py, -lib/a.py"): {
+        "The stream keeps nothing of a listing.": _stream(
+            "list_directory", {"dir_path": "src"}, None
+        )
+    },
     ("failed read", "-src/a.py"): {
         "The status is an error.": _read("File not found: src/a.py", "error")
     },

@@ -383,8 +383,8 @@ def _asks_a_retriever(call: ast.Call, name: str) -> bool:
     if method in {"search", "search_by_id", "first_stage", "rerank"}:
         return isinstance(call.func, ast.Attribute) and is_asking
     return name in {
-        "retrieval_eval.search.ask.protocol.QueryResult",
-        "retrieval_eval.search.ask.returned.rank",
+        "retrieval_eval.search.ask.QueryResult",
+        "retrieval_eval.search.ask.rank",
         "retrieval_eval.search.run.running.run_queries",
     }
 
@@ -423,10 +423,9 @@ DOORS = (
             | {"msgspec.json.Decoder", "orjson.loads", "pandas.read_json"}
         ),
         allowed={
-            "agents/traces/truncated.py": "completes a JSON text that was cut",
-            "agents/traces/results/payload.py": "completes a JSON string that was cut",
+            "agents/traces/results/payload.py": "completes a JSON text or string that was cut",
             "io/artefacts.py": "own documents, of which the digest was checked",
-            "search/gold/gold_set.py": "rows read through the door, and their repeated keys",
+            "search/gold/__init__.py": "rows read through the door, and their repeated keys",
             "search/run/running.py": "round trips of what a retriever describes and of settings",
         },
     ),
@@ -445,10 +444,10 @@ DOORS = (
     Door(
         "reading own artefacts",
         "`read_artefact` checks major version and digest; `read_json` is for untrusted files:",
-        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes/"),
+        ("io/", "agents/traces/", "agents/truth/", "agents/outcomes.py", "agents/door/"),
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
-            "search/run/run_files.py": "labels only; the run that is chosen goes through the door",
+            "search/run/document.py": "labels only; the run that is chosen goes through the door",
             "search/decide/guard/justification.py": "written by people, so untrusted",
             "report/loading.py": "counts that a command printed, or people wrote",
             "cli/validate.py": "reports every fault of a document, not only the first",
@@ -492,7 +491,7 @@ DOORS = (
         ("agents/events/evidence.py", "values.py"),
         is_forbidden_node=_withholds_a_number,
         allowed={
-            "agents/events/normalise.py": "finds the flag that the decision reads",
+            "agents/events/__init__.py": "finds the flag that the decision reads",
             "agents/traces/reading.py": "finds the flag that the decision reads",
             "agents/study/gate.py": "names the trials that were withheld for it",
         },
@@ -504,8 +503,7 @@ DOORS = (
         is_forbidden_call=_asks_a_retriever,
         allowed={
             "search/measure.py": "the one caller of `run_queries`",
-            "search/change/part.py": "results that a search run keeps, as results",
-            "search/change/label_split.py": "results that a search run keeps, as results",
+            "search/change/anew.py": "results that a search run keeps, as results",
         },
     ),
     Door(
@@ -527,8 +525,7 @@ DOORS = (
         ),
         allowed={
             "search/measure.py": "scores what `run_queries` returned",
-            "search/change/part.py": "scores some queries of a search run anew",
-            "search/change/label_split.py": "scores a search run under other labels",
+            "search/change/anew.py": "scores a search run under other labels, or a part of it",
         },
     ),
     Door(
@@ -538,7 +535,7 @@ DOORS = (
         is_forbidden_node=_believes_a_run,
         allowed={
             "cli/search.py": "of the run that was just made",
-            "search/change/diff.py": "shows what either run says of itself",
+            "search/change/__init__.py": "shows what either run says of itself",
             "search/decide/history.py": "shows what each run says of itself",
             "cli/search_history.py": "shows what each run says of itself",
         },
@@ -674,7 +671,7 @@ BREACHES = {
     ),
     "whether a trial's numbers may be trusted": ([], ["reason = 'nothing_resolved'"]),
     "answers of a retriever": (
-        ["from retrieval_eval.search.ask.protocol import QueryResult as Answer"],
+        ["from retrieval_eval.search.ask import QueryResult as Answer"],
         ["retriever.search(query, k=k)", "one.first_stage(query, **asked)", "Answer('q1', 'ok')"],
     ),
     "answers of a judge": ([], ["judge.judge(claim, block)"]),

@@ -15,19 +15,19 @@ import click
 import pytest
 
 import retrieval_eval
-from retrieval_eval.agents.events.evidence import INCOMPLETE
+from retrieval_eval.agents.events.evidence import INCOMPLETE, OTHER_FILES
 from retrieval_eval.agents.events.exposure import N_LINES
-from retrieval_eval.agents.events.retrieved import OTHER_FILES
 from retrieval_eval.agents.metrics.catalog import METRICS
 from retrieval_eval.agents.study.threats import THREATS
 from retrieval_eval.agents.traces.formats import FORMATS
-from retrieval_eval.cli.main import group
+from retrieval_eval.cli import group
 from retrieval_eval.model import DOCUMENTS, INPUTS
 from retrieval_eval.ranking.measures import NAMES
 from retrieval_eval.records import Doubt
 from retrieval_eval.report.registered import FIGURES, TABLES
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
-from tests.generated import all_traps
+from tests.generated import all_traps, proofs
+from tests.lab.drivers import UNPROVED, registry
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +105,22 @@ def test_the_reference_has_every_metric_with_its_formula(pages):
 def test_a_page_made_of_a_registry_has_every_entry(pages, page, names):
     text = _text(pages, page)
     assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_the_page_of_formats_states_what_the_lab_found(pages):
+    rows = [line for line in _text(pages, "formats").splitlines() if line.startswith("| `")]
+    run_by_lab = {kind.split()[0] for one in registry().values() for kind in one.traces}
+    for name, found in proofs().items():
+        mine = [row for row in rows if row.startswith(f"| `{name}` |") and row.count("|") == 9]
+        assert not found or name not in UNPROVED, f"{name} is run"
+        assert found or name in {*UNPROVED, *run_by_lab}, f"{name} is run, or a reason is stated"
+        assert len(mine) == max(1, len(found))
+        for proof, row in zip(found, mine, strict=False):
+            run, *counts = (cell.strip() for cell in row.split("|")[2:7])
+            assert run.startswith(f"{proof.harness} {proof.run['version']}")
+            assert run.endswith(proof.run["date"])
+            shown = dict(zip(("right", "possible", "wrong", "unread"), counts, strict=True))
+            assert {k: int(n) for k, n in shown.items() if n != "0"} == proof.traces["verdicts"]
 
 
 def test_every_pinned_package_has_a_row_with_its_licence(pages):

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from retrieval_eval.agents.traces.formats import FORMATS
+from tests.generated import proofs
 from tests.lab import workspace
-from tests.lab.drivers import ABSENT, registry, turns
+from tests.lab.drivers import ABSENT, UNPROVED, registry, turns
 from tests.lab.model import DIALECTS, Call, Model, Script, Turn
 from tests.lab.situations import SITUATIONS
 
@@ -29,7 +31,11 @@ def test_every_situation_has_a_plan_or_a_reason(driver):
 def test_the_results_are_of_harnesses_and_situations_that_are_there():
     results = json.loads((LAB / "results.json").read_text(encoding="utf-8"))
     assert set(results) <= {*registry(), *ABSENT}
-    for found in results.values():
+    shown = {(p.harness, p.kind) for found in proofs().values() for p in found}
+    assert set(UNPROVED) <= set(FORMATS)
+    for name, found in results.items():
+        kinds = set(found.get("traces", ())) - {"none"}
+        assert {(name, kind) for kind in kinds} <= shown, "a trace is of a registered format"
         assert set(found.get("situations", ())) <= NAMES
         for row in found.get("situations", {}).values():
             assert row.get("not_run") or all(part["verdict"] for part in row.values())

@@ -15,10 +15,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from retrieval_eval.agents.events.retrieved import VIEWS
-from retrieval_eval.agents.metrics.taxonomy import LABELS
+from retrieval_eval.agents.events.evidence import VIEWS
+from retrieval_eval.agents.metrics import LABELS
 from retrieval_eval.agents.study.gate import RULES
-from retrieval_eval.search.gold.backlog import STATUSES
+from retrieval_eval.search.gold.database import STATUSES
 
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-bench.lock")
 

@@ -19,7 +19,7 @@ from retrieval_eval.agents.metrics.catalog import METRICS
 from retrieval_eval.agents.study.gate import RULES
 from retrieval_eval.agents.traces.dialects import DIALECTS
 from retrieval_eval.agents.traces.formats import FORMATS
-from retrieval_eval.cli.main import group
+from retrieval_eval.cli import group
 from retrieval_eval.report.registered import FIGURES
 from retrieval_eval.search.ask.retrievers import RETRIEVERS
 from retrieval_eval.search.claims.judge import JUDGES

@@ -15,7 +15,7 @@ from retrieval_eval.model import DOCUMENTS, PUBLISHED, from_builtins, json_schem
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.schema import now
-from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measure_request
 from tests.generated import generated
 from tests.plain_runs import check, diff, noise

@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Struct
 
+from retrieval_eval.agents.truth import ground_truth_of
+from retrieval_eval.agents.truth.readers import of_patches, touched_by
+from retrieval_eval.agents.truth.shapes import Entry, RawChunk, Source
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.io.csv_cells import cell_text
-from retrieval_eval.io.files import decode, first_bytes, json_lines, probe
-from retrieval_eval.io.user_files import read_user_bytes
+from retrieval_eval.io.files import decode, entries, first_bytes, json_lines, probe
+from retrieval_eval.io.user_files import read_user_bytes, read_user_text
+from retrieval_eval.records import GroundTruth
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -71,19 +75,32 @@ class Row(Struct, frozen=True, kw_only=True):
     number: int = 0
 
 
+class LeftOut(Struct, frozen=True):
+    """A trial that is stated and cannot be used, with a reason of `EXCLUSION_REASONS`."""
+
+    trace: str
+    config: str | None
+    reason: str
+    detail: str
+
+
 class Rows(Struct, frozen=True):
-    """The rows of a table that can be used, and sentences about what could not.
+    """The trials of a table or folder that can be used, and sentences about the others.
 
     Parameters
     ----------
     rows
         In the order of the table.
     problems
-        Each names the row and the column, and what was expected there.
+        Sentences about what was stated and is not used; of a table each names row and column, and
+        what was expected there.
+    left_out
+        Trials without a row, which count as excluded.
     """
 
     rows: tuple[Row, ...]
     problems: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows:
@@ -101,16 +118,17 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
     ------
     BadInputError
         When the file cannot be read, has no rows, or lacks a column that has to be there. A single
-        cell or row that makes no sense is left out, and stands in ``problems``.
+        cell that makes no sense stands in ``problems``, a row in ``left_out``.
 
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"trace": ["a.json"], "task": ["t-1"], "reward": ["85%"]})
-    >>> for problem in read_trials(frame).problems:
-    ...     print(problem)
-    table: row 1, reward: expected a share such as 0.85, got '85%'
-    table: row 1, trace: there is no a.json
+    >>> found = read_trials(frame)
+    >>> found.problems
+    ("table: row 1, reward: expected a share such as 0.85, got '85%'",)
+    >>> [(one.reason, one.detail) for one in found.left_out]
+    [('no_trace', 'table: row 1, trace: there is no a.json')]
     """
     name = given.name if isinstance(given, Path) else "table"
     records = list(records_of(given))
@@ -126,9 +144,10 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
     problems = [f"{visible(name)}: {text}" for text in _unknown_columns(names)]
     place = base if base is not None else given.parent if isinstance(given, Path) else Path()
     read = [_row(record, number, problems, name) for number, record in enumerate(records, 1)]
-    rows = _distinct([row for row in read if row is not None], place, problems, name)
+    left_out = [row for row in read if isinstance(row, LeftOut)]
+    rows = _distinct([row for row in read if isinstance(row, Row)], place, left_out, name)
     problems += [f"{visible(name)}: {text}" for text in _scales(rows)]
-    return Rows(tuple(rows), tuple(problems))
+    return Rows(tuple(rows), tuple(problems), tuple(left_out))
 
 
 def is_table(name: Path | str) -> bool:
@@ -141,6 +160,18 @@ def is_table(name: Path | str) -> bool:
         return True
     head, _ = first_bytes(path, path.parent)
     return head.lstrip()[:1] == b"["
+
+
+def is_trials(place: Path) -> bool:
+    """Return whether a file is meant as a table of trials, and no traces of some format."""
+    if not is_table(place):
+        return False
+    if place.suffix.lower() in (".csv", ".parquet"):
+        return True
+    head, _ = first_bytes(place, place.parent)
+    first, _ = decode(head.lstrip().partition(b"\n")[0])
+    known = first if isinstance(first, dict) else head.decode("utf-8", "replace")
+    return all(column in known if known is first else f'"{column}"' in known for column in REQUIRED)
 
 
 def records_of(given: Path | pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -220,7 +251,7 @@ def _unknown_columns(names: Iterable[str]) -> Iterator[str]:
             yield f"column {visible(name, 60)!r} is not used{hint}"
 
 
-def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str) -> Row | None:
+def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str) -> Row | LeftOut:
     def say(column: str, expected: str) -> None:
         got = visible(str(record.get(column)), 60)
         problems.append(
@@ -232,12 +263,12 @@ def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str)
         texts[column] = _text(record.get(column))
     for column in REQUIRED:
         if texts[column] is None:
-            problems.append(f"{visible(name)}: row {number}, {column}: is empty, so it is left out")
-            return None
+            what = f"{visible(name)}: row {number}, {column}: is empty"
+            return LeftOut(texts["trace"] or "", texts["config"], "nothing_named", what)
     numbers: dict[str, float | None] = {}
     for column in _NUMBERS:
         value = record.get(column)
-        numbers[column] = _number(value)
+        numbers[column] = number_in(value)
         if numbers[column] is None and _text(value) is not None:
             is_share = isinstance(value, str) and _PERCENT.fullmatch(value) is not None
             say(column, "a share such as 0.85" if is_share else "a number")
@@ -260,7 +291,8 @@ def _text(value: Any) -> str | None:
     return None if text.lower() in _EMPTY else text[:_LONGEST_TEXT]
 
 
-def _number(value: Any) -> float | None:
+def number_in(value: Any) -> float | None:
+    """Return a cell as a finite number, with 1 and 0 for yes and no, or None for another."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
@@ -274,39 +306,49 @@ def _number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _distinct(rows: list[Row], place: Path, problems: list[str], name: str) -> list[Row]:
-    """Return the rows with the paths of their traces, without those that repeat another.
-
-    Trials of a task and configuration whose rows number no repeats are numbered here.
-    """
+def _distinct(rows: list[Row], place: Path, left_out: list[LeftOut], name: str) -> list[Row]:
+    """Return the rows with the paths of their traces, without those that repeat another."""
     same: Counter[tuple[str, ...]] = Counter()
-    repeats: Counter[tuple[str, str]] = Counter()
     kept: list[Row] = []
+
+    def leave_out(row: Row, reason: str, what: str) -> None:
+        detail = f"{visible(name)}: row {row.number}{what}"
+        left_out.append(LeftOut(row.trace, row.config, reason, detail))
+
     for row in rows:
-        here = f"{visible(name)}: row {row.number}"
         path = Path(row.trace)
         path = path if path.is_absolute() else place / path
         own = (row.task, row.config, str(path), row.sample or "")
         name_of_repeat = (row.task, row.config, "repeat", row.repeat or "")
         same[own] += 1
         if same[own] > 1:
-            problems.append(f"{here}: the same trace of the same trial again, so it is left out")
+            leave_out(row, "repeated", ": the same trace of the same trial again")
             continue
         if row.repeat is not None and same[name_of_repeat]:
-            problems.append(
-                f"{here}, repeat: {visible(row.repeat, 60)!r} is another repeat of "
-                f"{visible(row.task, 80)} under {visible(row.config, 60)} already, so it is left "
-                "out"
+            of = f"{visible(row.task, 80)} under {visible(row.config, 60)}"
+            leave_out(
+                row,
+                "repeated",
+                f", repeat: {visible(row.repeat, 60)!r} is another repeat of {of} already",
             )
             continue
         same[name_of_repeat] += 1
         if not probe(path.exists):
-            problems.append(f"{here}, trace: there is no {visible(row.trace, 200)}")
+            leave_out(row, "no_trace", f", trace: there is no {visible(row.trace, 200)}")
             continue
+        kept.append(msgspec.structs.replace(row, trace=str(path)))
+    return numbered(kept)
+
+
+def numbered(rows: Iterable[Row]) -> list[Row]:
+    """Return rows of which each has a repeat: its number among those of its task and config."""
+    repeats: Counter[tuple[str, str]] = Counter()
+    found = []
+    for row in rows:
         repeats[row.task, row.config] += 1
         repeat = row.repeat or str(repeats[row.task, row.config])
-        kept.append(msgspec.structs.replace(row, trace=str(path), repeat=repeat))
-    return kept
+        found.append(msgspec.structs.replace(row, repeat=repeat))
+    return found
 
 
 def _scales(rows: Sequence[Row]) -> Iterator[str]:
@@ -318,3 +360,180 @@ def _scales(rows: Sequence[Row]) -> Iterator[str]:
             f"reward: {above} of {counted(len(rewards), 'value')} lie above 1, up to "
             f"{max(rewards):g}; shares are expected, so percentages are to be divided by 100"
         )
+
+
+# --------------------------------------------------------------------------------------------------
+# A table of truth: what each task expects, as a benchmark publishes it.
+
+TASKS: Final = ("task", "instance_id", "task_id", "id")
+"""Columns that name a task, the first that is there."""
+
+_PATCHES: Final = ("patch", "gold_patch")
+_CONTEXTS: Final = ("contexts", "gold_context", "gold_contexts")
+_PATHS: Final = ("path", "file", "file_path", "filename")
+_FIRST: Final = ("line_start", "start_line", "start")
+_LAST: Final = ("line_end", "end_line", "end")
+_PATCH_SUFFIXES: Final = (".patch", ".diff")
+_BETWEEN: Final = re.compile(r"[;\n]")
+_SHOWN: Final = 60
+
+
+class Truths(Struct, frozen=True):
+    """The ground truth of tasks by their name, and sentences about what could not be used."""
+
+    name: str
+    by_task: dict[str, GroundTruth]
+    problems: tuple[str, ...] = ()
+
+
+def is_truth(place: Path) -> bool:
+    """Return whether a place is a table of truth or a folder of patches, and no folder of tasks."""
+    if is_table(place):
+        return True
+    return probe(place.is_dir) and any(p.suffix in _PATCH_SUFFIXES for p in entries(place))
+
+
+def read_truths(given: Path | pd.DataFrame) -> Truths:
+    r"""Return the ground truth of every task in a table or in a folder of patches.
+
+    Parameters
+    ----------
+    given
+        CSV, JSON lines, a JSON list, Parquet or a frame; or a folder of patches named by task.
+
+    Raises
+    ------
+    BadInputError
+        When it cannot be read, names no task or states nothing of any.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> patch = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
+    >>> found = read_truths(pd.DataFrame({"instance_id": ["t-1"], "patch": [patch]}))
+    >>> [str(file) for file in found.by_task["t-1"].files]
+    ['src/a.py']
+    """
+    if isinstance(given, Path) and probe(given.is_dir):
+        name, records = given.name, list(_patches_in(given))
+    else:
+        name = given.name if isinstance(given, Path) else "truth"
+        records = list(records_of(given))
+    name = visible(name)
+    if not records:
+        kinds = f"a table ({', '.join(SUFFIXES)}) or a folder of {' or '.join(_PATCH_SUFFIXES)}"
+        raise BadInputError(f"{name}: states no task; a truth is {kinds}")
+    key = next((key for key in TASKS if any(key in record for record in records)), None)
+    stating = ("files", "edit_files", *_PATCHES, *_CONTEXTS)
+    names = list(dict.fromkeys(str(column) for record in records for column in record))
+    if key is None or not any(column in names for column in stating):
+        raise BadInputError(
+            f"{name}: a row of truth names its task ({', '.join(TASKS)}) and states "
+            f"{', '.join(stating)}; the columns are {visible(', '.join(names[:20]), 300)}"
+        )
+    truths: dict[str, GroundTruth] = {}
+    problems: list[str] = []
+    for number, record in enumerate(records, 1):
+        here = f"{name}: row {number}"
+        task = record.get(key)
+        if not isinstance(task, str) or not task.strip():
+            problems.append(f"{here}, {key}: is empty, so it is left out")
+            continue
+        task = task.strip()
+        if task in truths:
+            problems.append(f"{here}: {visible(task, _SHOWN)!r} again; the first is kept")
+            continue
+        truths[task] = _truth(record, name, here, problems)
+    return Truths(name, truths, tuple(problems))
+
+
+def _patches_in(folder: Path) -> Iterable[Mapping[str, Any]]:
+    for path in entries(folder):
+        if path.suffix in _PATCH_SUFFIXES and probe(path.is_file):
+            yield {"task": path.stem, "patch": read_user_text(path)}
+
+
+def _truth(record: Mapping[str, Any], name: str, here: str, problems: list[str]) -> GroundTruth:
+    """Return what a row states: line ranges first, else its files, else those of the patch."""
+    patch, column = _first_text(record, _PATCHES)
+    touched = touched_by([patch]) if patch else None
+    if touched is not None and not touched.files:
+        problems.append(f"{here}, {column}: expected a unified diff, and no file is named in it")
+    chunks = tuple(_chunks(record, here, problems))
+    files = tuple(map(Entry, _paths(record, "files", here, problems)))
+    edits = tuple(map(Entry, _paths(record, "edit_files", here, problems)))
+    files = files or tuple(dict.fromkeys(chunk.entry for chunk in chunks)) or edits
+    stated = Source(
+        name,
+        "high",
+        files,
+        chunks=chunks,
+        edit_entries=edits or (touched.files if touched is not None else None) or None,
+    )
+    sources = (stated,) if files else ()
+    if touched is not None and patch:
+        sources = (*sources, of_patches(f"{name}: {column}", "high", [patch], touched, ()))
+    repository = record.get("repo")
+    return ground_truth_of(sources, repository if isinstance(repository, str) else None)
+
+
+def _first_text(record: Mapping[str, Any], columns: Iterable[str]) -> tuple[str, str]:
+    for column in columns:
+        value = record.get(column)
+        if isinstance(value, str) and value.strip():
+            return value, column
+    return "", ""
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """Return a cell as a list; text may be JSON, or names with ``;`` or line ends between them."""
+    if value is None or value == "" or isinstance(value, float):
+        return []
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, str):
+        text = value.strip()
+        if text[:1] == "[":
+            value, problem = decode(text)
+            if problem is not None:
+                return None
+        else:
+            return [part.strip() for part in _BETWEEN.split(text) if part.strip()]
+    return list(value) if isinstance(value, list | tuple) else None
+
+
+def _paths(record: Mapping[str, Any], column: str, here: str, problems: list[str]) -> Iterable[str]:
+    found = _listed(record.get(column))
+    if found is None or not all(isinstance(path, str) for path in found):
+        got = visible(str(record.get(column)), _SHOWN)
+        problems.append(f"{here}, {column}: expected paths, as a list or with ; between, got {got}")
+        return ()
+    return (path for path in found if path.strip())
+
+
+def _chunks(record: Mapping[str, Any], here: str, problems: list[str]) -> Iterable[RawChunk]:
+    for column in _CONTEXTS:
+        found = _listed(record.get(column))
+        for item in [None] if found is None else found:
+            one = _chunk(item)
+            if one is None:
+                got = visible(str(item), _SHOWN)
+                problems.append(
+                    f"{here}, {column}: expected objects with path, line_start and line_end, "
+                    f"got {got}"
+                )
+            else:
+                yield one
+
+
+def _chunk(item: Any) -> RawChunk | None:
+    if not isinstance(item, dict):
+        return None
+    path, _ = _first_text(item, _PATHS)
+    first, last = (
+        next((item[key] for key in keys if type(item.get(key)) is int), None)
+        for keys in (_FIRST, _LAST)
+    )
+    if not path or first is None or last is None or not 1 <= first <= last:
+        return None
+    return RawChunk(Entry(path), first, last)

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Literal, cast
 
+from retrieval_eval.agents.events import Beside, TrialEvents, created, own_output
 from retrieval_eval.agents.events.calls import count
-from retrieval_eval.agents.events.evidence import INCOMPLETE, doubts
+from retrieval_eval.agents.events.evidence import INCOMPLETE, accesses, doubts
 from retrieval_eval.agents.events.match import Workspace
-from retrieval_eval.agents.events.normalise import Beside, TrialEvents, created, own_output
-from retrieval_eval.agents.events.retrieved import accesses
 from retrieval_eval.io.spooled import like
 from retrieval_eval.model.common import Coverage, EventSummary, Provenance
 from retrieval_eval.model.events import (

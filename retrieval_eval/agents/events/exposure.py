@@ -14,9 +14,8 @@ from typing import Any, Final
 
 from retrieval_eval.agents.traces.shell.expansion import Environment
 from retrieval_eval.agents.traces.shell.interpreter import Context, Interpreter
-from retrieval_eval.agents.traces.shell.options import scan, split, words
 from retrieval_eval.agents.traces.shell.output import read_output
-from retrieval_eval.agents.traces.shell.steps import Arg, Invocation
+from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, scan, split, words
 from retrieval_eval.agents.traces.shell.syntax import parse
 from retrieval_eval.paths import TEMPORARY
 from retrieval_eval.records import ToolCall, ToolResult

@@ -14,18 +14,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
+from retrieval_eval.agents.events import TrialEvents
 from retrieval_eval.agents.events.evidence import (
+    Ranking,
     evidence,
+    files_with,
     gap_of,
     may_have_written,
     possible_accesses,
+    ranked,
 )
 from retrieval_eval.agents.events.match import Identity
-from retrieval_eval.agents.events.normalise import TrialEvents
-from retrieval_eval.agents.events.retrieved import Ranking, files_with, ranked
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model import Record, value_at
-from retrieval_eval.model.meta import Better
+from retrieval_eval.model.common import Better
 from retrieval_eval.ranking.single import Judged, of_judged
 from retrieval_eval.records import FileRef
 from retrieval_eval.registry import Registry
@@ -98,7 +100,7 @@ class FileView:
     trial
         The events of the trial with its ground truth, which names at least one file.
     name
-        The definition, one of `retrieval_eval.agents.events.retrieved.VIEWS`.
+        The definition, one of `retrieval_eval.agents.events.evidence.VIEWS`.
     k_values
         The cut-offs for which `measure` will be called.
     found
@@ -287,7 +289,6 @@ METRICS: Final = _Metrics(
     "metric",
     (
         "retrieval_eval.agents.metrics.files",
-        "retrieval_eval.agents.metrics.utilization",
         "retrieval_eval.agents.metrics.chunks",
         "retrieval_eval.agents.metrics.outcomes",
     ),

@@ -8,10 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from retrieval_eval.agents.events.evidence import gap_of, possible_accesses, unless_open
+from retrieval_eval.agents.events import TrialEvents
+from retrieval_eval.agents.events.evidence import (
+    accesses,
+    gap_of,
+    possible_accesses,
+    ranked,
+    unless_open,
+)
 from retrieval_eval.agents.events.match import Identity
-from retrieval_eval.agents.events.normalise import TrialEvents
-from retrieval_eval.agents.events.retrieved import accesses, ranked
 from retrieval_eval.agents.metrics.catalog import Block, TrialView, metric
 from retrieval_eval.agents.traces.results.base import merged_ranges
 from retrieval_eval.model.metrics import LineOverlap

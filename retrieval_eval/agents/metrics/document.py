@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from msgspec import defstruct
 
 from retrieval_eval.agents.metrics.catalog import FILES, METRICS, Block
-from retrieval_eval.model.common import CallLedger, Coverage, EventSummary, Provenance
-from retrieval_eval.model.meta import (
+from retrieval_eval.model.common import (
     ABSENT_MAP,
     EMPTY_MAP,
     NULL,
     BodyDigest,
+    CallLedger,
+    Coverage,
+    EventSummary,
     GeneratedAt,
     InputFingerprint,
+    Provenance,
     Record,
     SchemaVersion,
     Share,

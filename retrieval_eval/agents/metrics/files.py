@@ -1,4 +1,4 @@
-"""Metrics of the retrieved files, and when the first relevant one was retrieved.
+"""Metrics of the files that were retrieved, when the first relevant one was, and what was written.
 
 Ranking metrics are those of trec_eval; the precision of an agent that retrieved nothing is not
 computable.
@@ -7,13 +7,26 @@ computable.
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from typing import Any, Final
 
-from retrieval_eval.agents.events.evidence import attached_files, evidence, unless_open
+from retrieval_eval.agents.events import TrialEvents
+from retrieval_eval.agents.events.evidence import (
+    accesses,
+    attached_files,
+    evidence,
+    ranked,
+    unless_open,
+)
 from retrieval_eval.agents.events.match import Identity
-from retrieval_eval.agents.events.normalise import TrialEvents
-from retrieval_eval.agents.events.retrieved import accesses, ranked
-from retrieval_eval.agents.metrics.catalog import FILES, FileView, metric, recorded
+from retrieval_eval.agents.metrics.catalog import (
+    FILES,
+    Block,
+    FileView,
+    TrialView,
+    metric,
+    recorded,
+)
 from retrieval_eval.model.metrics import AgentFiles
 from retrieval_eval.ranking.measures import DEFINITIONS
 from retrieval_eval.values import Value, ratio
@@ -291,3 +304,91 @@ def by_agent(trial: TrialEvents) -> dict[str, AgentFiles]:
         )
         for agent, keys in found.items()
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# Utilization probes: relevant files read, written, and read before they were written.
+
+_BLOCK: Block = "utilization_probes"
+
+
+@metric(
+    "util_read_overlap_with_relevant_files",
+    label="read overlap",
+    meaning="ground-truth files whose content was read / ground-truth files",
+    formula=r"\frac{|O \cap G|}{|G|}",
+    block=_BLOCK,
+    is_compared=True,
+    is_associated=True,
+    is_headline=True,
+)
+def read_overlap(view: TrialView) -> Value:
+    """Return the share of the ground-truth files whose content was shown."""
+    return ratio(len(view.relevant & view.read.keys()), len(view.relevant), view.no_ground_truth)
+
+
+@metric(
+    "util_write_overlap_with_relevant_files_proxy",
+    label="write overlap (proxy)",
+    meaning="ground-truth files written / ground-truth files",
+    formula=r"\frac{|W \cap G|}{|G|}",
+    block=_BLOCK,
+)
+def write_overlap(view: TrialView) -> Value:
+    """Return the share of the ground-truth files written, for trials that wrote any file.
+
+    A patch that the agent handed in states what it wrote. Without one, calls that cannot be
+    resolved may have written more: then the value is the lower one of its bounds, and 0 is not
+    computable.
+    """
+    return _written(view, view.relevant, view.no_ground_truth)
+
+
+@metric(
+    "util_write_overlap_with_expected_edit_files",
+    label="write overlap (expected edits)",
+    meaning="expected edit files written / expected edit files",
+    formula=r"\frac{|W \cap E|}{|E|}",
+    block=_BLOCK,
+)
+def expected_edits(view: TrialView) -> Value:
+    """Return the share of the expected edit files that were written, as `write_overlap` does."""
+    expected = {f.key for f in view.trial.ground_truth.expected_edit_files or ()}
+    return _written(view, expected, "no_expected_edit_files")
+
+
+def _written(view: TrialView, expected: Set[Identity], reason: str) -> Value:
+    if not expected:
+        return Value.missing(reason)
+    found = expected & view.written.keys()
+    value = ratio(len(found), len(expected), reason) if view.written else _NO_WRITES
+    return unless_open(value) if view.may_have_written else value
+
+
+_NO_WRITES: Final = Value.missing("no_writes")
+
+
+@metric(
+    "util_read_before_write_ratio",
+    label="read before write",
+    meaning="written files whose content was shown before / written files",
+    formula=r"\frac{|\{w \in W : w \text{ opened before it was written}\}|}{|W|}",
+    block=_BLOCK,
+)
+def read_before_write(view: TrialView) -> Value:
+    """Return the share of the written files whose content was shown at an earlier event.
+
+    It needs no ground truth. Files that only the patch shows which the agent handed in do not
+    count, for it is not known when they were written.
+    """
+    read: set[Identity] = set()
+    written: dict[Identity, bool] = {}
+    for event in view.trial.events:
+        for target in event.targets:
+            key = target.file.key
+            if target.access == "written" and key not in view.trial.own_output:
+                written.setdefault(key, key in read)
+        read |= {t.file.key for t in event.targets if t.access == "opened"}
+    if not written:
+        return unless_open(_NO_WRITES) if view.written or view.may_have_written else _NO_WRITES
+    return ratio(sum(written.values()), len(written), "no_writes")

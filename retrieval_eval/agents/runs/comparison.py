@@ -12,14 +12,15 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.runs.evaluate import Evaluation, evaluate
-from retrieval_eval.agents.runs.roots import default_runs_root
+from retrieval_eval.agents.runs.layout import default_runs_root
 from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.study.arms import config_named, configs_stated, pair_meant
 from retrieval_eval.agents.study.stated import Given, Stated, checked, stated_from
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import probe
+from retrieval_eval.io.layout import is_folder, resolve_runs, split_run
 from retrieval_eval.io.remote import is_url
-from retrieval_eval.io.runs import is_folder, resolve_runs, split_run
 from retrieval_eval.model.impact import ImpactAnalysis
 
 
@@ -124,7 +125,11 @@ def _places(names: Sequence[str], runs_root: Path | None) -> tuple[list[int], tu
     if len(set(names)) == 1:
         return [0] * len(names), (names[0],)
     folders = [
-        name if is_url(name) else resolve_runs([name], runs_root or default_runs_root())[0]
+        name
+        if is_url(name)
+        else Path(name).absolute()
+        if probe(Path(name).is_file)
+        else resolve_runs([name], runs_root or default_runs_root())[0]
         for name in names
     ]
     distinct = dict(zip(reversed(folders), reversed(names), strict=True))
@@ -194,7 +199,7 @@ def _documents(evaluation: Evaluation, number: int) -> list[TrialMetrics]:
 def _split(side: str) -> tuple[str, str | None]:
     """Split ``RUN:CONFIG``; a path that exists is a run, whatever colons it holds."""
     *name, config = split_run(side)
-    if not name or is_folder(side):
+    if not name or is_folder(side) or probe(Path(side).is_file):
         return side, None
     return ":".join(name), config
 

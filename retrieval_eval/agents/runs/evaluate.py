@@ -19,7 +19,7 @@ What is on the disk, whatever happens:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
@@ -32,34 +32,32 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.door import (
     Opened,
-    is_table,
+    Truths,
     is_truth,
-    opened_table,
+    nearest,
+    opened,
+    opened_tree,
     read_truths,
     with_truths,
 )
-from retrieval_eval.agents.door.truth import Truths
+from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.metrics.catalog import fixed_cutoffs
 from retrieval_eval.agents.metrics.document import TrialMetrics
-from retrieval_eval.agents.metrics.trial import DEFAULT_K
-from retrieval_eval.agents.runs.away import Away, Item, evaluate_part, parts_of
-from retrieval_eval.agents.runs.executors import engine_for, run_on
+from retrieval_eval.agents.runs.away import Away, Item, engine_for, evaluate_part, parts_of, run_on
 from retrieval_eval.agents.runs.fingerprint import code_fingerprint, combined
-from retrieval_eval.agents.runs.naming import (
+from retrieval_eval.agents.runs.layout import (
+    DEMO,
+    DEMO_OUTPUT,
     EVENTS_SUFFIX,
     IMPACT_FILE,
     METRICS_SUFFIX,
     SUMMARY_FILE,
     artefact_stems,
-    documents_of,
-    safe_name,
-)
-from retrieval_eval.agents.runs.roots import (
-    DEMO,
-    DEMO_OUTPUT,
     default_benchmarks_root,
     default_runs_root,
+    documents_of,
     is_demo,
+    safe_name,
 )
 from retrieval_eval.agents.runs.summary import run_summary
 from retrieval_eval.agents.runs.tables import TABLES, write_tables
@@ -86,10 +84,9 @@ from retrieval_eval.io.files import (
     settle,
     write_bytes,
 )
-from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
+from retrieval_eval.io.layout import EXCLUSION_REASONS, resolve_runs, runs_inside
 from retrieval_eval.io.locks import alone, private_folder, remove_leftovers
 from retrieval_eval.io.remote import Place, is_url, located
-from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
@@ -181,7 +178,10 @@ class Evaluation:
         for name, what in (("without_trace", "trace"), ("without_ground_truth", "ground truth")):
             if lacking := sum(getattr(counts, name) for counts in of_runs):
                 parts.append(f"{lacking} without {what}")
-                hint = _where_tasks_are(self.benchmarks_root) if what == "ground truth" else ""
+                hint = ""
+                if what == "ground truth":
+                    shown = "`retrieval-eval trace PLACE --all` shows what was read all the same"
+                    hint = f"{_where_tasks_are(self.benchmarks_root)}; {shown}"
         return "; ".join(filter(None, [*parts, hint]))
 
     @cached_property
@@ -211,19 +211,20 @@ def evaluate(
     Parameters
     ----------
     runs
-        Run ids (looked up below ``runs_root``), paths or URLs of run directories, or tables of
-        trials (:mod:`retrieval_eval.agents.door.table`). ``demo`` is
+        Run ids (looked up below ``runs_root``), paths or URLs of run directories, tables of trials
+        (:mod:`retrieval_eval.agents.door.table`), or folders and logs of other layouts
+        (:mod:`retrieval_eval.agents.door.layouts`). ``demo`` is
         the built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
         unless a runs root is given, or the environment names one that has a run ``demo``. Where
         that could be a run or folder here too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
-        :mod:`retrieval_eval.agents.runs.roots` for the defaults. Without a benchmarks root there is
-        no ground truth; that of a run behind a URL has to be named. In place of a folder of tasks
-        a table of what each expects (:mod:`retrieval_eval.agents.door.truth`).
+        :mod:`retrieval_eval.agents.runs.layout` for the defaults. Without a benchmarks root
+        there is no ground truth; that of a run behind a URL has to be named. In place of a folder
+        of tasks a table of what each expects (:mod:`retrieval_eval.agents.door`).
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
-        ``<run>/retrieval_events``, and of a table to ``reports/<run_id>/data``.
+        ``<run>/retrieval_events``, and of what is no run tree to ``reports/<run_id>/data``.
     k_values
         Cut-offs of the ranking metrics; those of
         `retrieval_eval.agents.metrics.catalog.fixed_cutoffs` are always among them.
@@ -273,20 +274,20 @@ def evaluate(
         stack.enter_context(collecting_rarely())
         is_away = any(isinstance(each, Place) for each in (*places, benchmarks, output))
         away = Away(stack.enter_context(private_folder()) if is_away else Path())
-        folders, tables_of = _folders(places, local_root or default_runs_root(), away)
+        found = _opened(places, local_root or default_runs_root(), away)
         if isinstance(benchmarks, Place):
             tasks: Path | None = away.add_input(benchmarks, ("task.toml",))
         else:
-            tasks = benchmarks or default_benchmarks_root(folders)
+            tasks = benchmarks or default_benchmarks_root(found)
         truths = None
         if tasks is not None and not is_url(benchmarks_root) and is_truth(tasks):
             truths = read_truths(tasks)
             tasks = None
-        found, problems = _discover(folders, tables_of, tasks, truths, away)
-        targets = _targets(folders, output, away, tables_of)
+        problems = _with_tasks(found, tasks, truths, away)
+        targets = _targets(found, output, away)
         work = [
-            _Work(folder, target, left.excluded, _jobs(left, target, cutoffs, problems))
-            for folder, target, left in zip(folders, targets, found, strict=True)
+            _Work(folder, target, run.excluded, _jobs(run.trials, target, cutoffs, problems))
+            for (folder, run), target in zip(found.items(), targets, strict=True)
         ]
         _refuse_links(targets, [one.jobs for one in work])
         # In one order, so that two evaluations of several runs cannot wait for each other.
@@ -313,26 +314,27 @@ class _Work:
     jobs: list[Job]
 
 
-def _folders(
+def _opened(
     runs: Sequence[Path | Place | str], runs_root: Path | None, away: Away
-) -> tuple[list[Path], dict[Path, Opened]]:
-    """Return the folder of every run, each once, and the trials of those that are tables.
+) -> dict[Path, Opened]:
+    """Return what every run holds, each once, by its folder.
 
-    Runs behind URLs are listed. The folder of a table is that of its name, which need not be there.
+    Runs behind URLs are listed. That of a table or log is a folder of its name, which need not be
+    there.
     """
-    found: list[Path] = []
-    opened: dict[Path, Opened] = {}
+    found: dict[Path, Opened] = {}
     for run in dict.fromkeys(runs):
         if isinstance(run, Place):
-            found.append(away.add_input(run, ("result.json", "task_metrics.json")))
-        elif is_table(run):
-            path = Path(run).absolute()
-            found.append(folder := path.with_suffix(""))
-            opened[folder] = opened_table(path, path.stem)
-            away.notes[folder] = list(opened[folder].problems)
+            place = away.add_input(run, ("result.json", "task_metrics.json"))
+            held = opened_tree(place)
         else:
-            found.append(resolve_runs([str(run)], runs_root)[0])
-    return list(dict.fromkeys(found)), opened
+            is_file = probe(Path(run).is_file)
+            place = Path(run).absolute() if is_file else resolve_runs([str(run)], runs_root)[0]
+            held = opened(place)
+        folder = place.with_name(held.run_id)
+        found[folder] = held
+        away.notes.setdefault(folder, []).extend(held.problems)
+    return found
 
 
 def evaluate_saved(
@@ -468,53 +470,47 @@ def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({*k_values, *fixed_cutoffs()}))
 
 
-def _discover(
-    folders: Sequence[Path],
-    opened: Mapping[Path, Opened],
+def _with_tasks(
+    found: dict[Path, Opened],
     benchmarks_root: Path | None,
     truths: Truths | None,
     away: Away,
-) -> tuple[list[Discovery], dict[Path, str]]:
-    """Return the trials of every run with their tasks, and why a trial has no task."""
+) -> dict[Path, str]:
+    """Give the trials of every run their tasks; return why a trial has none."""
     if benchmarks_root is not None and not away.is_folder(benchmarks_root):
         raise BadInputError(
             f"benchmarks root {away.shown(benchmarks_root)} is not a folder; name one with "
             "--benchmarks-root"
         )
-    found = [
-        Discovery(opened[folder].trials, ()) if folder in opened else discover(folder, folder.name)
-        for folder in folders
-    ]
-    trials = [trial for discovery in found for trial in discovery.trials]
+    trials = [trial for run in found.values() for trial in run.trials]
     if not trials:
-        where = ", ".join(str(away.shown(folder)) for folder in folders)
-        raise NothingToEvaluateError(f"no trial found in {where}{_left_out(found)}")
-    for folder, discovery in zip(folders, found, strict=True):
-        if folder not in opened and (
-            inside := runs_inside((trial.path for trial in discovery.trials), folder)
-        ):
+        where = ", ".join(str(away.shown(folder)) for folder in found)
+        unknown = [folder for folder, run in found.items() if not run.layout]
+        known = f": {nearest(unknown[0])}" if unknown and probe(unknown[0].exists) else ""
+        left_out = _left_out(found.values())
+        raise NothingToEvaluateError(f"no trial found in {where}{left_out}{known}")
+    for folder, run in found.items():
+        if run.is_tree and (inside := runs_inside((trial.path for trial in run.trials), folder)):
             raise NothingToEvaluateError(
                 f"{away.shown(folder)} is no run: it holds {counted(len(inside), 'run')}, such as "
                 f"{inside[0].relative_to(folder)}; name a run; "
                 f"{_where_tasks_are(benchmarks_root and away.shown(benchmarks_root))}"
             )
+    problems: dict[Path, str] = {}
     if truths is not None:
-        stated = with_truths(trials, truths)
-        away.notes.setdefault(folders[0], []).extend(stated.problems)
-        return _shared_out(stated.trials, found), {}
-    index = (
-        TaskIndex(benchmarks_root)
-        if benchmarks_root is not None
-        else TaskIndex.with_names(trial.raw_task_name or trial.task_name for trial in trials)
-    )
-    resolved, problems = resolve_trials(trials, index)
-    return _shared_out(resolved, found), problems
-
-
-def _shared_out(trials: Iterable[TrialRef], found: Sequence[Discovery]) -> list[Discovery]:
-    """Return each run with its trials out of those of all, which are in the same order."""
-    following = iter(trials)
-    return [Discovery(tuple(next(following) for _ in one.trials), one.excluded) for one in found]
+        resolved, unfit = with_truths(trials, truths)
+        away.notes.setdefault(next(iter(found)), []).extend(unfit)
+    else:
+        index = (
+            TaskIndex(benchmarks_root)
+            if benchmarks_root is not None
+            else TaskIndex.with_names(trial.raw_task_name or trial.task_name for trial in trials)
+        )
+        resolved, problems = resolve_trials(trials, index)
+    following = iter(resolved)
+    for folder, run in found.items():
+        found[folder] = replace(run, trials=tuple(islice(following, len(run.trials))))
+    return problems
 
 
 def _where_tasks_are(benchmarks_root: Path | Place | None) -> str:
@@ -524,13 +520,14 @@ def _where_tasks_are(benchmarks_root: Path | Place | None) -> str:
         if benchmarks_root is None
         else f"ground truth is looked for in {benchmarks_root}"
     )
-    return f"{looked}; name the folder of the tasks, <suite>/<task>/, with --benchmarks-root"
+    ways = "the folder of the tasks, <suite>/<task>/, or a table of truth, with --truth"
+    return f"{looked}; name {ways}"
 
 
-def _left_out(found: Sequence[Discovery]) -> str:
+def _left_out(found: Iterable[Opened]) -> str:
     """Return how many folders were left out and why, each reason with an example."""
     by_reason: dict[str, list[Exclusion]] = {}
-    for excluded in (e for discovery in found for e in discovery.excluded):
+    for excluded in (e for run in found for e in run.excluded):
         by_reason.setdefault(excluded.reason, []).append(excluded)
     parts = [
         f"{len(group)} left out because {EXCLUSION_REASONS[reason]}, such as {group[0].detail}"
@@ -544,13 +541,11 @@ def _alone_in(folder: Path) -> AbstractContextManager[None]:
     return alone(folder / SUMMARY_FILE, "evaluates this run", patience=_PATIENCE)
 
 
-def _targets(
-    folders: Sequence[Path], output: Path | Place | None, away: Away, opened: Collection[Path]
-) -> list[Path]:
+def _targets(found: Mapping[Path, Opened], output: Path | Place | None, away: Away) -> list[Path]:
     """Return the folder of every run's artefacts; raises when two runs would share one."""
-    names = Counter(folder.name for folder in folders)
+    names = Counter(folder.name for folder in found)
     targets = []
-    for folder in folders:
+    for folder, run in found.items():
         if output is not None and names[folder.name] > 1:
             raise BadInputError(
                 f"{names[folder.name]} runs are named {folder.name!r} and would overwrite each "
@@ -558,10 +553,11 @@ def _targets(
             )
         if output is not None:
             place = output / folder.name
-        elif folder in opened:
-            place = Path("reports") / folder.name / "data" / folder.name
-        else:
+        elif run.is_tree:
             place = away.shown(folder)
+        else:
+            own = f"{folder.parent.name}-{folder.name}" if names[folder.name] > 1 else folder.name
+            place = Path("reports") / own / "data" / folder.name
         target = place / ARTEFACTS
         targets.append(away.add_output(target) if isinstance(target, Place) else target)
     return targets
@@ -580,13 +576,10 @@ def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> Non
 
 
 def _jobs(
-    discovery: Discovery, target: Path, cutoffs: tuple[int, ...], problems: dict[Path, str]
+    trials: Sequence[TrialRef], target: Path, cutoffs: tuple[int, ...], problems: dict[Path, str]
 ) -> list[Job]:
-    stems = artefact_stems(discovery.trials)
-    return [
-        Job(trial, target, stems[trial], cutoffs, problems.get(trial.path))
-        for trial in discovery.trials
-    ]
+    stems = artefact_stems(trials)
+    return [Job(trial, target, stems[trial], cutoffs, problems.get(trial.path)) for trial in trials]
 
 
 def _files_of(job: Job, target: Path) -> tuple[Path, Path]:

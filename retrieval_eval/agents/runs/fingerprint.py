@@ -34,15 +34,23 @@ def fingerprint(trial_digest: str, task_digest: str, settings: Iterable[str]) ->
     return combined((trial_digest, task_digest, *settings))
 
 
-def digest_of_trial(folder: Path) -> str:
+def digest_of_trial(folder: Path, *, is_shared: bool = False) -> str:
     """Return the SHA-256 over a trial's own files and traces.
 
     Of a trial that is a single file these are the file and the folder that a session keeps beside
-    it.
+    it; where many trials share the file (``is_shared``), its bytes are read once for all of them.
     """
+    if is_shared and probe(folder.is_file):
+        stat = folder.stat()
+        return _digest_of_shared(folder, stat.st_size, stat.st_mtime_ns)
     if probe(folder.is_file):
         return _digest(folder.parent, (folder, *files_below(folder.with_suffix(""))))
     return _digest(folder, _trial_files(folder))
+
+
+@lru_cache(maxsize=4)
+def _digest_of_shared(path: Path, _size: int, _changed: int) -> str:
+    return _digest(path.parent, (path,))
 
 
 def digest_of_task(folder: Path | None) -> str:

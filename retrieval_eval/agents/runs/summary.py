@@ -16,10 +16,10 @@ from typing import Final
 
 from msgspec.structs import asdict
 
+from retrieval_eval.agents.metrics import LABELS
 from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric, read_metric, summarised
 from retrieval_eval.agents.metrics.document import TrialMetrics
-from retrieval_eval.agents.metrics.taxonomy import LABELS
-from retrieval_eval.agents.runs.naming import documents_of
+from retrieval_eval.agents.runs.layout import documents_of
 from retrieval_eval.agents.study.trials import SCALES_DIFFER, off_scale
 from retrieval_eval.model.summary import (
     ConfigSummary,

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from retrieval_eval.agents.metrics.catalog import read_metric, summarised
 from retrieval_eval.agents.metrics.document import TrialMetrics
-from retrieval_eval.agents.runs.naming import safe_name
+from retrieval_eval.agents.runs.layout import safe_name
 from retrieval_eval.agents.study.trials import COLUMN_KINDS, to_row
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError

@@ -12,11 +12,11 @@ from typing import Final
 
 from msgspec.structs import replace as with_fields
 
+from retrieval_eval.agents.events import TrialEvents, extract_events
 from retrieval_eval.agents.events.document import coverage, event_document, summarise, trial_events
 from retrieval_eval.agents.events.evidence import why_nothing_is_computable, why_nothing_is_saved
-from retrieval_eval.agents.events.normalise import TrialEvents, extract_events
+from retrieval_eval.agents.metrics import DEFAULT_K, measure
 from retrieval_eval.agents.metrics.document import TrialMetrics
-from retrieval_eval.agents.metrics.trial import DEFAULT_K, measure
 from retrieval_eval.agents.outcomes import (
     Outcome,
     load_outcome,
@@ -29,8 +29,7 @@ from retrieval_eval.agents.runs.fingerprint import (
     digest_of_trial,
     fingerprint,
 )
-from retrieval_eval.agents.runs.naming import documents_of
-from retrieval_eval.agents.runs.roots import default_benchmarks_root
+from retrieval_eval.agents.runs.layout import default_benchmarks_root, documents_of
 from retrieval_eval.agents.traces import NoTraceError, SeveralTracesError, read_trace
 from retrieval_eval.agents.traces.dialects import DIALECTS
 from retrieval_eval.agents.traces.formats import FORMATS
@@ -169,7 +168,8 @@ def evaluate_trial(job: Job, tasks: Tasks | None = None) -> TrialResult:
 
 def _evaluated(job: Job, tasks: Tasks) -> TrialResult:
     folder = job.trial.task_dir
-    own, of_task = digest_of_trial(job.trial.path), tasks.digest(folder)
+    own = digest_of_trial(job.trial.path, is_shared=job.trial.sample is not None)
+    of_task = tasks.digest(folder)
     digest = _input_digest(job, own, of_task)
     notes: tuple[str, ...] = ()
     if job.folder is not None:

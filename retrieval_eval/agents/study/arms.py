@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from itertools import combinations
 from typing import Final
 
-from retrieval_eval.agents.study.stated import UNCLEAR, Stated, StatedArm
+from retrieval_eval.agents.study.stated import Stated, StatedArm
 from retrieval_eval.agents.study.trials import MCP, Trial
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable
@@ -214,7 +214,7 @@ def _inferred(
 ) -> tuple[ArmDesign, str]:
     name, source = arm.config, f"inferred: {arm.use} called an MCP server"
     if doubt is not None:
-        return ArmDesign(config_name=name), f"{UNCLEAR}{doubt}"
+        return ArmDesign(config_name=name), f"unclear: {doubt}"
     if arm is control:
         return ArmDesign(config_name=name, role="control", must_not_use=(MCP,)), source
     if arm in users:

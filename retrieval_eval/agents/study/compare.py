@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import structs
 
-from retrieval_eval.agents.events.retrieved import VIEWS
+from retrieval_eval.agents.events.evidence import VIEWS
 from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.agents.study.arms import (
     arm,
@@ -21,13 +21,21 @@ from retrieval_eval.agents.study.arms import (
     pair_meant,
     pairs_to_compare,
 )
-from retrieval_eval.agents.study.associations import association_label, difference_associations
-from retrieval_eval.agents.study.design import design_of
-from retrieval_eval.agents.study.each_config import (
+from retrieval_eval.agents.study.associations import (
+    association_label,
     calibration,
+    difference_associations,
     first_times,
     tiers,
     time_to_first_relevant,
+)
+from retrieval_eval.agents.study.design import (
+    design_of,
+    excluded_tasks,
+    ledger,
+    match,
+    planned_tasks,
+    with_failures,
 )
 from retrieval_eval.agents.study.estimates import (
     Measure,
@@ -54,15 +62,16 @@ from retrieval_eval.agents.study.frames import (
     view_rows,
 )
 from retrieval_eval.agents.study.gate import by_task, let_through, screen
-from retrieval_eval.agents.study.pairs import (
-    excluded_tasks,
-    ledger,
-    match,
-    planned_tasks,
-    with_failures,
+from retrieval_eval.agents.study.resolved import resolved_of
+from retrieval_eval.agents.study.stated import (
+    HEADLINE,
+    Given,
+    Settings,
+    as_entry,
+    checked,
+    metrics_named,
+    stated_from,
 )
-from retrieval_eval.agents.study.settings import Settings, as_entry, metrics_named
-from retrieval_eval.agents.study.stated import HEADLINE, Given, checked, stated_from
 from retrieval_eval.agents.study.threats import (
     OverPairs,
     Study,
@@ -71,7 +80,7 @@ from retrieval_eval.agents.study.threats import (
     threat_rows,
     threats_of,
 )
-from retrieval_eval.agents.study.trials import VIEWED, Trial, Trials, some_trials
+from retrieval_eval.agents.study.trials import VIEWED, Trial, Trials, as_asked, some_trials
 from retrieval_eval.agents.study.verdict import (
     Conclusion,
     cautions,
@@ -144,6 +153,7 @@ class Verdict:
 
     ``state`` is ``better`` or ``worse`` where the difference is clear, ``fragile`` where a threat
     could overturn it, ``equivalent`` where it lies within the stated margin,
+    ``not_worse`` where a loss of that margin is excluded,
     ``no_detectable_difference``, ``too_few_pairs``, or ``no_verdict`` where the arms cannot be
     compared. ``reason`` explains it in a sentence, and ``overturn`` says what it would take to
     overturn it. ``threats`` are sentences about the two or three threats that matter most, and
@@ -542,9 +552,9 @@ def compare(
     seed
         Seed of every resampling.
     design
-        What was meant: the path of a ``study.toml``, the same as a mapping, or a
-        :class:`~retrieval_eval.model.design.Design`. What it leaves out is inferred from the
-        trials; the arguments below override it. ``record.design`` has all of it with its sources.
+        What was meant: the path of a ``study.toml``, or the same as a mapping. What it leaves out
+        is inferred from the trials; the arguments below override it. ``record.design`` has all of
+        it with its sources.
     primary
         The metric the verdict is about; by default the headline of the design, else file recall.
     metrics
@@ -732,6 +742,7 @@ def study_of(
     primary: Metric,
 ) -> Study:
     """Return design, valid trials, matched pairs and estimates of two configurations."""
+    trials = as_asked(trials, primary)
     arms = (arm(trials, baseline), arm(trials, comparison))
     design = design_of(trials, baseline, comparison, settings.stated, headline=primary.name)
     valid = screen(*arms, settings.stated)
@@ -757,6 +768,36 @@ def over_pairs(p_values: Sequence[float | None]) -> list[OverPairs | None]:
 
     adjusted = holm(p_values)
     return [OverPairs(adjusted.m, p_value) for p_value in adjusted.values]
+
+
+def groups_of(comparisons: Sequence[ComparisonDocument]) -> tuple[tuple[str, ...], ...]:
+    """Return the largest groups of configurations of which no two can be told apart.
+
+    They are the maximal cliques of the pairs that are neither better nor worse (Bron & Kerbosch
+    1973), by name. Empty below three configurations, or where some pair was not compared.
+
+    Examples
+    --------
+    >>> groups_of([])
+    ()
+    """
+    apart = {
+        frozenset((one.baseline_config, one.comparison_config)): one.verdict in ("better", "worse")
+        for one in comparisons
+    }
+    configs = sorted({config for pair in apart for config in pair})
+    if len(configs) < 3 or len(apart) < len(configs) * (len(configs) - 1) // 2:
+        return ()
+    alike = {a: {b for b in configs if b != a and not apart[frozenset((a, b))]} for a in configs}
+
+    def grow(group: set[str], left: set[str], done: set[str]) -> Iterator[tuple[str, ...]]:
+        if not left and not done:
+            yield tuple(sorted(group))
+        for config in sorted(left):
+            yield from grow(group | {config}, left & alike[config], done & alike[config])
+            left, done = left - {config}, done | {config}
+
+    return tuple(sorted(grow(set(), set(configs), set())))
 
 
 def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
@@ -816,6 +857,7 @@ def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:
         excluded=excluded_tasks(study.arms, study.valid, pairs),
         metrics={metric.name: blocks[metric.name] for metric in draft.metrics},
         reward_by_suite=reward_by_suite(measure, blocks.get("reward")),
+        resolved=resolved_of(pairs, settings),
         views={
             view: {**found, "verdict": concluded[PRIMARY, view]} for view, found in views.items()
         },

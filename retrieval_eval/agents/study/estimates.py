@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import structs
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME, Kind, Metric
-from retrieval_eval.agents.study.headline import headline_estimate, is_by_means
-from retrieval_eval.agents.study.pairs import Clusters, Pair, Planned, Side, clusters_of, labels_by
-from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.design import Clusters, Pair, Planned, Side, clusters_of, labels_by
+from retrieval_eval.agents.study.stated import Settings
 from retrieval_eval.agents.study.trials import (
     SCALES_DIFFER,
     Trial,
@@ -26,6 +25,7 @@ from retrieval_eval.agents.study.trials import (
     known_values,
     observed,
 )
+from retrieval_eval.agents.study.verdict import headline_estimate, is_by_means
 from retrieval_eval.model.impact import (
     Discrimination,
     PairedEstimate,
@@ -149,7 +149,12 @@ class Measure:
     ) -> PairedEstimate:
         """Return what a comparison of means found; ``reason`` is why there can be none."""
         from retrieval_eval.stats.paired import CLUSTER_MEANS
+        from retrieval_eval.stats.random_effects import RANDOM_EFFECTS
 
+        over: dict[str, Literal["clusters", "random_effects"]] = {
+            CLUSTER_MEANS: "clusters",
+            RANDOM_EFFECTS: "random_effects",
+        }
         low, high = _within(result.interval, largest)
         return PairedEstimate(
             direction=metric.direction,
@@ -157,11 +162,11 @@ class Measure:
             headline=HEADLINES[kind],
             n_pairs=result.n,
             reason=reason or result.mean_difference.reason or result.interval.low.reason,
-            averaged_over="clusters" if result.clustering == CLUSTER_MEANS else "tasks",
+            averaged_over=over.get(result.clustering, "tasks"),
             mean_baseline=result.mean_baseline.value,
             mean_comparison=result.mean_comparison.value,
             mean_difference=result.mean_difference.value,
-            estimate=result.mean_difference.value,
+            estimate=result.estimate.value,
             ci_low=low,
             ci_high=high,
             p_value=result.p_value.value,
@@ -207,7 +212,7 @@ class Measure:
         return {
             "mean_baseline": found.mean_baseline.value,
             "mean_comparison": found.mean_comparison.value,
-            "mean_difference": found.mean_difference.value,
+            "mean_difference": found.estimate.value,
             "ci_low": low,
             "ci_high": high,
         }
@@ -297,7 +302,7 @@ class Measure:
 
     def _of_times(self, metric: Metric) -> PairedEstimate:
         """Return the difference of restricted mean times, tasks without a hit included."""
-        from retrieval_eval.stats.time_to_event import compare_times
+        from retrieval_eval.stats.paired import compare_times
 
         times = observed_times(self.pairs, metric)
         clusters = self.clusters([pair for pair, _, _ in times])
@@ -554,7 +559,7 @@ def _status(
         return "not_computable", f"{len(values)} values", None
     if len(set(values)) == 1:
         return "constant", f"all {len(values)} values are {values[0]:g}", None
-    if metric.unit == "share":
+    if metric.kind == "bounded":
         for end in (0.0, 1.0):
             share = values.count(end) / len(values)
             if share >= SATURATED_SHARE:
@@ -587,7 +592,7 @@ def slices(measure: Measure) -> tuple[PairSlice, ...]:
     A cell with too few tasks is marked as not interpretable. Tasks are clustered as in the estimate
     over all tasks, which is that of a cell that holds all of them.
     """
-    from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
+    from retrieval_eval.stats.proportions import MIN_INTERPRETABLE
 
     metric = BY_NAME[SLICED]
     column = measure.settings.column(metric)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.compare import Comparison
-from retrieval_eval.agents.study.headline import (
+from retrieval_eval.agents.study.verdict import (
     PLURAL,
     Headline,
     headline_estimate,

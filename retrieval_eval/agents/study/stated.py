@@ -1,10 +1,11 @@
-"""What a user states of a design: ``study.toml``, a mapping, or arguments that override it."""
+"""What a user states of a study: its design (a file, a mapping, arguments) and its settings."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NoReturn, get_args, get_origin, get_type_hints
@@ -12,17 +13,17 @@ from typing import Annotated, Any, Final, Literal, NoReturn, get_args, get_origi
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from retrieval_eval.agents.metrics.catalog import BY_NAME
-from retrieval_eval.agents.study.trials import MCP, Trial
+from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.agents.study.trials import MCP, VIEWED, Trial
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import encodable, visible
 from retrieval_eval.io.files import decode, decode_toml, is_there
 from retrieval_eval.io.user_files import read_user_text
+from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.design import (
     DESIGN_FILE,
     PROJECT_FILE,
     Clustering,
-    Design,
     Family,
     Missing,
     Role,
@@ -37,9 +38,6 @@ HEADLINE: Final = "file_recall"
 """The metric of the verdict, where none is stated."""
 
 ARGUMENT: Final = "argument"
-
-UNCLEAR: Final = "unclear: "
-"""Begins the source of an arm whose role cannot be inferred."""
 
 SECTION: Final = "study"
 """The section of a project file that states a design."""
@@ -173,20 +171,18 @@ class Stated(Statement, frozen=True, omit_defaults=True):
         return structs.replace(self, arms=arms, sources=sources)
 
 
-Given = str | Path | Mapping[str, Any] | Design | Stated | None
-"""A file, its content, a design, or nothing."""
+Given = str | Path | Mapping[str, Any] | Stated | None
+"""A file, its content, what was stated before, or nothing."""
 
 
 def stated_from(given: Given) -> Stated:
-    """Return what a file, a mapping or a design states.
+    """Return what a file or a mapping states.
 
     Parameters
     ----------
     given
         The path of a ``study.toml``, or of a project file with a section ``study``; its text (which
-        holds a line end), or JSON; the same as a mapping; or a
-        :class:`~retrieval_eval.model.design.Design`, every part of which is then stated
-        but the arms whose role was unclear.
+        holds a line end), or JSON; or the same as a mapping.
 
     Raises
     ------
@@ -208,8 +204,6 @@ def stated_from(given: Given) -> Stated:
             return Stated()
         case Stated():
             return given
-        case Design():
-            return _of_design(given)
         case Mapping():
             return _read(given, ARGUMENT)
         case str() if "\n" in given or given.startswith("{"):
@@ -223,8 +217,7 @@ def stated_from(given: Given) -> Stated:
                 values = values.get(SECTION, {})
             return _read(values, visible(path.name), where)
     raise BadInputError(
-        f"a design is the path of a {DESIGN_FILE}, a mapping or a Design, "
-        f"not {type(given).__name__}"
+        f"a design is the path of a {DESIGN_FILE} or a mapping, not {type(given).__name__}"
     )
 
 
@@ -233,16 +226,6 @@ def _decoded(text: str, name: str) -> dict[str, Any]:
     if problem is not None:
         raise BadInputError(f"{name}: {visible(problem, 200)}")
     return values
-
-
-def _of_design(design: Design) -> Stated:
-    arms = {
-        encodable(arm.config_name): StatedArm(arm.role, *(getattr(arm, name) for name in _LISTS))
-        for side, arm in zip(("baseline", "comparison"), design.arms, strict=True)
-        if not design.sources.get(side, "").startswith(UNCLEAR)
-    }
-    names = (name for name in _FIELDS if getattr(design, name) is not None)
-    return Stated(arms=arms, **{name: getattr(design, name) for name in names})
 
 
 def design_beside(folders: Iterable[Path]) -> Path | None:
@@ -283,14 +266,8 @@ def _read(given: Any, source: str, where: str = "design") -> Stated:
     given = dict(_converted(given, dict[str, Any], where))
     sources: dict[str, str] = {}
     if source == ARGUMENT:
-        # A design that is read back from a document has its sources, and its arms in a list.
+        # What a document keeps of a design has its sources.
         sources = _converted(given.pop("sources", {}), dict[str, str], f"{where}: sources")
-        if isinstance(given.get("arms"), list | tuple):
-            arms = [arm for arm in given["arms"] if isinstance(arm, Mapping)]
-            given["arms"] = {
-                arm.get("config_name"): {n: v for n, v in arm.items() if n != "config_name"}
-                for arm in arms
-            }
     given = {name: value for name, value in given.items() if value is not None}
     # One by one, so that messages name the configuration or suite.
     for name, kind in (("arms", StatedArm), ("reward_scale", Scale | None)):
@@ -474,3 +451,84 @@ def _check_tools(stated: Stated, config: str, trials: Sequence[Trial]) -> None:
                 what = f"arms.{visible(config, 80)}.{name}: no trial called a tool or MCP server "
                 what += repr(visible(tool, 80))
                 _refuse(stated, f"arms.{config}", what, tool, known, "called were")
+
+
+# --------------------------------------------------------------------------------------------------
+# The settings of a study.
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Seed, number of resamples and coverage of every interval, and what the user stated.
+
+    ``stated`` is the part of the design that is not inferred from the trials. ``view`` is what
+    counts as retrieved in the metrics that depend on it; None is the default.
+    """
+
+    seed: int
+    n_resamples: int = 10_000
+    confidence: float = 1 - ALPHA
+    stated: Stated = Stated()  # noqa: RUF009
+    view: str | None = None
+
+    @property
+    def alpha(self) -> float:
+        """The level of the test."""
+        return self.stated.level
+
+    def column(self, metric: Metric, view: str | None = None) -> str:
+        """Return the column of trials that holds a metric, under a view or the stated one."""
+        view = view or self.view
+        return f"{metric.name}:{view}" if view and metric.name in VIEWED else metric.name
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``parameters`` block; what was not stated is left out."""
+        stated = self.stated
+        given = {"mcp_configs": stated.mcp_configs, "view": self.view}
+        return {
+            **{name: getattr(self, name) for name in ("seed", "n_resamples", "confidence")},
+            **{name: value for name, value in given.items() if value},
+            **({"design": stated.to_json()} if stated.arms or stated.values else {}),
+        }
+
+
+def metrics_named(given: Sequence[str | Metric]) -> tuple[Metric, ...]:
+    """Return metrics by their names, or those given themselves.
+
+    Raises
+    ------
+    BadInputError
+        When there is no metric of a name; the message names the closest.
+
+    Examples
+    --------
+    >>> [metric.label for metric in metrics_named(["mrr", "reward"])]
+    ['MRR', 'reward']
+    >>> metrics_named(["recall"])
+    Traceback (most recent call last):
+    retrieval_eval.errors.BadInputError: 'recall' is no metric; closest: recall@10, ...
+    """
+    found = []
+    for metric in given:
+        if isinstance(metric, str):
+            if metric not in BY_NAME:
+                close = get_close_matches(metric, BY_NAME, n=3, cutoff=0.4) or list(BY_NAME)
+                raise BadInputError(
+                    f"{metric!r} is no metric; closest: {', '.join(close)}; for a column of your "
+                    "own give a Metric of its name"
+                )
+            metric = BY_NAME[metric]
+        found.append(metric)
+    return tuple(found)
+
+
+def as_entry(record: Record) -> dict[str, Any]:
+    """Return a record as it is read back from a document: with lists where it has tuples."""
+    entry: dict[str, Any] = _with_lists(to_builtins(record))
+    return entry
+
+
+def _with_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_lists(member) for name, member in value.items()}
+    return [_with_lists(member) for member in value] if isinstance(value, list | tuple) else value

@@ -196,8 +196,27 @@ def _why_none(path: Path, problems: list[str], unknown: list[Unreadable]) -> str
     return "; ".join(parts)
 
 
-def _read_file(path: Path, sample: str | None) -> Trace:
+_several: dict[tuple[str, int, int], Several] = {}
+"""The last file that held several traces, so that to read them all does not read it for each."""
+
+
+def _looked_into(path: Path) -> Reading | Unreadable:
+    try:
+        stat = path.stat()
+    except OSError:
+        return read_file(path, path.parent)
+    key = (str(path.absolute()), stat.st_size, stat.st_mtime_ns)
+    if key in _several:
+        return _several[key]
     found = _placed(read_file(path, path.parent), path, path.parent)
+    if isinstance(found, Several):
+        _several.clear()
+        _several[key] = found
+    return found
+
+
+def _read_file(path: Path, sample: str | None) -> Trace:
+    found = _looked_into(path)
     if isinstance(found, Several):
         found = _sample(path, found, sample)
     if isinstance(found, Unreadable):

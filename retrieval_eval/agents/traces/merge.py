@@ -10,7 +10,6 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import earliest, latest
 from retrieval_eval.agents.traces.dialects import addressed_sub_agents, started_sub_agents
 from retrieval_eval.agents.traces.reading import (
     CALLS_UNREADABLE,
@@ -19,9 +18,10 @@ from retrieval_eval.agents.traces.reading import (
     SUBAGENT_ELSEWHERE,
     Reading,
 )
+from retrieval_eval.agents.traces.results.payload import TRIMMED, TRUNCATED
 from retrieval_eval.agents.traces.served import is_refusal
 from retrieval_eval.agents.traces.tokens import Gap, Item, Usage, accumulate, count_tokens
-from retrieval_eval.agents.traces.truncated import TRIMMED, TRUNCATED
+from retrieval_eval.agents.traces.untrusted import earliest, latest
 from retrieval_eval.io.spooled import Spooled, like, room_like
 from retrieval_eval.records import ToolCall, ToolResult, Trace, TraceSource
 

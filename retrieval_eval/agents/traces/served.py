@@ -247,6 +247,26 @@ def _stated_status(text: str) -> int | None:
     return int(number[0]) if number is not None else None
 
 
+_LAST_STATUS: Final = re.compile(
+    r"\s{0,9}\n[\[(]?(?:[Cc]ommand |[Pp]rocess )?[Ee]xit(?:ed with)?[ _](?:code|status):? "
+    r"(?P<status>-?\d{1,9})[\])]?\s*\Z"
+)
+
+
+def without_last_status(text: str) -> tuple[str, int | None]:
+    r"""Return an output without a last line that states the exit status, and the status.
+
+    Examples
+    --------
+    >>> without_last_status("a.py\n\nexit code 1"), without_last_status("exit code 1")
+    (('a.py\n', 1), ('exit code 1', None))
+    """
+    found = _LAST_STATUS.search(text, max(0, len(text) - _LONGEST_OPENING))
+    if found is None:
+        return text, None
+    return f"{text[: found.start()]}\n", int(found["status"])
+
+
 def _without_status(text: str) -> str:
     return exit_statuses().sub("", text) if len(text) <= _LONGEST_OPENING else text
 

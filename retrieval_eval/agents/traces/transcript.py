@@ -14,12 +14,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import earliest, latest
 from retrieval_eval.agents.traces.reading import CallLog, Complaints, Reading, arguments_of, size
 from retrieval_eval.agents.traces.results.base import joined
 from retrieval_eval.agents.traces.results.listing import listed_names, without_folders
 from retrieval_eval.agents.traces.tokens import Usage
-from retrieval_eval.agents.traces.untrusted import amount_of, text_of
+from retrieval_eval.agents.traces.untrusted import amount_of, earliest, latest, text_of
 from retrieval_eval.io.spooled import Spooled
 from retrieval_eval.records import Attached, ToolCall, ToolResult
 

@@ -22,10 +22,16 @@ from retrieval_eval.agents.truth.readers import (
     read_test_script,
     required_files,
 )
-from retrieval_eval.agents.truth.resolve import Aligner, Resolved, locate, resolve
-from retrieval_eval.agents.truth.shapes import file_entries
-from retrieval_eval.agents.truth.source import Entry, RawChunk, RawSymbol, Source
-from retrieval_eval.agents.truth.workspace import Workspace, as_repository, read_workspace
+from retrieval_eval.agents.truth.shapes import Entry, RawChunk, RawSymbol, Source, file_entries
+from retrieval_eval.agents.truth.workspace import (
+    Aligner,
+    Resolved,
+    Workspace,
+    as_repository,
+    locate,
+    read_workspace,
+    resolve,
+)
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, read_text, reading_once
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol

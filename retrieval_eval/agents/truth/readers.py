@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.agents.truth import shapes
-from retrieval_eval.agents.truth.source import (
+from retrieval_eval.agents.truth.shapes import (
     Entry,
     RawSymbol,
     Source,

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
-from retrieval_eval.agents.study.headline import deciding_estimate
 from retrieval_eval.agents.study.trials import Trial
+from retrieval_eval.agents.study.verdict import deciding_estimate
 from retrieval_eval.model.impact import PairedEstimate
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import (

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
-from retrieval_eval.agents.study.headline import (
+from retrieval_eval.agents.study.stated import ALPHA
+from retrieval_eval.agents.study.verdict import (
     deciding_estimate,
     disagreement,
     without_ratio,
 )
-from retrieval_eval.agents.study.stated import ALPHA
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.model.impact import PairedEstimate

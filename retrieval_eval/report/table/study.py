@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.agents.study.headline import deciding_estimate
 from retrieval_eval.agents.study.trials import known_values
+from retrieval_eval.agents.study.verdict import deciding_estimate
 from retrieval_eval.escape import visible
 from retrieval_eval.report import style
 from retrieval_eval.report.displays import (

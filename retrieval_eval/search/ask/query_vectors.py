@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import iter_jsonl
-from retrieval_eval.search.ask.cache import EmbeddingCache
-from retrieval_eval.search.ask.protocol import RetrieverError
-from retrieval_eval.search.ask.user_code import is_callable_spec, load_callable
+from retrieval_eval.io.files import iter_jsonl, write_bytes
+from retrieval_eval.search.ask import RetrieverError
+from retrieval_eval.search.ask.options import is_callable_spec, load_callable
 from retrieval_eval.search.gold.identity import normalize_query, query_id, sha256_file
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 OPTIONS: Final = ("query_vectors", "embedder", "model", "cache")
 """Options of every retriever that searches by vector."""
@@ -211,3 +212,65 @@ def _rows(path: Path) -> list[tuple[str, Any]]:
             raise BadInputError(f"{path}: line {line.number}: expected {_FILE}")
         rows.append((normalize_query(row["query"]), row["vector"]))
     return rows
+
+
+# --------------------------------------------------------------------------------------------------
+# A memo of query embeddings, so that a repeated run pays for none twice.
+
+
+class EmbeddingCache:
+    """Vectors by the content of their text, in memory and, with a ``folder``, on disk.
+
+    The key is the SHA-256 of ``namespace`` and text. The namespace must say all that decides a
+    vector besides the text: the model, its version, its settings. Threads may share a cache; two
+    that ask for the same new text at once may both compute it.
+
+    Examples
+    --------
+    >>> cache = EmbeddingCache("toy-model-1")
+    >>> cache.get("tax", lambda text: [float(len(text)), 1.0])
+    array([3., 1.])
+    >>> cache.get("tax", lambda text: [0.0, 0.0])
+    array([3., 1.])
+    """
+
+    def __init__(self, namespace: str, folder: Path | None = None) -> None:
+        self._namespace = namespace
+        self._folder = folder
+        self._known: dict[str, NDArray[Any]] = {}
+
+    def get(self, text: str, compute: Callable[[str], ArrayLike]) -> NDArray[Any]:
+        """Return the vector of ``text``, read-only, computing it where it is not known.
+
+        A file that is damaged is computed and written again. What ``compute`` raises is raised,
+        and nothing is kept.
+        """
+        import numpy as np
+
+        key = sha256(json.dumps([self._namespace, text]).encode()).hexdigest()
+        if key in self._known:
+            return self._known[key]
+        path = self._folder / key[:2] / f"{key}.npy" if self._folder else None
+        vector = _read(path) if path else None
+        if vector is None:
+            vector = np.array(compute(text))
+            if vector.dtype.hasobject:
+                raise TypeError("an embedding must be numbers")
+            if path:
+                buffer = BytesIO()
+                np.save(buffer, vector, allow_pickle=False)
+                write_bytes(path, buffer.getvalue())
+        vector.flags.writeable = False
+        return self._known.setdefault(key, vector)
+
+
+def _read(path: Path) -> NDArray[Any] | None:
+    import numpy as np
+
+    try:
+        # Not `np.load`, which takes a damaged beginning for that of an archive.
+        with path.open("rb") as stream:
+            loaded: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    except (OSError, ValueError, EOFError, MemoryError):
+        return None
+    return loaded

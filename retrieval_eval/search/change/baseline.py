@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.io.files import is_there, write_bytes
-from retrieval_eval.io.project import DATA
+from retrieval_eval.io.user_files import DATA
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.search_run import (
     Delta,
@@ -38,8 +38,8 @@ from retrieval_eval.search.change.paired_change import (
     slice_of,
     top1_differs,
 )
+from retrieval_eval.search.run.document import load_search_run, run_bytes
 from retrieval_eval.search.run.named_metrics import moved_queries, shares
-from retrieval_eval.search.run.run_files import load_search_run, run_bytes
 from retrieval_eval.search.run.trust import incomplete
 from retrieval_eval.values import counted
 

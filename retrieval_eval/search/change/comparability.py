@@ -21,10 +21,9 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.search.ask.retrievers import retriever_kind
 from retrieval_eval.search.change.paired_change import ranking_differs
-from retrieval_eval.search.claims.summary import agreement_words
+from retrieval_eval.search.claims.coverage import agreement_words
 from retrieval_eval.search.run.document import without_untrusted
-from retrieval_eval.search.run.label_facts import drift_sentence
-from retrieval_eval.search.run.trust import distrust, incomplete, trust_of
+from retrieval_eval.search.run.trust import distrust, drift_sentence, incomplete, trust_of
 from retrieval_eval.values import counted
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")

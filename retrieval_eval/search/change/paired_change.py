@@ -1,20 +1,40 @@
-"""One metric of two runs, query by query: how far it moved, how surely, and who moved it."""
+"""One metric of two runs, query by query: measures, claims, and how long queries took."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, log
 from typing import Final
 
+from msgspec.structs import replace
+
+from retrieval_eval.model.search_diff import MetricDifference
 from retrieval_eval.model.search_run import (
+    DraftClaims,
     QueryContribution,
     QueryResult,
     RunSettings,
     SearchRun,
+    ShareWithInterval,
 )
-from retrieval_eval.search.run.named_metrics import Share, moved_queries, query_ids, shares
+from retrieval_eval.search.ask.retrievers import retriever_kind
+from retrieval_eval.search.claims.coverage import NOT_COMPARED, agreement_words
+from retrieval_eval.search.run.named_metrics import (
+    UNPROVED,
+    Share,
+    Stored,
+    block_of,
+    moved_queries,
+    query_ids,
+    shares,
+    stored,
+)
+from retrieval_eval.search.run.summary import points as in_points
 from retrieval_eval.stats.paired import compare_paired
+from retrieval_eval.values import counted
 
 POINTS: Final = 100.0
 """Points are hundredths: 0.72 → 0.725 is half a point."""
@@ -210,3 +230,251 @@ def ranking_differs(before: QueryResult, after: QueryResult) -> bool:
     if "failed" in (before.status, after.status):
         return False
     return [found.doc for found in before.ranking] != [found.doc for found in after.ranking]
+
+
+# --------------------------------------------------------------------------------------------------
+# Changes of claim metrics between two runs: what unproved claims leave open, and who judged.
+
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to count the unproved claims of a run that is compared with another.
+
+    Those that the other run leaves unproved as well are true or false in both (``shared``); the
+    rest (``own``) are the run's alone.
+    """
+
+    own: bool
+    shared: bool
+
+    def counts(self, run: SearchRun, other: SearchRun, name: str) -> dict[str, int]:
+        """Return how many unproved claims count as supported, by query id."""
+        ours, theirs = _by_query(run), _by_query(other)
+        found = {}
+        for query, draft in ours.items():
+            open_here = _texts(draft, name)
+            n_shared = _n_shared(open_here, draft, theirs.get(query), name)
+            n_own = open_here.total() - n_shared
+            found[query] = self.own * n_own + self.shared * n_shared
+        return found
+
+
+def readings(*, in_favour: bool) -> list[tuple[Reading, Reading]]:
+    """Return how the first and the second run may be read at one end of their change.
+
+    In favour of the second run, what it alone leaves open is supported, and what the first alone
+    does is not; else it is the other way round. The more extreme of both is the end.
+    """
+    return [
+        (Reading(own=not in_favour, shared=shared), Reading(own=in_favour, shared=shared))
+        for shared in (False, True)
+    ]
+
+
+def _by_query(run: SearchRun) -> dict[str, DraftClaims]:
+    return {} if run.claims is None else {draft.id: draft for draft in run.claims.queries}
+
+
+def _texts(draft: DraftClaims, name: str) -> Counter[str]:
+    return Counter(c.text for c in draft.claims if c.is_substantive and UNPROVED[name](c))
+
+
+def _n_shared(
+    open_here: Counter[str], ours: DraftClaims, theirs: DraftClaims | None, name: str
+) -> int:
+    if theirs is None:
+        return 0
+    # The labelled documents are the same in both; what the contexts are, a run does not say.
+    if name == "claim_coverage" or ours == theirs:
+        return (open_here & _texts(theirs, name)).total()
+    return 0
+
+
+def with_ends(
+    metrics: Mapping[str, MetricDifference], a: SearchRun, b: SearchRun
+) -> dict[str, MetricDifference]:
+    """Return changes with both ends where claims are unproved.
+
+    At the lower end the unproved claims of b are unsupported and those of a supported, at the upper
+    end it is the other way round; a claim that both leave open is the same in both.
+    """
+    found = dict(metrics)
+    for name, change in metrics.items():
+        sides = stored(a, name), stored(b, name)
+        if not any(isinstance(side, ShareWithInterval) and side.has_bounds for side in sides):
+            continue
+        low, high = _of_pairs(a, b, name) if change.is_paired else _of_wholes(a, b, name)
+        found[name] = replace(
+            change, unproved_low_points=POINTS * low, unproved_high_points=POINTS * high
+        )
+    return found
+
+
+def _of_pairs(a: SearchRun, b: SearchRun, name: str) -> tuple[float, float]:
+    """Return both ends of a change over the queries that both runs have."""
+
+    def changes(in_favour: bool) -> list[float]:
+        found = []
+        for old, new in readings(in_favour=in_favour):
+            pairs = pairs_of(
+                shares(a, name, unproved=old.counts(a, b, name)),
+                shares(b, name, unproved=new.counts(b, a, name)),
+            ).values()
+            found.append(_total([pair[1] for pair in pairs]) - _total([pair[0] for pair in pairs]))
+        return found
+
+    return min(changes(in_favour=False)), max(changes(in_favour=True))
+
+
+def _of_wholes(a: SearchRun, b: SearchRun, name: str) -> tuple[float, float]:
+    (a_low, a_high), (b_low, b_high) = ends_of(a, name), ends_of(b, name)
+    if _by_query(a) == _by_query(b):
+        return b_low - a_low, b_high - a_high
+    return b_low - a_high, b_high - a_low
+
+
+def _total(found: Sequence[Share]) -> float:
+    return math.fsum(part for part, _ in found) / math.fsum(whole for _, whole in found)
+
+
+def ends_of(run: SearchRun, name: str) -> Ends:
+    """Return both ends of a metric that has a value, which are one where nothing is unproved."""
+    return _range(stored(run, name))
+
+
+def _range(found: Stored | None) -> Ends:
+    value = (found.value if found is not None else None) or 0.0
+    if isinstance(found, ShareWithInterval) and found.has_bounds:
+        return found.unproved_low or 0.0, found.unproved_high or 0.0
+    return value, value
+
+
+def about_claims(metrics: Mapping[str, MetricDifference], a: SearchRun, b: SearchRun) -> list[str]:
+    """Return what stands beside changes of claim metrics: agreement with people, and both ends."""
+    if not any(block_of(name) == "claims" for name in metrics):
+        return []
+    agreements = [run.claims.agreement for run in (b, a) if run.claims is not None]
+    known = [agreement_words(one) for one in agreements if one is not None]
+    found = [f"The judge of the claims: {known[0] if known else NOT_COMPARED}."]
+    for name, change in metrics.items():
+        if change.unproved_low_points is not None:
+            low, high = change.unproved_low_points, change.unproved_high_points
+            ends = f"{in_points(low)} to {in_points(high)}"
+            found.append(f"With its unproved claims, {name} moved by {ends} points.")
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Quantiles with intervals that assume no distribution.
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """A quantile, its interval, and how many values it rests on; None where not computable."""
+
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n: int
+    n_needed: int
+
+
+def quantile(values: Sequence[float], q: float, *, confidence: float = 0.95) -> Quantile:
+    """Return the sample quantile ``q`` with an interval of order statistics.
+
+    The value is the smallest one that at least the share ``q`` of the values does not exceed. The
+    ends of the interval are values, too: a quantile lies above the i-th and not above the j-th of
+    n independent values with a probability that the binomial distribution gives, whatever theirs
+    is. Where the largest or smallest of so few values is no such end, as for the 99th percentile of
+    40, the quantile is not computable.
+
+    Parameters
+    ----------
+    values
+        Numbers of any unit, in any order.
+    q
+        Between 0 and 1, both excluded.
+    confidence
+        Least coverage of the interval; half of the rest on each side.
+
+    Returns
+    -------
+    Quantile
+        ``n_needed`` is how many values the quantile needs.
+
+    Notes
+    -----
+    H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, section 7.1.
+
+    Examples
+    --------
+    >>> quantile(range(1, 101), 0.5)
+    Quantile(value=50, ci_low=40, ci_high=61, n=100, n_needed=6)
+    >>> quantile(range(40), 0.99).value, quantile(range(40), 0.99).n_needed
+    (None, 368)
+    """
+    from math import ceil, log
+
+    from scipy.stats import binom
+
+    tail, n = (1 - confidence) / 2, len(values)
+    needed = ceil(log(tail) / log(max(q, 1 - q)) - 1e-9)
+    if n < needed:
+        return Quantile(None, None, None, n, needed)
+    ordered = sorted(values)
+    # The i-th value (from 1) lies above the quantile if fewer than i of n lie below it.
+    low = int(binom.ppf(tail, n, q))
+    high = int(binom.ppf(1 - tail, n, q)) + 1
+    return Quantile(
+        ordered[max(ceil(q * n - 1e-9), 1) - 1],
+        ordered[max(low, 1) - 1],
+        ordered[min(high, n) - 1],
+        n,
+        needed,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# How much longer queries took in one run than in another: the paired ratio.
+
+_FILE: Final = "run"
+
+
+def latency_change(before: SearchRun, after: SearchRun) -> Quantile | None:
+    """Return the median ratio of seconds, after by before, over the queries of both runs.
+
+    Information and no verdict: both runs were measured at another time, perhaps under another
+    load. None where no query has a time in both.
+    """
+    old, new = _seconds(before), _seconds(after)
+    shared = [log(new[name] / old[name]) for name in new if old.get(name, 0) > 0 and new[name] > 0]
+    if not shared:
+        return None
+    found = quantile(shared, 0.5)
+    value, low, high = (
+        None if each is None else exp(each) for each in (found.value, found.ci_low, found.ci_high)
+    )
+    return Quantile(value, low, high, found.n, found.n_needed)
+
+
+def change_sentence(found: Quantile) -> str:
+    """Return the paired change of latency in a sentence, as information."""
+    pairs = counted(found.n, "query")
+    if found.value is None or found.ci_low is None or found.ci_high is None:
+        return f"Latency: {pairs} timed in both runs; the median ratio needs {found.n_needed}."
+    return (
+        f"Latency: a query took {found.value:.2f} times as long (median of {pairs},"
+        f" 95% interval {found.ci_low:.2f} to {found.ci_high:.2f}); this decides nothing."
+    )
+
+
+def _seconds(run: SearchRun) -> dict[str, float]:
+    if retriever_kind(run.run.retriever.spec) == _FILE:
+        return {}
+    return {
+        query.id: query.seconds
+        for query in run.queries
+        if query.status == "ok" and query.seconds is not None
+    }

@@ -18,17 +18,17 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, decode_strict
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.registry import Registry
+from retrieval_eval.search.ask import clean_text
 from retrieval_eval.search.ask.http import (
     HEADER_NAME,
     HttpClient,
     HttpError,
     HttpPolicy,
     TransientError,
+    at,
     require_http,
 )
-from retrieval_eval.search.ask.json_shape import at
 from retrieval_eval.search.ask.options import Options, without_secrets
-from retrieval_eval.search.ask.returned import clean_text
 from retrieval_eval.search.claims.judge import (
     HTTP,
     JUDGES,
@@ -38,7 +38,7 @@ from retrieval_eval.search.claims.judge import (
     checked,
 )
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # How model servers are asked, and where their answers hold the text: one shape per API.
 
 TEMPERATURE: Final = "temperature"
@@ -278,7 +278,7 @@ SHAPES.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A language model behind an HTTP endpoint as a judge: a verdict with proof, or none at all.
 
 TRIES: Final = 3

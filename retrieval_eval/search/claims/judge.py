@@ -18,15 +18,15 @@ from retrieval_eval.io.files import append_line, decode, is_there, json_bytes
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.registry import Registry
-from retrieval_eval.search.ask.returned import clean_text
-from retrieval_eval.search.ask.user_code import (
+from retrieval_eval.search.ask import clean_text
+from retrieval_eval.search.ask.options import (
     accepts,
     is_callable_spec,
     load_callable,
     made_by,
     refuse_async,
 )
-from retrieval_eval.search.claims.quotations import find_quote
+from retrieval_eval.search.claims.splitting import find_quote
 
 HTTP: Final = "http"
 
@@ -447,7 +447,7 @@ def _judgement(row: dict[str, Any]) -> Judgement | None:
     return Judgement(bool(supported), (span[0], span[1]), reason) if is_pair else None
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # ``package.module:callable``: a judge out of the user's own code.
 
 _NO_JUDGE: Final = (

@@ -370,7 +370,7 @@ def _place(block: str, span: Span) -> str:
     return prefix + block[min(near[0][0], max(span[0], body)) : max(near[-1][1], span[1])]
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What a judge's answer counts as, after the rules that stand beside every judge.
 
 

@@ -20,8 +20,7 @@ from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.io.files import entries, probe
 from retrieval_eval.model import AnyRecord, from_builtins
-from retrieval_eval.model.guard import GuardRow, GuardRuling, Measured
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.guard import GuardRow, GuardRuling, Measured, NoiseFloor
 from retrieval_eval.model.search_history import (
     AlarmShare,
     GoldState,
@@ -37,10 +36,11 @@ from retrieval_eval.records import Progress
 from retrieval_eval.schema import faults, kind_of
 from retrieval_eval.search.change.comparability import changes, differences
 from retrieval_eval.search.change.paired_change import POINTS
-from retrieval_eval.search.decide.guard.check import check
+from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.guard.files import DEFAULT_THRESHOLDS
 from retrieval_eval.search.decide.guard.justification import Justification, read_justifications
-from retrieval_eval.search.decide.guard.thresholds import (
+from retrieval_eval.search.decide.noise import OLDEST, staleness
+from retrieval_eval.search.decide.thresholds import (
     PINNED,
     SHIPPED,
     Threshold,
@@ -48,10 +48,9 @@ from retrieval_eval.search.decide.guard.thresholds import (
     pinned_lists,
     read_thresholds,
 )
-from retrieval_eval.search.decide.noise import OLDEST, staleness
-from retrieval_eval.search.gold.pinned import Pinned
+from retrieval_eval.search.gold.identity import Pinned
+from retrieval_eval.search.run.document import REPORTS, WITH_CLAIMS, load_search_run
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, metric_value, query_ids
-from retrieval_eval.search.run.run_files import REPORTS, WITH_CLAIMS, load_search_run
 from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import counted
 

@@ -18,9 +18,9 @@ from msgspec.structs import astuple, replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.artefacts import read_artefact
-from retrieval_eval.io.project import DATA
+from retrieval_eval.io.user_files import DATA
 from retrieval_eval.model import from_builtins
-from retrieval_eval.model.noise import (
+from retrieval_eval.model.guard import (
     DetectablePoints,
     MetricNoise,
     NoiseFloor,
@@ -42,11 +42,10 @@ from retrieval_eval.search.change.comparability import (
     system_changes,
 )
 from retrieval_eval.search.change.paired_change import Resampling, linear, pairs_of
-from retrieval_eval.search.decide.guard.rule import SMALLEST_RESOLUTION
-from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
     MOST_RUNS,
     QUERY_COUNTS,
+    SMALLEST_RESOLUTION,
     by_query,
     detectable_changes,
     noise_band,
@@ -54,11 +53,12 @@ from retrieval_eval.search.decide.noise_level import (
     run_to_run,
     runs_needed,
 )
-from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.gold.pinned import Pinned
+from retrieval_eval.search.decide.thresholds import shipped_thresholds
+from retrieval_eval.search.gold import load_gold_set
+from retrieval_eval.search.gold.identity import Pinned
 from retrieval_eval.search.measure import Request, measured_run
+from retrieval_eval.search.run import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
-from retrieval_eval.search.run.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.run.summary import DASH
 from retrieval_eval.search.run.trust import incomplete
 

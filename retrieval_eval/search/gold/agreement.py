@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import Record
 from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.search.gold import max_grade_of
 from retrieval_eval.search.gold.corpus import Corpus
-from retrieval_eval.search.gold.gold_set import max_grade_of
 from retrieval_eval.search.gold.labelling import (
     LABELLING,
     PURPOSE,

@@ -23,17 +23,7 @@ from retrieval_eval.io.files import is_there, read_bytes, write_bytes
 from retrieval_eval.model import Record
 from retrieval_eval.model.gold import DEFAULT_CORPUS, STYLES, FieldMap, GoldQuery
 from retrieval_eval.records import Progress
-from retrieval_eval.search.gold.corpus import Corpus
-from retrieval_eval.search.gold.database import (
-    ROWS_AT_A_TIME,
-    parse_url,
-    reading,
-    require_columns,
-    shown,
-    table_of,
-)
-from retrieval_eval.search.gold.drift import digests_of
-from retrieval_eval.search.gold.gold_set import (
+from retrieval_eval.search.gold import (
     SETTINGS_FILE,
     changing,
     field_map,
@@ -43,6 +33,16 @@ from retrieval_eval.search.gold.gold_set import (
     refuse,
     says_same,
     style_of,
+)
+from retrieval_eval.search.gold.chunks import digests_of
+from retrieval_eval.search.gold.corpus import Corpus
+from retrieval_eval.search.gold.database import (
+    ROWS_AT_A_TIME,
+    parse_url,
+    reading,
+    require_columns,
+    shown,
+    table_of,
 )
 from retrieval_eval.search.gold.identity import normalize_query, query_id
 from retrieval_eval.values import counted

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import Text, probe, read_text
-from retrieval_eval.model.gold import Anchor
-from retrieval_eval.model.meta import Record
+from retrieval_eval.model.common import Record
+from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet
 from retrieval_eval.search.gold.corpus import Corpus, Document
 
 Key = tuple[str, str]
@@ -337,3 +338,84 @@ def _no_chunks(source: str | None, sources: Path | None) -> Resolution:
         and read_source(sources, source).value is not None
     )
     return Resolution("gone", (), "source_without_chunks" if is_there else "source_gone")
+
+
+# --------------------------------------------------------------------------------------------------
+# Drift: whether labelled documents still have the text that was labelled.
+
+Drift = Literal["same", "changed", "gone", "not_recorded"]
+
+DRIFTS: Final[tuple[Drift, ...]] = get_args(Drift)
+
+
+def text_digest(text: str) -> str:
+    r"""Return the digest of a document's text: SHA-256 in Unicode NFC, white space collapsed.
+
+    Examples
+    --------
+    >>> text_digest(" Cafe\u0301\n fees ") == text_digest("Caf\u00e9 fees")
+    True
+    """
+    return digest(collapsed(unicodedata.normalize("NFC", text)))
+
+
+def digests_of(corpus: Corpus, wanted: Iterable[Key]) -> dict[Key, str]:
+    """Return the digests of documents by corpus and id; those the corpus lacks are left out."""
+    texts = {(document.corpus, document.id): document.text for document in corpus.documents}
+    return {key: text_digest(texts[key]) for key in wanted if key in texts}
+
+
+class LabelDrift(Record, frozen=True):
+    """What became of one labelled document of one query."""
+
+    query: str
+    corpus: str
+    doc: str
+    grade: int | None
+    drift: Drift
+
+
+def drift(gold: GoldSet, corpus: Corpus) -> tuple[LabelDrift, ...]:
+    """Return for each pair of query and labelled document what became of its text.
+
+    It is ``gone`` where its corpus has no document of this id, ``changed`` where the row's digest
+    or anchor of it is that of another text, and ``not_recorded`` where the row has neither.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from retrieval_eval.search.gold.corpus import Document
+    >>> now = Corpus((Document("d1", "law", "", "fees are waived"),), "", Path("corpus.jsonl"))
+    >>> labelled = {"d1": text_digest("late fees are due")}
+    >>> row = GoldQuery("q1", "fees", "law", relevant={"d1": 1}, digests=labelled)
+    >>> drift(GoldSet((row,), ""), now)[0].drift
+    'changed'
+    """
+    now = {(document.corpus, document.id): document.text for document in corpus.documents}
+    return tuple(
+        LabelDrift(
+            query.id,
+            query.corpus,
+            doc,
+            query.relevant.get(doc),
+            _drift_of(query, doc, now.get((query.corpus, doc))),
+        )
+        for query in gold.queries
+        for doc in labelled_documents(query)
+    )
+
+
+def _drift_of(query: GoldQuery, doc: str, now: str | None) -> Drift:
+    if now is None:
+        return "gone"
+    stated, anchor = query.digests.get(doc), query.anchors.get(doc)
+    if stated is None and anchor is None:
+        return "not_recorded"
+    if stated not in (None, text_digest(now)):
+        return "changed"
+    return "same" if anchor is None or anchor.sha256 == digest(now) else "changed"
+
+
+def labelled_documents(query: GoldQuery) -> tuple[str, ...]:
+    """Return the judged documents of a row, and those that have labels only."""
+    return tuple(dict.fromkeys([*query.relevant, *(label.doc for label in query.labels)]))

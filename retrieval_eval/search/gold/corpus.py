@@ -10,8 +10,8 @@ from typing import Any, Final
 from msgspec import field
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.model.common import Record
 from retrieval_eval.model.gold import DEFAULT_CORPUS
-from retrieval_eval.model.meta import Record
 from retrieval_eval.search.gold.faults import kind, pointer, unusable_part, user_lines
 from retrieval_eval.search.gold.identity import of_parts
 

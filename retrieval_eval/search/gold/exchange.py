@@ -21,9 +21,9 @@ from retrieval_eval.model.gold import (
     GoldQuery,
     GoldSet,
 )
+from retrieval_eval.search.gold import refuse, unknown_documents
 from retrieval_eval.search.gold.corpus import Corpus, Document, read_corpus
 from retrieval_eval.search.gold.faults import kind, unusable_part, user_lines
-from retrieval_eval.search.gold.gold_set import refuse, unknown_documents
 from retrieval_eval.search.gold.identity import normalize_query
 from retrieval_eval.values import MAX_GRADE, counted
 

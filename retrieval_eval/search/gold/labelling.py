@@ -19,12 +19,12 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.csv_cells import cell_text, csv_text
 from retrieval_eval.io.files import json_bytes, write_atomically
 from retrieval_eval.io.user_files import read_user_json, read_user_text
+from retrieval_eval.model.common import Record
 from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
-from retrieval_eval.model.meta import Record
+from retrieval_eval.search.gold import max_grade_of, text_digest_of
+from retrieval_eval.search.gold.chunks import digests_of
 from retrieval_eval.search.gold.corpus import Corpus, Document
-from retrieval_eval.search.gold.drift import digests_of
 from retrieval_eval.search.gold.faults import kind, pointer, user_lines
-from retrieval_eval.search.gold.gold_set import max_grade_of, text_digest_of
 from retrieval_eval.values import MAX_GRADE, counted
 
 COLUMNS: Final = ("item", "query", "document", "grade", "comment")

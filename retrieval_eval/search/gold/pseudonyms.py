@@ -23,10 +23,7 @@ from retrieval_eval.io.files import decode_toml, is_inside, is_there, json_bytes
 from retrieval_eval.io.locks import alone
 from retrieval_eval.io.user_files import is_private, read_user_json, read_user_text, write_private
 from retrieval_eval.model.gold import DEFAULT_CORPUS, DEFAULT_MAX_GRADE, FieldMap
-from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.faults import kind as json_kind
-from retrieval_eval.search.gold.faults import user_lines
-from retrieval_eval.search.gold.gold_set import (
+from retrieval_eval.search.gold import (
     HEADER_KEY,
     field_map,
     is_header,
@@ -34,6 +31,9 @@ from retrieval_eval.search.gold.gold_set import (
     parse_gold,
     refuse,
 )
+from retrieval_eval.search.gold.corpus import read_corpus
+from retrieval_eval.search.gold.faults import kind as json_kind
+from retrieval_eval.search.gold.faults import user_lines
 from retrieval_eval.search.gold.identity import query_id
 
 _PATIENCE: Final = 30.0

@@ -17,11 +17,19 @@ from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.user_files import read_user_json
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet, Label
+from retrieval_eval.search.gold import gold_set_bytes, max_grade_of
 from retrieval_eval.search.gold.agreement import DECISIONS
-from retrieval_eval.search.gold.chunks import Chunk, Key, Resolution, chunks, misplaced, resolve
+from retrieval_eval.search.gold.chunks import (
+    Chunk,
+    Key,
+    Resolution,
+    chunks,
+    digests_of,
+    labelled_documents,
+    misplaced,
+    resolve,
+)
 from retrieval_eval.search.gold.corpus import Corpus
-from retrieval_eval.search.gold.drift import digests_of, labelled_documents
-from retrieval_eval.search.gold.gold_set import gold_set_bytes, max_grade_of
 from retrieval_eval.search.gold.identity import fingerprint
 from retrieval_eval.search.gold.labelling import COMMENTS, pair_sheets, pool_files
 from retrieval_eval.values import counted

@@ -21,8 +21,7 @@ from retrieval_eval.model.search_run import (
     RocPoint,
     SearchRun,
 )
-from retrieval_eval.search.ask.protocol import ScoredDoc
-from retrieval_eval.search.ask.returned import says_rank_only
+from retrieval_eval.search.ask import ScoredDoc, says_rank_only
 from retrieval_eval.search.run.named_metrics import is_refused
 from retrieval_eval.search.run.summary import number, span
 from retrieval_eval.stats import MIN_VALUES
@@ -30,7 +29,7 @@ from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.values import REASONS, Interval, Value, counted, ratio
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The ROC of refusing by the top score: its points, the area under it, and an interval of that.
 
 METHOD: Final = "delong_newcombe"
@@ -169,7 +168,7 @@ def _sorted(scores: Sequence[float]) -> Floats:
     return np.sort(np.asarray(scores, dtype=np.float64))
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Does a retriever know when to return nothing: refusals, and which threshold to refuse at.
 
 MIN_TRUE_POSITIVE_RATE: Final = 0.80

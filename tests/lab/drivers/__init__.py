@@ -20,6 +20,12 @@ HOME: Final = f"{ROOT}/home"
 SHOP: Final = f"{ROOT}/shop"
 INSTALLED: Final = "/srv"
 URL: Final = f"http://127.0.0.1:{PORT}"
+# Some harnesses search with a ripgrep on the path, or load one from the network.
+RIPGREP: Final = "@vscode/ripgrep-linux-x64"
+WITH_RIPGREP: Final = {
+    "PATH": f"{INSTALLED}/node_modules/{RIPGREP}/bin:{INSTALLED}/node_modules/.bin"
+    ":/usr/local/bin:/usr/bin:/bin"
+}
 MCP: Final = ("python3", f"{ROOT}/mcp_server.py", SHOP)
 
 
@@ -184,6 +190,38 @@ def _turn(
 ABSENT: Final = {
     "goose": "npm and PyPI have no release of it",
     "swe-agent": "its only release on PyPI is 0.0.1 of 2024, an empty one",
+}
+_CLOSED: Final = "closed, and works with an account only"
+_OLDER: Final = "older versions wrote it"
+_BARE: Final = "no harness writes it: requests and responses as a proxy keeps them"
+_SERVICE: Final = "an export of a service, which does not run alone"
+# Formats that no run of the lab wrote, each with the reason.
+UNPROVED: Final = {
+    "atif": "other runners and converters of Harbor are read from its source",
+    "cline-history": "the extension of an editor writes it, which has no headless start",
+    "codex-exec-events": _OLDER,
+    "cursor-jsonl": _CLOSED,
+    "cursor-jsonl-v1": _CLOSED,
+    "cursor-transcript": _CLOSED,
+    "gemini-cli-session-json": _OLDER,
+    "gemini-contents": _BARE,
+    "gemini-request": _BARE,
+    "goose": ABSENT["goose"],
+    "goose-export": ABSENT["goose"],
+    "goose-store": ABSENT["goose"],
+    "inspect-json": "a setting writes the log as one document, with the fields of the archive",
+    "inspect-samples": "an export of the archive's samples",
+    "langfuse-observations": _SERVICE,
+    "langfuse-trace": _SERVICE,
+    "messages-json": _BARE,
+    "messages-jsonl": _BARE,
+    "mini-swe-agent-messages": _OLDER,
+    "openai-agents-batch": "one document of what `openai-agents-trace` holds in lines",
+    "opencode-export": "written on request; the parts are those of the database",
+    "openhands-events": _OLDER,
+    "openhands-output": _OLDER,
+    "spans-json": "one document of what `spans-jsonl` holds in lines",
+    "swe-agent-traj": ABSENT["swe-agent"],
 }
 
 

@@ -59,7 +59,10 @@ DRIVERS = (
         _MODEL,
         _start,
         _say,
-        {"cline-history": "home/.cline/data/sessions/*/[0-9]*.messages.json"},
+        {
+            "cline-history": "home/.cline/data/sessions/*/[0-9]*.messages.json",
+            "cline-json": "stdout",
+        },
         without={
             "saved-result": "the whole output of a command is saved nowhere",
             "in-background": "a command runs to its end",

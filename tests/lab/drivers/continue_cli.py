@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.lab.drivers import HOME, MCP, URL, Call, Driver, Start
+from tests.lab.drivers import HOME, MCP, RIPGREP, URL, WITH_RIPGREP, Call, Driver, Start
 from tests.lab.situations import Do, Situation
 
 _MODEL = "scripted-1"
 _OFF = {
+    **WITH_RIPGREP,
     "CONTINUE_GLOBAL_DIR": f"{HOME}/.continue",
     "CONTINUE_TELEMETRY_ENABLED": "0",
     "CONTINUE_CLI_ENABLE_TELEMETRY": "0",
@@ -25,6 +26,7 @@ models:
     apiBase: {URL}/v1
     roles: [chat]
     capabilities: [tool_use]
+    defaultCompletionOptions: {{contextLength: 400000, maxTokens: 8000}}
 mcpServers:
   - name: files
     command: {MCP[0]}
@@ -66,10 +68,14 @@ DRIVERS = (
     Driver(
         "continue",
         "npm",
-        ("@continuedev/cli", "node@22"),
+        ("@continuedev/cli", "node@22", RIPGREP),
         _MODEL,
         _start,
         _say,
         {"continue-session": "home/.continue/sessions/*-*.json"},
+        without={
+            "killed": "a session is written when its run ends",
+            "saved-result": "the whole output of a command is saved nowhere",
+        },
     ),
 )

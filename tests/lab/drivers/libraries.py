@@ -6,6 +6,7 @@ openai-agents, smolagents and deepagents write nothing by themselves; OpenInfere
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.lab.drivers import HOME, ROOT, URL, Call, Driver, Start, program
 from tests.lab.situations import Do, Situation
@@ -68,17 +69,30 @@ def _driver(name: str, packages: tuple[str, ...], start: object, say: object, **
     return Driver(name, "pip", packages, start=start, say=say, **given)  # type: ignore[arg-type]
 
 
+_OPENAI_AGENTS = _driver(
+    "openai-agents",
+    ("openai-agents", "openinference-instrumentation-openai-agents", *_OTEL),
+    _start("openai_agents", "PROMPT", f"{ROOT}/out"),
+    _say(
+        "run_shell",
+        read=_read,
+        mcp=_mcp,
+        delegate=lambda do: Call("helper", {"input": do.text}),
+    ),
+    traces={
+        "openinference": "out/spans.jsonl",
+        "openai-agents-trace": "out/trace.jsonl",
+    },
+)
 DRIVERS = (
-    _driver(
-        "openai-agents",
-        ("openai-agents", "openinference-instrumentation-openai-agents", *_OTEL),
-        _start("openai_agents", "PROMPT", _OUT),
-        _say(
-            "run_shell",
-            read=_read,
-            mcp=_mcp,
-            delegate=lambda do: Call("helper", {"input": do.text}),
-        ),
+    _OPENAI_AGENTS,
+    replace(
+        _OPENAI_AGENTS,
+        name="openllmetry",
+        packages=("opentelemetry-instrumentation-openai-agents", "openai-agents", *_OTEL),
+        start=_start("openai_agents", "PROMPT", f"{ROOT}/out", "otel"),
+        traces={"opentelemetry-genai": "out/spans.jsonl"},
+        keeps_ids=True,
     ),
     _driver(
         "smolagents",
@@ -86,11 +100,12 @@ DRIVERS = (
         _start("smolagents", f"{URL}/v1", "PROMPT", _OUT),
         _say("run_shell", read=_read, delegate=lambda do: Call("helper", {"task": do.text})),
         last=Call("final_answer", {"answer": "Done."}),
+        keeps_ids=True,
     ),
     _driver(
         "deepagents",
         ("deepagents", "langchain-openai", "openinference-instrumentation-langchain", *_OTEL),
-        _start("deepagents", f"{URL}/v1", "PROMPT", _OUT),
+        _start("deepagents", f"{URL}/v1", "PROMPT", f"{ROOT}/out"),
         _say(
             "execute",
             read=lambda do: _window(do, "read_file", f"/{do.path}"),
@@ -106,6 +121,33 @@ DRIVERS = (
                 "task", {"description": do.text, "subagent_type": "general-purpose"}
             ),
         ),
+        traces={
+            "openinference": "out/spans.jsonl",
+            "langchain-messages": "out/messages.jsonl",
+            "langchain-messages dumped": "out/state.json",
+            "langchain-messages values": "out/values.json",
+        },
+        keeps_ids=True,
+    ),
+    _driver(
+        "google-genai",
+        ("google-genai",),
+        _start("google_genai", URL, "PROMPT", f"{ROOT}/out"),
+        _say("run_shell", read=_read),
+        model="gemini-2.5-flash",
+        traces={
+            "gemini-contents": "out/contents.jsonl",
+            "gemini-contents requests": "out/requests.jsonl",
+        },
+        keeps_ids=True,
+    ),
+    _driver(
+        "langfuse",
+        ("langfuse", "openai", "langchain", "langchain-openai"),
+        _start("langfuse", f"{URL}/v1", "PROMPT", f"{ROOT}/out"),
+        _say("run_shell", read=_read),
+        traces={"langfuse-observations": "out/trace.json"},
+        keeps_ids=True,
     ),
     _driver(
         "inspect",
@@ -126,7 +168,10 @@ DRIVERS = (
         model="openai/gpt-4o",
         traces={"inspect": "out/*.eval"},
         last=Call("submit", {"answer": "done"}),
-        without={name: why for name, why in _WITHOUT.items() if name != "time-limit"},
+        without={
+            **{name: why for name, why in _WITHOUT.items() if name != "time-limit"},
+            "killed": "the log holds a sample only when it has ended",
+        },
         keeps_ids=True,
     ),
 )

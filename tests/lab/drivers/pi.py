@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lab.drivers import URL, Call, Driver, Start, as_json
+from tests.lab.drivers import RIPGREP, URL, WITH_RIPGREP, Call, Driver, Start, as_json
 from tests.lab.situations import Do, Situation
 
 _MODEL = "scripted-1"
@@ -30,7 +30,7 @@ def _start(prompt: str, situation: Situation, is_resumed: bool) -> Start:
     command = ("pi", "--provider", "dev", "--model", _MODEL, "--tools", _TOOLS, "--mode", "json")
     return Start(
         (*command, *again, "-p", prompt),
-        {"PI_OFFLINE": "1", "PI_TELEMETRY": "0", "PI_SKIP_VERSION_CHECK": "1"},
+        {**WITH_RIPGREP, "PI_OFFLINE": "1", "PI_TELEMETRY": "0", "PI_SKIP_VERSION_CHECK": "1"},
         {
             ".pi/agent/models.json": as_json({"providers": {"dev": provider}}),
             ".pi/agent/settings.json": as_json({"compaction": {"enabled": True}}),
@@ -65,7 +65,7 @@ DRIVERS = (
     Driver(
         "pi",
         "npm",
-        ("@earendil-works/pi-coding-agent", "node@24"),
+        ("@earendil-works/pi-coding-agent", "node@24", RIPGREP),
         _MODEL,
         _start,
         _say,

@@ -1,23 +1,64 @@
-"""Runs an agent of openai-agents with OpenInference's spans: ``openai_agents.py PROMPT SPANS``."""
+"""Runs an agent of openai-agents: ``openai_agents.py PROMPT OUT [otel]``.
+
+It writes the traces of the library itself, an object a line, and the spans of OpenInference or,
+with ``otel``, of OpenTelemetry's conventions.
+"""
 
 import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
 
-from agents import Agent, Runner, function_tool
+from agents import Agent, Runner, add_trace_processor, function_tool
 from agents.mcp import MCPServerStdio
-from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
+from agents.tracing import TracingProcessor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
-prompt, spans = sys.argv[1:]
+prompt, folder, *convention = sys.argv[1:]
+if convention:
+    from opentelemetry.instrumentation.openai_agents import OpenAIAgentsInstrumentor
+else:
+    from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 provider = TracerProvider(resource=Resource.create({"service.name": "shop-agent"}))
-out = Path(spans).open("w")  # noqa: SIM115
+out = (Path(folder) / "spans.jsonl").open("w")
 lines = ConsoleSpanExporter(out=out, formatter=lambda span: span.to_json(indent=None) + "\n")
 provider.add_span_processor(SimpleSpanProcessor(lines))
 OpenAIAgentsInstrumentor().instrument(tracer_provider=provider)
+
+
+class Written(TracingProcessor):
+    """Writes what the library would send to its maker."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("w")
+
+    def on_trace_start(self, trace) -> None:
+        self.write(trace)
+
+    def on_trace_end(self, trace) -> None:
+        pass
+
+    def on_span_start(self, span) -> None:
+        pass
+
+    def on_span_end(self, span) -> None:
+        self.write(span)
+
+    def write(self, item) -> None:
+        self.file.write(json.dumps(item.export()) + "\n")
+        self.file.flush()
+
+    def shutdown(self) -> None:
+        self.file.close()
+
+    def force_flush(self) -> None:
+        self.file.flush()
+
+
+add_trace_processor(Written(Path(folder) / "trace.jsonl"))
 
 
 @function_tool

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from retrieval_eval.demo import write_search_demo
+from retrieval_eval.search.gold import gold_faults
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import gold_faults
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.project import project
+from retrieval_eval.io.user_files import project
 from retrieval_eval.model.design import PROJECT_FILE
 
 STATED = """

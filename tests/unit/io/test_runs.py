@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.runs import find_runs, resolve_runs
+from retrieval_eval.io.layout import find_runs, resolve_runs
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from itertools import chain
 import pytest
 from msgspec.structs import replace
 
+from retrieval_eval.agents.events import TrialEvents, extract_events
 from retrieval_eval.agents.events.document import coverage, event_document
-from retrieval_eval.agents.events.normalise import TrialEvents, extract_events
-from retrieval_eval.agents.metrics.trial import measure
+from retrieval_eval.agents.metrics import measure
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.formats import FORMATS, LineFormat
 from retrieval_eval.agents.traces.tokens import Gap, Item, Usage

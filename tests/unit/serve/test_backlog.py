@@ -5,7 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.gold.backlog import BacklogSource
+from retrieval_eval.search.gold.database import BacklogSource
 from retrieval_eval.serve.dashboard import backlog_reader, check_name
 from tests.unit.serve.documents import dashboard_of
 

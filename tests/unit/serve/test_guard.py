@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.serve.guard import HostRule, is_loopback
+from retrieval_eval.serve.app import HostRule, is_loopback
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from retrieval_eval.stats.calibration import cell
+from retrieval_eval.stats.proportions import cell
 
 SEED = 7
 

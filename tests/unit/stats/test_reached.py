@@ -2,8 +2,8 @@
 
 import pytest
 
-from retrieval_eval.search.run.latency import quantile
-from retrieval_eval.stats.reached import reached
+from retrieval_eval.search.change.paired_change import quantile
+from retrieval_eval.stats.proportions import reached
 
 
 def test_the_share_by_a_time_is_that_of_all_units():

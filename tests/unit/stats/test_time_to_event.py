@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from retrieval_eval.stats.paired import compare_paired
-from retrieval_eval.stats.time_to_event import compare_times
+from retrieval_eval.stats.paired import compare_paired, compare_times
 
 SEED = 7
 

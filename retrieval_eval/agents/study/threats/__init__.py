@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,13 +19,19 @@ from msgspec import structs
 
 from retrieval_eval.agents.metrics.catalog import Metric
 from retrieval_eval.agents.study.arms import Arm
+from retrieval_eval.agents.study.design import Pair, Planned
 from retrieval_eval.agents.study.estimates import Measure, observed_times
 from retrieval_eval.agents.study.gate import Valid
-from retrieval_eval.agents.study.headline import Headline, headline_estimate, without_ratio
-from retrieval_eval.agents.study.pairs import Pair, Planned
-from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.stated import Settings
 from retrieval_eval.agents.study.trials import SCALES_DIFFER, Trial, average, known_values
-from retrieval_eval.agents.study.verdict import Conclusion, apparent
+from retrieval_eval.agents.study.verdict import (
+    Conclusion,
+    Headline,
+    apparent,
+    deciding_estimate,
+    headline_estimate,
+    without_ratio,
+)
 from retrieval_eval.model.design import Design
 from retrieval_eval.model.impact import (
     ComparisonDocument,
@@ -138,13 +145,15 @@ class Study:
         """What the measured tasks show, whatever threatens it.
 
         Where a margin is stated and the difference is shown to lie within it, the arms are
-        equivalent, also when the difference is clear.
+        equivalent, also when the difference is clear. Where it is not, and no difference is clear,
+        the comparison may still be shown not to be worse by the margin.
         """
         same, low, high = self.equivalence, self.block.always_low, self.block.always_high
         measured = apparent(self.block, self.design.alpha)
         if same is None or not same.is_equivalent or without_ratio(self.block):
             # What holds of the tasks with a ratio is not shown of all.
-            return measured
+            is_open = measured == "no_detectable_difference" and not without_ratio(self.block)
+            return "not_worse" if is_open and self._is_not_worse() else measured
         if self.block.always_method is None:
             return "equivalent"
         # The interval that holds at every look has to lie within the margins too.
@@ -155,6 +164,21 @@ class Study:
             and high < same.margin_high
         )
         return "equivalent" if is_inside else measured
+
+    def _is_not_worse(self) -> bool:
+        """Whether the interval that decides lies above a loss of the margin (non-inferiority).
+
+        It is that of the confidence of the study: with that of two one-sided tests, 90 % of 95 %, a
+        loss of the margin was called none in up to 10 % of simulated studies.
+        """
+        ends, margin = deciding_estimate(self.block).ends, self.design.margin
+        if ends is None or margin is None:
+            return False
+        is_ratio = self.sample.is_ratio
+        low, high = map(math.log, ends) if is_ratio else ends
+        least = math.log(ratio_margin(margin)) if is_ratio else margin
+        is_gain_higher = self.primary.direction == "higher_is_better"
+        return low > -least if is_gain_higher else high < least
 
     @cached_property
     def equivalence(self) -> Equivalence | None:
@@ -175,6 +199,33 @@ class Study:
         if sample.is_ratio:
             return equivalence_of_ratios(sample.values, ratio_margin(margin), **options)
         return equivalence_of_pairs(sample.values, margin, **options)
+
+    @cached_property
+    def n_changed(self) -> int:
+        """The tasks that differ between the arms, or the clusters in which any does."""
+        values, clusters = self.sample.values, self.sample.clusters
+        if clusters is None:
+            return sum(value != 0 for value in values)
+        sums: dict[Hashable, list[float]] = defaultdict(list)
+        for label, value in zip(clusters, values, strict=True):
+            sums[label].append(value)
+        return sum(bool(round(math.fsum(own), 12)) for own in sums.values())
+
+    @property
+    def is_undecidable(self) -> bool:
+        """Whether no test of the tasks that differ could fall below the level.
+
+        Few tasks are the reason only where most of them differ: arms that are alike on most of
+        many tasks show no detectable difference.
+        """
+        from retrieval_eval.stats.resampling import MIN_CLUSTERS, attainable_level
+
+        n, changed = len(self.sample.values), self.n_changed
+        clusters = self.sample.clusters
+        units = n if clusters is None else len(set(clusters))
+        if self.block.always_method or (clusters is not None and units < MIN_CLUSTERS):
+            return False
+        return 2 * changed > units and attainable_level(changed, self.design.alpha) == 0
 
     @property
     def used(self) -> tuple[list[Trial], list[Trial]]:
@@ -258,17 +309,20 @@ class Study:
         """Whether a mean on the sample's scale contradicts what the measured tasks show.
 
         A clear difference is contradicted by none and by one of the other sign, equivalence by one
-        beyond the margin.
+        beyond the margin, and that it is not worse by a loss beyond it.
         """
         if estimate is None:
             return False
         if self.is_clear:
             # A sum of exactly 0 can leave a rounding error.
             return round(self.sign * estimate, 9) <= 0
-        if self.found == "equivalent" and self.design.margin is not None:
+        if self.found in ("equivalent", "not_worse") and self.design.margin is not None:
             margin = self.design.margin
             is_ratio = self.sample.is_ratio
-            return abs(estimate) > (math.log(ratio_margin(margin)) if is_ratio else margin)
+            is_loss = (estimate < 0) == (self.primary.direction == "higher_is_better")
+            is_of_interest = is_loss or self.found == "equivalent"
+            beyond = abs(estimate) > (math.log(ratio_margin(margin)) if is_ratio else margin)
+            return is_of_interest and beyond
         return False
 
 
@@ -333,10 +387,7 @@ class ThreatKind:
 THREATS: Final = Registry[ThreatKind](
     "retrieval_eval.threats",
     "threat",
-    tuple(
-        f"retrieval_eval.agents.study.threats.{name}"
-        for name in ("missing", "groups", "use", "rest")
-    ),
+    ("retrieval_eval.agents.study.threats.tasks", "retrieval_eval.agents.study.threats.trials"),
 )
 """Every kind of threat by name, in the order in which documents list them."""
 

@@ -8,7 +8,7 @@ the server's name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
@@ -99,6 +99,9 @@ class Dialect:
         left; otherwise each command starts in the folder that is stated for its call.
     harnesses
         Names by which traces call the harness, in lower case.
+    recognises
+        Takes a call with its raw result and returns whether the result has a wording that only this
+        harness has, for traces that name none.
     refusals
         Regular expressions for the beginning of an answer that says that the call did not run or
         did not finish.
@@ -140,6 +143,7 @@ class Dialect:
     addresses: Callable[[ToolCall], Sequence[str]] | None = None
     keeps_shell: bool = True
     harnesses: frozenset[str] = frozenset()
+    recognises: Callable[[ToolCall], bool] | None = None
     refusals: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
@@ -229,6 +233,21 @@ def dialect_of(harness: str | None) -> Dialect | None:
     True
     """
     return _by_harness().get(harness.lower()) if harness else None
+
+
+def harness_of(calls: Iterable[ToolCall]) -> str | None:
+    r"""Return the harness whose wording the result of one of some calls has, or None.
+
+    Examples
+    --------
+    >>> harness_of([ToolCall("1", "read_file", {}, ToolResult("@@ lines 1-1 of 1 @@\nx = 1"))])
+    'deepagents'
+    """
+    known = [(name, d.recognises) for name, d in DIALECTS.items() if d.recognises is not None]
+    return next(
+        (name for call in calls for name, recognises in known if call.result and recognises(call)),
+        None,
+    )
 
 
 @cache

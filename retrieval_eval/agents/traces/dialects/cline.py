@@ -19,14 +19,15 @@ from retrieval_eval.agents.traces.results.base import (
     merged_ranges,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.listing import list_names
 from retrieval_eval.agents.traces.results.local_files import read_local, read_write
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.agents.traces.untrusted import blocks_text, dict_of, list_of, text_of
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 
 HARNESS: Final = "cline-cli"
+DELEGATING: Final = frozenset({"spawn_agent", "use_subagents"})
 
 _COMMAND: Final = re.compile(
     r"\s*Command (?P<how>executed|completed|failed)[^\n]{0,200}\n"
@@ -44,6 +45,13 @@ _HEAD: Final = 1000
 _NUMBERED: Final = re.compile(r"^ {0,12}(\d{1,9}) \| ?", re.MULTILINE)
 _EXITED: Final = re.compile(r"Command exited with code (-?\d{1,9})")
 _CUT: Final = re.compile(r"^\[\.\.\. output truncated: [^\]\n]{1,1000}\]$", re.MULTILINE)
+_SOME_LINES: Final = re.compile(
+    r"\n\n\[Showing lines \d{1,9}-\d{1,9} of \d{1,9}\. [^\]\n]{1,200}\]\s*\Z"
+)
+_ERRORS: Final = "\n[stderr]\n"
+_MOST_SENT: Final = 8000
+_END_SENT: Final = 3980
+"""Of a longer result the model is sent about so many characters of either end; all are kept."""
 
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "read_files": ("files", "file_paths", "paths"),
@@ -112,8 +120,17 @@ def results_of(content: Any) -> list[ToolResult] | None:
     return [_result(entry) for entry in entries]
 
 
+def _sent(text: str) -> str:
+    """Return what the model was sent of a result, without the marks around what it printed."""
+    if len(text) > _MOST_SENT:
+        text = f"{text[:_END_SENT]}\n{CUT_HERE}\n{text[-_END_SENT:]}"
+    ended = re.match(rf"\[{_EXITED.pattern}\]\n", text)
+    shown, _, errors = (text if ended is None else text[ended.end() :]).rpartition(_ERRORS)
+    return shown + errors
+
+
 def _result(entry: Mapping[str, Any]) -> ToolResult:
-    text = blocks_text(entry.get("result"))
+    text = _sent(blocks_text(entry.get("result")))
     if entry.get("success") is True:
         return ToolResult(text)
     error = text_of(entry.get("error")) or ""
@@ -136,7 +153,8 @@ def answer(call: ToolCall) -> ToolResult:
     if "[... output truncated: " in result.text:
         result = replace(result, text=_CUT.sub(CUT_HERE, result.text, count=1))
     if call.name == "read_files" and not result.is_error:
-        return replace(result, text=_NUMBERED.sub(r"\1: ", result.text))
+        text = _SOME_LINES.sub(f"\n{CUT_HERE}", result.text)
+        return replace(result, text=_NUMBERED.sub(r"\1: ", text))
     if call.name != "execute_command":
         return result
     head = result.text[:_HEAD]
@@ -204,7 +222,7 @@ DIALECTS.add(
     HARNESS,
     Dialect(
         harnesses=frozenset({"cline", HARNESS}),
-        delegating=frozenset({"spawn_agent", "use_subagents"}),
+        delegating=DELEGATING,
         refusals=(
             r"The user denied this operation",
             r"The tool execution failed with the following error",
@@ -214,7 +232,8 @@ DIALECTS.add(
         answer=answer,
         cut=(
             "A long output keeps its beginning and its end, with `[... output truncated: N chars "
-            "total ...]` between them; the rest is kept nowhere."
+            "total ...]` between them; the rest is kept nowhere. Version 3 sends the model the "
+            "first and the last 4,000 characters of each result, which the record does not show."
         ),
         finished=(
             "Each thing that a call did states success, and an error where it failed; a command "
@@ -222,7 +241,7 @@ DIALECTS.add(
         ),
         delegated=(
             "`spawn_agent` starts a sub-agent, whose history is the file agent_*.messages.json "
-            "beside the agent's own."
+            "beside the agent's own; the printed stream holds its calls."
         ),
         source=(
             "Cline: responses 008b035, ExtensionMessage 0014234, its SDK's tools 21cb8d2; XML "

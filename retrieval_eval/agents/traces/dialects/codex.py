@@ -17,8 +17,8 @@ from retrieval_eval.agents.traces.dialects import (
     tool_name,
 )
 from retrieval_eval.agents.traces.results.base import Found, Seen, distinct, joined, text_argument
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.grep import read_grep
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.agents.traces.untrusted import dict_of, status_of
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult

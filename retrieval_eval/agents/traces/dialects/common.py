@@ -1,4 +1,4 @@
-"""Tools by names that several harnesses share, and by patterns where the origin is unknown."""
+"""Tools by names that harnesses share, by patterns, and those that a model's interface offers."""
 
 from __future__ import annotations
 
@@ -64,6 +64,18 @@ DIALECTS.add(
         cut="as the harness that has a tool of such a name does, and else by the wording's shape",
         finished="as the harness that has a tool of such a name states it, and else by the wording",
         delegated="agent, task and delegate_task; where the calls are kept the harness decides",
+        guesses=(
+            Tool(
+                (
+                    *("shell_*", "*_shell", "*shell_command*", "*bash*", "run_cmd", "exec"),
+                    *("run_command*", "*execute_command*", "*terminal_command*", "exec_*"),
+                    "run_in_terminal",
+                ),
+                "other",
+                read_nothing,
+                is_shell=True,
+            ),
+        ),
         tools=(
             Tool(("shell", "run_command", "terminal"), "other", read_nothing, is_shell=True),
             Tool(("task", "agent", "mcp", "delegate*"), "other", read_nothing),
@@ -184,4 +196,29 @@ DIALECTS.add(
 DIALECTS.add(
     "of unknown servers",
     Dialect(offered_by="server", guesses=(Tool(("*",), "other", read_hits),)),
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# Tools that a model's interface itself offers: they run at the provider, not in the checkout.
+
+DIALECTS.add(
+    "model-interfaces",
+    Dialect(
+        tools=(
+            Tool(
+                (
+                    *("code_execution", "bash_code_execution", "text_editor_code_execution"),
+                    *("code_interpreter", "image_generation", "computer", "computer_use_preview"),
+                    *("memory", "tool_search_tool_*"),
+                ),
+                "other",
+                read_nothing,
+            ),
+        ),
+        cut="not known to be cut: the tools run at the provider and show no file of the checkout",
+        finished="by the item's status, or an error in place of its output",
+        delegated="none: the tools start no agent",
+        source="public interface descriptions of Anthropic and OpenAI; no file was seen",
+    ),
 )

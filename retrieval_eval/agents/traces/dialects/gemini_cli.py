@@ -19,7 +19,6 @@ from retrieval_eval.agents.traces.results.base import (
     joined,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.grep import grep_lines
 from retrieval_eval.agents.traces.results.listing import FOLDER_ARGUMENTS, counted_only, located
 from retrieval_eval.agents.traces.results.local_files import (
@@ -28,6 +27,7 @@ from retrieval_eval.agents.traces.results.local_files import (
     shown_range,
 )
 from retrieval_eval.agents.traces.results.mentions import read_mentions
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.agents.traces.results.remote import read_remote
 from retrieval_eval.agents.traces.served import is_stub
 from retrieval_eval.records import (
@@ -71,10 +71,17 @@ _OVERSIZE: Final = re.compile(
     r"Truncated part of the output:\n"
 )
 _OMITTED: Final = re.compile(
-    r"^\.\.\. \[(?:[\d,]{1,20} (?:characters|lines) (?:omitted|truncated)|CONTENT TRUNCATED)\]"
-    r" \.\.\.$",
+    r"(?:\n{1,3}---)?\n*^\.\.\. \["
+    r"(?:[\d,]{1,20} (?:characters|lines) (?:omitted|truncated)|CONTENT TRUNCATED)\]"
+    r" \.\.\.$(?:\n---\n)?\n*",
     re.MULTILINE,
 )
+_KEPT: Final = re.compile(r"\nOutput too long and was saved to: [^\n]{1,4096}\s*\Z")
+_LONGEST_NOTE: Final = 5000
+_HEAD_SENT: Final = 700
+_END_SENT: Final = 3000
+"""Of an output that a stream displays and says to be saved, the model is sent 800 and 3,200
+characters of either end, of which some are the envelope's."""
 
 
 def answer(call: ToolCall) -> ToolResult:
@@ -168,8 +175,12 @@ def _whole(text: str) -> str:
     """Mark where a part of a large output was left out; where that is not stated, at both ends."""
     notice = _OVERSIZE.match(text[:60_000])
     if notice is None:
-        return text
-    shown, n_marks = _OMITTED.subn(CUT_HERE, text[notice.end() :], count=1)
+        kept = _KEPT.search(text, max(0, len(text) - _LONGEST_NOTE))
+        if kept is None or kept.start() <= _HEAD_SENT + _END_SENT:
+            return text
+        tail = text[kept.start() - _END_SENT : kept.start()]
+        return f"{text[:_HEAD_SENT]}\n{CUT_HERE}\n{tail}"
+    shown, n_marks = _OMITTED.subn(f"\n{CUT_HERE}\n", text[notice.end() :], count=1)
     return shown if n_marks else f"{CUT_HERE}\n{shown}\n{CUT_HERE}"
 
 
@@ -183,6 +194,7 @@ _STATUS: Final = re.compile(
     r"|Showing lines (\d{1,9})-(\d{1,9}) of (\d{1,9}) total lines\.\n\n---(?=\n)"
 )
 _READ_LINES: Final = re.compile(r"Read lines (\d{1,9})-(\d{1,9}) of (\d{1,9})[^\n]{0,4000}")
+_UNCHANGED: Final = re.compile(r"Unchanged: [^\n]{1,4096}")
 _SECTION: Final = re.compile(r"^--- (\S[^\n]{0,4000}) ---$", re.MULTILINE)
 _SUMMARY: Final = "### ReadManyFiles Result"
 _PROCESSED: Final = re.compile(r"^- `([^`\n]{1,4000})`", re.MULTILINE)
@@ -196,8 +208,8 @@ def read_file(seen: Seen) -> Found:
         return read_remote(seen)
     stated = _READ_LINES.fullmatch(seen.text)
     if stated is not None:
-        return _of_lines(seen, path, stated, has_content=True)
-    if is_stub(seen.text):
+        return _of_lines(seen, path, stated, None)
+    if is_stub(seen.text) or _UNCHANGED.fullmatch(seen.text):
         # What the agent is sent in place of what it was shown before.
         return NOTHING
     if is_display(seen.value):
@@ -208,16 +220,20 @@ def read_file(seen: Seen) -> Found:
     status = _STATUS.match(seen.text[:5000])
     if status is None:
         return read_remote(seen)
-    return _of_lines(seen, path, status, has_content=bool(seen.text[status.end() :].strip()))
+    return _of_lines(seen, path, status, seen.text[status.end() :].strip("\n"))
 
 
-def _of_lines(seen: Seen, path: str, stated: re.Match[str], *, has_content: bool) -> Found:
-    """Return the file with the lines that an answer states, which may lie behind its end."""
+def _of_lines(seen: Seen, path: str, stated: re.Match[str], shown: str | None) -> Found:
+    """Return the file with the lines that an answer states, which may lie behind its end.
+
+    It counts what follows the last line break as a line; ``shown`` is the text, if it is there.
+    """
     first, last, total = (int(number) for number in stated.groups() if number is not None)
-    if not has_content or not 0 < first <= min(last, total):
+    if (shown is not None and not shown.strip()) or not 0 < first <= min(last, total):
         return NOTHING
-    last = min(last, total)
-    return _opened(seen, path, ((first, last),), is_whole=first == 1 and last == total)
+    n_lines = total if shown is None else shown.count("\n") + 1
+    lines = ((first, min(last, total, first + n_lines - 1)),)
+    return _opened(seen, path, lines, is_whole=first == 1 and last >= total)
 
 
 def _opened(seen: Seen, path: str, lines: tuple[LineRange, ...] | None, *, is_whole: bool) -> Found:
@@ -321,6 +337,7 @@ DIALECTS.add(
         saved=(
             r"Output too large\. Showing [^\n]{1,200}\. For full output see: ([^\n]{1,4096})",
             r"The full output has been saved to: ([^\n]{1,4096})",
+            r"Output too long and was saved to: ([^\n]{1,4096})",
             r"Background shell started\.\n(?:[^\n]{1,200}\n){1,4}output file: ([^\n]{1,4096})",
         ),
         answer=answer,

@@ -23,10 +23,11 @@ from retrieval_eval.agents.traces.results.base import (
     joined,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.ipython import read_ipython
-from retrieval_eval.agents.traces.results.prose import looks_like_file
+from retrieval_eval.agents.traces.results.mentions import looks_like_file
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.agents.traces.results.remote import list_remote
+from retrieval_eval.agents.traces.shell.output import is_error_line
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 
 _CUT: Final = re.compile(
@@ -34,6 +35,7 @@ _CUT: Final = re.compile(
     r"Here is a truncated version:\s{1,20}<START_TOOL_OUTPUT>\n"
 )
 _LONGEST_OPENING: Final = 1000
+_TO_STDERR: Final = re.compile(r">&2\b|/dev/stderr\b")
 _END: Final = "<END_TOOL_OUTPUT>"
 
 
@@ -98,9 +100,23 @@ def answer(call: ToolCall) -> ToolResult:
         result = replace(result, structured={"mode": "content"})
     opening = _CUT.match(result.text[:_LONGEST_OPENING])
     if opening is None:
-        return result
+        return _without_gap(call, result) if call.name == "bash" else result
     shown = result.text[opening.end() :].rstrip().removesuffix(_END).removesuffix("\n")
     return replace(result, text=cut_in_the_middle(shown))
+
+
+def _without_gap(call: ToolCall, result: ToolResult) -> ToolResult:
+    """Return a command's output without the empty line behind what it wrote to stderr.
+
+    What it wrote there stands first; it is known where each line is an error, or where the command
+    says that it writes there. Else the empty line may be one of a file.
+    """
+    errors, gap, shown = result.text.partition("\n\n")
+    command = text_argument(call.arguments, ("command", "cmd")) or ""
+    is_stated = _TO_STDERR.search(command) is not None
+    if not gap or not (is_stated or all(map(is_error_line, errors.split("\n")))):
+        return result
+    return replace(result, text=f"{errors}\n{shown}")
 
 
 DIALECTS.add(

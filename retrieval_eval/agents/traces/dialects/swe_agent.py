@@ -20,8 +20,8 @@ from retrieval_eval.agents.traces.results.base import (
     merged_ranges,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.local_files import read_create, read_write, window
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult
 
 HARNESS: Final = "swe-agent"

@@ -18,11 +18,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import unix_seconds
 from retrieval_eval.agents.traces.dialects import dialect_of, swe_agent, terminus
-from retrieval_eval.agents.traces.dialects.openhands import SDK
+from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
+from retrieval_eval.agents.traces.dialects.openhands import SDK, written
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, openhands
-from retrieval_eval.agents.traces.formats.claude_lines import marked
+from retrieval_eval.agents.traces.formats.claude_code import marked
 from retrieval_eval.agents.traces.reading import (
     CONTINUED_ELSEWHERE,
     HISTORY_COMPACTED,
@@ -30,13 +30,10 @@ from retrieval_eval.agents.traces.reading import (
     Reading,
     Unreadable,
     arguments_of,
+    complains_of_format,
     is_summary,
 )
-from retrieval_eval.agents.traces.served import states_end, states_exit_status
-from retrieval_eval.agents.traces.talk import complains_of_format
-from retrieval_eval.agents.traces.tokens import is_misstated
-from retrieval_eval.agents.traces.transcript import Transcript
-from retrieval_eval.agents.traces.truncated import (
+from retrieval_eval.agents.traces.results.payload import (
     TRIMMED,
     TRUNCATED,
     complete_json,
@@ -44,6 +41,9 @@ from retrieval_eval.agents.traces.truncated import (
     preview_of,
     whole_or_rest,
 )
+from retrieval_eval.agents.traces.served import states_end, states_exit_status
+from retrieval_eval.agents.traces.tokens import is_misstated
+from retrieval_eval.agents.traces.transcript import Transcript
 from retrieval_eval.agents.traces.untrusted import (
     blocks_text,
     clean,
@@ -53,6 +53,7 @@ from retrieval_eval.agents.traces.untrusted import (
     list_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
@@ -218,7 +219,7 @@ def _take_step(said: _Trajectory, step: Mapping[str, Any], pointer: str) -> list
     said.by(said.agent, is_subagent=is_inner)
     said.cwd = text_at(extra, "cwd")
     results = _results(said, step)
-    calls = _calls(said, step, extra)
+    calls = _calls(said, step, extra) or _written(said, step, results)
     said.begin_step()
     if source == "agent":
         said.spoke(blocks_text(step.get("message")))
@@ -226,7 +227,7 @@ def _take_step(said: _Trajectory, step: Mapping[str, Any], pointer: str) -> list
         said.heard(blocks_text(step.get("message")))
     added: list[ToolCall] = []
     for call_id, name, arguments in calls:
-        if said.runner == openhands.HARNESS and len(calls) == 1:
+        if said.runner == OPENHANDS and len(calls) == 1:
             text = results[0].text if len(results) == 1 else None
             seen = openhands.repaired(name, arguments, step.get("message"), text)
             if seen is not None:
@@ -303,7 +304,8 @@ def _join_results(
 def _is_whole(step: Mapping[str, Any], n_calls: int) -> bool:
     """Return whether a step certainly held so many calls, and no more, and all of its results."""
     calls, results = step.get("tool_calls"), dict_of(step.get("observation")).get("results")
-    return isinstance(calls, list) and len(calls) == n_calls and isinstance(results, list)
+    is_whole = calls is None or (isinstance(calls, list) and len(calls) == n_calls)
+    return is_whole and isinstance(results, list)
 
 
 def _join_any(said: _Trajectory, calls: list[ToolCall], loose: list[_Found]) -> None:
@@ -372,6 +374,24 @@ def _calls(
     return calls
 
 
+def _written(
+    said: _Trajectory, step: Mapping[str, Any], results: list[_Found]
+) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Return the calls in the text of an answer, where a trajectory keeps the answer as it was.
+
+    The harness carried them out if it answered with something else than a complaint.
+    """
+    if step.get("source") != "agent" or not results:
+        return []
+    if any(complains_of_format(found.text) for found in results):
+        return []
+    text = blocks_text(step.get("message"))
+    if _is_terminus(said.runner):
+        return [("", terminus.TOOL, {"keystrokes": keys}) for keys in terminus.typed_in(text)]
+    call = written(text) if said.runner == OPENHANDS else None
+    return [("", *call)] if call is not None else []
+
+
 class _Found(Struct, frozen=True, gc=False):
     call_id: str | None
     text: str
@@ -435,7 +455,7 @@ def _result(
         answer = marked(replace(answer, is_error=True)) if _is_error(found.extra) else answer
         is_answer = found.has_content or answer.is_error or bool(answer.text or answer.structured)
         return answer if is_answer or found.refers_to else None
-    if said.runner == openhands.HARNESS:
+    if said.runner == OPENHANDS:
         answer = openhands.result(call.name, found.text, found.is_truncated)
     else:
         answer = ToolResult(found.text, None, _is_error(own), found.is_truncated)

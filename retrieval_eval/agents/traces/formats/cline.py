@@ -1,22 +1,24 @@
-"""Cline's history: messages with tool blocks or, in older versions, calls as XML in the text.
+"""Cline: histories of messages, and the stream of ``--json``.
 
-The command line keeps an object with ``messages`` and, beside it, one about the session and one
-with the messages of each sub-agent; the extension keeps an array, which is read as lines. In XML a
-message holds one call, and the next user message answers it below a line that names the tool. A
-call of the newest tools does several things, each with a result of its own, and is read as a call
-for each.
+Calls are tool blocks or, in older versions, XML in the text. The command line keeps an object with
+``messages`` and, beside it, one about the session and one with the messages of each sub-agent; the
+extension keeps an array, which is read as lines. In XML a message holds one call, and the next user
+message answers it below a line that names the tool. A call of the newest tools does several things,
+each with a result of its own, and is read as a call for each.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import from_milliseconds
 from retrieval_eval.agents.traces.dialects.cline import (
+    DELEGATING,
     HARNESS,
     LISTS,
     answer,
@@ -34,14 +36,18 @@ from retrieval_eval.agents.traces.untrusted import (
     count_at,
     dict_at,
     dict_of,
+    from_milliseconds,
     list_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolResult
 
 FORMAT = "cline-history"
+STREAM = "cline-json"
+_NAMED: Final = "named by the prompt"
 _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "read_file": ("path",),
     "list_files": ("path", "recursive"),
@@ -73,10 +79,8 @@ _FILE_CONTENT: Final = re.compile(
 class _History(Transcript):
     """A history's transcript, and what is known of its calls before they are answered."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            name, "message", answer=answer, harness=HARNESS, holds_run=True, is_native=True
-        )
+    def __init__(self, name: str, unit: str = "message") -> None:
+        super().__init__(name, unit, answer=answer, harness=HARNESS, holds_run=True, is_native=True)
         self.names: dict[str, str] = {}
         self.counts: dict[str, int] = {}
         self.pending: str | None = None
@@ -119,6 +123,70 @@ def _reading(said: _History, messages: Iterable[tuple[str, Any]]) -> Reading:
     return said.reading(FORMAT)
 
 
+# --------------------------------------------------------------------------------------------------
+# The stream. Its events name no agent, but the hooks before them do.
+
+
+class _Stream(_History):
+    """A stream's transcript, and which agents are at work."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "line")
+        self.parents: dict[str, str | None] = {}
+        self.asked: deque[str] = deque()
+        """Calls that start a sub-agent, of which the sub-agent has not begun."""
+
+
+def read_cline_stream(lines: Iterable[Line], name: str) -> Reading:
+    """Return the reading of the events of a run."""
+    said = _Stream(name)
+    said.ending = ("no_result_event",)
+    for entry, where in said.complaints.objects(lines):
+        kind, event = entry.get("type"), dict_at(entry, "event")
+        said.at(where, unix_seconds(entry.get("ts")), by_agent=kind == "agent_event")
+        if kind == "hook_event":
+            _take_hook(said, entry)
+        elif kind == "agent_event" and event.get("type") == "usage":
+            _take_metrics(said, event)
+        elif kind == "agent_event" and event.get("contentType") == "tool":
+            _take_tool(said, event)
+        elif kind == "run_result":
+            said.model = text_at(entry, "model", "id")
+            said.ending = () if entry.get("finishReason") == "completed" else ("result_error",)
+            if not said.sub_agents:  # The costs leave them out.
+                said.paid(at(entry, "usage", "totalCost"))
+    return said.reading(STREAM)
+
+
+def _take_hook(said: _Stream, hook: Mapping[str, Any]) -> None:
+    """Note which agent the next events are of."""
+    agent, name = text_at(hook, "agentId"), hook.get("hookEventName")
+    if agent is None:
+        return
+    parent = text_at(hook, "parentAgentId")
+    if name == "agent_start" and parent is not None:
+        said.sub_agents.add(agent)
+        if said.asked:
+            said.delegated[said.asked.popleft()] = agent
+    said.parents[agent] = parent
+    acting = parent if name == "agent_end" and parent is not None else agent
+    said.by(acting if said.parents.get(acting) is not None else None)
+
+
+def _take_tool(said: _Stream, event: Mapping[str, Any]) -> None:
+    call_id = text_at(event, "toolCallId") or ""
+    if event.get("type") == "content_start":
+        name = text_at(event, "toolName")
+        said.asked.extend([call_id] if name in DELEGATING else ())
+        _call(said, {"type": "tool_use", "id": call_id, "name": name, "input": event.get("input")})
+    elif event.get("type") == "content_end":
+        output = event.get("output")
+        content = json.dumps(output) if isinstance(output, dict) else output
+        block = {"content": content, "is_error": "error" in event}
+        for number, result in enumerate(_results(said, call_id, block)):
+            said.answer(call_id if number == 0 else f"{call_id}/{number}", result)
+
+
 def _session(document: Mapping[str, Any]) -> Reading:
     """Return what the file beside a history states: folder, model and cost.
 
@@ -156,9 +224,11 @@ def _take(said: _History, message: Mapping[str, Any]) -> None:
 def _attach(said: _History, blocks: Iterable[Mapping[str, Any]]) -> None:
     """Note the files whose content stands in a message because the prompt names them."""
     for block in blocks:
+        if block.get("type") == "file" and text_at(block, "content"):
+            said.attach(block.get("path"), _NAMED)
         text = text_at(block, "text") if block.get("type") == "text" else None
         for found in _FILE_CONTENT.finditer(text or ""):
-            said.attach(found[1], "named by the prompt")
+            said.attach(found[1], _NAMED)
 
 
 def _take_metrics(said: _History, metrics: Mapping[str, Any]) -> None:
@@ -289,6 +359,14 @@ def _is_history(message: Mapping[str, Any]) -> bool:
     )
 
 
+def _is_event(line: Mapping[str, Any]) -> bool:
+    kind = line.get("type")
+    if kind == "hook_event":
+        return isinstance(line.get("hookEventName"), str) and "agentId" in line
+    is_run = kind == "run_result" and "finishReason" in line
+    return is_run or (kind == "agent_event" and isinstance(line.get("event"), dict))
+
+
 def _is_document(document: Mapping[str, Any]) -> bool:
     messages = list_of(document.get("messages"))
     if messages:
@@ -304,6 +382,9 @@ _COUNTERS = (
     "session's description leave out."
 )
 
+_TOOL: Final = {"contentType": "tool", "toolName": "read_files", "toolCallId": "c"}
+_INPUT: Final = {"files": [{"path": "/w/a.py"}]}
+_OUTPUT: Final = [{"query": "/w/a.py", "result": "1 | x = 1", "success": True}]
 _EXAMPLE: tuple[Mapping[str, Any], ...] = (
     {"role": "user", "content": [{"type": "text", "text": "task"}], "ts": 1_700_000_000_000},
     {
@@ -333,6 +414,26 @@ FORMATS.add(
         folders=("tasks",),
         sub_agent_files=("agent_*.messages.json",),
         example=_EXAMPLE,
+    ),
+)
+FORMATS.add(
+    STREAM,
+    LineFormat(
+        recognises=_is_event,
+        read=read_cline_stream,
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        counters=(
+            "Tokens of each answer, of sub-agents, too, with the cached ones inside the input; the "
+            "cost of a run without sub-agents, which the stream leaves out of it."
+        ),
+        priority=3,
+        example=(
+            {"type": "hook_event", "hookEventName": "agent_start", "agentId": "a"},
+            {"type": "agent_event", "event": {"type": "usage", "inputTokens": 9}},
+            {"type": "agent_event", "event": {"type": "content_start", **_TOOL, "input": _INPUT}},
+            {"type": "agent_event", "event": {"type": "content_end", **_TOOL, "output": _OUTPUT}},
+            {"type": "run_result", "finishReason": "completed", "model": {"id": "m"}},
+        ),
     ),
 )
 FORMATS.add(

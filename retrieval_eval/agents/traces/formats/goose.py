@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from retrieval_eval.agents.traces.clock import from_seconds
 from retrieval_eval.agents.traces.dialects.goose import HARNESS, LOCAL, answer
 from retrieval_eval.agents.traces.formats import (
     FORMATS,
@@ -30,6 +29,7 @@ from retrieval_eval.agents.traces.untrusted import (
     dict_at,
     dict_of,
     dicts_at,
+    from_seconds,
     list_of,
     text_at,
     text_of,

@@ -15,32 +15,231 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import from_milliseconds, unix_seconds
-from retrieval_eval.agents.traces.dialects import dialect_of
+from retrieval_eval.agents.traces.dialects import dialect_of, started_sub_agents
 from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
-from retrieval_eval.agents.traces.formats.openai_calls import (
-    function_arguments,
-    log_item,
-    log_message,
+from retrieval_eval.agents.traces.reading import (
+    Reading,
+    Unreadable,
+    arguments_of,
+    chosen,
+    is_summary,
+    size,
 )
-from retrieval_eval.agents.traces.reading import Reading, Unreadable, chosen, is_summary, size
 from retrieval_eval.agents.traces.served import is_refusal
 from retrieval_eval.agents.traces.tokens import ANTHROPIC_PROMPT, Item
 from retrieval_eval.agents.traces.transcript import Transcript
 from retrieval_eval.agents.traces.untrusted import (
     amount_of,
+    at,
     blocks_text,
+    clean,
     count_at,
     dict_at,
     dict_of,
+    dicts_at,
+    from_milliseconds,
     list_of,
+    status_of,
     text_at,
     text_of,
+    unix_seconds,
 )
-from retrieval_eval.io.files import Line
+from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import ToolCall, ToolResult
+
+# --------------------------------------------------------------------------------------------------
+# Calls as OpenAI's interfaces write them: items of Responses, and messages of Chat Completions.
+
+_PAIR: Final = re.compile(r"[{ ]'(\w{1,60})': '([^'\\\n]{0,4000})'(?=[,}])")
+_LONGEST: Final = 20_000
+
+
+def _written_by_python(text: str) -> dict[str, str]:
+    """Return the plain texts in arguments that a library wrote in Python's notation."""
+    if not text.startswith("{'") or len(text) > _LONGEST:
+        return {}
+    return dict(_PAIR.findall(text))
+
+
+def function_arguments(value: Any) -> Mapping[str, Any]:
+    """Return the arguments of a function call, which are an object or one as JSON text.
+
+    Anything else, such as text that was cut off, is kept under ``input``.
+
+    Examples
+    --------
+    >>> function_arguments("{'path': 'a.py', 'line': 3}")
+    {'path': 'a.py'}
+    >>> function_arguments('{"cmd": "ls"}'), function_arguments('{"cmd": "l')
+    ({'cmd': 'ls'}, {'input': '{"cmd": "l'})
+    """
+    if isinstance(value, str):
+        decoded = decode(value)[0] if value.lstrip().startswith("{") else None
+        if isinstance(decoded, dict):
+            return arguments_of(decoded)
+        written = _written_by_python(value)
+        if written:
+            return arguments_of(written)
+        return arguments_of(value) if value.strip() else {}
+    return arguments_of(value)
+
+
+def output_text(output: Any) -> str:
+    """Return the text of an output: a string, parts, one part, or an object with ``content``.
+
+    Examples
+    --------
+    >>> output_text([{"type": "input_text", "text": "a"}, {"type": "input_image"}])
+    'a'
+    >>> output_text({"content": "a", "success": True}), output_text({"type": "text", "text": "a"})
+    ('a', 'a')
+    """
+    if not isinstance(output, dict):
+        return blocks_text(output)
+    return blocks_text(output["content"] if "content" in output else output.get("text"))
+
+
+# --------------------------------------------------------------------------------------------------
+# Items of the Responses interface: a call and its output are items of their own.
+
+
+def log_item(said: Transcript, item: Mapping[str, Any]) -> bool:
+    """Log an item of a response; return whether it was a call or the output of one.
+
+    Calls of servers that the interface asks itself (``mcp_call``) hold their own output.
+    """
+    kind, call_id = item.get("type"), text_at(item, "call_id") or text_at(item, "id")
+    if text_of(kind) in _OUTPUTS:
+        _join_output(said, item, call_id)
+        return True
+    if kind == "shell_call":
+        commands = list_of(at(item, "action", "commands"))
+        for n, command in enumerate(commands):
+            said.call("shell", {"command": command}, _part(call_id or said.where, n))
+        return bool(commands)
+    called = _called(item)
+    if called is None:
+        return False
+    name, arguments = called
+    result = _own_result(item) if kind == "mcp_call" else None
+    call = said.call(name, function_arguments(arguments), call_id, result=result)
+    return call is not None
+
+
+_OUTPUTS = frozenset(
+    {
+        *("function_call_output", "custom_tool_call_output", "local_shell_call_output"),
+        *("shell_call_output", "apply_patch_call_output", "mcp_tool_call_output"),
+    }
+)
+
+
+def _called(item: Mapping[str, Any]) -> tuple[str | None, Any] | None:
+    """Return the name and the arguments of the call that an item is, or None for another item."""
+    action, name = dict_at(item, "action"), text_at(item, "name")
+    match item.get("type"):
+        case "function_call" | "custom_tool_call" | "mcp_call" if name is None:
+            return None, None
+        case "function_call":
+            namespace = text_at(item, "namespace") or ""
+            whole = name if not namespace.startswith("mcp__") else _in_server(namespace, name or "")
+            return whole, item.get("arguments")
+        case "custom_tool_call":
+            return name, {"input": item.get("input")}
+        case "mcp_call":
+            server = text_at(item, "server_label") or "unknown"
+            return f"mcp__{server}__{name}", item.get("arguments")
+        case "local_shell_call":
+            folder = text_at(action, "working_directory")
+            where = {} if folder is None else {"workdir": folder}
+            return "local_shell", {"command": action.get("command"), **where}
+        case "apply_patch_call":
+            return "apply_patch", item.get("operation")
+        case "web_search_call":
+            return "web_search", item.get("action")
+    return None
+
+
+def _in_server(namespace: str, name: str) -> str:
+    """Return the name of a server's tool with the server's prefix, once."""
+    return name if name.startswith(namespace) else f"{namespace.rstrip('_')}__{name}"
+
+
+def _part(call_id: str, n: int) -> str:
+    return call_id if n == 0 else f"{call_id}#{n}"
+
+
+def _own_result(item: Mapping[str, Any]) -> ToolResult | None:
+    error, output = item.get("error"), item.get("output")
+    if error:
+        text = text_of(error) or text_at(error, "message") or ""
+        return ToolResult(text, is_error=True, is_unfinished=True)
+    return None if output is None else ToolResult(output_text(output))
+
+
+def _join_output(said: Transcript, item: Mapping[str, Any], call_id: str | None) -> None:
+    output = item.get("output")
+    if item.get("type") == "shell_call_output" and isinstance(output, list) and call_id is not None:
+        for n, part in enumerate(output):
+            said.answer(_part(call_id, n), _shell_result(dict_of(part)))
+        return
+    has_failed = item.get("status") == "failed"
+    structured = clean(output) if isinstance(output, dict) else None
+    result = ToolResult(output_text(output), structured, has_failed, is_unfinished=has_failed)
+    said.answer(call_id, result)
+
+
+def _shell_result(part: Mapping[str, Any]) -> ToolResult:
+    """Return the result of one command, whose outcome is an exit status or that it timed out."""
+    texts = (text_at(part, name) for name in ("stdout", "stderr"))
+    outcome = dict_at(part, "outcome")
+    text = "\n".join(filter(None, texts))
+    is_late = outcome.get("type") == "timeout"
+    is_error = is_late or bool(status_of(outcome.get("exit_code")))
+    is_stopped = is_late and bool(text.strip())
+    is_unfinished = is_late and not is_stopped
+    return ToolResult(text, is_error=is_error, is_unfinished=is_unfinished, is_stopped=is_stopped)
+
+
+# --------------------------------------------------------------------------------------------------
+# Messages of Chat Completions: an assistant's calls, and a message of role ``tool`` for each.
+
+
+def log_message(said: Transcript, message: Mapping[str, Any]) -> bool:
+    """Log the calls of an assistant's message or the result in a tool's message.
+
+    A result without an id belongs to the only call of the message before, or to none. Returns
+    whether the message held a call or a result.
+    """
+    role = message.get("role")
+    before = said.take_recent() if role in ("tool", "function", "assistant") else []
+    if role in ("tool", "function"):
+        own = before[0].call_id if len(before) == 1 else None
+        call_id = text_at(message, "tool_call_id") or own
+        said.answer(call_id, ToolResult(blocks_text(message.get("content"))))
+        return True
+    if role != "assistant":
+        return False
+    stated = message.get("tool_calls")
+    if stated is not None and not isinstance(stated, list):
+        said.note("the tool calls are no list")
+    calls = dicts_at(message, "tool_calls")
+    legacy = message.get("function_call")
+    if isinstance(legacy, dict) and not calls:
+        calls = [{"function": legacy}]
+    for n, call in enumerate(calls):
+        custom = dict_at(call, "custom")
+        function = custom or dict_at(call, "function")
+        arguments = {"input": custom.get("input")} if custom else function.get("arguments")
+        call_id = text_at(call, "id") or _part(said.where, n)
+        said.call(function.get("name"), function_arguments(arguments), call_id)
+    return bool(calls)
+
+
+# --------------------------------------------------------------------------------------------------
+# The formats.
 
 ANTHROPIC: Final = "anthropic-messages"
 CHAT: Final = "openai-chat"
@@ -76,6 +275,15 @@ class _Messages(Transcript):
         self.shape: str | None = None
         self.folder: str | None = None
         self.harness: str | None = None
+        self.prompts: dict[str, str] = {}
+        """What calls handed to sub-agents, and the ids of the calls."""
+
+    def add(self, call: ToolCall) -> None:
+        """Append ``call`` unless it repeats one."""
+        super().add(call)
+        if started_sub_agents(call, self.harness):
+            given = (text_of(value) for value in call.arguments.values())
+            self.prompts.update(dict.fromkeys(filter(None, given), call.call_id))
 
 
 def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
@@ -89,6 +297,9 @@ def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable
         kept.append(line, size(line.value))
     if len(groups) > 1:
         # Lines that hold whole conversations: those that begin alike are one, which grew.
+        whole = _with_sub_agents(kept, list(groups.values()), name)
+        if whole is not None:
+            return whole
         named = {f"line {kept[group[0]].number}": group for group in groups.values()}
 
         def read(which: str) -> Reading | Unreadable:
@@ -96,6 +307,26 @@ def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable
 
         return chosen(name, tuple(named), read)
     return _read(kept, name)
+
+
+def _with_sub_agents(kept: Spooled[Line], groups: list[list[int]], name: str) -> Reading | None:
+    """Return conversations as one if all but the first begin with what a call handed on."""
+    said = _Messages(name)
+    for n, group in enumerate(groups):
+        if n:
+            opening = _opening(kept[group[0]].value).lstrip()
+            begun = (call for prompt, call in said.prompts.items() if opening.startswith(prompt))
+            call_id = next(begun, None)
+            if call_id is None:
+                return None
+            agent = f"line {kept[group[0]].number}"
+            said.by(agent)
+            said.sub_agents.add(agent)
+            said.delegated[call_id] = agent
+        for place in group:
+            line = kept[place]
+            _take(said, dict_of(line.value), f"{name}:{line.number}", None, _DEEPEST)
+    return _reading(said)
 
 
 def read_message_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -117,6 +348,10 @@ def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Rea
             f"{name}: messages without any call of a tool; calls that an agent writes into its "
             "text are not read"
         )
+    return _reading(said)
+
+
+def _reading(said: _Messages) -> Reading:
     return said.reading(
         said.shape or ANTHROPIC, items=_as_seen(said), harness=said.harness, cwd=said.folder
     )
@@ -261,14 +496,24 @@ def _conversation(value: Any) -> str | None:
 
     It is the first message that is no instruction of the system.
     """
-    messages = _history(value, _DEEPEST)
-    for message in messages or ():
-        if dict_of(message).get("role") not in ("system", "developer"):
-            try:
-                return json.dumps(message, sort_keys=True, default=str)[:_LONGEST_KEY]
-            except (ValueError, RecursionError):
-                return ""
-    return None
+    first = _first(value)
+    if first is None:
+        return None
+    try:
+        return json.dumps(first, sort_keys=True, default=str)[:_LONGEST_KEY]
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _first(value: Any) -> Any:
+    messages = _history(value, _DEEPEST) or ()
+    own = (m for m in messages if dict_of(m).get("role") not in ("system", "developer"))
+    return next(own, None)
+
+
+def _opening(value: Any) -> str:
+    """Return the text that the conversation begins with which a line holds."""
+    return blocks_text(dict_of(_first(value)).get("content"))
 
 
 def _history(value: Any, depth: int) -> list[Any] | None:
@@ -341,6 +586,17 @@ _EXAMPLE: Final[tuple[Mapping[str, Any], ...]] = (
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x = 1"}]},
 )
 
+_CHAT_EXAMPLE: Final[tuple[Mapping[str, Any], ...]] = (
+    {"role": "user", "content": "Where is the limit set?"},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "c", "function": {"name": "read_file", "arguments": '{"path": "a.py"}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c", "content": "x = 1"},
+)
+
 _SOURCE = "public interface descriptions of Anthropic and OpenAI; no file was seen"
 
 FORMATS.add(
@@ -348,7 +604,7 @@ FORMATS.add(
     LineFormat(
         recognises=_proves,
         read=read_message_lines,
-        keeps=("times", "tokens", "model"),
+        keeps=("times", "tokens", "model", "sub-agents"),
         counters=(
             "each response's own usage where it is kept: OpenAI's prompt holds the cached tokens, "
             "Anthropic's are added; a repeated response counts once by its id"
@@ -356,6 +612,7 @@ FORMATS.add(
         source=_SOURCE,
         may_be=_may_be_message,
         priority=-1,
+        event_folders=("completions", "llm_completions"),
         example=_EXAMPLE,
     ),
 )
@@ -373,6 +630,6 @@ FORMATS.add(
         may_be=_may_be_document,
         priority=-1,
         file_names=("messages.json",),
-        example={"model": "m", "messages": list(_EXAMPLE)},
+        example={"model": "m", "messages": list(_CHAT_EXAMPLE)},
     ),
 )

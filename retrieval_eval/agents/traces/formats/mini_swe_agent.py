@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from retrieval_eval.agents.traces.clock import from_seconds, unix_seconds
 from retrieval_eval.agents.traces.dialects.mini_swe_agent import (
     HARNESS,
     answer,
@@ -32,8 +31,10 @@ from retrieval_eval.agents.traces.untrusted import (
     count_at,
     dict_at,
     dicts_at,
+    from_seconds,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult

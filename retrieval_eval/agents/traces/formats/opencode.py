@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from retrieval_eval.agents.traces.clock import from_milliseconds
 from retrieval_eval.agents.traces.dialects.opencode import answer
 from retrieval_eval.agents.traces.formats import (
     FORMATS,
@@ -35,6 +34,7 @@ from retrieval_eval.agents.traces.untrusted import (
     dict_at,
     dict_of,
     dicts_at,
+    from_milliseconds,
     list_of,
     text_at,
     text_of,
@@ -124,7 +124,12 @@ def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) 
             created = from_milliseconds(at(info, "time", "created"))
             is_copy = forked_at is not None and created is not None and created < forked_at
             said.at(f"{name}#/messages/{index}", created, by_agent=True)
-            said.until(from_milliseconds(at(info, "time", "completed")))
+            completed = from_milliseconds(at(info, "time", "completed"))
+            said.until(completed)
+            kinds = {part.get("type") for part in dicts_at(message, "parts")}
+            # Of a run that was ended in a step, the tokens of that step are not kept.
+            is_cut = completed is None and "step-finish" not in kinds and "tool" in kinds
+            said.ending = ("no_result_event",) if is_cut else ()
             said.model = said.model or text_at(info, "modelID")
             said.cwd = text_at(info, "path", "cwd") or said.cwd
             if info.get("summary") is True:

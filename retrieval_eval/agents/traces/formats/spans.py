@@ -24,22 +24,20 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.clock import from_milliseconds, unix_seconds
-from retrieval_eval.agents.traces.dialects import delegating_tools, dialect_of
+from retrieval_eval.agents.traces.dialects import delegating_tools, dialect_of, harness_of
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.formats.atif import result_of_claude_code
-from retrieval_eval.agents.traces.formats.openai_calls import function_arguments
-from retrieval_eval.agents.traces.reading import Complaints, Reading, Unreadable, chosen
+from retrieval_eval.agents.traces.formats.messages import function_arguments
+from retrieval_eval.agents.traces.reading import Complaints, Reading, Unreadable, chosen, is_talk
 from retrieval_eval.agents.traces.results.payload import (
+    complete_json,
     is_envelope,
     parsed,
     states_failure,
     unwrapped,
 )
-from retrieval_eval.agents.traces.talk import is_talk
 from retrieval_eval.agents.traces.tokens import Usage
 from retrieval_eval.agents.traces.transcript import Transcript
-from retrieval_eval.agents.traces.truncated import complete_json
 from retrieval_eval.agents.traces.untrusted import (
     amount_of,
     blocks_text,
@@ -47,9 +45,12 @@ from retrieval_eval.agents.traces.untrusted import (
     count_at,
     count_of,
     dict_of,
+    from_milliseconds,
+    is_picture,
     list_of,
     text_at,
     text_of,
+    unix_seconds,
 )
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
@@ -68,7 +69,7 @@ _VERSIONS: Final = ("agent.version", "gen_ai.agent.version")
 _SESSIONS: Final = ("session.id", "gen_ai.conversation.id")
 
 
-class _Span(Struct):
+class Span(Struct):
     """One span with its attributes, flat: the names of nested ones are joined with dots."""
 
     identity: str
@@ -106,7 +107,7 @@ class _Call:
     name: str
     arguments: Mapping[str, Any] | None
     result: ToolResult | None
-    span: _Span | None
+    span: Span | None
     where: str
     is_seen: bool = False
     """Whether the result is what the model was sent."""
@@ -128,14 +129,14 @@ class _Joined:
 class _Tree:
     """The spans of a session, and which agent each belongs to."""
 
-    def __init__(self, spans: list[_Span]) -> None:
+    def __init__(self, spans: list[Span]) -> None:
         self.by_id = {span.identity: span for span in spans}
         work = [span for span in spans if span.kind in ("llm", "tool", "retriever")]
         asked = (tool for span in work if span.kind == "llm" for tool in self.tools_above(span))
         self._delegating = {tool.identity for tool in asked}
         self._around = self._whole_runs(work)
 
-    def above(self, span: _Span) -> Iterator[_Span]:
+    def above(self, span: Span) -> Iterator[Span]:
         """Yield the spans that a span lies in, the nearest first."""
         passed = {span.identity}
         while len(passed) < _LONGEST_CHAIN:
@@ -146,11 +147,11 @@ class _Tree:
             passed.add(parent.identity)
             span = parent
 
-    def tools_above(self, span: _Span) -> Iterator[_Span]:
+    def tools_above(self, span: Span) -> Iterator[Span]:
         """Yield the spans of tools that a span lies in."""
         return (above for above in self.above(span) if above.kind == "tool")
 
-    def sub_agent(self, span: _Span) -> str | None:
+    def sub_agent(self, span: Span) -> str | None:
         """Return the span of the sub-agent that a span lies in, or None."""
         found: str | None = None
         for above in self.above(span):
@@ -164,7 +165,7 @@ class _Tree:
                 found = above.identity
         return None
 
-    def repeats(self, span: _Span) -> bool:
+    def repeats(self, span: Span) -> bool:
         """Return whether a span lies in another one of the same call, as a client's in an agent's.
 
         What a sub-agent calls below a tool that delegates is no repetition.
@@ -174,10 +175,10 @@ class _Tree:
         nearest = next(same, None)
         return nearest is not None and not self._delegates(nearest)
 
-    def _delegates(self, tool: _Span) -> bool:
+    def _delegates(self, tool: Span) -> bool:
         return tool.identity in self._delegating or _tool_name(tool) in delegating_tools()
 
-    def _whole_runs(self, work: list[_Span]) -> set[str]:
+    def _whole_runs(self, work: list[Span]) -> set[str]:
         """Return the agents' spans at the top in which all work is that of other agents."""
         around: set[str] = set()
         nearest: set[str] = set()
@@ -195,32 +196,35 @@ class _Tree:
 def read_span_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
     """Return the reading of spans that come one a line, or of OTLP objects that do."""
     complaints = Complaints(name)
-    spans: list[_Span] = []
+    spans: list[Span] = []
     for line in lines:
         if not isinstance(line.value, dict):
             complaints.add(line)
             continue
         if len(spans) < _MOST_SPANS:
             spans += _spans_in(line.value, f"{name}:{line.number}")
-    return _chosen(spans, name, complaints)
+    return chosen_spans(spans, name, complaints)
 
 
 def read_span_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
     """Return the reading of one OTLP object, or of an object with a list of spans."""
-    return _chosen(list(_spans_in(document, name)), name, Complaints(name))
+    return chosen_spans(list(_spans_in(document, name)), name, Complaints(name))
 
 
-def _chosen(spans: list[_Span], name: str, complaints: Complaints) -> Reading | Unreadable:
+def chosen_spans(
+    spans: list[Span], name: str, complaints: Complaints, form: str | None = None
+) -> Reading | Unreadable:
     """Return the reading of the only session, or the sessions among which to choose.
 
-    A session is what spans name so, else one trace.
+    A session is what spans name so, else one trace. ``form`` is the format, where it is not one of
+    the two conventions.
     """
     sessions: dict[str, str] = {}
     for span in spans:
         stated = next(filter(None, (text_of(span.attributes.get(n)) for n in _SESSIONS)), None)
         if stated is not None:
             sessions.setdefault(span.trace, stated)
-    groups: dict[str, list[_Span]] = {}
+    groups: dict[str, list[Span]] = {}
     for span in spans:
         groups.setdefault(sessions.get(span.trace, span.trace), []).append(span)
     kept = {session: group for session, group in groups.items() if _holds_work(group)}
@@ -228,16 +232,18 @@ def _chosen(spans: list[_Span], name: str, complaints: Complaints) -> Reading | 
         return Unreadable(f"{name}: the spans hold no call of a tool and none of a model")
 
     def read(session: str) -> Reading:
-        return _reading(session, kept[session], name, complaints)
+        return _reading(session, kept[session], name, complaints, form)
 
     return chosen(name, tuple(kept), read)
 
 
-def _holds_work(spans: list[_Span]) -> bool:
+def _holds_work(spans: list[Span]) -> bool:
     return any(span.kind in ("tool", "llm", "retriever") for span in spans)
 
 
-def _reading(session: str, spans: list[_Span], name: str, complaints: Complaints) -> Reading:
+def _reading(
+    session: str, spans: list[Span], name: str, complaints: Complaints, form: str | None
+) -> Reading:
     ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))
     tree = _Tree(ordered)
     by_id = tree.by_id
@@ -252,7 +258,8 @@ def _reading(session: str, spans: list[_Span], name: str, complaints: Complaints
         if span.kind == "retriever":
             _take_retriever(joined, span)
     top = _top(ordered, by_id)
-    harness = _harness(top)
+    finished = {id(item): _finished(item, tree) for item in _calls(joined)}
+    harness = _harness(top) or harness_of(finished.values())
     is_converted = "atif.schema_version" in top and harness == "claude-code"
     said = Transcript(name, holds_run=True)
     said.complaints, said.has_agent = complaints, True
@@ -263,7 +270,7 @@ def _reading(session: str, spans: list[_Span], name: str, complaints: Complaints
         if isinstance(item, Usage):
             said.add_usage(item)
         else:
-            said.add(_answered(_finished(item, tree), harness, is_converted=is_converted))
+            said.add(_answered(finished[id(item)], harness, is_converted=is_converted))
     said.session(session)
     said.model = next(filter(None, map(_model, models)), None)
     said.version = next(filter(None, (text_at(top, name) for name in _VERSIONS)), None)
@@ -276,7 +283,7 @@ def _reading(session: str, spans: list[_Span], name: str, complaints: Complaints
     is_open_inference = any("openinference.span.kind" in span.attributes for span in ordered)
     tokens = count_at(top, "llm.token_count.prompt", "llm.token_count.completion")
     return said.reading(
-        OPEN_INFERENCE if is_open_inference else GEN_AI,
+        form or (OPEN_INFERENCE if is_open_inference else GEN_AI),
         n_requests=len(models) - joined.n_talked,
         harness=harness or next(filter(None, (span.service for span in ordered)), None),
         harness_version=said.version if harness else None,
@@ -301,7 +308,7 @@ def _delegated(joined: _Joined, tree: _Tree) -> dict[str, str]:
     return found
 
 
-def _top(spans: list[_Span], by_id: Mapping[str, _Span]) -> Mapping[str, Any]:
+def _top(spans: list[Span], by_id: Mapping[str, Span]) -> Mapping[str, Any]:
     """Return the attributes of the agent's span that contains the others, which states totals."""
     tops = (span for span in spans if span.parent not in by_id and span.kind == "agent")
     found = next(tops, None)
@@ -336,7 +343,7 @@ def _answered(call: ToolCall, harness: str | None, *, is_converted: bool) -> Too
     return replace(call, result=dialect.answer(call))
 
 
-def _moment_of(joined: _Joined, spans: list[_Span]) -> Any:
+def _moment_of(joined: _Joined, spans: list[Span]) -> Any:
     """Return the key that orders calls and usages by time, and else as they were found."""
     places = {id(item): place for place, item in enumerate(joined.order)}
     starts = {span.identity: span.start for span in spans}
@@ -369,12 +376,12 @@ def _finished(call: _Call, tree: _Tree) -> ToolCall:
 # Spans of models, tools and retrievers.
 
 
-def _model(span: _Span) -> str | None:
+def _model(span: Span) -> str | None:
     names = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
     return next(filter(None, (text_of(span.attributes.get(name)) for name in names)), None)
 
 
-def _take_model(joined: _Joined, span: _Span, tree: _Tree) -> None:
+def _take_model(joined: _Joined, span: Span, tree: _Tree) -> None:
     found = span.attributes
     prompt = count_of(found.get("gen_ai.usage.input_tokens", found.get("llm.token_count.prompt")))
     output = count_of(
@@ -432,7 +439,7 @@ def _fingerprint(name: str | None, arguments: Mapping[str, Any]) -> str:
     return repr((name, sorted(clean(dict(arguments)).items(), key=itemgetter(0))))
 
 
-def _messages(span: _Span, direction: str) -> list[Mapping[str, Any]]:
+def _messages(span: Span, direction: str) -> list[Mapping[str, Any]]:
     """Return the messages that a model was sent or sent, in either of the conventions."""
     stated = span.attributes.get(f"gen_ai.{direction}.messages")
     value = decode(stated)[0] if isinstance(stated, str) else stated
@@ -479,7 +486,7 @@ def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _take_part(
-    joined: _Joined, part: Mapping[str, Any], span: _Span, agent: str | None, where: str
+    joined: _Joined, part: Mapping[str, Any], span: Span, agent: str | None, where: str
 ) -> None:
     call_id, kind = _part_id(part), part.get("type")
     if not call_id:
@@ -500,12 +507,12 @@ def _take_part(
             known.is_seen = True
 
 
-def _take_tools(joined: _Joined, spans: list[_Span]) -> None:
+def _take_tools(joined: _Joined, spans: list[Span]) -> None:
     """Join the spans of tools to the calls of models.
 
     First by id, then by name and arguments, and what is left by name and order.
     """
-    left: list[_Span] = []
+    left: list[Span] = []
     taken: set[int] = set()
     for span in spans:
         call_id = _first(span, _IDS)
@@ -539,7 +546,7 @@ def _calls(joined: _Joined) -> list[_Call]:
     return [item for item in joined.order if isinstance(item, _Call)]
 
 
-def _take_equal(joined: _Joined, spans: list[_Span], taken: set[int]) -> list[_Span]:
+def _take_equal(joined: _Joined, spans: list[Span], taken: set[int]) -> list[Span]:
     """Join spans to calls with their names and arguments; return the others."""
     waiting: dict[str, list[_Call]] = {}
     for call in _calls(joined):
@@ -557,7 +564,7 @@ def _take_equal(joined: _Joined, spans: list[_Span], taken: set[int]) -> list[_S
     return left
 
 
-def _take_managed(joined: _Joined, agents: list[_Span]) -> None:
+def _take_managed(joined: _Joined, agents: list[Span]) -> None:
     """Join the spans of managed agents to the calls that started them, which have no other span."""
     waiting = [call for call in _calls(joined) if call.result is None]
     for span in agents:
@@ -577,12 +584,12 @@ _ARGUMENTS: Final = (
 _RESULTS: Final = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value")
 
 
-def _tool_name(span: _Span) -> str:
+def _tool_name(span: Span) -> str:
     stated = _first(span, _NAMES)
     return stated or span.name.removeprefix("execute_tool ").strip() or "unknown"
 
 
-def _fill(call: _Call, span: _Span) -> None:
+def _fill(call: _Call, span: Span) -> None:
     """Add what the span of a tool states: its time, and what no message states."""
     found = span.attributes
     call.span = span
@@ -599,6 +606,10 @@ def _fill(call: _Call, span: _Span) -> None:
             if _is_called_by_code(found.get("input.value")):
                 # The code that called the tool may not have printed what it returned.
                 call.result = replace(call.result, doubt=call.result.doubt or "display_only")
+    elif answer is not None and not call.result.text:
+        own = _result(answer)
+        # Messages are kept without their pictures.
+        call.result = own if own.structured == _PICTURE else call.result
 
 
 def _is_called_by_code(given: Any) -> bool:
@@ -606,7 +617,7 @@ def _is_called_by_code(given: Any) -> bool:
     return isinstance(given, dict | str) and "sanitize_inputs_outputs" in given
 
 
-def _span_arguments(span: _Span) -> Mapping[str, Any]:
+def _span_arguments(span: Span) -> Mapping[str, Any]:
     found = span.attributes
     stated = next((found[name] for name in _ARGUMENTS if found.get(name) is not None), None)
     if stated is not None:
@@ -614,7 +625,7 @@ def _span_arguments(span: _Span) -> Mapping[str, Any]:
     return _nested(_below(found, ("gen_ai.tool.call.arguments.", "input.value.")))
 
 
-def _take_retriever(joined: _Joined, span: _Span) -> None:
+def _take_retriever(joined: _Joined, span: Span) -> None:
     """Log what a retriever returned; whether the model was sent it is not known."""
     documents = _nested(_below(span.attributes, ("retrieval.documents.",)))
     names = []
@@ -664,12 +675,17 @@ def _result(value: Any) -> ToolResult:
     if is_envelope(record):
         text, _ = unwrapped("", record)
         structured = clean(dict_of(record).get("structuredContent"))
+        if is_picture(record):
+            structured = _PICTURE
         return ToolResult(text, structured, states_failure("", record))
     stated = clean(value) if isinstance(value, (dict, list)) else None
     text = _text(value)
     is_cut = text.endswith(_CUT)
     has_failed = states_failure("", record)
     return ToolResult(text.removesuffix(_CUT), stated, has_failed, is_truncated=is_cut)
+
+
+_PICTURE: Final = {"type": "image"}
 
 
 def _text(value: Any) -> str:
@@ -690,7 +706,7 @@ def _message(value: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def _first(span: _Span, names: Iterable[str]) -> str | None:
+def _first(span: Span, names: Iterable[str]) -> str | None:
     stated = next(filter(None, (text_of(span.attributes.get(name)) for name in names)), None)
     return stated.strip() or None if stated is not None else None
 
@@ -699,7 +715,7 @@ def _first(span: _Span, names: Iterable[str]) -> str | None:
 # The ways in which spans are written.
 
 
-def _spans_in(value: Mapping[str, Any], where: str) -> Iterator[_Span]:
+def _spans_in(value: Mapping[str, Any], where: str) -> Iterator[Span]:
     """Yield the spans of an OTLP object, of an object with a list of spans, or the one it is."""
     resources = value.get("resourceSpans", value.get("resource_spans"))
     if isinstance(resources, list):
@@ -712,14 +728,19 @@ def _spans_in(value: Mapping[str, Any], where: str) -> Iterator[_Span]:
                     place = f"{where}#{r}/{s}/{n}"
                     yield from _span(span, place, service)
         return
-    if isinstance(value.get("spans"), list):
-        for n, span in enumerate(value["spans"]):
-            yield from _span(span, f"{where}#{n}", None)
-        return
+    for name in _LISTS:
+        if isinstance(value.get(name), list):
+            for n, span in enumerate(value[name]):
+                yield from _span(span, f"{where}#{n}", None)
+            return
     yield from _span(value, where, None)
 
 
-def _span(value: Any, where: str, service: str | None) -> Iterator[_Span]:
+_LISTS: Final = ("spans", "data")
+"""Members in which stores give the spans of a trace, or a page of those of a project."""
+
+
+def _span(value: Any, where: str, service: str | None) -> Iterator[Span]:
     entry = dict_of(value)
     context = dict_of(entry.get("context", entry.get("span_context")))
     stated = entry.get("attributes")
@@ -741,7 +762,7 @@ def _span(value: Any, where: str, service: str | None) -> Iterator[_Span]:
     message = dict_of(status).get("message", dict_of(status).get("description"))
     identity = _id(entry, context, ("spanId", "span_id", "id"))
     resource = dict_of(entry.get("resource"))
-    yield _Span(
+    yield Span(
         identity=identity or where,
         parent=_id(entry, context, ("parentSpanId", "parent_id", "parent_span_id")),
         trace=_id(entry, context, ("traceId", "trace_id")) or "unnamed",
@@ -907,8 +928,9 @@ def _is_span(line: Mapping[str, Any]) -> bool:
     resources = line.get("resourceSpans", line.get("resource_spans"))
     if isinstance(resources, list):
         return any(_is_marked(span) for span in _raw_spans(resources))
-    if isinstance(line.get("spans"), list):
-        return any(_is_marked(span) for span in line["spans"])
+    for name in _LISTS:
+        if isinstance(line.get(name), list):
+            return any(_is_marked(span) for span in line[name])
     has_id = any(name in line for name in ("spanId", "span_id", "context", "context.span_id"))
     return has_id and _is_marked(line)
 
@@ -960,7 +982,9 @@ _COUNTERS = (
 )
 _SOURCE = (
     "semantic-conventions-genai 9430220, openinference 1fe497f1, read; spans that Harbor's "
-    "converter made of two trajectories seen"
+    "converter made of two trajectories seen; spans of openai-agents 0.24.0, deepagents 0.7.32 and "
+    "smolagents 1.26.0 in OpenInference, of openai-agents in OpenLLMetry 0.62.4, and a page of "
+    "them from Phoenix 20.26.1, in runs"
 )
 
 FORMATS.add(

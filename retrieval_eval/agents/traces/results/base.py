@@ -15,6 +15,7 @@ from retrieval_eval.records import Access, Doubt, LineRange, RawTarget, ToolCate
 PATH_ARGUMENTS: Final = (
     "file_path",
     "filePath",
+    "filepath",
     "path",
     "target_file",
     "absolute_path",

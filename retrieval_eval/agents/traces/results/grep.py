@@ -21,9 +21,9 @@ from retrieval_eval.agents.traces.results.base import (
     strings,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.listing import listed_names, located
 from retrieval_eval.agents.traces.results.mentions import read_mentions
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.records import LineRange, RawTarget, ToolCategory
 
 # --------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from retrieval_eval.agents.traces.results.base import (
     strings,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
+from retrieval_eval.agents.traces.results.payload import is_empty_answer
 from retrieval_eval.records import Access, RawTarget
 
 FOLDER_ARGUMENTS: Final = (
@@ -30,6 +30,7 @@ FOLDER_ARGUMENTS: Final = (
     "target_directory",
     "relative_workspace_path",
     "dir_path",
+    "dirpath",
     "directory",
     "relative_path",
 )
@@ -202,6 +203,8 @@ def list_tree(seen: Seen) -> Found:
 
     Folders end in a slash; an unindented entry is the root.
     """
+    if is_display(seen.value):
+        return list_names(seen)
     if is_empty_answer(seen.text):
         return NOTHING
     if is_cut(seen.text):

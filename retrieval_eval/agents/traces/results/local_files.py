@@ -25,9 +25,8 @@ from retrieval_eval.agents.traces.results.base import (
     strings,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer, is_saved_result
-from retrieval_eval.agents.traces.results.payload import parsed
-from retrieval_eval.agents.traces.results.prose import looks_like_file
+from retrieval_eval.agents.traces.results.mentions import looks_like_file
+from retrieval_eval.agents.traces.results.payload import is_empty_answer, is_saved_result, parsed
 from retrieval_eval.agents.traces.untrusted import text_of
 from retrieval_eval.records import CUT_HERE, Doubt, LineRange, RawTarget, ToolCategory
 

@@ -1,4 +1,4 @@
-"""Unwrap results that are JSON around text, or text around JSON, whole or cut off.
+"""What is around a result: the harness's words, JSON around text, or text around JSON.
 
 Remote tools answer ``{"text": …}``, ``{"content": …}``, ``{"blocks": […]}`` or ``{"files": […]}``;
 harnesses put that into text blocks, into ``structuredContent`` or into a JSON string. FastMCP
@@ -15,8 +15,81 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import unquote
 
-from retrieval_eval.agents.traces.untrusted import resource_text
+from retrieval_eval.agents.traces.dialects import added_blocks, previews, wording
+from retrieval_eval.agents.traces.served import is_refusal
+from retrieval_eval.agents.traces.untrusted import DEEPEST, dict_of, resource_text
 from retrieval_eval.io.files import decode
+
+# --------------------------------------------------------------------------------------------------
+# Harness text around a result: reminders, size notices, failures, empty answers.
+
+
+def is_failure(text: str) -> bool:
+    """Whether a result text is one of the known failure messages.
+
+    Examples
+    --------
+    >>> is_failure("repository not found: acme/widgets"), is_failure("12: repository not found")
+    (True, False)
+    """
+    return is_refusal(text) or wording("failures").match(text[:400].lstrip()) is not None
+
+
+def is_empty_answer(text: str) -> bool:
+    """Whether the text of a result means that nothing was found."""
+    return not text.strip() or wording("empty").match(text[:400].lstrip()) is not None
+
+
+def is_harness_file(path: str) -> bool:
+    """Whether a path belongs to the harness (saved results, memory), not to a repository.
+
+    Examples
+    --------
+    >>> is_harness_file("/home/u/.claude/projects/-workspace/memory/MEMORY.md")
+    True
+    >>> is_harness_file("/workspace/src/memory/pool.c")
+    False
+    """
+    return is_saved_result(path) or wording("own_files").search(path) is not None
+
+
+def is_saved_result(path: str) -> bool:
+    """Whether a path is a result the harness saved because it was too large to show."""
+    return wording("saved_files").search(path) is not None
+
+
+def undecorated(text: str) -> str:
+    r"""Return a result without reminder blocks; of a saved result only the preview is left.
+
+    Examples
+    --------
+    >>> undecorated("a.py\n\n<system-reminder>be careful</system-reminder>")
+    'a.py\n\n'
+    """
+    for opening, closing in added_blocks():
+        text = _without_blocks(text, opening, closing)
+    for preview in previews():
+        text = preview(text)
+    return text
+
+
+def _without_blocks(text: str, opening: str, closing: str) -> str:
+    if opening not in text:
+        return text
+    kept: list[str] = []
+    position = 0
+    while (start := text.find(opening, position)) >= 0:
+        end = text.find(closing, start)
+        at_line_start = start == 0 or text[start - 1] == "\n"
+        if end < 0 or not at_line_start:
+            break
+        kept.append(text[position:start])
+        position = end + len(closing)
+    return "".join(kept) + text[position:]
+
+
+# --------------------------------------------------------------------------------------------------
+# JSON around text, or text around JSON, whole or cut off.
 
 _DEEPEST: Final = 5
 _MOST_PLACES: Final = 3
@@ -265,3 +338,106 @@ def _string_start(raw: str) -> str:
     except ValueError:
         return ""
     return value if isinstance(value, str) else ""
+
+
+# --------------------------------------------------------------------------------------------------
+# Truncated JSON documents: everything they certainly contained.
+
+_TOKEN = re.compile(
+    r"""[ \t\r\n]*(?:
+      (?P<opening>[{\[])
+    | (?P<closing>[}\]])
+    | (?P<between>[,:])
+    | "[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*)*(?P<quote>"?)
+    | (?P<scalar>[-+.\w]+)
+    )""",
+    re.VERBOSE,
+)
+_CLOSER = {"{": "}", "[": "]"}
+
+
+def complete_json(text: str, *, keep_cut_text: bool) -> Any:
+    """Return what a cut JSON document certainly held, or None when that is nothing.
+
+    Parameters
+    ----------
+    text
+        The first characters of a JSON document (a whole object or array is returned as it is).
+    keep_cut_text
+        Whether a string in which the text ends is kept as far as it goes. Keep it for prose; omit
+        it where half a value has another meaning, as with a path.
+
+    Examples
+    --------
+    >>> complete_json('{"a": [1, 22], "b": "hal', keep_cut_text=True)
+    {'a': [1, 22], 'b': 'hal'}
+    >>> complete_json('{"a": [1, 22], "b": "hal', keep_cut_text=False)
+    {'a': [1, 22]}
+    """
+    closers: list[str] = []
+    position = end = 0
+    is_key, tail = False, ""
+    while (token := _TOKEN.match(text, position)) is not None:
+        position, kind = token.end(), token.lastgroup
+        if kind == "between":
+            if not closers:
+                break
+            is_key = token["between"] == "," and closers[-1] == "}"
+            continue
+        if kind == "quote":
+            if not token["quote"]:
+                end, tail = (position, '"') if keep_cut_text and not is_key else (end, "")
+                break
+            if is_key:
+                continue
+        elif kind == "opening":
+            if len(closers) >= DEEPEST:
+                break
+            closers.append(_CLOSER[token["opening"]])
+            is_key = token["opening"] == "{"
+        elif kind == "closing":
+            if not closers or closers[-1] != token["closing"]:
+                break
+            del closers[-1]
+            is_key = False
+        elif position == len(text):
+            # A number or word that touches the cut may go on behind it.
+            break
+        end = position
+    if not end:
+        return None
+    try:
+        return json.loads(text[:end] + tail + "".join(reversed(closers)), strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+# --------------------------------------------------------------------------------------------------
+# Values that a trace corpus replaced by a preview of themselves.
+#
+# Such a value is an object with ``_corpus_truncated`` and ``preview``, the beginning of its JSON
+# text followed by a marker.
+
+CUT_MARKER = "...[truncated]..."
+TRUNCATED = "truncated"
+TRIMMED = "trimmed"
+
+
+def preview_of(value: Any) -> str | None:
+    """Return the preview in place of a truncated value, or None when ``value`` is whole."""
+    entry = dict_of(value)
+    if not entry.get("_corpus_truncated"):
+        return None
+    preview = entry.get("preview")
+    return preview.removesuffix(CUT_MARKER) if isinstance(preview, str) else ""
+
+
+def whole_or_rest(value: Any, *, keep_cut_text: bool) -> Any:
+    """Return ``value``, or what the preview in its place certainly holds (None for nothing)."""
+    preview = preview_of(value)
+    return value if preview is None else complete_json(preview, keep_cut_text=keep_cut_text)
+
+
+def is_placeholder(step: Any) -> bool:
+    """Return whether a step only marks that steps were left out here."""
+    return dict_of(step).get("source") == "corpus_builder"

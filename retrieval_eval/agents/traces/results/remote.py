@@ -20,7 +20,6 @@ from retrieval_eval.agents.traces.results.base import (
     strings,
     text_argument,
 )
-from retrieval_eval.agents.traces.results.decorations import is_empty_answer
 from retrieval_eval.agents.traces.results.listing import (
     FOLDER_ARGUMENTS,
     listed_names,
@@ -34,9 +33,13 @@ from retrieval_eval.agents.traces.results.local_files import (
     requested_range,
     shown_range,
 )
-from retrieval_eval.agents.traces.results.mentions import file_link, read_mentions, tree_names
-from retrieval_eval.agents.traces.results.payload import parsed, states_failure
-from retrieval_eval.agents.traces.results.prose import looks_like_file
+from retrieval_eval.agents.traces.results.mentions import (
+    file_link,
+    looks_like_file,
+    read_mentions,
+    tree_names,
+)
+from retrieval_eval.agents.traces.results.payload import is_empty_answer, parsed, states_failure
 from retrieval_eval.agents.traces.served import (
     is_barrier,
     is_error_message,

@@ -11,11 +11,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.results.prose import looks_like_file
-from retrieval_eval.agents.traces.shell.options import Options, scan, words
+from retrieval_eval.agents.traces.results.mentions import looks_like_file
 from retrieval_eval.agents.traces.shell.plan import Operand, operands_of
 from retrieval_eval.agents.traces.shell.programs.writers import WITH_VALUE
-from retrieval_eval.agents.traces.shell.steps import Invocation, is_absolute
+from retrieval_eval.agents.traces.shell.steps import Invocation, Options, is_absolute, scan, words
 from retrieval_eval.paths import TEMPORARY
 from retrieval_eval.records import RawTarget
 
@@ -115,19 +114,20 @@ class Copies:
             del self._copies[path]
 
     def keep_text(self, path: str, text: str, *, is_added: bool = False) -> None:
-        """Remember the text that the agent wrote into a file, or added to it."""
+        """Remember the text that the agent wrote into a file, or added to it.
+
+        An empty text is one that is not known.
+        """
         before = self.texts.get(path, "") if is_added else ""
         is_short = len(before) + len(text) <= _LONGEST_TEXT
-        if is_short and (len(self.texts) < MAX_TEXTS or path in self.texts):
-            self.texts[path] = before + text
-        else:
-            self.texts.pop(path, None)
+        if len(self.texts) < MAX_TEXTS or path in self.texts:
+            self.texts[path] = before + text if is_short else ""
 
     def text_of(self, path: str) -> str | None:
         """Return the text of a file that the agent wrote, by its path or by its name alone."""
         if "/" in path:
             return self.texts.get(path)
-        found = [text for known, text in self.texts.items() if known.endswith(f"/{path}")]
+        found = [text for known, text in self.texts.items() if f"/{known}".endswith(f"/{path}")]
         return found[0] if len(found) == 1 else None
 
     def origins(self, path: str) -> tuple[tuple[str, bool], ...]:

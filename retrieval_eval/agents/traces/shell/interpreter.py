@@ -18,12 +18,18 @@ from retrieval_eval.agents.traces.shell.expansion import (
     expand_word,
     expand_words,
 )
-from retrieval_eval.agents.traces.shell.options import words
 from retrieval_eval.agents.traces.shell.output import Output
 from retrieval_eval.agents.traces.shell.powershell import as_bash
-from retrieval_eval.agents.traces.shell.programs.elsewhere import away_command
-from retrieval_eval.agents.traces.shell.programs.feeds import each_command
-from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, Part, Step, literal, printed
+from retrieval_eval.agents.traces.shell.programs.elsewhere import away_command, each_command
+from retrieval_eval.agents.traces.shell.steps import (
+    Arg,
+    Invocation,
+    Part,
+    Step,
+    literal,
+    printed,
+    words,
+)
 from retrieval_eval.agents.traces.shell.syntax import (
     Branch,
     Command,

@@ -23,16 +23,21 @@ from retrieval_eval.agents.traces.served import (
     may_be_a_page,
     states_error,
 )
-from retrieval_eval.agents.traces.shell.naming import named, numbers_of, remote_files
-from retrieval_eval.agents.traces.shell.options import scan
+from retrieval_eval.agents.traces.shell.naming import (
+    SAVED,
+    mentioned,
+    named,
+    numbers_of,
+    operand_targets,
+    remote_files,
+    unnamed,
+)
 from retrieval_eval.agents.traces.shell.output import Output, Segment
 from retrieval_eval.agents.traces.shell.pipeline import Plans
-from retrieval_eval.agents.traces.shell.plan import Operand, Plan
-from retrieval_eval.agents.traces.shell.possible import SAVED, mentioned, operand_targets, unnamed
+from retrieval_eval.agents.traces.shell.plan import WHOLE, Operand, Plan, close, take
 from retrieval_eval.agents.traces.shell.programs.filters import line_without_count
 from retrieval_eval.agents.traces.shell.programs.readers import READERS
-from retrieval_eval.agents.traces.shell.spans import WHOLE, close, take
-from retrieval_eval.agents.traces.shell.steps import Invocation, Step
+from retrieval_eval.agents.traces.shell.steps import Invocation, Step, scan
 from retrieval_eval.records import CUT_HERE, Doubt, LineRange, RawTarget
 
 _BINARY: Final = re.compile(r"[Bb]inary file\b.*\bmatches")

@@ -8,11 +8,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.shell.interpreter import PRINT_NAMES
-from retrieval_eval.agents.traces.shell.options import scan, words
-from retrieval_eval.agents.traces.shell.plan import Plan, opaque, operand_of
+from retrieval_eval.agents.traces.shell.plan import WHOLE, Plan, opaque, operand_of, take
 from retrieval_eval.agents.traces.shell.programs import plans_of
-from retrieval_eval.agents.traces.shell.programs.feeds import exec_command, xargs_command
+from retrieval_eval.agents.traces.shell.programs.elsewhere import exec_command, xargs_command
 from retrieval_eval.agents.traces.shell.programs.filters import Effect, effect_of
+from retrieval_eval.agents.traces.shell.programs.listing import (
+    SEARCHERS,
+    plan_search,
+    required_words,
+)
 from retrieval_eval.agents.traces.shell.programs.readers import (
     AWKS,
     counts_lines,
@@ -23,14 +27,8 @@ from retrieval_eval.agents.traces.shell.programs.readers import (
     tail_spans,
 )
 from retrieval_eval.agents.traces.shell.programs.scripts import INTERPRETERS
-from retrieval_eval.agents.traces.shell.programs.search import (
-    SEARCHERS,
-    plan_search,
-    required_words,
-)
 from retrieval_eval.agents.traces.shell.programs.writers import written
-from retrieval_eval.agents.traces.shell.spans import WHOLE, take
-from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, literal, printed
+from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, literal, printed, scan, words
 from retrieval_eval.records import Access
 
 SILENT: Final = words(

@@ -8,9 +8,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from retrieval_eval.agents.traces.shell.options import words
 from retrieval_eval.agents.traces.shell.output import Output
-from retrieval_eval.agents.traces.shell.steps import Invocation, Step
+from retrieval_eval.agents.traces.shell.steps import Invocation, Step, words
 
 PlaceKind = Literal["start", "visited", "top", "git", "clone", "worktree"]
 """What is known of a folder.

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable
 from typing import Final
 
-from retrieval_eval.agents.traces.shell.options import words
+from retrieval_eval.agents.traces.shell.steps import words
 
 _CMDLET: Final = re.compile(
     r"(?:^|[\n;|&({=])\s{0,20}"

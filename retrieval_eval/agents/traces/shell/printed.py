@@ -19,16 +19,14 @@ from retrieval_eval.agents.traces.received import is_cut
 from retrieval_eval.agents.traces.shell.copies import copied
 from retrieval_eval.agents.traces.shell.expansion import Environment
 from retrieval_eval.agents.traces.shell.interpreter import Context, Interpreter
-from retrieval_eval.agents.traces.shell.options import scan, words
 from retrieval_eval.agents.traces.shell.output import Output, read_output
 from retrieval_eval.agents.traces.shell.pipeline import SILENT
 from retrieval_eval.agents.traces.shell.plan import Operand
 from retrieval_eval.agents.traces.shell.programs import plans_of
 from retrieval_eval.agents.traces.shell.programs.filters import effect_of
-from retrieval_eval.agents.traces.shell.programs.listing import DESCRIBERS
-from retrieval_eval.agents.traces.shell.programs.search import SEARCHERS
+from retrieval_eval.agents.traces.shell.programs.listing import DESCRIBERS, SEARCHERS
 from retrieval_eval.agents.traces.shell.session import MAX_COMMAND
-from retrieval_eval.agents.traces.shell.steps import Invocation, Step
+from retrieval_eval.agents.traces.shell.steps import Invocation, Step, scan, words
 from retrieval_eval.agents.traces.shell.syntax import parse
 from retrieval_eval.records import CUT_HERE
 

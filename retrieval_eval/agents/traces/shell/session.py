@@ -19,12 +19,11 @@ from retrieval_eval.agents.traces.shell.judge import (
     judge,
     shared_evidence,
 )
-from retrieval_eval.agents.traces.shell.naming import states_of
+from retrieval_eval.agents.traces.shell.naming import anywhere, states_of
 from retrieval_eval.agents.traces.shell.output import Output, align, read_output
 from retrieval_eval.agents.traces.shell.pipeline import Plans, plan_pipeline
 from retrieval_eval.agents.traces.shell.places import Place, places
 from retrieval_eval.agents.traces.shell.plan import Plan
-from retrieval_eval.agents.traces.shell.possible import anywhere
 from retrieval_eval.agents.traces.shell.powershell import as_bash, as_bash_prints, is_powershell
 from retrieval_eval.agents.traces.shell.programs.remote import download
 from retrieval_eval.agents.traces.shell.programs.scripts import script_of

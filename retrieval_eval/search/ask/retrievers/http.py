@@ -14,21 +14,28 @@ from urllib.parse import quote, urlsplit
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.user_files import read_user_text
+from retrieval_eval.search.ask import (
+    RetrieverError,
+    ScoredDoc,
+    clean_text,
+    nothing,
+    read_answer,
+)
 from retrieval_eval.search.ask.http import (
     ACCEPTED,
     HEADER_NAME,
+    Conditions,
     HttpClient,
     HttpError,
     HttpPolicy,
+    Path,
+    Template,
     require_http,
 )
-from retrieval_eval.search.ask.json_shape import Conditions, Path, Template
 from retrieval_eval.search.ask.options import Options, shown_options, without_secrets
-from retrieval_eval.search.ask.protocol import RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.query_vectors import OPTIONS as VECTOR_OPTIONS
 from retrieval_eval.search.ask.query_vectors import QueryVectors, open_query_vectors
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind
-from retrieval_eval.search.ask.returned import clean_text, nothing, read_answer
 
 _LONGEST_QUOTE: Final = 200
 OPTIONS: Final = (

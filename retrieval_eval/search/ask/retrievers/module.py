@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.ask.protocol import Retriever
-from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind, shown_kinds
-from retrieval_eval.search.ask.user_code import (
+from retrieval_eval.search.ask import Retriever
+from retrieval_eval.search.ask.options import (
     accepts,
     is_callable_spec,
     listed,
@@ -17,6 +16,7 @@ from retrieval_eval.search.ask.user_code import (
     made_by,
     refuse_async,
 )
+from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind, shown_kinds
 
 _EXPECTED = (
     "expected an object with search(query, *, corpus, k), a class or factory of such objects,"

@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
-from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import probe, write_bytes
-from retrieval_eval.io.project import DATA
-from retrieval_eval.model.guard import GuardRuling
-from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.io.files import is_there, probe, read_bytes, write_atomically, write_bytes
+from retrieval_eval.io.user_files import DATA
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_run import SearchRun
-from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
-from retrieval_eval.search.decide.guard.check import check, no_verdict
+from retrieval_eval.ranking.measures import parse_measure
+from retrieval_eval.search.change.baseline import DEFAULT_BASELINE, plan_update
+from retrieval_eval.search.change.paired_change import Resampling
+from retrieval_eval.search.decide import resolution
+from retrieval_eval.search.decide.guard import check, no_verdict
 from retrieval_eval.search.decide.guard.justification import read_justifications
-from retrieval_eval.search.decide.guard.rendering import to_comment
-from retrieval_eval.search.decide.guard.thresholds import (
+from retrieval_eval.search.decide.guard.measured import Side, measure
+from retrieval_eval.search.decide.guard.rendering import one_line, to_comment
+from retrieval_eval.search.decide.noise import DEFAULT_NOISE, read_noise, staleness
+from retrieval_eval.search.decide.thresholds import (
+    Threshold,
     Thresholds,
     pinned_lists,
     read_thresholds,
     shipped_thresholds,
+    toml_of,
 )
-from retrieval_eval.search.decide.noise import DEFAULT_NOISE, read_noise, staleness
-from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.gold.pinned import pinned_text, read_pinned, sample
+from retrieval_eval.search.gold import load_gold_set
+from retrieval_eval.search.gold.identity import pinned_text, read_pinned, sample
 from retrieval_eval.search.measure import DEFAULT_GOLD
-from retrieval_eval.search.run.run_files import load_search_run
-from retrieval_eval.values import DEFAULT_SEED
+from retrieval_eval.search.run.document import load_search_run, run_bytes
+from retrieval_eval.search.run.named_metrics import BLOCK_OF
+from retrieval_eval.search.run.random_documents import not_beaten, random_notes
+from retrieval_eval.search.run.summary import without_labels
+from retrieval_eval.search.run.trust import trust_of
+from retrieval_eval.values import DEFAULT_SEED, counted
 
 DEFAULT_THRESHOLDS: Final = DATA / "guard.toml"
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
@@ -171,3 +183,213 @@ def _noise(path: Path | None) -> NoiseFloor | None:
     if path is None and not DEFAULT_NOISE.is_file():
         return None
     return read_noise(path or DEFAULT_NOISE)
+
+
+# --------------------------------------------------------------------------------------------------
+# ``search guard --init``: a baseline and the thresholds that it supports, from one run.
+
+_HEAD: Final = """\
+# What a change of the retrieval layer may cost, in points (hundredths), against the baseline.
+# Written by `retrieval-eval search guard --init` from the run {label}: {queries}.
+"""
+_LEFT_OUT: Final = """\
+#
+# Left out, because this baseline does not support them:
+{rows}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What ``search guard --init`` would write, and why.
+
+    ``left_out`` gives the reason by metric for each shipped threshold that the baseline does not
+    support, ``verdict`` is that of the guard on the baseline itself, and ``notes`` say what is
+    left to do.
+    """
+
+    files: Mapping[Path, bytes]
+    run: SearchRun
+    thresholds: Thresholds
+    left_out: Mapping[str, str]
+    verdict: GuardRuling
+    notes: tuple[str, ...] = ()
+
+
+def plan_adoption(
+    run: Path,
+    *,
+    today: date,
+    baseline: Path = DEFAULT_BASELINE,
+    thresholds: Path = DEFAULT_THRESHOLDS,
+    gold: Path = DEFAULT_GOLD,
+    queries: Path | None = None,
+    slices: Sequence[str] = (),
+    accept_weak: bool = False,
+) -> Adoption:
+    """Return the files of a guard that begins with a run; nothing is written.
+
+    The thresholds are the shipped ones whose metric the run has, without floors and ceilings, so
+    that the unchanged system passes.
+
+    Parameters
+    ----------
+    run
+        The run that becomes the baseline.
+    today
+        Day of the verdict on the baseline itself.
+    baseline, thresholds
+        Where they are to be.
+    gold
+        The gold set, of a run that asked a pinned list.
+    queries
+        The pinned list, of a run that asked it alone.
+    slices
+        Dimensions whose worst slice is judged, too: of each metric of rankings, by what a guard
+        must be able to show (`resolution`).
+    accept_weak
+        Whether a run that is no better than random documents is taken, too (`weakness`).
+
+    Raises
+    ------
+    BadInputError
+        When the run is no valid search run.
+    NothingToEvaluateError
+        When the run cannot be a baseline, has none of the metrics, is no better than chance, or the
+        guard does not pass it.
+    """
+    # As the first baseline: an old one that is overwritten has no say.
+    update = plan_update(Path(os.devnull), run)
+    document, pinned = update.run, None if queries is None else read_pinned(queries)
+    faults = list(update.differences.values())
+    if document.run.pinned is not None and pinned is None:
+        faults.append(f"it asked the list {document.run.pinned.name}; name it with --queries")
+    if faults:
+        raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(faults)}")
+    shipped, kept, left_out = shipped_thresholds(), list[Threshold](), dict[str, str]()
+    side, resampling = Side([document]), Resampling.of(document.run.settings, 0)
+    for row in shipped.rows:
+        row = replace(row, floor=None, ceiling=None)
+        found = measure(row, side, side, None, resampling)
+        if why := (found.not_applied or "; ".join(found.faults)):
+            left_out[row.metric] = why
+        else:
+            kept.append(row)
+    if not kept:
+        raise NothingToEvaluateError(
+            f"{run} has none of the metrics that the guard has thresholds for: "
+            f"{'; '.join(left_out.values())}"
+        )
+    kept += _of_slices(kept, slices)
+    chosen = Thresholds(tuple(kept), shipped.rule, shipped.alpha, thresholds)
+    gold_set = None if pinned is None else load_gold_set(gold)
+    verdict = check([document], [document], chosen, today=today, gold=gold_set, pinned=pinned)
+    if verdict.exit_code:
+        why = "; ".join([verdict.headline, *verdict.reasons])
+        raise NothingToEvaluateError(f"{run} cannot be the baseline: {why}")
+    files = {
+        baseline: run_bytes(to_builtins(document)),
+        thresholds: _toml(chosen, document, left_out).encode(),
+    }
+    guarded = {row.metric for row in kept}
+    weak = weakness(document, guarded)
+    if weak and not accept_weak:
+        raise NothingToEvaluateError(
+            f"{run} cannot be the baseline: {'; '.join(weak)}; if that is meant, add"
+            " --accept-weak-baseline"
+        )
+    notes = [_repeatability(document), *(weak or random_notes(document, guarded))]
+    return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
+
+
+def weakness(run: SearchRun, guarded: Collection[str]) -> list[str]:
+    """Return why a guard of a baseline could not fail, in sentences; empty where it could.
+
+    Every metric of its rankings may be 0, or none of the guarded ones better than that of random
+    documents.
+    """
+    values = [
+        mean.value for name, mean in run.metrics.items() if parse_measure(name).name != "Judged"
+    ]
+    if not any(values):
+        unlabelled = [sentence.rstrip(".") for sentence in without_labels(run)]
+        return ["every metric is 0, so nothing could get worse", *unlabelled]
+    at_random = {} if run.random is None else run.random.metrics
+    known = {n for n in guarded if n in at_random and at_random[n].is_beaten is not None}
+    return random_notes(run, guarded) if known and known.issubset(not_beaten(run)) else []
+
+
+def _of_slices(rows: Sequence[Threshold], slices: Sequence[str]) -> list[Threshold]:
+    """Return a threshold on the worst slice beside each one on a metric of rankings.
+
+    It allows more, for a slice is smaller.
+    """
+    ranked = [row for row in rows if row.metric not in BLOCK_OF] if slices else []
+    return [
+        replace(row, max_change=float(resolution(row.max_change or 0.0)), slices=tuple(slices))
+        for row in ranked
+    ]
+
+
+def _repeatability(run: SearchRun) -> str:
+    """Return what follows for the guard from whether a system gives the same answer twice."""
+    trust = trust_of(run)
+    if trust.is_deterministic:
+        how = f"{counted(trust.n_asked_twice, 'query')} asked twice, all with the same answer"
+        how = how if trust.n_asked_twice else "the retriever says that it is deterministic"
+        return f"{how}: any change beyond a threshold is a breach, and no noise file is needed"
+    spec = shlex.quote(run.run.retriever.spec)
+    how = "it is not known whether the retriever gives the same answer twice"
+    if trust.is_deterministic is False:
+        n = trust.n_asked_twice - trust.n_same_answer
+        how = f"{n} of {counted(trust.n_asked_twice, 'query')} asked twice got another answer"
+    return (
+        f"{how}: a small drop may leave no verdict; `retrieval-eval search noise --retriever "
+        f"{spec}` measures what is noise"
+    )
+
+
+def write_adoption(adoption: Adoption, *, force: bool = False) -> list[Path]:
+    """Write all files of an adoption or none, and return those that were not so before.
+
+    Raises
+    ------
+    BadInputError
+        When a file is there with other content, unless ``force``, or cannot be written.
+    """
+    changed = {p: data for p, data in adoption.files.items() if not _holds(p, data)}
+    if not force:
+        refuse_overwriting(changed)
+    write_atomically(changed)
+    return list(changed)
+
+
+def refuse_overwriting(paths: Iterable[Path]) -> None:
+    """Raise `BadInputError` that names the files that are there already."""
+    if there := [str(path) for path in paths if is_there(path)]:
+        raise BadInputError(
+            f"nothing was written, because {', '.join(there)} would be overwritten; "
+            "--force overwrites"
+        )
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    return is_there(path) and read_bytes(path, path.parent)[0] == data
+
+
+def _toml(chosen: Thresholds, run: SearchRun, left_out: Mapping[str, str]) -> str:
+    label = f"{run.label!r}, measured {run.generated_at}" if run.label else run.generated_at
+    text = _HEAD.format(label=one_line(label), queries=counted(len(run.queries), "query"))
+    if left_out:
+        rows = "\n".join(f"# - {name}: {one_line(why)}." for name, why in left_out.items())
+        text += _LEFT_OUT.format(rows=rows)
+    return text + "\n" + toml_of(chosen)
+
+
+def next_steps(adoption: Adoption, inputs: Sequence[Path]) -> list[str]:
+    """Return what is left to do, for a terminal.
+
+    ``inputs`` are files that are to be committed too: the gold set and a pinned list.
+    """
+    paths = " ".join(shlex.quote(str(path)) for path in [*inputs, *adoption.files])
+    return [*adoption.notes, f"commit these: git add {paths}"]

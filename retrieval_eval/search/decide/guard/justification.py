@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import read_json
-from retrieval_eval.search.decide.guard.thresholds import (
+from retrieval_eval.search.decide.thresholds import (
     Part,
     Table,
     Threshold,

@@ -11,19 +11,20 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.model.search_run import SearchRun, ShareWithInterval
-from retrieval_eval.search.change.claim_difference import Reading, ends_of, readings
 from retrieval_eval.search.change.comparability import judge_faults, judge_of
 from retrieval_eval.search.change.paired_change import (
     POINTS,
     Change,
+    Reading,
     Resampling,
     change_of,
     contributions,
+    ends_of,
+    readings,
 )
-from retrieval_eval.search.claims.summary import why_advisory
-from retrieval_eval.search.decide.guard.rule import harm_test
-from retrieval_eval.search.decide.guard.thresholds import Threshold
-from retrieval_eval.search.decide.noise_level import NoiseLevel, by_query, run_to_run
+from retrieval_eval.search.claims.coverage import why_advisory
+from retrieval_eval.search.decide import NoiseLevel, by_query, harm_test, run_to_run
+from retrieval_eval.search.decide.thresholds import Threshold
 from retrieval_eval.search.run.named_metrics import (
     TRUE_POSITIVE_RATE,
     WHOLE_RUN_ONLY,

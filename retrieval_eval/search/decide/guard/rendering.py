@@ -209,8 +209,8 @@ def sentence(verdict: GuardRuling) -> str:
     Examples
     --------
     >>> from datetime import date
-    >>> from retrieval_eval.search.decide.guard.check import no_verdict
-    >>> from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+    >>> from retrieval_eval.search.decide.guard import no_verdict
+    >>> from retrieval_eval.search.decide.thresholds import shipped_thresholds
     >>> sentence(no_verdict(shipped_thresholds(), ["the run is empty"], date(2026, 1, 1)))
     'NO VERDICT: the run is empty'
     """

@@ -9,7 +9,7 @@ import pytest
 
 from retrieval_eval.agents.door import read_trials, read_truths
 from retrieval_eval.agents.runs import evaluate
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model import to_builtins
 
@@ -112,13 +112,14 @@ def test_the_commands_take_a_table_and_its_truth(place, capsys):
         ({"elapsed_seconds": "soon"}, "row 1, elapsed_seconds: expected a number, got 'soon'"),
         ({"rewrd": 1}, "column 'rewrd' is not used; did you mean reward"),
         ({"trace": "absent.json"}, "row 1, trace: there is no absent.json"),
-        ({"task": " "}, "row 1, task: is empty, so it is left out"),
+        ({"task": " "}, "row 1, task: is empty"),
         ({"reward": 85}, "reward: 1 of 1 value lie above 1, up to 85; shares are expected, so"),
     ],
 )
 def test_a_cell_that_makes_no_sense_is_named_by_row_and_column(place, row, message):
     found = read_trials(pd.DataFrame([{"trace": "logs/old-t-1.jsonl", "task": "t-1", **row}]))
-    assert any(message in problem for problem in found.problems), found.problems
+    said = [*found.problems, *(one.detail for one in found.left_out)]
+    assert any(message in text for text in said), said
 
 
 def test_trials_that_repeat_others_are_left_out_and_repeats_are_numbered(place):
@@ -135,8 +136,22 @@ def test_trials_that_repeat_others_are_left_out_and_repeats_are_numbered(place):
         ("t-1", "2"),
         ("t-2", "a"),
     ]
-    assert "row 2: the same trace of the same trial again" in found.problems[0]
-    assert "row 5, repeat: 'a' is another repeat of t-2 under old already" in found.problems[1]
+    assert {one.reason for one in found.left_out} == {"repeated"}
+    said = [one.detail for one in found.left_out]
+    assert "row 2: the same trace of the same trial again" in said[0]
+    assert "row 5, repeat: 'a' is another repeat of t-2 under old already" in said[1]
+
+
+def test_rows_that_are_left_out_count_as_excluded(place, capsys):
+    with (place / "trials.csv").open("a", encoding="utf-8") as table:
+        table.write("logs/absent.jsonl,t-3,old,1,0.5,25\n")
+    (found,) = evaluate(["trials.csv"], benchmarks_root="truth.jsonl").runs
+    counts = found.summary.counts
+    assert (counts.trials_found, counts.evaluated, counts.excluded) == (5, 4, 1)
+    assert run(["evaluate", "trials.csv", "--truth", "truth.jsonl"]) == 0
+    assert "no_trace trials.csv: row 5, trace: there is no logs/absent.jsonl" in (
+        capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])

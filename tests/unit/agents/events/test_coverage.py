@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.document import coverage
-from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.records import Trace
 from tests.trials import truth
 

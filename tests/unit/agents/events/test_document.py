@@ -6,9 +6,9 @@ import json
 import pytest
 from msgspec import structs
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.document import event_document, iso, trial_events
-from retrieval_eval.agents.events.normalise import extract_events
-from retrieval_eval.agents.metrics.trial import measure
+from retrieval_eval.agents.metrics import measure
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.common import Coverage, Provenance

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.document import summarise
-from retrieval_eval.agents.events.normalise import extract_events
-from retrieval_eval.agents.events.retrieved import ranking
+from retrieval_eval.agents.events.evidence import ranking
 from retrieval_eval.records import ToolCall, ToolResult, Trace
 from tests.trials import truth
 

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.document import coverage, event_document, trial_events
-from retrieval_eval.agents.events.evidence import attached_files, evidence
-from retrieval_eval.agents.events.normalise import extract_events
-from retrieval_eval.agents.events.retrieved import files_with, ranking
-from retrieval_eval.agents.metrics.trial import measure
+from retrieval_eval.agents.events.evidence import attached_files, evidence, files_with, ranking
+from retrieval_eval.agents.metrics import measure
 from retrieval_eval.model.common import Provenance
 from retrieval_eval.records import Attached, ToolCall, ToolResult, Trace
 from tests.trials import truth

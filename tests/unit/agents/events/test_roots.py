@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.calls import read_calls
 from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.agents.events.roots import Layout, Root, find_layout, stated_roots
 from retrieval_eval.records import (
     GroundTruth,

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from retrieval_eval.agents.events.retrieved import ranking
+from retrieval_eval.agents.events.evidence import ranking
+from retrieval_eval.agents.metrics import DEFAULT_K, measure
 from retrieval_eval.agents.metrics.catalog import BY_NAME, read_metric
-from retrieval_eval.agents.metrics.trial import DEFAULT_K, measure
 from retrieval_eval.model import to_builtins
 from tests.trials import trial, truth
 

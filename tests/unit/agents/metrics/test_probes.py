@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from retrieval_eval.agents.metrics.trial import measure
+from retrieval_eval.agents.metrics import measure
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Target
 from tests.trials import ref, trial, truth

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.agents.events.retrieved import VIEWS
-from retrieval_eval.agents.metrics import catalog
+from retrieval_eval.agents.events.evidence import VIEWS
+from retrieval_eval.agents.metrics import catalog, measure
 from retrieval_eval.agents.metrics.catalog import BY_NAME, METRICS, Metric, read_metric
 from retrieval_eval.agents.metrics.document import ChunkLevel, FileLevel, FileView, Utilization
-from retrieval_eval.agents.metrics.trial import measure
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.ranking.measures import DEFINITIONS

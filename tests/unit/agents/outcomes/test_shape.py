@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retrieval_eval.agents.outcomes.usage import misfits
+from retrieval_eval.agents.outcomes import misfits
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import retrieval_eval as rev
 from retrieval_eval.agents.runs import away
-from retrieval_eval.cli.main import run as run_command
+from retrieval_eval.cli import run as run_command
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.remote import Place, located
 from tests.runs import write_task, write_trial

@@ -6,8 +6,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from retrieval_eval.agents.runs import executors
-from retrieval_eval.agents.runs.executors import Engine, engine_for, run_on
+from retrieval_eval.agents.runs import away
+from retrieval_eval.agents.runs.away import Engine, engine_for, run_on
 from retrieval_eval.errors import BadInputError
 
 
@@ -58,7 +58,7 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
 
 
 def test_work_waits_for_a_worker_and_ends_where_none_comes(monkeypatch):
-    monkeypatch.setattr(executors, "_SECONDS_BETWEEN_LOOKS", 0.001)
+    monkeypatch.setattr(away, "_SECONDS_BETWEEN_LOOKS", 0.001)
     taken = []
 
     def submit(function, part):

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.agents.runs.naming import METRICS_SUFFIX, artefact_stems, safe_name
+from retrieval_eval.agents.runs.layout import METRICS_SUFFIX, artefact_stems, safe_name
 from retrieval_eval.records import TrialRef
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.agents.events.normalise import extract_events
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.traces import NoTraceError, read_trace
 from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.records import Event, GroundTruth, Trace

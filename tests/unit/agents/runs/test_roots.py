@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.agents.runs.roots import (
+from retrieval_eval.agents.runs.layout import (
     RUNS_VARIABLE,
     default_benchmarks_root,
     default_runs_root,

@@ -11,8 +11,8 @@ from scipy import stats as scipy_stats
 
 import retrieval_eval as rev
 from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
-from retrieval_eval.agents.study.headline import headline_estimate, repeats_sentence
 from retrieval_eval.agents.study.trials import trials_of
+from retrieval_eval.agents.study.verdict import headline_estimate, repeats_sentence
 from tests.studies import document
 
 

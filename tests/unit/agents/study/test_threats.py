@@ -8,7 +8,7 @@ import pytest
 
 from retrieval_eval.agents.study.arms import config_pairs
 from retrieval_eval.agents.study.compare import compare, comparison_of
-from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.stated import Settings
 from retrieval_eval.agents.study.threats import THREATS, kind, leading_threats, threat_title
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.model.impact import Threat
@@ -131,6 +131,32 @@ def test_a_missing_value_that_counts_as_failure_is_known():
     )
 
 
+def drawn(seed, sign=1):
+    dice = random.Random(seed)
+    return arms(gains(*[sign * round(dice.gauss(0.02, 0.1), 3) for _ in range(40)]))
+
+
+def test_a_margin_shows_that_an_arm_is_not_worse_where_it_may_be_better():
+    found = compare(drawn(6), "a", "b", n_resamples=400, margin=0.05)
+    block = found.record.metrics["file_recall"]
+    assert -0.05 < block.ci_low < 0 < 0.05 < block.ci_high
+    assert found.verdict.state == "not_worse"
+    assert "not worse by the margin of 0.05" in found.verdict.reason
+    assert "A loss beyond the margin of 0.05 would overturn it" in found.verdict.overturn
+    # A loss of the same size is none of that, and neither is it without a margin.
+    for rows, options in ((drawn(6, -1), {"margin": 0.05}), (drawn(6), {})):
+        other = compare(rows, "a", "b", n_resamples=400, **options)
+        assert other.verdict.state == "no_detectable_difference"
+
+
+def test_few_tasks_of_which_most_differ_cannot_decide_and_many_alike_can():
+    few = compare(arms(gains(0.4, 0.5, 0.3, 0.4, 0.5, 0.0)), "a", "b", n_resamples=400)
+    assert few.verdict.state == "too_few_pairs"
+    assert "5 differ, and no test of so few can tell a difference" in few.verdict.reason
+    many = compare(arms(gains(0.4, 0.5, 0.3, 0.4, 0.5, *[0.0] * 9)), "a", "b", n_resamples=400)
+    assert many.verdict.state == "no_detectable_difference"
+
+
 def test_a_margin_makes_equal_arms_equivalent_unless_a_threat_leaves_it():
     values = gains(*[0.01, -0.01, 0.02, -0.02, 0.0, 0.01] * 4)
     assert compare(arms(values), "a", "b").record.verdict == "no_detectable_difference"
@@ -198,13 +224,74 @@ def test_open_evidence_overturns_what_it_could_explain():
 
 
 def test_open_and_missing_values_overturn_together_what_neither_would():
-    values = [*gains(*[0.28, 0.32, 0.3] * 4), ("u", 0.4, None), ("v", 0.4, None)]
+    values = [*gains(*[0.1, 0.3, 0.5] * 4), ("u", 0.4, None), ("v", 0.4, None)]
     missing = found_of(arms(values))
-    wide = found_of(opened(arms(values[:-2]), "a", 0.08))
+    wide = found_of(opened(arms(values[:-2]), "a", 0.16))
     assert (missing.verdict, wide.verdict) == ("better", "better")
-    found = found_of(opened(arms(values), "a", 0.08))
+    found = found_of(opened(arms(values), "a", 0.16))
     assert found.verdict == "fragile"
     assert "together with missing values" in threat(found, "evidence_width").sentence
+
+
+def repeated(config, draw, *, until_success):
+    """Return a task's repeats with rewards of 0 or 1, at most four and at least two."""
+    rows = []
+    for task in range(30):
+        rewards = []
+        while len(rewards) < 4 and not (until_success and len(rewards) > 1 and rewards[-1]):
+            rewards.append(float(draw.random() < 0.4))
+        rows += [
+            document(f"t{task:02}", config, 0.5, reward, trial=f"t{task:02}-{i}")
+            for i, reward in enumerate(rewards)
+        ]
+    return rows
+
+
+@pytest.mark.parametrize("until_success", [True, False])
+def test_repeats_that_go_on_until_one_succeeds_are_no_fair_sample(until_success):
+    draw = random.Random(5)
+    rows = repeated("a", draw, until_success=False)
+    rows += repeated("b", draw, until_success=until_success)
+    record = compare(rows, "a", "b", primary="reward", n_resamples=400).record
+    said = threat(record, "repeats_depend")
+    assert (said is not None) == until_success
+    if said is not None:
+        assert (said.arm, said.effect) == ("b", "lowers")
+        assert record.verdict not in ("better", "worse")
+
+
+def test_what_is_only_listed_is_no_plain_verdict_and_what_is_opened_is():
+    assert found_of(arms(GAIN)).verdict == "better"
+    found = found_of(arms(GAIN, None, {"opened": 0.4}))
+    said = threat(found, "view")
+    assert (found.verdict, said.effect) == ("fragile", "lowers")
+    assert said.overturn == "if only opened files count as found"
+
+
+def test_a_trial_that_ran_out_of_time_keeps_its_recorded_reward():
+    rows = []
+    for i in range(20):
+        for config in "ab":
+            is_late = config == "b" and i < 5
+            row = document(f"t{i:02}", config, 0.5, 0.0 if is_late else 1.0)
+            if is_late:
+                row["coverage"] |= {"degraded_reason": "cut", "degraded_sources": ["trace"]}
+                row["outcome"]["exception"] = {"type": "AgentTimeoutError"}
+            rows.append(row)
+    found = compare(rows, "a", "b", primary="reward", n_resamples=400).record
+    assert found.metrics["reward"].mean_comparison == pytest.approx(0.75)
+    assert found.metrics["reward"].n_pairs == 20
+    assert found.metrics["file_recall"].n_pairs == 15
+    assert "AgentTimeoutError" in threat(found, "errors").sentence
+    by_recall = compare(rows, "a", "b", n_resamples=400).record
+    assert by_recall.metrics["reward"].n_pairs == 15
+
+
+def test_rewards_near_their_best_are_saturated():
+    rows = arms([(f"t{i:02}", 0.5, 0.6) for i in range(20)], reward=lambda i: float(i > 0))
+    found = compare(rows, "a", "b", primary="reward", n_resamples=400).record
+    status = {row.metric: row.status for row in found.discrimination}
+    assert status["reward"] == "saturated"
 
 
 # Groups and single tasks

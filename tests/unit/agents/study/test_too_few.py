@@ -14,7 +14,7 @@ from msgspec import structs
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.study import associations
 from retrieval_eval.agents.study.associations import FAMILY
-from retrieval_eval.agents.study.settings import Settings
+from retrieval_eval.agents.study.stated import Settings
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.model import from_builtins
 from tests.factories import metrics_document

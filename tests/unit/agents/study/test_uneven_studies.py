@@ -10,8 +10,8 @@ import retrieval_eval as rev
 from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.study.compare import compare
 from retrieval_eval.agents.study.gate import opaque_calls
-from retrieval_eval.agents.study.headline import headline_estimate
 from retrieval_eval.agents.study.trials import trials_of
+from retrieval_eval.agents.study.verdict import headline_estimate
 from retrieval_eval.report import words
 from retrieval_eval.report.displays import answer
 from tests.studies import document
@@ -203,7 +203,8 @@ SIZES = (92, 30, 25, 16, 12, 8, 6, 4, 4, 3, 1)
 def uneven(sizes=SIZES, gain=0.07, seed=7):
     dice = random.Random(seed)
     rows = []
-    for place, size in enumerate(sizes):
+    gains_of = gain if isinstance(gain, list) else [gain] * len(sizes)
+    for place, (size, gain) in enumerate(zip(sizes, gains_of, strict=True)):
         for i in range(size):
             before = dice.uniform(0.2, 0.6)
             after = min(1.0, max(0.0, before + dice.gauss(gain, 0.25)))
@@ -212,32 +213,27 @@ def uneven(sizes=SIZES, gain=0.07, seed=7):
     return rows
 
 
-def test_a_small_p_beside_an_interval_that_holds_0_is_explained():
+def test_a_gain_in_every_repository_is_clear_although_one_has_46_percent_of_the_tasks():
     found = compare(uneven(), "a", "b", **FEW)
     block = found.record.metrics["file_recall"]
     lead = headline_estimate(block)
-    assert lead.p < 0.05
-    assert not lead.excludes_null
+    assert (found.verdict.state, block.averaged_over) == ("better", "random_effects")
+    assert lead.excludes_null
     assert block.largest_cluster_share == pytest.approx(92 / 201)
-    # Satterthwaite's degrees of freedom of these sizes are about 1.5.
-    assert 2.2 < block.n_effective < 3.2
-    why = (
-        f"the 11 repositories count as about {block.n_effective:.1f} equally large ones, since one "
-        "has 46 % of the tasks: more repositories are missing, not more tasks"
-    )
-    assert why in found.verdict.overturn
-    assert any(why in said for said in answer(found).sentences)
-
-
-def test_what_uneven_clusters_can_detect_is_what_their_interval_would():
-    found = compare(uneven(), "a", "b", **FEW)
-    block = found.record.metrics["file_recall"]
+    shown = block.mean_comparison - block.mean_baseline
+    assert shown == pytest.approx(block.mean_difference)
+    assert block.estimate != pytest.approx(block.mean_difference)
+    assert "mean effect in 11 repositories of uneven size" in found.verdict.reason
     # An interval of this width finds no difference smaller than its half in most studies.
-    half = (block.ci_high - block.ci_low) / 2
-    assert block.smallest_detectable > half
-    even = compare(uneven([18] * 11), "a", "b", **FEW).record.metrics["file_recall"]
-    assert even.n_effective == pytest.approx(11)
-    assert even.smallest_detectable < half
+    assert block.smallest_detectable > (block.ci_high - block.ci_low) / 2
+
+
+def test_a_gain_in_the_largest_repository_alone_is_none_of_repositories_like_these():
+    found = compare(uneven(gain=[0.3, *[0.0] * 10]), "a", "b", **FEW)
+    block = found.record.metrics["file_recall"]
+    assert block.mean_difference > 0.1
+    assert block.estimate < block.mean_difference
+    assert found.verdict.state == "no_detectable_difference"
 
 
 def test_a_slice_of_all_tasks_has_the_interval_of_all_tasks():
@@ -248,7 +244,7 @@ def test_a_slice_of_all_tasks_has_the_interval_of_all_tasks():
         assert whole
         for row in whole:
             assert (row.mean_difference, row.ci_low, row.ci_high) == (
-                block.mean_difference,
+                block.estimate,
                 block.ci_low,
                 block.ci_high,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.agents.study.compare import compare
-from retrieval_eval.agents.study.headline import headline_estimate
+from retrieval_eval.agents.study.verdict import headline_estimate
 from retrieval_eval.report import words
 from retrieval_eval.report.displays import answer
 from retrieval_eval.values import signed_ends

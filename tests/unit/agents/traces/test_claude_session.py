@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from retrieval_eval.agents.traces.formats.claude_session import read_claude_session
+from retrieval_eval.agents.traces.formats.claude_code import read_claude_session
 from retrieval_eval.agents.traces.tokens import accumulate
 from retrieval_eval.io.files import Line
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.formats.claude_stream import read_claude_stream
+from retrieval_eval.agents.traces.formats.claude_code import read_claude_stream
 from retrieval_eval.agents.traces.tokens import accumulate, count_tokens
 from retrieval_eval.io.files import Line
 

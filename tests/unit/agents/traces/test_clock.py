@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.clock import earliest, from_milliseconds, latest, unix_seconds
+from retrieval_eval.agents.traces.untrusted import earliest, from_milliseconds, latest, unix_seconds
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.agents.traces.dialects import DIALECTS, dialect_of
 from retrieval_eval.agents.traces.formats import FORMATS, LineFormat, read_lines
 from retrieval_eval.agents.traces.merge import join_trace

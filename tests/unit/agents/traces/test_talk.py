@@ -9,8 +9,14 @@ import pytest
 
 from retrieval_eval.agents.traces.formats import read_document, read_lines
 from retrieval_eval.agents.traces.merge import join_trace
-from retrieval_eval.agents.traces.reading import Reading, Unreadable
-from retrieval_eval.agents.traces.talk import complains_of_format, holds_call, is_output, is_talk
+from retrieval_eval.agents.traces.reading import (
+    Reading,
+    Unreadable,
+    complains_of_format,
+    holds_call,
+    is_output,
+    is_talk,
+)
 from retrieval_eval.io.files import Line
 
 

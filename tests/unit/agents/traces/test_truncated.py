@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from retrieval_eval.agents.traces.truncated import complete_json
+from retrieval_eval.agents.traces.results.payload import complete_json
 
 DOCUMENT = {"a": [1, {"b": 'q"\\\n'}], "path": "/src/a.py", "n": None, "t": True, "x": -1.5e3}
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.document import coverage
-from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.agents.truth import expanded, load_ground_truth, stated_ground_truth
 from retrieval_eval.records import FileRef, ToolCall, ToolResult, Trace
 from tests.runs import write_task

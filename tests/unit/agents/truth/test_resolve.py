@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.truth.resolve import Aligner, resolve
-from retrieval_eval.agents.truth.source import Entry
-from retrieval_eval.agents.truth.workspace import Workspace
+from retrieval_eval.agents.truth.shapes import Entry
+from retrieval_eval.agents.truth.workspace import Aligner, Workspace, resolve
 from retrieval_eval.records import FileRef, Repository
 
 SEVERAL = Workspace((Repository("tokio", "tokio"), Repository("tonic", "tonic")))

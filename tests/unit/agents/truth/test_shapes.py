@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from retrieval_eval.agents.truth.shapes import (
+    Entry,
     file_entries,
     symbols,
 )
-from retrieval_eval.agents.truth.source import Entry
 
 
 @pytest.mark.parametrize(

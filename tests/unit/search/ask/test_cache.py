@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from retrieval_eval.search.ask.cache import EmbeddingCache
+from retrieval_eval.search.ask.query_vectors import EmbeddingCache
 
 
 class Model:

@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search.change.baseline import ACCEPTABLE, plan_update, write_update
-from retrieval_eval.search.run.run_files import run_bytes
+from retrieval_eval.search.run.document import run_bytes
 from tests.plain_runs import compare_with_baseline, differences, read_search_run
 from tests.searches import answer, failure, gold_query, gold_set, run_of, written
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.search.change import diff
 from retrieval_eval.search.change.comparability import both_declare
-from retrieval_eval.search.change.diff import diff
-from retrieval_eval.search.decide.guard.check import check
-from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.decide.guard import check
+from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import run_search
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.unit.search.run.test_hostile_retrievers import DAY
 
 GOLD = GoldSet(

@@ -8,14 +8,14 @@ from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_diff import SearchDiff
-from retrieval_eval.search.change.diff import movers
+from retrieval_eval.search.change import movers
 from retrieval_eval.search.change.diff_text import (
     diff_markdown,
     metric_changes,
     mover_rows,
     summary_sentences,
 )
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.guards import with_claims
 from tests.plain_runs import diff as diff_of
 from tests.searches import answer, failure, gold_query, gold_set, written

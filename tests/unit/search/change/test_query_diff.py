@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.model.search_diff import MetricOfQuery
-from retrieval_eval.search.change.diff import diff
-from retrieval_eval.search.change.query_diff import compare_queries, query_lines, side_by_side
+from retrieval_eval.search.change import diff
+from retrieval_eval.search.change.diff_text import compare_queries, query_lines, side_by_side
 from tests.plain_runs import stored
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 

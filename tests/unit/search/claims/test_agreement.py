@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.claims import HumanLabel, judge_agreement, read_human_labels
 from retrieval_eval.search.claims.judge import JudgeFacts, Judgement
-from retrieval_eval.search.claims.measure import HumanLabel, judge_agreement, read_human_labels
 from retrieval_eval.search.gold.corpus import Corpus, Document
 from tests.searches import written
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.claims import measure as module
+from retrieval_eval.search import claims as module
+from retrieval_eval.search.claims import ClaimsRequest, measure_claims
 from retrieval_eval.search.claims.judge import JudgeFacts, Judgement
-from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
 from retrieval_eval.search.demo import JUDGE
 from tests.searches import measure, written
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.search.claims.quotations import find_quote
+from retrieval_eval.search.claims.splitting import find_quote
 
 TEXT = (
     "Copies are kept for 30\u00a0days, never for 130 days. The \u201cvault\u201d isn\u2019t open; "

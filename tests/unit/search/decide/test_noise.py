@@ -10,7 +10,6 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model import to_builtins
 from retrieval_eval.search import measure as measuring
-from retrieval_eval.search.decide.guard.thresholds import read_thresholds, shipped_thresholds
 from retrieval_eval.search.decide.noise import (
     detectable_rows,
     level_rows,
@@ -19,9 +18,10 @@ from retrieval_eval.search.decide.noise import (
     repeated_runs,
     snippet,
 )
-from retrieval_eval.search.gold.pinned import Pinned
+from retrieval_eval.search.decide.thresholds import read_thresholds, shipped_thresholds
+from retrieval_eval.search.gold.identity import Pinned
 from retrieval_eval.search.measure import Request
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.guards import run_with, with_claims
 from tests.plain_runs import noise, staleness
 from tests.searches import answer, failure, gold_query, gold_set, written

@@ -7,6 +7,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model.gold import GoldSet, Label
+from retrieval_eval.search.gold import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.agreement import (
     adjudication_sheet,
     agreement,
@@ -14,7 +15,6 @@ from retrieval_eval.search.gold.agreement import (
     settle,
 )
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.labelling import pair_sheets, write_pool
 
 

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.agreement import (
     agreement,
     compare_grades,
     disagreements,
     own_grades,
 )
-from retrieval_eval.search.gold.gold_set import load_gold_set
 
 
 def _labels(**grades):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model import to_builtins
-from retrieval_eval.search.gold.backlog import STATUSES, BacklogSource, read_backlog
+from retrieval_eval.search.gold.database import STATUSES, BacklogSource, read_backlog
 
 AS_OF = datetime(2026, 6, 1, tzinfo=UTC)
 COUNTED = (*STATUSES, "other")

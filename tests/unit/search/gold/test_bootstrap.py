@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import to_builtins
+from retrieval_eval.search.gold import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.bootstrap import (
     FeedbackTables,
     bootstrap,
     feedback_settings,
     read_feedback,
 )
+from retrieval_eval.search.gold.chunks import text_digest
 from retrieval_eval.search.gold.corpus import Corpus, Document
-from retrieval_eval.search.gold.drift import text_digest
-from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.identity import query_id
 from tests.databases import WritableDatabase
 

@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import text
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.gold.backlog import BacklogSource, read_backlog
 from retrieval_eval.search.gold.database import (
+    BacklogSource,
     parse_url,
+    read_backlog,
     reading,
     shown,
 )

@@ -10,10 +10,15 @@ from msgspec.structs import replace
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet
-from retrieval_eval.search.gold.chunks import digest
+from retrieval_eval.search.gold import load_gold_set, write_gold_set
+from retrieval_eval.search.gold.chunks import (
+    digest,
+    digests_of,
+    drift,
+    labelled_documents,
+    text_digest,
+)
 from retrieval_eval.search.gold.corpus import Corpus, Document, read_corpus
-from retrieval_eval.search.gold.drift import digests_of, drift, labelled_documents, text_digest
-from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.relabel import relabel
 from tests.rechunking import recut, split
 

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import Anchor, FieldMap, GoldQuery, GoldSet, Label
-from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import (
+from retrieval_eval.search.gold import (
     field_map,
     gold_faults,
     gold_stats,
@@ -22,6 +21,7 @@ from retrieval_eval.search.gold.gold_set import (
     query_line,
     write_gold_set,
 )
+from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.identity import query_id
 
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model.gold import Label
+from retrieval_eval.search.gold import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.labelling import (
     COLUMNS,
     Item,

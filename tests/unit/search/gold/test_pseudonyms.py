@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.gold import gold_faults, load_gold_set
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.search.gold.identity import query_id
 from retrieval_eval.search.gold.pseudonyms import (
     Entity,

@@ -9,9 +9,9 @@ from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import write_atomically
 from retrieval_eval.model.gold import Anchor, Label
+from retrieval_eval.search.gold import gold_faults, load_gold_set
 from retrieval_eval.search.gold.agreement import settle
 from retrieval_eval.search.gold.corpus import read_corpus
-from retrieval_eval.search.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.search.gold.relabel import read_mapping, relabel, relabel_files
 from tests.rechunking import recut, renamed, rows_of, same, split, wrapped, write_rows
 

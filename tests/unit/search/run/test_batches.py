@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.search.change.paired_change import change_sentence, latency_change
 from retrieval_eval.search.measure import run_search
-from retrieval_eval.search.run.latency import change_sentence, latency_change
 from retrieval_eval.search.run.running import run_queries
 
 GOLD = GoldSet(

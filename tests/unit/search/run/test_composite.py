@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.search.decide.guard.thresholds import components_of, read_thresholds
+from retrieval_eval.search.decide.thresholds import components_of, read_thresholds
 from retrieval_eval.search.run.abstention import Gate
 from retrieval_eval.search.run.composite import Bound
 from tests.guards import with_claims

@@ -7,8 +7,7 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.search.ask.options import shown_spec
-from retrieval_eval.search.run.document import retriever_facts
-from retrieval_eval.search.run.run_files import run_bytes
+from retrieval_eval.search.run.document import retriever_facts, run_bytes
 from tests.plain_runs import read_search_run
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 from tests.unit.test_schema import undeclared

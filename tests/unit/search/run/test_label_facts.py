@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from retrieval_eval.cli.main import run
+from retrieval_eval.cli import run
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.gold.drift import text_digest
-from retrieval_eval.search.gold.gold_set import gold_stats, load_gold_set
-from retrieval_eval.search.run.label_facts import circularity, circularity_sentence, label_facts
+from retrieval_eval.search.gold import gold_stats, load_gold_set
+from retrieval_eval.search.gold.chunks import text_digest
+from retrieval_eval.search.run.trust import circularity, circularity_sentence, label_facts
 
 TEXTS = {"d1": "late fees are due at once and always", "d2": "an objection suspends the payment"}
 

@@ -9,14 +9,14 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search import measure as module
-from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask import ScoredDoc
 from retrieval_eval.search.change.baseline import plan_update, write_update
-from retrieval_eval.search.decide.guard.check import check
-from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.gold.gold_set import load_gold_set
-from retrieval_eval.search.gold.pinned import pinned_text
+from retrieval_eval.search.decide.guard import check
+from retrieval_eval.search.decide.thresholds import shipped_thresholds
+from retrieval_eval.search.gold import load_gold_set
+from retrieval_eval.search.gold.identity import pinned_text
 from retrieval_eval.search.measure import JOURNAL, Request, measure_request, run_search
-from retrieval_eval.search.run.run_files import load_search_run
+from retrieval_eval.search.run.document import load_search_run
 from tests.plain_runs import read_search_run
 from tests.searches import gold_query, gold_set, measure, written
 

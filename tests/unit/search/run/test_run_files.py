@@ -9,8 +9,8 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.artefacts import sealed
 from retrieval_eval.schema import faults
 from retrieval_eval.search.change.baseline import plan_update
-from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.run.run_files import run_bytes
+from retrieval_eval.search.decide.thresholds import shipped_thresholds
+from retrieval_eval.search.run.document import run_bytes
 from tests.guards import run_with
 from tests.plain_runs import check, compare_with_baseline, diff, noise, read_search_run
 from tests.searches import answer, gold_query, gold_set, run_of

@@ -4,7 +4,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import write_bytes
-from retrieval_eval.search.run.run_files import named_run, run_bytes
+from retrieval_eval.search.run.document import named_run, run_bytes
 from tests.searches import answer, gold_query, gold_set, run_of
 
 GOLD = gold_set(gold_query("q1", {"a": 1}))

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from retrieval_eval.search.decide.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from retrieval_eval.search.run.trust import distrust
 from tests.guards import run_with, with_trust
 from tests.plain_runs import check, stored

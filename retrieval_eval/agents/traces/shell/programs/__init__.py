@@ -6,17 +6,18 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from retrieval_eval.agents.traces.shell.options import words
 from retrieval_eval.agents.traces.shell.plan import Evidence, Plan, named_paths, opaque
 from retrieval_eval.agents.traces.shell.programs.git import plan_git
 from retrieval_eval.agents.traces.shell.programs.listing import (
     DESCRIBERS,
+    SEARCHERS,
     plan_describer,
     plan_echo,
     plan_eza,
     plan_fd,
     plan_find,
     plan_ls,
+    plan_search,
     plan_tree,
 )
 from retrieval_eval.agents.traces.shell.programs.readers import (
@@ -38,7 +39,6 @@ from retrieval_eval.agents.traces.shell.programs.scripts import (
     plan_script,
     plan_source,
 )
-from retrieval_eval.agents.traces.shell.programs.search import SEARCHERS, plan_search
 from retrieval_eval.agents.traces.shell.programs.writers import (
     ALL_OPERANDS,
     LAST_OPERAND,
@@ -46,7 +46,7 @@ from retrieval_eval.agents.traces.shell.programs.writers import (
     plan_patch,
     plan_writer,
 )
-from retrieval_eval.agents.traces.shell.steps import Invocation
+from retrieval_eval.agents.traces.shell.steps import Invocation, words
 
 INERT: Final = words(
     "true false : test [ [[ set unset export local shopt trap wait sleep exit return break "

@@ -13,9 +13,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from retrieval_eval.agents.traces.shell.options import scan, words
 from retrieval_eval.agents.traces.shell.programs.readers import READERS
-from retrieval_eval.agents.traces.shell.steps import Invocation
+from retrieval_eval.agents.traces.shell.steps import Invocation, scan, words
 
 Kind = Literal["selects", "begins", "numbers", "names", "ends", "changes", "summarises"]
 

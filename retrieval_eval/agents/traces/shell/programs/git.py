@@ -7,11 +7,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.shell.options import scan, split, words
 from retrieval_eval.agents.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
-from retrieval_eval.agents.traces.shell.programs.search import plan_search
+from retrieval_eval.agents.traces.shell.programs.listing import plan_search
 from retrieval_eval.agents.traces.shell.programs.writers import destinations, patched_files, written
-from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, literal, resolve
+from retrieval_eval.agents.traces.shell.steps import (
+    Arg,
+    Invocation,
+    literal,
+    resolve,
+    scan,
+    split,
+    words,
+)
 
 _HISTORY: Final = words("log diff show blame annotate whatchanged shortlog diff-tree")
 _SHORT = "SGnLCMUO"

@@ -8,10 +8,17 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.shell.options import Options, scan, words
-from retrieval_eval.agents.traces.shell.plan import Plan, opaque, operands_of, reader
-from retrieval_eval.agents.traces.shell.spans import WHOLE, Spans, awk_spans, sed_spans
-from retrieval_eval.agents.traces.shell.steps import Arg, Invocation
+from retrieval_eval.agents.traces.shell.plan import (
+    WHOLE,
+    Plan,
+    Spans,
+    awk_spans,
+    opaque,
+    operands_of,
+    reader,
+    sed_spans,
+)
+from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, Options, scan, words
 
 _FILTER_VERBS: Final = words("e eval ea eval-all")
 _NAMED_VALUES: Final = words("--arg --argjson --slurpfile --rawfile")

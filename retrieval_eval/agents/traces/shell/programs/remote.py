@@ -12,8 +12,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.results.prose import looks_like_file
-from retrieval_eval.agents.traces.shell.options import scan
+from retrieval_eval.agents.traces.results.mentions import looks_like_file
 from retrieval_eval.agents.traces.shell.plan import (
     Operand,
     Plan,
@@ -23,7 +22,7 @@ from retrieval_eval.agents.traces.shell.plan import (
     reader,
 )
 from retrieval_eval.agents.traces.shell.programs.writers import written
-from retrieval_eval.agents.traces.shell.steps import Invocation
+from retrieval_eval.agents.traces.shell.steps import Invocation, scan
 
 
 class Client(Struct, frozen=True, gc=False):

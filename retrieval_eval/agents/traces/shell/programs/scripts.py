@@ -7,8 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.results.prose import looks_like_file, path_texts
-from retrieval_eval.agents.traces.shell.options import words
+from retrieval_eval.agents.traces.results.mentions import looks_like_file, path_texts
 from retrieval_eval.agents.traces.shell.plan import (
     Operand,
     Plan,
@@ -18,7 +17,7 @@ from retrieval_eval.agents.traces.shell.plan import (
     reader,
 )
 from retrieval_eval.agents.traces.shell.programs.writers import written
-from retrieval_eval.agents.traces.shell.steps import Arg, Invocation
+from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, words
 
 INTERPRETERS: Final = re.compile(
     r"(?:python(?:\d(?:\.\d+)?)?|pypy3?|node|nodejs|ruby|perl|deno|bun)"
@@ -107,9 +106,11 @@ def script_of(stage: Invocation) -> str | None:
 def plan_source(stage: Invocation, code: str) -> Plan:
     """Return the plan of a script that the agent wrote: what it prints is not known.
 
-    It may have shown the files that its text names.
+    It may have shown the files that its text names; one whose text the trace does not hold, any.
     """
     reason = "runs a script that the agent wrote"
+    if not code:
+        return opaque(stage, reason, operands=(Operand("*", "pattern"),))
     if stage.program in _SHELLS or stage.program.endswith("sh") or code.startswith("#!/bin/"):
         named = [m[0] for m in _SHELL_WORD.finditer(code)]
         patterns = [word for word in named if "*" in word and ("/" in word or "." in word)]

@@ -8,9 +8,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.shell.options import scan
 from retrieval_eval.agents.traces.shell.plan import Operand, Plan, opaque, operand_of, operands_of
-from retrieval_eval.agents.traces.shell.steps import Invocation
+from retrieval_eval.agents.traces.shell.steps import Invocation, scan
 from retrieval_eval.records import FileState
 
 ALL_OPERANDS: Final = frozenset(["touch", "rm", "unlink", "truncate", "shred", "tee"])

@@ -302,3 +302,92 @@ def test_a_file_that_the_prompt_names_is_attached():
     said = {"role": "user", "content": [{"type": "text", "text": named}]}
     reading = read_cline_document({"messages": [said]}, "h.json")
     assert [(a.path, a.how) for a in reading.attached] == [("src/a.py", "named by the prompt")]
+
+
+def stream(*entries):
+    return read_lines([Line(n, one) for n, one in enumerate(entries, start=1)], "stdout")
+
+
+def hook(name, agent, parent=None):
+    stated = {"hookEventName": name, "agentId": agent, "parentAgentId": parent}
+    return {"ts": "2026-01-01T00:00:00Z", "type": "hook_event", **stated}
+
+
+def event(kind, **stated):
+    return {"type": "agent_event", "event": {"type": kind, **stated}}
+
+
+def tool(call_id, name, given, output, **more):
+    stated = {"contentType": "tool", "toolName": name, "toolCallId": call_id}
+    start = event("content_start", input=given, **stated)
+    return [start, event("content_end", output=output, **stated, **more)]
+
+
+def reads(call_id, path):
+    done = [{"query": path, "result": "1 | x = 1", "success": True}]
+    return tool(call_id, "read_files", {"files": [{"path": path}]}, done)
+
+
+SPENT = event("usage", inputTokens=90, outputTokens=10, cacheReadTokens=50)
+RESULT = {"type": "run_result", "finishReason": "completed", "model": {"id": "m"}}
+RESULT["usage"] = {"totalCost": 0.5}
+
+
+def test_the_events_of_a_stream_are_of_the_agent_whose_hook_came_last():
+    asks, answers = tool("c1", "spawn_agent", {"task": "look"}, {"text": "Done."})
+    reading = stream(
+        hook("agent_start", "a"),
+        SPENT,
+        asks,
+        hook("agent_start", "b", "a"),
+        SPENT,
+        *reads("c2", "/w/b.py"),
+        hook("agent_end", "b", "a"),
+        answers,
+        *reads("c3", "/w/a.py"),
+        RESULT,
+    )
+    assert [(call.call_id, call.parent_id) for call in reading.calls] == [
+        ("c1", None),
+        ("c2", "b"),
+        ("c3", None),
+    ]
+    assert (reading.delegated, reading.sub_agents) == ({"c1": "b"}, {"b"})
+    assert (count_tokens(reading.items), reading.declared_cost_usd) == (200, None)
+    assert (reading.format, reading.model, reading.flags) == ("cline-json", "m", ())
+    assert [call.result.text for call in reading.calls[1:]] == ["1: x = 1"] * 2
+
+
+def test_a_stream_that_was_cut_has_no_result_and_a_refused_call_did_not_run():
+    refused = tool("c", "run_commands", {"commands": ["ls"]}, {"error": "no"}, error="no")
+    reading = stream(hook("agent_start", "a"), *refused)
+    assert (reading.flags, reading.calls[0].result.is_unfinished) == (("no_result_event",), True)
+    whole = stream(*refused, RESULT)
+    assert (whole.flags, whole.declared_cost_usd) == ((), 0.5)
+
+
+def test_of_a_long_result_the_model_was_sent_its_ends():
+    lines = [f"{n:4} | line {n}" for n in range(1, 2001)]
+    shown = [{"query": "/w/a.py", "result": "\n".join(lines), "success": True}]
+    reading = stream(*tool("c", "read_files", {"files": ["/w/a.py"]}, shown), RESULT)
+    seen = reading.calls[0].result.text
+    assert CUT_HERE in seen
+    assert len(seen) < 8100
+    (target,) = interpret(reading.calls[0]).targets
+    assert (target.is_whole, len(target.lines)) == (False, 2)
+
+
+def test_what_stands_around_the_output_of_a_command_is_not_of_it():
+    shown = "[Command exited with code 1]\nx = 1\n\n[stderr]\ncat: b.py: No such file\n"
+    error = {"error": "Command exited with code 1", "success": False}
+    output = [{"query": "cat a.py b.py", "result": shown, **error}]
+    reading = stream(*tool("c", "run_commands", {"commands": ["cat a.py b.py"]}, output), RESULT)
+    found = reading.calls[0].result
+    assert found.text == "x = 1\ncat: b.py: No such file\n"
+    assert (found.structured, found.is_unfinished) == ({"exit_code": 1}, False)
+
+
+def test_a_file_beside_a_prompt_is_attached():
+    named = {"type": "file", "path": "/w/b.md", "content": "b"}
+    reading = read(user(text("go"), named, {**named, "content": ""}), says(text("Done.")))
+    assert [one.path for one in reading.attached] == ["/w/b.md"]

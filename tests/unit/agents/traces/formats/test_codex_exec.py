@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import json
 
+from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.evidence import evidence
-from retrieval_eval.agents.events.normalise import extract_events
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.formats import read_lines
 from retrieval_eval.agents.traces.merge import join_trace

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.formats.openai_calls import log_item, log_message, output_text
+from retrieval_eval.agents.traces.formats.messages import log_item, log_message, output_text
 from retrieval_eval.agents.traces.transcript import Transcript
 
 

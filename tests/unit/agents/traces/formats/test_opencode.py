@@ -153,6 +153,15 @@ def test_a_denied_call_did_not_run():
     assert reading.flags == ("result_error",)
 
 
+def test_a_session_that_was_ended_in_a_step_lacks_what_the_step_took():
+    info = {"role": "assistant", "time": {"created": AT}}
+    running = tool("c", "bash", status="running", command="sleep 9")
+    for parts, flags in (([running], ("no_result_event",)), ([running, step("p")], ())):
+        message = {"info": info, "parts": parts}
+        reading = read_document({"info": {"id": "s"}, "messages": [message]}, "s.json")
+        assert reading.flags == flags
+
+
 def test_a_summary_in_an_exported_session_is_noted():
     info = {"role": "assistant", "time": {"created": AT}}
     messages = [

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.results.base import distinct, is_file_path
-from retrieval_eval.agents.traces.results.decorations import is_failure, undecorated
+from retrieval_eval.agents.traces.results.payload import is_failure, undecorated
 from retrieval_eval.records import Access, RawTarget
 
 

@@ -89,7 +89,8 @@ Action: read on.
 @pytest.mark.parametrize(
     ("arguments", "text", "structured", "lines"),
     [
-        ({}, CUT.format("x"), None, [((5, 9),)]),
+        ({}, CUT.format("a\nb\nc\nd\ne\n"), None, [((5, 9),)]),
+        ({}, CUT.format("a"), None, [((5, 5),)]),  # what follows the last line break counts, too
         ({}, CUT.format(""), None, []),
         ({}, "import os", None, [None]),
         ({}, "", {DISPLAY: ""}, [None]),

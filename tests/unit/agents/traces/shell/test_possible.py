@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.agents.traces.shell import ShellAnalysis, ShellSession
+from retrieval_eval.agents.traces.shell.copies import Copies
 from retrieval_eval.records import CUT_HERE
 
 
@@ -198,6 +199,22 @@ def test_a_script_that_the_agent_wrote_may_show_what_its_text_names(run: str) ->
     assert {t.doubt for t in found} == {"opaque_call"}
     assert all(t.path.startswith("/w/src/") for t in found)
     assert not shell.analyse(run, "").events
+
+
+def test_a_script_is_known_by_its_name_where_the_folder_is_not() -> None:
+    shell = ShellSession()
+    shell.analyse("cat > s.py <<'EOF'\nprint(open('src/a.py').read())\nEOF", "")
+    (event,) = shell.analyse("python3 s.py", "x = 1").events
+    assert [(t.path, t.doubt) for t in event.targets] == [("src/a.py", "opaque_call")]
+
+
+def test_a_script_whose_text_is_not_known_may_show_any_file() -> None:
+    copies = Copies()
+    copies.keep_text("/w/s.py", "")
+    shell = ShellSession("/w", copies)
+    (event,) = shell.analyse("python3 s.py", "x = 1").events
+    assert [(t.path, t.is_pattern) for t in event.targets] == [("*", True)]
+    assert not shell.analyse("python3 s.py", "").events
 
 
 def test_a_script_may_show_nothing_that_its_text_does_not_name() -> None:

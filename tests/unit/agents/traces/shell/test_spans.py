@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.shell.spans import WHOLE, Spans, awk_spans, close, sed_spans, take
+from retrieval_eval.agents.traces.shell.plan import WHOLE, Spans, awk_spans, close, sed_spans, take
 
 
 @pytest.mark.parametrize(

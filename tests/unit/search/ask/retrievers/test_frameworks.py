@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from retrieval_eval.search.ask import read_documents
 from retrieval_eval.search.ask.retrievers import open_retriever
-from retrieval_eval.search.ask.returned import read_documents
 
 # Objects with the documented attributes alone, for neither library is a dependency of the tests.
 ALIKE = {

@@ -34,7 +34,7 @@ def test_no_library_is_loaded_before_it_is_needed():
     heavy = ("bm25s", "httpx", "tenacity", "sqlalchemy", "numpy", "pandas", "scipy")
     program = (
         "import sys\n"
-        "import retrieval_eval.search.run.running, retrieval_eval.search.ask.cache\n"
+        "import retrieval_eval.search.run.running, retrieval_eval.search.ask.query_vectors\n"
         "import retrieval_eval.search.ask.retrievers.http\n"
         "import retrieval_eval.search.ask.retrievers.module\n"
         "import retrieval_eval.search.ask.retrievers.ranked_file\n"

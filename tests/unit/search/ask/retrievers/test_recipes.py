@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sqlalchemy import make_url
 
+from retrieval_eval.search.ask import read_answer
 from retrieval_eval.search.ask.retrievers import open_retriever
-from retrieval_eval.search.ask.returned import read_answer
 from tests.databases import WritableDatabase
 
 DOCUMENTS = [

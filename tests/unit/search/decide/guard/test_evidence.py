@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from scipy.stats import t
 
 from retrieval_eval import schema
-from retrieval_eval.search.gold.identity import fingerprint
-from retrieval_eval.search.gold.pinned import Pinned
+from retrieval_eval.search.gold.identity import Pinned, fingerprint
 from tests.guards import drop, run_with, thresholds_of, with_claims, with_trust
 from tests.plain_runs import check, noise
 from tests.searches import gold_query, gold_set, written

@@ -12,7 +12,7 @@ from retrieval_eval.search.decide.guard.justification import (
     is_same_person,
     read_justifications,
 )
-from retrieval_eval.search.decide.guard.thresholds import Part, Threshold
+from retrieval_eval.search.decide.thresholds import Part, Threshold
 
 ONE = {
     "metrics": {"P@5": 1.5},

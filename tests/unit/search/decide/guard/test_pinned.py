@@ -4,8 +4,8 @@ import pytest
 from msgspec import structs
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.gold.identity import fingerprint
-from retrieval_eval.search.gold.pinned import (
+from retrieval_eval.search.gold.identity import (
+    fingerprint,
     pinned_text,
     pinning_faults,
     read_pinned,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from retrieval_eval.search.decide.guard.rule import (
+from retrieval_eval.search.decide import (
     BREACH,
     HOLDS,
     UNDECIDED,

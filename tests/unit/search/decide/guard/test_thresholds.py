@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.decide.guard.thresholds import (
+from retrieval_eval.search.decide.thresholds import (
     Part,
     Threshold,
     read_thresholds,
