@@ -333,6 +333,7 @@ class Trial(frames.Measured):
             "Task": facts.get("task_name"),
             "Configuration": facts.get("config_name")
             or (self.excluded.config_name if self.excluded else None),
+            "Trial": self.name,
             "Status": "excluded" if self.excluded else "",
             "Reward": self._printed("reward"),
             "Cost (USD)": self._printed("cost_usd"),

@@ -447,7 +447,7 @@ class Comparison:
         frame = frame_of(name, rows)
         if self.withheld:
             # Whoever draws it by other means than ours is not to read a difference either.
-            for column in frame.columns.intersection(DIFFERENCES):
+            for column in [name for name in frame.columns if name in DIFFERENCES]:
                 frame[column] = frame[column].iloc[:0].reindex(frame.index)
         frame.attrs["confidence"] = self.settings.confidence
         lead = self.record.metrics.get(self.record.verdict_metric)

@@ -99,12 +99,12 @@ def pairs(ax: Axes, study: Comparison, metric: str = "file_recall") -> Words:
     ...         "coverage": {},
     ...         "ledger": {"calls_seen": 5},
     ...         "file_level_metrics": {"computable": True, "file_recall": recall},
-    ...         "outcome": {},
+    ...         "outcome": {"reward": 1.0},
     ...     }
     >>> old = [trial(f"t{i}", "old", i / 16) for i in range(8)]
     >>> new = [trial(f"t{i}", "new", i / 16 + 0.25) for i in range(8)]
     >>> rev.plot.pairs(rev.compare(old + new, "old", "new")).finding
-    '■ has more file recall on 8 of 8 tasks, the same on 0, less on 0'
+    '■ found more on 8 of 8 tasks, the same on 0, less on 0'
     """
     if metric not in study.record.metrics:
         raise NothingToShow(f"{name(metric, 60)} was not compared.")
@@ -433,13 +433,14 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
     >>> row = {"retrieval_metric": "mrr", "outcome_metric": "reward", "scope": "pooled", "n": 20}
     >>> found = pd.DataFrame([{**row, "spearman_r": 0.5, "q_value": 0.01}])
     >>> rev.plot.correlations(found).finding
-    'MRR goes with reward most closely (+0.50)'
+    'MRR goes with reward most closely (+0.50, the highest of 1)'
     """
     from matplotlib.patches import Rectangle
 
     need_rows(frame)
-    is_shown = changes is not None and not {"withheld", "too_few"} & changes.attrs.keys()
-    blocks = [("Across trials", frame), *([("Change, change", changes)] if is_shown else [])]
+    blocks = [("Across trials", frame)]
+    if changes is not None and not {"withheld", "too_few"} & changes.attrs.keys():
+        blocks.append(("Change, change", changes))
     cells = []
     for title, own in blocks:
         column(own, "spearman_r")
@@ -490,12 +491,13 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
     first = [cell for cell in lead if cell[2] == "reward"] or lead
     best = max(first, key=lambda cell: cell[3])
     outcome = heads[best[2]].lower()
-    names = ("scope", "retrieval_metric", "outcome_metric", "spearman_r", "q_value", "n")
+    columns = ("scope", "retrieval_metric", "outcome_metric", "spearman_r", "q_value", "n")
     return Words(
-        f"{_label(best[1])} goes with {outcome} most closely ({signed(best[3])})",
-        "Spearman ρ. Bold: q < 0.05 over the cells of a block (Benjamini–Hochberg). Blue: rise "
-        "together.",
-        as_frame(dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))),
+        f"{_label(best[1])} goes with {outcome} most closely ({signed(best[3])}, the highest of "
+        f"{len(first)})",
+        f"Spearman ρ of {counted(len(cells), 'pair')}. Bold: q < 0.05 over the cells of a block "
+        "(Benjamini–Hochberg). Blue: rise together.",
+        as_frame(dict(zip(columns, map(list, zip(*cells, strict=True)), strict=True))),
         f"Cells of {counted(len(cells), 'rank correlation')} of retrieval metrics with outcomes; "
         f"{_label(best[1])} and {outcome} {signed(best[3])}.",
         {"retrieval_metric": str, "outcome_metric": str},
@@ -640,15 +642,15 @@ def calibration(
     ]
     levels: defaultdict[str, set[str]] = defaultdict(set)
     for row in cells:
-        own = (row["dimension"], row["level"])
-        if sum(c["n"] for c in cells if (c["dimension"], c["level"]) == own) >= DRAWN_BELOW:
+        part = (row["dimension"], row["level"])
+        if sum(c["n"] for c in cells if (c["dimension"], c["level"]) == part) >= DRAWN_BELOW:
             levels[row["dimension"]].add(row["level"])
     cells = [c for c in cells if c["dimension"] == "all" or c["level"] in levels[c["dimension"]]]
     cells = [c for c in cells if c["dimension"] == "all" or len(levels[c["dimension"]]) > 1]
     if not cells:
         raise NothingToShow("No task has both opened files and a reward.")
     _need(_n_tasks(cells), least)
-    rows: list[tuple[str, list[Mapping[str, Any]]]] = []
+    rows: list[tuple[str, list[dict[str, Any]]]] = []
     for dimension, level in dict.fromkeys((c["dimension"], c["level"]) for c in cells):
         title = LEVELS.get(level, level)
         whole = f"{DIMENSIONS.get(dimension, dimension)}: {title}"
@@ -716,6 +718,8 @@ def _calibrated(cells: Sequence[Mapping[str, Any]]) -> str:
 def _n_trials(frame: pd.DataFrame) -> int:
     """Return how many trials rows are of."""
     names = [c for c in ("config_name", "task_name", "trial_name") if c in frame.columns]
+    if not names:
+        return len(frame)
     return len(set(zip(*(texts(frame, name) for name in names), strict=True)))
 
 
@@ -817,7 +821,8 @@ def errors(
     rows = [(*mode, c, *sums[*mode, c]) for mode in modes for c in named]
     heads = ("label", "of", "config_name", "count", "denominator")
     data: dict[str, list[Any]] = dict(zip(heads, map(list, zip(*rows, strict=True)), strict=True))
-    data["share"] = [n / total if total else None for *_, n, total in rows]
+    known = [sums[*mode, c] for mode in modes for c in named]
+    data["share"] = [n / total if total else None for n, total in known]
     finding = _failed(causes) or _missed(sums, modes, named)
     return Words(
         finding.replace("ground-truth", "expected"),
@@ -909,18 +914,19 @@ def tools(fig: Figure, frame: pd.DataFrame, least: int = LEAST) -> Words:
     need_rows(frame)
     _need(_n_trials(frame), least)
     sums: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for kind, n, hits, first in zip(
+    for kind, files, expected, is_first in zip(
         texts(frame, "kind"),
         numbers(frame, "n_files"),
         numbers(frame, "n_expected"),
         truths(frame, "is_first"),
         strict=True,
     ):
-        for i, value in enumerate((first, n or 0, hits or 0)):
+        for i, value in enumerate((float(is_first), files or 0, expected or 0)):
             sums[kind][i] += value
     found = sorted((item for item in sums.items() if item[1][1]), key=lambda i: (-i[1][0], i[0]))
     if not found:
         raise NothingToShow("No tool returned a file.")
+    total = sum(first for _, (first, *_) in found)
     found = found[:10]
     axes = panels(fig, [2], narrow=0.9 + 0.62 * len(found), share=False)
     fig.set_figheight(max(2.6, 0.7 + 0.34 * len(found)))
@@ -938,16 +944,14 @@ def tools(fig: Figure, frame: pd.DataFrame, least: int = LEAST) -> Words:
     axes[1].set_title("Files returned; dark: expected")
     axes[0].set_xlim(0, max(first for _, (first, *_) in found) * 1.2 + 0.5)
     axes[1].set_xlim(0, max(n for _, (_, n, _) in found) * 1.4)
-    for i, ax in enumerate(axes):
+    for ax in axes:
         ax.set_ylim(len(found) - 0.5, -0.5)
         ax.set_yticks(range(len(found)), [name(kind, 24) for kind, _ in found])
         ax.tick_params(axis="y", length=0)
         ax.set_xticks([])
         ax.spines[["left", "bottom"]].set_visible(False)
-        if i:
-            on_layout(ax, lambda is_narrow, ax=ax: ax.tick_params(labelleft=is_narrow))
+    on_layout(axes[1], lambda is_narrow: axes[1].tick_params(labelleft=is_narrow))
     kind, (first, n, hits) = found[0]
-    total = sum(row[0] for _, row in found)
     return Words(
         f"{name(kind, 40)[:1].upper()}{name(kind, 40)[1:]} brought the first expected file in "
         f"{of(first, total)} trials that hit; {percent(round(hits / n, 2))} of its files are",

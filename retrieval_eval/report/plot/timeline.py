@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.report import style
@@ -93,8 +94,8 @@ def timeline(
     events: dict[str, list[dict[str, Any]]] = {}
     for trial, step, kind, hit, row in zip(trials, steps, kinds, hits, rows, strict=True):
         if step is not None:
-            own = {"step": int(step), "kind": kind if kind in KINDS else "other", "hit": hit}
-            events.setdefault(trial, []).append(row | own)
+            said = {"step": int(step), "kind": kind if kind in KINDS else "other", "hit": hit}
+            events.setdefault(trial, []).append(row | said)
     if not events:
         raise NothingToShow("No event has a step, so there is no order to show.")
     ordered = [g for g in ordered if g in events]
@@ -130,7 +131,7 @@ def timeline(
         "category": [KINDS[kind] for _, _, kind, _ in flat],
         "hits": ["yes" if hit else "no" for *_, hit in flat],
     }
-    said = [
+    parts = [
         f"{'none in' if first is None else f'step {first} of'} "
         f"{counted(len(events[g]), 'event')} with {name(g, 36)}"
         for g, first in firsts.items()
@@ -139,13 +140,13 @@ def timeline(
     cut = max(map(len, events.values())) > MAX_STEPS
     total = counted(sum(map(len, events.values())), "event")
     return Words(
-        f"First hit: {listed(said)}",
+        f"First hit: {listed(parts)}",
         f"{total} of {counted(len(ordered), 'trial')} in the order of the trace: ● expected file, "
         "named at its first access; ○ other; × error; amber: what it touched is not known."
         + (f" The first {MAX_STEPS} of each." if cut else "")
         + (f" {more} more trials are not drawn." if more else ""),
         as_frame(data),
-        f"Events in order by kind, a panel a trial: {listed(said, 8, '; ')}.",
+        f"Events in order by kind, a panel a trial: {listed(parts, 8, '; ')}.",
         {"step": lambda step: f"{step}"},
         {"hits": "Hits ground truth", "group": "Trial"},
     )
@@ -206,7 +207,7 @@ def _events(
             fontsize=8,
             color=look.color,
         )
-        on_layout(ax, lambda is_narrow, written=written: written.set_visible(not is_narrow))
+        on_layout(ax, partial(_only_wide, written))
     first = _first(events)
     if first is not None:
         ax.axvline(first, color=look.color, lw=1.3, ls="--", zorder=0)
@@ -214,6 +215,10 @@ def _events(
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(used) - 0.4, top - 0.4 if names else -0.7)
     ax.spines["left"].set_visible(False)
+
+
+def _only_wide(written: Any, is_narrow: bool) -> None:
+    written.set_visible(not is_narrow)
 
 
 def _state(event: Mapping[str, Any]) -> str:

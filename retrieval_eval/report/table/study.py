@@ -92,7 +92,7 @@ def headline(study: Comparison, metrics: Sequence[str] = LEADING) -> Words:
     n = counted(ns[-1], "matched task")
     n = n if len(ns) == 1 else f"{ns[0]} to {n}"
     fields = ("estimate", "ci_low", "ci_high", "mean_baseline", "mean_comparison", "n_pairs")
-    data = {"metric": list(shown), "side": sides}
+    data: dict[str, Sequence[Any]] = {"metric": list(shown), "side": sides}
     return Words(
         "",
         f"Means over {n}; cost in USD, times in s",
@@ -264,7 +264,7 @@ def tasks(
         body.append((*cells, task[0] or MISSING))
     first, second = (visible(arm, 48) for arm in study.arms)
     sides = [f"{head} {mark}" for head in heads for mark in style.GLYPHS[:2]]
-    change = f"Δ {HEADS.get(lead, known.label).lower()}"
+    moved = f"Δ {HEADS.get(lead, known.label).lower()}"
     losses = sum(size[t] > 0 if is_lower else size[t] < 0 for t in order)
     data = {name: [task[i] for task in order] for i, name in enumerate(_TASK)}
     names = [f"{metric}:{arm}" for metric in metrics for arm in study.arms]
@@ -276,7 +276,7 @@ def tasks(
             | {f"{lead}:difference": [size[task] for task in order]}
             | {name: [means[task][name] for task in order] for name in names}
         ),
-        cells=(("Task", change, *sides, "Suite"), tuple(body)),
+        cells=(("Task", moved, *sides, "Suite"), tuple(body)),
         align=("left", *["right"] * (1 + len(sides)), "left"),
         notes=_hidden(len(order) - len(body), "task"),
     )
