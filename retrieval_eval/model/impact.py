@@ -667,6 +667,14 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
         PairsLeftOut | None,
         about("How many pairs were compared, where there are too many to compare all"),
     ] = None
+    groups: Annotated[
+        tuple[tuple[str, ...], ...],
+        about(
+            "Of three configurations or more, those of which no two could be told apart: no pair "
+            "of a group is better or worse. A configuration may be in several; the order means "
+            "nothing"
+        ),
+    ] = EMPTY_LIST
     let_through: Annotated[
         tuple[LetThrough, ...],
         about(

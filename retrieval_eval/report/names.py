@@ -53,7 +53,6 @@ METRICS: Final = {
 }
 """The metrics that pages define, by name."""
 
-HEADLINE_METRICS: Final = tuple(name for name, m in BY_NAME.items() if m.is_headline)
 OUTCOMES: Final = tuple(name for name, m in BY_NAME.items() if m.path[0] == "outcome")
 
 LABELS: Final[dict[str, tuple[str, str]]] = {

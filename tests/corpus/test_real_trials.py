@@ -28,7 +28,7 @@ RUNS = (
 def runs(real_runs, tmp_path_factory) -> list[Run]:
     folders = [str(real_runs / "runs" / "official" / name) for name in RUNS]
     done = evaluate(folders, output_dir=tmp_path_factory.mktemp("real"))
-    return [Run([run.folder], has_trial_pages=True) for run in done.runs]
+    return [Run([run.folder], trial_pages_at="trials") for run in done.runs]
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,7 @@ _CLIPPED: Final = re.compile(
     r"|<response clipped>(?:<NOTE>[^<]{0,1000}</NOTE>)?"
     r"|\[Results truncated to [^\]\n]{0,200}\])\n?"
 )
+_NUMBERED: Final = "Here's the result of running `cat -n` on "
 _EXECUTED: Final = re.compile(r"\A\[Tool '[^'\n]{1,300}' executed[^\]\n]{0,100}\](?:\n|\Z)")
 
 
@@ -84,6 +85,9 @@ def answer(call: ToolCall) -> ToolResult:
     clipped = _CLIPPED.search(lines)
     if clipped is not None and result.saved_to is None:
         result = replace(result, saved_to=saved_path(clipped[0]))
+    if clipped is not None and lines.startswith(_NUMBERED):
+        # A view is clipped before its lines are numbered: behind that no number is a line's.
+        lines = f"{lines[: clipped.start()]}\n{CUT_HERE}"
     lines = _CLIPPED.sub(f"\n{CUT_HERE}\n", lines)
     if call.name not in _SHELLS:
         return replace(result, text=_EXECUTED.sub("", lines, count=1))
