@@ -194,7 +194,6 @@ ABSENT: Final = {
 _CLOSED: Final = "closed, and works with an account only"
 _OLDER: Final = "older versions wrote it"
 _BARE: Final = "no harness writes it: requests and responses as a proxy keeps them"
-_SERVICE: Final = "an export of a service, which does not run alone"
 # Formats that no run of the lab wrote, each with the reason.
 UNPROVED: Final = {
     "atif": "other runners and converters of Harbor are read from its source",
@@ -204,15 +203,11 @@ UNPROVED: Final = {
     "cursor-jsonl-v1": _CLOSED,
     "cursor-transcript": _CLOSED,
     "gemini-cli-session-json": _OLDER,
-    "gemini-contents": _BARE,
-    "gemini-request": _BARE,
     "goose": ABSENT["goose"],
     "goose-export": ABSENT["goose"],
     "goose-store": ABSENT["goose"],
     "inspect-json": "a setting writes the log as one document, with the fields of the archive",
     "inspect-samples": "an export of the archive's samples",
-    "langfuse-observations": _SERVICE,
-    "langfuse-trace": _SERVICE,
     "messages-json": _BARE,
     "messages-jsonl": _BARE,
     "mini-swe-agent-messages": _OLDER,
