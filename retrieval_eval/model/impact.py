@@ -81,8 +81,8 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     mean_difference: Annotated[
         float | None,
         about(
-            "Mean of comparison minus baseline, over tasks, or where averaged_over says so over "
-            "clusters",
+            "Mean of comparison minus baseline, over tasks, or over clusters where "
+            "averaged_over names them",
             unit="of the metric",
         ),
     ] = NULL
