@@ -201,14 +201,14 @@ def _marked(items: Sequence[Item], places: set[str]) -> Iterator[Item]:
 def _is_entry(line: Mapping[str, Any]) -> bool:
     kinds = ("model_change", "thinking_level_change", "compaction", "branch_summary")
     has_place = "parentId" in line and text_at(line, "id") is not None
-    is_message = line.get("type") == "message" and at(line, "message", "role") in _ROLES
+    is_message = line.get("type") == "message" and text_at(line, "message", "role") in _ROLES
     return has_place and "sessionId" not in line and (is_message or line.get("type") in kinds)
 
 
 def _is_event(line: Mapping[str, Any]) -> bool:
-    kind = line.get("type")
+    kind = text_at(line, "type")
     if kind in _EVENTS:
-        role = at(line, "message", "role")
+        role = text_at(line, "message", "role")
         return role in _ROLES or isinstance(line.get("assistantMessageEvent"), dict)
     return kind in ("agent_start", "agent_settled") and len(line) <= 2
 
