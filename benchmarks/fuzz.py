@@ -77,7 +77,7 @@ from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
 from retrieval_eval.report.own_notebook import read_executed
 from retrieval_eval.schema import faults, kind_of
-from retrieval_eval.search.ask.protocol import (
+from retrieval_eval.search.ask import (
     QueryResult,
     RetrieverError,
     ScoredDoc,
@@ -976,7 +976,9 @@ def _raise(error: BaseException) -> str:
 def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [
-        f for f in frames if "/retrieval_eval/" in f.filename and "/cli/main.py" not in f.filename
+        f
+        for f in frames
+        if "/retrieval_eval/" in f.filename and "/cli/__init__.py" not in f.filename
     ]
     where = own[-1] if own else frames[-1]
     text = str(error).replace("\n", " ")[:90]

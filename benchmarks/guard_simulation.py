@@ -20,7 +20,7 @@ INTRODUCTION = """\
 # How often the guard is right
 
 Pairs of search runs are simulated whose truth is known, and the guard decides on each pair with
-its own functions (`retrieval_eval.search.decide.noise_level`). With {studies} studies a share of 5
+its own functions (`retrieval_eval.search.decide`). With {studies} studies a share of 5
 or 95 % has a standard error of {error:.2f} points. **Bold** marks a broken promise: alarms on more
 than 5 % of pairs of equally good systems, or a planted drop that is caught in less than 95 % of
 studies.

@@ -24,7 +24,7 @@ from guard_systems import (
 )
 from simulated_draws import generator
 
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
     BREACH,
     NoiseLevel,
     decide,

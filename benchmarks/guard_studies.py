@@ -25,7 +25,7 @@ from guard_systems import (
 from numpy.typing import NDArray
 from simulated_draws import generator
 
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
     BREACH,
     UNDECIDED,
     NoiseLevel,

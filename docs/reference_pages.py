@@ -329,14 +329,15 @@ def _proved() -> Iterator[str]:
         if not found:
             source = source_of(name).partition(";")[0]
             read = f"read from {source}" if source else "read from its description"
-            reason = UNPROVED.get(name, "not run")
+            reason = UNPROVED.get(name, "its run has no result yet")
             yield f"| `{name}` | {_cell(f'not run: {reason}; {read}')} |{'  |' * 6}"
         for proof in found:
             counts = [proof.traces["verdicts"].get(verdict, 0) for verdict in _VERDICTS]
             harness = " ".join((proof.harness, proof.run["version"], *proof.kind.split()[1:]))
             stated = ", ".join(proof.traces.get("stated", ())) or "\u2013"
-            unseen = [_GIVEN[file] for file in proof.traces.get("given_unseen", ())]
-            unread = [f"{_GIVEN[f]} (not read)" for f in proof.traces.get("given_unread", ())]
+            unseen = [_GIVEN.get(f, f"`{f}`") for f in proof.traces.get("given_unseen", ())]
+            unread = proof.traces.get("given_unread", ())
+            unread = [f"{_GIVEN.get(f, f'`{f}`')} (not read)" for f in unread]
             has_sub_agents = "not_run" not in proof.run["situations"].get("delegate", {"not_run"})
             if has_sub_agents and "sub-agents" not in FORMATS[name].keeps:
                 unseen.append("calls of sub-agents")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.search.decide.thresholds import Thresholds, read_thresholds
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.searches import abstention_block, answer, gold_query, gold_set, run_of
 
 QUICK = Settings(n_resamples=200)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from retrieval_eval.model import Record
 from retrieval_eval.model.search_run import Abstention, Composite, SearchRun
 from retrieval_eval.search import change
-from retrieval_eval.search.change import attribution, baseline, comparability
+from retrieval_eval.search.change import anew, baseline, comparability
 from retrieval_eval.search.decide import guard
 from retrieval_eval.search.decide import noise as noises
 from retrieval_eval.search.decide.guard import measured
@@ -75,11 +75,11 @@ def _between_runs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 check = _of_runs(guard.check)
 diff = _of_runs(change.diff)
-label_split = _between_runs(attribution.label_split)
+label_split = _between_runs(anew.label_split)
 noise = _of_runs(noises.noise)
 staleness = _of_runs(noises.staleness)
 to_markdown = _of_runs(markdown.to_markdown)
-transfer = _of_runs(attribution.transfer)
+transfer = _of_runs(anew.transfer)
 
 changes = _of_runs(comparability.changes)
 header = _of_runs(summary.header)

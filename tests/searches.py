@@ -14,12 +14,12 @@ from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, RocPoint, SearchRun
 from retrieval_eval.model.search_run import QueryResult as StoredQuery
-from retrieval_eval.search.ask.protocol import QueryResult, ScoredDoc
+from retrieval_eval.search.ask import QueryResult, ScoredDoc
 from retrieval_eval.search.measure import Request, measure_request
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.abstention import abstention_of
 from retrieval_eval.search.run.document import retriever_facts, search_run
 from retrieval_eval.search.run.scoring import score_run
-from retrieval_eval.search.run.settings import Settings
 
 GENERATED_AT = "2026-01-05T10:00:00Z"
 

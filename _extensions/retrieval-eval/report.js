@@ -21,7 +21,7 @@ nav.prepend(make("button", {className: "theme", textContent: say(), onclick() {
  this.textContent = say();
  safe(() => sessionStorage.theme = themes[theme]);
 }}));
-nav.querySelector("details").open = innerWidth > 1059;
+nav.querySelector("details").open = innerWidth > 640;
 
 // Numbers: 0.12, −0.1, 1,234, 45 %, 12 of 30, [a, b], 1 min 20 s.
 const seconds = {ms: .001, s: 1, min: 60, h: 3600};
@@ -35,7 +35,7 @@ const number = text => {
 };
 const words = new Intl.Collator("en", {numeric: true});
 
-for (const table of document.querySelectorAll(".table:not(.answer *,.header *,.rankings)>table")) {
+for (const table of document.querySelectorAll(".table:not(.answer *,.header *,.rankings,.numbers,.t-cards)>table")) {
  const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
  if (rows.length < 3) continue;
  const key = table.caption.id.slice(4), tools = make("div", {className: "tools", role: "group", ariaLabel: table.caption.textContent});

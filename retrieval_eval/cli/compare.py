@@ -79,6 +79,9 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 )
 @evaluation_options
 @click.option("--report", "is_reported", is_flag=True, help="Also write a page about it.")
+@click.option(
+    "--verbose", "is_verbose", is_flag=True, help="Also print threats, rules and every metric."
+)
 @json_option
 @click.pass_context
 def compare(
@@ -98,6 +101,7 @@ def compare(
     benchmarks_root: Path | None,
     output_dir: Path | None,
     is_reported: bool,
+    is_verbose: bool,
     as_json: bool,
 ) -> None:
     """Compare two configurations on the tasks both ran, after checking that they may be compared.
@@ -155,7 +159,10 @@ def compare(
         print_json(to_builtins(impact))
     else:
         for comparison in impact.comparisons:
-            _print(comparison)
+            _print(comparison, is_verbose=is_verbose)
+        if impact.groups:
+            said = "; ".join(", ".join(group) for group in impact.groups)
+            _print_text(f"no two of a group can be told apart: {said}", 0)
         if impact.pairs_left_out is not None:
             echo(impact.pairs_left_out.sentence)
         if not impact.comparisons:
@@ -184,7 +191,7 @@ def _write_report(found: SidesCompared, reports_dir: Path, options: dict[str, An
     with progress_bar("cell") as progress:
         return build(
             found.runs,
-            notebook="compare_runs",
+            is_compared=True,
             reports_dir=reports_dir,
             baseline_config=baseline,
             mcp_config=comparison,
@@ -227,32 +234,23 @@ def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
     return EXIT_NO_VERDICT if not verdicts or verdicts & _NO_VERDICTS else 0
 
 
-def _print(comparison: ComparisonDocument) -> None:
-    """Print a comparison as its page does: verdict, estimate, threats, other metrics, design."""
-    from retrieval_eval.agents.study.threats import leading_threats
-    from retrieval_eval.report import words
+def _print(comparison: ComparisonDocument, *, is_verbose: bool) -> None:
+    """Print a comparison in a few lines; ``is_verbose`` also what they rest on."""
+    from retrieval_eval.agents.study.compare import Comparison
+    from retrieval_eval.agents.study.threats import threat_title
+    from retrieval_eval.report.displays import lines_of
+    from retrieval_eval.report.words import sentence
 
-    said = words.answer_to(comparison)
+    study = Comparison(comparison.baseline_config, comparison.comparison_config, comparison)
+    more = "" if is_verbose else "--verbose, --report, --json"
+    for line in lines_of(study, more=more):
+        echo(line)
+    if not is_verbose:
+        return
     echo("")
-    echo(f"{comparison.comparison_config} against {comparison.baseline_config}")
-    verdict = comparison.verdict.replace("_", " ")
-    echo(f"  verdict: {verdict}")
-    # The title begins with the verdict, which stands alone for scripts.
-    title = said.title
-    if not comparison.gate.failed:
-        title = title.removeprefix(f"{verdict.capitalize()}: ")
-        title = f"{title[:1].upper()}{title[1:]}"
-    _print_text(title, 2)
-    for text in said.sentences:
-        _print_text(text, 2)
-    for label, text in said.points:
-        if str(label) != "Design":
-            _print_point(label.lower(), text)
-    shown = words.first_threats(comparison)
-    for threat in leading_threats(comparison, len(comparison.threats)):
-        is_read = not comparison.gate.failed or threat.effect == "withholds"
-        if is_read and threat not in shown and threat.name not in words.SAID_ELSEWHERE:
-            _print_point("also", words.sentence(threat.sentence))
+    for threat in study.record.threats:
+        if not comparison.gate.failed or threat.effect == "withholds":
+            _print_point(threat.effect, f"{threat_title(threat.name)}: {sentence(threat.sentence)}")
     _print_design(comparison)
     echo("")
     for rule in comparison.gate.rules:

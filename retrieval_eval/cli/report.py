@@ -154,6 +154,7 @@ _OF_SEARCHES = ("baseline", "gold", "accept", "noise", "mapping", "old_gold")
 @evaluation_options
 @k_option
 @click.option("--trials", is_flag=True, help="Also write the page of every trial, step by step.")
+@click.option("--details", is_flag=True, help="Also write the page that defends the numbers.")
 @click.option(
     "--trial",
     metavar="NAME",
@@ -194,6 +195,7 @@ def report(
     output_dir: Path | None,
     k_values: str,
     trials: bool,
+    details: bool,
     trial: str | None,
     privacy: bool,
     only_index: bool,
@@ -217,8 +219,8 @@ def report(
     """  # noqa: D301  click reads the control character
     from retrieval_eval.report import build, build_history, build_trial
 
-    if trial is not None and (trials or len(runs) != 1):
-        raise click.UsageError("--trial goes with one RUN, and without --trials.")
+    if trial is not None and (trials or details or len(runs) != 1):
+        raise click.UsageError("--trial goes with one RUN, and without --trials and --details.")
     if only_index:
         if runs:
             raise click.UsageError("--index does not go with RUN.")
@@ -265,7 +267,7 @@ def report(
     try:
         with progress_bar("cell") as progress:
             if trial is None:
-                options |= {"k_values": parse_k(k_values), "trials": trials}
+                options |= {"k_values": parse_k(k_values), "trials": trials, "details": details}
                 options |= {} if stated is None else {"design": str(stated)}
                 made = build(runs, progress=progress, **options)
             else:

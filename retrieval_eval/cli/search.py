@@ -183,8 +183,8 @@ def run(
     no verdict, because queries failed or there was nothing to measure. 3: bad input.
     """
     from retrieval_eval.search.measure import Request, measure_request
+    from retrieval_eval.search.run import Settings
     from retrieval_eval.search.run.document import document_of
-    from retrieval_eval.search.run.settings import Settings
 
     request = Request(
         gold_path,
@@ -281,10 +281,10 @@ def _say_resumed(n_answered: int, n_queries: int) -> None:
 
 def print_run(run: SearchRun) -> None:
     """Print a run: what was measured, its means, and what is remarkable."""
+    from retrieval_eval.search.run import HEADLINE
     from retrieval_eval.search.run.abstention import sentences
     from retrieval_eval.search.run.composite import sentence as composite_sentence
     from retrieval_eval.search.run.random_documents import random_sentences
-    from retrieval_eval.search.run.settings import HEADLINE
     from retrieval_eval.search.run.summary import header, metric_rows, notices, shown_measures
 
     echo(f"search run: {run.label or 'no label'}")

@@ -78,12 +78,12 @@ def diff(
     from retrieval_eval.io.files import write_text
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.change import diff as diff_of
-    from retrieval_eval.search.change.attribution import read_relabelled, transfer
+    from retrieval_eval.search.change.anew import read_relabelled, transfer
     from retrieval_eval.search.change.diff_text import diff_markdown
     from retrieval_eval.search.decide.guard.files import guard_of
     from retrieval_eval.search.gold.identity import read_pinned
+    from retrieval_eval.search.run import HEADLINE
     from retrieval_eval.search.run.document import load_search_run
-    from retrieval_eval.search.run.settings import HEADLINE
 
     if names and out is not None:
         raise click.UsageError("--query prints single queries; leave out --out")

@@ -135,7 +135,7 @@ def _padded(row: list[str], widths: list[int]) -> list[str]:
 
 
 def _headline() -> list[str]:
-    from retrieval_eval.search.run.settings import HEADLINE
+    from retrieval_eval.search.run import HEADLINE
 
     return list(HEADLINE)
 

@@ -1,13 +1,14 @@
-"""``retrieval-eval trace``: one trace file of any known format, without a run around it."""
+"""``retrieval-eval trace``: one trace file of any known format, or what a folder of them read."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import click
+import msgspec
 
 from retrieval_eval.agents.events import TrialEvents
 from retrieval_eval.agents.events.evidence import (
@@ -26,14 +27,24 @@ from retrieval_eval.agents.truth import (
     load_ground_truth,
     stated_ground_truth,
 )
-from retrieval_eval.cli.common import PATH, echo, json_option, number, print_json
-from retrieval_eval.cli.what_was_read import show_reading
+from retrieval_eval.cli.common import (
+    PATH,
+    echo,
+    json_option,
+    number,
+    print_json,
+    print_table,
+    progress_bar,
+)
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.events import EventDocument, EventRow
 from retrieval_eval.records import Access, GroundTruth
 from retrieval_eval.values import REASONS, counted
+
+if TYPE_CHECKING:
+    from retrieval_eval.agents.runs.what_was_read import FileRead, WhatWasRead
 
 # --------------------------------------------------------------------------------------------------
 # What ``retrieval-eval trace`` prints of a trial's two documents.
@@ -387,3 +398,130 @@ def _truth(values: tuple[str, ...]) -> GroundTruth:
     if not truth.files and not truth.patterns:
         raise BadInputError(f"--truth: {', '.join(paths)[:200]!r} names no file")
     return truth
+
+
+# --------------------------------------------------------------------------------------------------
+# ``retrieval-eval trace PLACE --all``: what the sessions of a folder or log read.
+
+_MOST_ROWS: Final = 20
+_MOST_SESSIONS: Final = 20
+_MOST_AGENTS: Final = 20
+_MOST_TOOLS: Final = 3
+
+
+def show_reading(place: Path, *, as_json: bool) -> None:
+    """Print what the sessions of a place read."""
+    from retrieval_eval.agents.runs.what_was_read import what_was_read
+
+    with progress_bar("session") as progress:
+        found = what_was_read(place, progress)
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+        return
+    _print_sessions(found)
+    _print_files(found)
+    _print_tools(found)
+    for problem in found.problems:
+        echo(f"note: {problem}")
+
+
+def _print_sessions(found: WhatWasRead) -> None:
+    harnesses = Counter(one.harness or "unknown" for one in found.sessions)
+    named = ", ".join(f"{n} of {name}" for name, n in harnesses.most_common())
+    echo(f"{counted(len(found.sessions), 'session')}: {named}")
+    head = ["  session", "calls", "opaque", "tokens", "USD", "opened", "possible"]
+    rows = [
+        [
+            f"  {one.session[:60]}",
+            str(one.n_calls),
+            "—" if one.n_opaque_calls is None else str(one.n_opaque_calls),
+            "—" if one.tokens is None else f"{one.tokens:,}",
+            number(one.cost_usd),
+            str(one.n_files_opened),
+            str(one.n_files_possible),
+        ]
+        for one in found.sessions
+    ]
+    print_table([head, *rows[:_MOST_SESSIONS]])
+    _print_more(len(rows) - _MOST_SESSIONS)
+    for one in found.sessions:
+        if one.problem:
+            echo(f"  {one.session[:60]}: {one.problem}")
+
+
+def _print_files(found: WhatWasRead) -> None:
+    n = len(found.sessions)
+    shown = [row for row in found.files if row.n_opened or row.n_attached or row.n_found]
+    named = sum(bool(row.n_named) for row in found.files)
+    possible = sum(bool(row.n_possible) for row in found.files)
+    echo()
+    echo(
+        f"{counted(len(shown), 'file')} whose content was shown; {named} known by name alone in "
+        f"some session, {possible} only possible in some"
+    )
+    head = ["  file", "opened in", "found only", "reads", "how much", "by"]
+    rows = [
+        [
+            f"  {row.file}",
+            f"{row.n_opened} of {n}",
+            str(row.n_found),
+            str(row.n_reads),
+            _how_much(row),
+            ", ".join(f"{name} {times}" for name, times in list(row.by.items())[:_MOST_TOOLS]),
+        ]
+        for row in shown
+    ]
+    if rows:
+        print_table([head, *rows[:_MOST_ROWS]])
+    _print_more(len(rows) - _MOST_ROWS)
+    again = [row for row in shown if row.n_reads > 2 * max(row.n_opened, 1)]
+    again.sort(key=lambda row: -row.n_reads / max(row.n_opened, 1))
+    for row in again[:3]:
+        of = counted(row.n_opened, "session")
+        echo(f"  read again and again: {row.file}, {row.n_reads} times in {of}")
+    never = [row for row in shown if row.n_found and not row.n_opened]
+    if never:
+        files = ", ".join(row.file for row in never[:3])
+        echo(f"  found but never opened: {counted(len(never), 'file')}, such as {files}")
+
+
+def _how_much(row: FileRead) -> str:
+    if row.share is not None:
+        return "whole" if row.share == 1 else f"{row.share:.0%} of {row.n_lines}"
+    return "not known" if row.n_lines_shown is None else f"{row.n_lines_shown} lines"
+
+
+def _print_tools(found: WhatWasRead) -> None:
+    echo()
+    echo("tokens of results by kind of tool, estimated at 4 characters a token")
+    head = ["  kind", "calls", "failed", "tokens"]
+    rows = [
+        [f"  {use.kind}", str(use.n_calls), str(use.n_errors), f"{use.result_tokens:,}"]
+        for use in found.tools
+    ]
+    print_table([head, *rows])
+    several = {one.session for one in found.agents if one.agent != "main agent"}
+    of_agents = [one for one in found.agents if one.session in several]
+    if not of_agents:
+        return
+    echo()
+    echo("agents of the sessions that had sub-agents; tokens of the messages up to their calls")
+    head = ["  agent", "session", "calls", "opened", "tokens", "of results"]
+    rows = [
+        [
+            f"  {one.agent[:40]}",
+            one.session[:40],
+            str(one.n_calls),
+            str(one.n_files_opened),
+            "—" if one.tokens is None else f"{one.tokens:,}",
+            f"{one.result_tokens:,}",
+        ]
+        for one in of_agents
+    ]
+    print_table([head, *rows[:_MOST_AGENTS]], numbers_from=2)
+    _print_more(len(rows) - _MOST_AGENTS)
+
+
+def _print_more(n: int) -> None:
+    if n > 0:
+        echo(f"  and {n} more, all of them with --json")

@@ -81,8 +81,8 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     mean_difference: Annotated[
         float | None,
         about(
-            "Mean of comparison minus baseline, over tasks, or where averaged_over says so over "
-            "clusters",
+            "Mean of comparison minus baseline, over tasks, or over clusters where "
+            "averaged_over names them",
             unit="of the metric",
         ),
     ] = NULL
@@ -667,6 +667,14 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
         PairsLeftOut | None,
         about("How many pairs were compared, where there are too many to compare all"),
     ] = None
+    groups: Annotated[
+        tuple[tuple[str, ...], ...],
+        about(
+            "Of three configurations or more, those of which no two could be told apart: no pair "
+            "of a group is better or worse. A configuration may be in several; the order means "
+            "nothing"
+        ),
+    ] = EMPTY_LIST
     let_through: Annotated[
         tuple[LetThrough, ...],
         about(

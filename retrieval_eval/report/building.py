@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from retrieval_eval.agents.door import name_of_run
 from retrieval_eval.agents.runs.fingerprint import combined
@@ -20,7 +20,7 @@ from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES
 from retrieval_eval.report.execute import Kernel
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
-from retrieval_eval.report.index import Listed, newest
+from retrieval_eval.report.index import DETAILS, TRIALS, Listed, newest
 from retrieval_eval.report.loading import (
     as_text,
     is_demo_diff,
@@ -47,18 +47,14 @@ from retrieval_eval.report.run import Run
 from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.search_run import SearchRun
 from retrieval_eval.report.searched import Searched
-from retrieval_eval.report.table.tasks import task_means
+from retrieval_eval.report.table.study import task_means
 from retrieval_eval.report.trial import QUOTING, Trial
 from retrieval_eval.report.words import VERDICTS
 from retrieval_eval.search.demo import DEMO_FOLDER, MeasuredDemo, measured_demo, measured_history
 from retrieval_eval.search.demo import is_demo as is_search_demo
 
-Notebook = Literal["run_report", "compare_runs"]
-NOTEBOOKS: Final[Mapping[str, tuple[str, str]]] = {
-    "run_report": ("", "Retrieval report"),
-    "compare_runs": ("compare", "Comparison"),
-}
-"""Notebook of a report over runs to its folder below that of the runs, and its title."""
+COMPARED: Final = "compare"
+"""Folder, below that of the runs, of a page that compares configurations that were named."""
 
 PAGE: Final = "index.html"
 SEARCH_FOLDER: Final = "search"
@@ -84,6 +80,7 @@ RUN_PARAMETERS: Final = (
     "k_values",
     "seed",
     "mcp_configs",
+    "separate_runs",
     "design",
     "where",
 )
@@ -93,7 +90,8 @@ def build(
     run_ids: str | Path | Sequence[str | Path],
     *,
     reports_dir: Path,
-    notebook: Notebook = "run_report",
+    is_compared: bool = False,
+    details: bool = False,
     renderer: Renderer = "auto",
     pdf: bool = False,
     trials: bool = False,
@@ -110,12 +108,13 @@ def build(
         As for :func:`retrieval_eval.report.load_run`.
     reports_dir
         The report goes to ``<reports_dir>/<run_id>/index.html``, with the executed notebook and
-        the CSV of every frame beside it; that of ``compare_runs`` one folder deeper, to
-        ``<reports_dir>/<run_id>/compare/index.html``.
-    notebook
-        ``run_report`` describes the runs together; ``compare_runs`` compares their configurations,
-        and tells a configuration that several runs have apart by run, unless its parameter
-        ``separate_runs`` is False.
+        the CSV of every frame beside it. That of a run of one trial is the page of the trial.
+    is_compared
+        Whether it is about configurations that were named: it then goes one folder deeper, to
+        ``<reports_dir>/<run_id>/compare/index.html``, and a configuration that several runs have
+        is told apart by run, unless the parameter ``separate_runs`` is False.
+    details
+        Also write the page of details, ``details/index.html`` beside it, and link it.
     renderer
         ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is Quarto where it is,
         and where it fails the embedded one, with a ``FallbackWarning``.
@@ -144,25 +143,35 @@ def build(
         When a cell fails or the page cannot be rendered, or, when all else is written, the page of
         a trial could not be.
     """
-    if notebook not in NOTEBOOKS:
-        raise RenderError(f"there is no notebook '{notebook}'; choose {', '.join(NOTEBOOKS)}")
+    notebook = "run_report"
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), **_given(given)}
     if is_demo(names, values.get("runs_root")):
         values.setdefault("output_dir", str(base / "data"))
+    if is_compared:
+        values.setdefault("separate_runs", True)
     run = _load(names, values, notebook, progress, jobs)
-    folder = base / NOTEBOOKS[notebook][0]
+    folder = base / COMPARED if is_compared else base
     # Of hundreds of pages Quarto would take seconds for each, and show the same.
     of_trials: Renderer = "embedded" if renderer == "auto" else renderer
-    own = run if notebook == "run_report" else _as_found(run, names, values, jobs)
+    own = _as_found(run, names, values, jobs) if is_compared else run
     pages = TrialPages(own, base, values, of_trials, pdf=pdf)
-    pages.links["run_page"] = notebook == "run_report" or (base / PAGE).is_file()
+    pages.links["run_page"] = not is_compared or (base / PAGE).is_file()
     broken = pages.write_all(progress) if trials else []
-    if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
-        values["trial_pages"] = trials or pages.are_current()
+    has_pages = trials or pages.are_current()
+    values["trial_pages"] = (f"../{TRIALS}" if is_compared else TRIALS) if has_pages else ""
     listed = _listed(run, reports_dir)
-    page = _report(notebook, run, values, folder, listed, renderer, pdf, progress, keep)
+    if len(run.trial_files) == 1 and not is_compared:
+        return pages.write_only(folder, progress, keep=keep, listed=listed, renderer=renderer)
+    own_page: dict[str, Any] = {"renderer": renderer, "pdf": pdf, "progress": progress}
+    if details:
+        places = values["trial_pages"] and f"../{values['trial_pages']}"
+        more = {**values, "run_page": True, "trial_pages": places}
+        _report("run_details", run, more, folder / DETAILS, None, keep=_same, **own_page)
+    if details or (folder / DETAILS / PAGE).is_file():
+        values["details"] = f"{DETAILS}/{PAGE}"
+    page = _report(notebook, run, values, folder, listed, keep=keep, **own_page)
     if broken:
         raise RenderError(
             f"{len(broken)} of {len(run.trial_files)} pages of trials could not be made, and say "
@@ -281,6 +290,23 @@ class TrialPages:
             keep=keep or (lambda _, is_same: is_same),
         )
 
+    def write_only(self, folder: Path, progress: Progress | None, **page: Any) -> Path:
+        """Write the page of the only trial of a run as that of the run, and return its path."""
+        trial = Trial(self.run, 0)
+        self.links = {"run_page": False, "trial_pages": False}
+        return publish(
+            "trial_report",
+            self._values(trial),
+            folder,
+            title=visible(f"Trial {trial.name}", 120),
+            is_simulated=trial.is_simulated,
+            tables=lambda place: write_tables(self.run, place, privacy=trial.privacy),
+            pdf=self.pdf,
+            progress=progress,
+            inputs=self._inputs(trial),
+            **page,
+        )
+
     def _values(self, trial: Trial) -> dict[str, Any]:
         """Return the parameters of the notebook for a trial, which name no other."""
         name, config = trial.name, trial.files.entry.config_name if trial.files else ""
@@ -356,8 +382,7 @@ def _load(
     """Check the parameters, then evaluate here, so that a bad input never starts a kernel."""
     parameters.check(values, parameters.of_notebook(assets.notebook(notebook)))
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
-    is_separate = values.get("separate_runs", notebook == "compare_runs")
-    run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
+    run = load_run(names, **chosen, jobs=jobs, progress=progress)
     _ = run.study
     return run
 
@@ -385,11 +410,8 @@ def _report(
     run: Run,
     values: dict[str, Any],
     folder: Path,
-    listed: Listed,
-    renderer: Renderer,
-    as_pdf: bool,
-    progress: Progress | None,
-    keep: Keep | None,
+    listed: Listed | None,
+    **page: Any,
 ) -> Path:
     def tables(place: Path) -> Files:
         return write_tables(run, place, privacy=values.get("privacy") is True)
@@ -398,21 +420,24 @@ def _report(
         notebook,
         values,
         folder,
-        title=_title(notebook, values),
+        title=_title(notebook, folder, values),
         is_simulated=run.n_simulated > 0,
-        tables=tables,
+        tables=tables if notebook == "run_report" else None,
         inputs=input_digest(run),
-        renderer=renderer,
-        pdf=as_pdf,
-        progress=progress,
-        keep=keep,
         listed=listed,
+        **page,
     )
 
 
-def _title(notebook: str, values: Mapping[str, Any]) -> str:
+def _title(notebook: str, folder: Path, values: Mapping[str, Any]) -> str:
     runs = ", ".join(_ids(split_run_ids(values["run_id"])))
-    return visible(f"{NOTEBOOKS[notebook][1]}: {runs}", 120)
+    kind = "Comparison" if folder.name == COMPARED else "Retrieval report"
+    return visible(f"{'Details' if notebook == 'run_details' else kind}: {runs}", 120)
+
+
+def _same(_: Path, is_same: bool) -> bool:
+    """Keep a page that was made of the same."""
+    return is_same
 
 
 def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
@@ -429,7 +454,7 @@ def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
         *write_frames(run, FRAMES, folder, without=("arguments", *QUOTING) if privacy else ()),
         write_frame(
             "appendix",
-            "one row a task, as in the section All tasks",
+            "one row a task: the means of every configuration",
             appendix,
             folder,
             is_simulated=run.n_simulated > 0,

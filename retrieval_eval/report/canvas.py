@@ -44,14 +44,50 @@ def themed() -> Iterator[None]:
 
 
 @contextmanager
-def canvas(inches: float) -> Iterator[Axes]:
-    """Yield the axes of a new figure of ours, so many inches high."""
+def canvas(inches: float, width: float = style.WIDTH) -> Iterator[Figure]:
+    """Yield a new figure of ours, so many inches high and wide."""
     from matplotlib.figure import Figure
 
     with themed():
-        figure = Figure(figsize=(style.WIDTH, inches), layout="constrained")
+        figure = Figure(figsize=(width, inches), layout="constrained")
         _LAYOUTS[figure] = []
-        yield figure.subplots()
+        yield figure
+
+
+def panels(
+    figure: Figure,
+    columns: Sequence[int],
+    *,
+    narrow: float,
+    share: bool = False,
+    heights: Sequence[float] | None = None,
+) -> Any:
+    """Return axes in rows of so many, which stand below each other on a narrow screen.
+
+    ``narrow`` is the height in inches of the figure there, and ``share`` whether all panels of a
+    page have one vertical axis; ``heights`` are those of the rows.
+    """
+    from matplotlib.gridspec import GridSpec
+
+    first: Any = None
+    drawn: list[Axes] = []
+    grid = GridSpec(len(columns), max(columns), figure=figure, height_ratios=heights)
+    wide = [grid[row, i] for row, n in enumerate(columns) for i in range(n)]
+    for place in wide:
+        drawn.append(figure.add_subplot(place, sharey=first if share else None))
+        first = first or drawn[0]
+    stack = GridSpec(len(drawn), 1, figure=figure, height_ratios=heights)
+
+    def lay_out(is_narrow: bool) -> None:
+        for i, axes in enumerate(drawn):
+            axes.set_subplotspec(stack[i] if is_narrow else wide[i])
+            if share:
+                axes.tick_params(labelleft=is_narrow or wide[i].colspan.start == 0)
+        if is_narrow:
+            figure.set_figheight(narrow)
+
+    on_layout(drawn[0], lay_out)
+    return drawn
 
 
 def to_svg(figure: Figure) -> str:

@@ -28,7 +28,7 @@ from retrieval_eval.model.impact import (
     Association,
     ComparisonDocument,
 )
-from retrieval_eval.model.metrics import ErrorRate, TrialOutcome
+from retrieval_eval.model.metrics import TrialOutcome
 from retrieval_eval.model.search_diff import (
     ChangedTop,
     MetricDifference,
@@ -210,7 +210,8 @@ _STUDY: Final = _frame(
     _fields(TrialMetrics, "benchmark task_name config_name trial_name", prefix="provenance"),
     """
 metric | text | | Metric | metrics key
-verdict | text | | Verdict of the comparison, or under the view | verdict
+verdict | text | | Verdict on the metric it is about, or under the view | verdict
+side | text | | better, worse or unclear: interval and test agree; missing where withheld | metrics
 is_verdict_metric | boolean | | The verdict is about it | verdict_metric
 rule | text | | Rule of the validity gate | gate/rules[]/name
 field | text | | Part of the design; baseline and comparison are the arms | design
@@ -407,12 +408,19 @@ FRAMES: Final[Frames] = {
         "count | integer | files | Files of this mode | error_taxonomy/rates",
         "denominator | integer | files | All such files | error_taxonomy/rates",
     ),
-    "utilization": _frame(
-        "one row a scored trial and part of its ground truth",
+    "failures": _frame(
+        "one row a trial without its reward, where rewards are 0 or 1",
         _TRIAL,
-        "part | text | | Retrieved and used (opened or written), retrieved and not used, never "
-        "retrieved, left open by the trace | events",
-        "n_files | integer | files | Ground-truth files of this part | events",
+        "cause | text | | How far it came with the files to edit: not found, name only, opened, "
+        "some edited, all edited | events",
+    ),
+    "found_by": _frame(
+        "one row a trial and kind of tool",
+        _TRIAL,
+        "kind | text | | Tool category, and whether by MCP | events[]",
+        "n_files | integer | files | Files it returned, each as often as it did | events[]",
+        "n_expected | integer | files | Ground-truth files among them | events[]",
+        "is_first | boolean | | It brought the first hit of the trial | events[]",
     ),
     "missed": _frame(
         "one row a task and ground-truth file, most missed first",
@@ -422,12 +430,6 @@ FRAMES: Final[Frames] = {
         "n_trials | integer | trials | Scored trials of the task | trials",
         "n_missed | integer | trials | Those that never retrieved it | events",
         "missed_by | list | | Configurations of these | events",
-    ),
-    "tools": _frame(
-        "one row a trial, tool category and kind of tool",
-        _TRIAL,
-        _fields(EventRow, "tool_category is_mcp", at="events[]"),
-        "n_events | integer | events | Retrieval events | events[]",
     ),
     "ledger": _frame(
         "one row a trial: what became of its tool calls",
@@ -450,7 +452,11 @@ FRAMES: Final[Frames] = {
     "pair_ledger": _of_studies("ledger"),
     "views": _of_studies("views"),
     "slices": _of_studies("slices"),
-    "associations": _frame("one row an association", _scalars(Association)),
+    "associations": _frame(
+        "one row an association",
+        "label | text | | The row as it is printed | computed",
+        _scalars(Association),
+    ),
     "first_hits": _of_study("first_hits"),
     "summary": _frame(
         "one row a config and metric",
@@ -462,14 +468,6 @@ FRAMES: Final[Frames] = {
 }
 
 TRIAL_FRAMES: Final[Frames] = {
-    "metrics": _frame(
-        "one row a metric of the trial",
-        "metric | text | | Metric | metrics",
-        "label | text | | How it is printed, with its unit | metrics",
-        "value | number | of the metric | Its value | metrics",
-        "shown | text | | The value as it is printed | metrics",
-        "reason | text | | Why there is no value, in a sentence | metrics",
-    ),
     "steps": _frame(
         "one row a tool call, or command inside a shell call, in order",
         _fields(EventRow, "step_index tool_name tool_category server", at="events[]"),
@@ -498,49 +496,18 @@ TRIAL_FRAMES: Final[Frames] = {
         (c for c in FRAMES["ground_truth"][1] if c not in _TRIAL),
         "status | text | | edited, read, seen (in results or listings only), missed, or, where "
         "the trace is incomplete, not in the trace or not known | events",
+        "share | number | 0–1 | Expected lines that were shown, where lines are named and reads "
+        "state theirs | events[]/targets",
     ),
-    "lines": _frame(
-        "one row a file of which the ground truth names lines",
-        "file | text | | Ground-truth file | ground_truth/chunks",
-        "repository | text | | Its repository, if known | ground_truth/chunks",
-        "expected | text | | Expected lines, as ranges | ground_truth/chunks",
-        "seen | text | | Lines shown to the agent, as ranges | events[]/targets",
-        "n_expected | integer | lines | Distinct lines expected | computed",
-        "n_found | integer | lines | Of these, shown; missing where the reads state no lines | "
-        "computed",
-        "share | number | 0–1 | n_found / n_expected | computed",
-    ),
-    "others": _frame(
-        "one row a retrieved file that is not in the ground truth",
-        "file | text | | File | events[]/targets",
-        "repository | text | | Its repository, if known | events[]/targets",
-        "access | text | | Most that was seen: opened, matched or listed | events",
-        "first_step | integer | step | First event that retrieved it | events",
-        "n_accesses | integer | accesses | How often it was retrieved | events",
-        "is_near_miss | boolean | | It lies in the folder of a ground-truth file | "
-        "error_taxonomy/files/ambiguity_near_miss",
-        "is_written | boolean | | The agent wrote it too | "
-        "error_taxonomy/files/wrong_evidence_used",
-    ),
-    "edits": _frame(
-        "one row a file that was to be edited or was written",
-        "file | text | | File | ground_truth/expected_edit_files, events",
-        "repository | text | | Its repository, if known | events",
-        "is_expected | boolean | | Edit target; missing where no source names the files to edit "
-        "| ground_truth/expected_edit_files",
-        "is_written | boolean | | Written by the agent | events",
-        "opened_step | integer | step | First event that showed its content | events",
-        "written_step | integer | step | First event that wrote it | events",
-    ),
-    "errors": _frame(
-        "one row an error label",
-        "label | text | | Error label | error_taxonomy/rates key",
-        "name | text | | How it is printed | error_taxonomy/rates key",
-        "meaning | text | | What it counts | error_taxonomy/rates key",
-        _fields(ErrorRate, "count denominator", at="error_taxonomy/rates/*"),
-        "rate | number | 0–1 | count / denominator | error_taxonomy/rates/*/rate | rate",
-        "first_files | text | | The first of them | error_taxonomy/files/*",
-        "files | list | files | The files of the label | error_taxonomy/files/*",
+    "calls": _frame(
+        "one row a call, with what the commands inside it did",
+        _fields(EventRow, "step_index tool_name", at="events[]"),
+        "tool | text | | Tool, and the programs that it ran | events[]",
+        "input | text | | Arguments in words, shortened; absent in private reports | "
+        "events[]/arguments",
+        "came_back | text | | What was done to how many files, and the first | events[]",
+        "hits | text | | Ground-truth files first found, or again | events[]",
+        _fields(EventRow, "elapsed_seconds cumulative_tokens:number", at="events[]"),
     ),
     "pages": _frame(
         "one row another page of the same report",

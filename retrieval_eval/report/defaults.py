@@ -251,20 +251,25 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         _columns("page, trial_name: Of, config_name"),
         links={"trial_name": "href"},
     ),
-    "trial.metrics": Defaults(
-        "metrics",
-        "Metrics of this trial",
-        _columns("label: Metric, shown: Value"),
-        notes=words.without_value,
-    ),
     "trial.ground_truth": Defaults(
-        "ground-truth",
-        "Ground-truth files of the task, and what became of them",
+        "expected",
+        "What the agent did with each file that the task names",
         _columns(
-            "file, status, first_step: Found at step, opened_step: Read at step, "
-            "written_step: Written at step, repository"
+            "file, status, first_step: Found at step, opened_step: Opened, written_step: Written, "
+            "share: Of its expected lines, repository"
         ),
         words.file_statuses,
+    ),
+    "trial.calls": Defaults(
+        "steps",
+        "Calls in order; what the commands of a shell call did is in its row",
+        _columns(
+            "step_index: Step, tool, input: What it asked, came_back: What came back, hits: "
+            "Expected files, elapsed_seconds: At (s)"
+        ),
+        words.hitting_calls,
+        formats={"elapsed_seconds": NAMED["seconds"]},
+        top=400,
     ),
     "trial.steps": Defaults(
         "steps",
@@ -276,44 +281,6 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         words.hitting_steps,
         formats={"elapsed_seconds": NAMED["seconds"]},
         top=400,
-    ),
-    "trial.lines": Defaults(
-        "lines",
-        "Lines that the ground truth names, and those that reads and matches showed",
-        _columns(
-            "file, expected, seen: Lines shown, n_found: Expected lines shown, n_expected: Of, "
-            "share"
-        ),
-        words.lines_shown,
-    ),
-    "trial.others": Defaults(
-        "others",
-        "Retrieved files outside the ground truth: near misses first, then those read",
-        _columns(
-            "file, access: Seen as, is_near_miss: Folder of a ground-truth file, first_step, "
-            "n_accesses: Times, is_written, repository"
-        ),
-        words.outside,
-        top=40,
-    ),
-    "trial.edits": Defaults(
-        "edits",
-        "Files to be edited, and files written",
-        _columns(
-            "file, is_expected: To be edited, is_written, opened_step: Read at step, "
-            "written_step: Written at step"
-        ),
-        words.edited,
-    ),
-    "trial.errors": Defaults(
-        "errors",
-        "Error labels of this trial, each with its own denominator",
-        _columns(
-            "name: Error, meaning: What it counts, count: Files, denominator: Of, rate, "
-            "first_files: Which"
-        ),
-        words.errors_found,
-        formats={"rate": NAMED["percent"]},
     ),
     "trial.redacted": Defaults(
         "redacted",

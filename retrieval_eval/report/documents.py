@@ -127,11 +127,36 @@ def renamed_summary(summary: RunSummary, new: Mapping[str, str]) -> RunSummary:
 
 def event_rows(document: EventDocument | None, identity: Row) -> list[Row]:
     """Return one row per event of an event document."""
+    if document is None:
+        return []
     columns = FRAMES["events"][1]
-    return [
-        read_row(event, columns, identity | {"arguments": _as_text(event.arguments)})
-        for event in (document.events if document else ())
-    ]
+    truth = document.ground_truth
+    repositories = _aligned(truth.repositories, len(truth.files))
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, file in enumerate(truth.files):
+        places[file].append(i)
+    rows = []
+    for event in document.events:
+        own = identity | {"arguments": _as_text(event.arguments)}
+        if truth.files:
+            hits = [(f, repositories[i]) for f, i in _hits(event, places, repositories)]
+            several = len(set(repositories)) > 1
+            own["matched_ground_truth_files"] = [
+                named_file(file, repository if several else None) for file, repository in hits
+            ]
+        rows.append(read_row(event, columns, own))
+    return rows
+
+
+def named_file(file: str, repository: str | None) -> str:
+    """Return a file with its repository, where that is known: several may have one of its name.
+
+    Examples
+    --------
+    >>> named_file("package.json", "lodash"), named_file("a.py", None)
+    ('lodash::package.json', 'a.py')
+    """
+    return f"{repository}::{file}" if repository else file
 
 
 def _as_text(arguments: Mapping[str, Any]) -> str | None:

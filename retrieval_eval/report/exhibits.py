@@ -6,6 +6,7 @@ for HTML and for Markdown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -14,6 +15,9 @@ from retrieval_eval.escape import visible
 
 FIGURE_DATA: Final = "application/vnd.retrieval-eval.figures+json"
 """What a block offers beside page and print: the data of its figures, for files of their own."""
+
+NOTHING: Final = "application/vnd.retrieval-eval.nothing+json"
+"""What a block offers that has nothing to show: the sentences that say why."""
 
 
 class Link(str):
@@ -66,13 +70,18 @@ class Links(str):
         return cls(*found)
 
 
+Kind = Literal["", "rankings", "numbers", "cards"]
+"""How a table is laid out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of formatted text, of which cells may be :class:`Link` or :class:`Links`.
 
     ``align`` says ``left`` or ``right`` for each column; the first column holds row headers.
-    ``notes`` are printed below it. ``kind`` is ``rankings`` for two rankings side by side, whose
-    rows are neither sorted nor searched.
+    ``notes`` are printed below it. ``kind`` is ``rankings`` for two rankings side by side,
+    ``numbers`` for the few that lead a page, and ``cards`` for a card a row: their rows are neither
+    sorted nor searched.
     """
 
     key: str
@@ -81,7 +90,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     align: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    kind: Literal["", "rankings"] = ""
+    kind: Kind = ""
 
     def alignment(self, column: int) -> str:
         """Return the alignment of a column; all but the first are right-aligned by default."""
@@ -109,11 +118,19 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """The designed empty state of a figure or table: one sentence that says why."""
+    """The designed empty state of a figure or table: one sentence that says why.
+
+    A page leaves out one that ``is_expected`` without a word: it says the same elsewhere, or shows
+    something else in its place.
+    """
 
     key: str
     sentence: str
+    is_expected: bool = False
 
+
+Width = Literal["", "third", "half", "narrow", "wide", "large", "full"]
+"""What part of the page an exhibit takes, where it does not stand by itself."""
 
 Exhibit = Figure | Table | Empty
 
@@ -134,6 +151,7 @@ class Block:
     badges: tuple[tuple[str, str], ...] = ()
     tone: str = ""
     points: tuple[tuple[str, str], ...] = ()
+    width: Width = ""
 
     def _repr_mimebundle_(
         self,
@@ -150,6 +168,10 @@ class Block:
         figures = [exhibit for exhibit in self.exhibits if isinstance(exhibit, Figure)]
         if figures:
             bundle[FIGURE_DATA] = {f.key: _data(f) for f in figures}
+        if self.exhibits and all(isinstance(exhibit, Empty) for exhibit in self.exhibits):
+            bundle[NOTHING] = [
+                e.sentence for e in self.exhibits if isinstance(e, Empty) and not e.is_expected
+            ]
         return bundle
 
     def __repr__(self) -> str:
@@ -166,6 +188,17 @@ def _data(figure: Figure) -> dict[str, Any]:
 def strip(said: str, facts: Mapping[str, str], *tables: Table) -> Block:
     """Return what a page is about: a sentence, short facts in a row without empty ones, tables."""
     return Block("header", said, (), tables, tuple((k, v) for k, v in facts.items() if v))
+
+
+def anchor(title: str) -> str:
+    """Return the id of a heading, by which links lead to it.
+
+    Examples
+    --------
+    >>> anchor("Can the configurations be compared?")
+    'can-the-configurations-be-compared'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
 
 
 def n_words(sentences: Iterable[str]) -> int:

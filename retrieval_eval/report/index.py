@@ -36,12 +36,12 @@ DOCUMENT: Final = "index.qmd"
 """The same index, which ``quarto render`` makes a page of."""
 
 TRIALS: Final = "trials"
-"""The folder of trial pages beside the page of their run, which leads to them."""
+DETAILS: Final = "details"
+"""Folders of the pages of trials and of details beside the page of a run, which leads to them."""
 
 TITLE: Final = "All reports"
 KINDS: Final = {
     "run_report": "run",
-    "compare_runs": "comparison",
     "trial_report": "trial",
     "search_report": "search",
     "search_diff": "search difference",
@@ -182,14 +182,14 @@ def write_index(reports_dir: Path) -> Index:
 def report_folders(reports_dir: Path) -> Iterator[Path]:
     """Yield every folder below ``reports_dir`` with a page; links are not followed.
 
-    Trial pages are left out where the page of their run is there to lead to them.
+    Pages of trials and of details are left out where that of their run is there to lead to them.
     """
     for place, names, files in os.walk(reports_dir):
         folder = Path(place)
         names[:] = sorted(n for n in names if not n.startswith("."))
         if folder == reports_dir or PAGE not in files:
             continue
-        names[:] = [name for name in names if name != TRIALS]
+        names[:] = [name for name in names if name not in (TRIALS, DETAILS)]
         yield folder
 
 

@@ -16,12 +16,6 @@ from retrieval_eval.report.numbers import interval, times, times_interval
 if TYPE_CHECKING:
     import pandas as pd
 
-QUANTITIES: Final[Mapping[str, str]] = {
-    "mean_difference": "mean difference",
-    "ratio": "ratio of geometric means",
-    "restricted_mean": "difference of restricted means",
-}
-"""What leads to its name in a sentence."""
 
 _FIELDS: Final = {entry.name: entry for entry in structs.fields(PairedStatistics)}
 
@@ -74,13 +68,6 @@ def interval_of(metric: str, found: Headline) -> str:
     if found.quantity == "ratio":
         return times_interval(low, high)
     return interval(low, high, metric_name(metric).digits)
-
-
-def detectable(metric: str, found: Headline) -> str:
-    """Return the smallest value that so many pairs could show, as text."""
-    if found.quantity == "ratio":
-        return times(found.detectable)
-    return metric_name(metric).value(found.detectable)
 
 
 def unit_of(metric: str) -> str:

@@ -25,7 +25,7 @@ from retrieval_eval.report.run import Run
 from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.search_run import Relabelled, SearchRun
 from retrieval_eval.search.change import DEFAULT_FLAG_POINTS, diff
-from retrieval_eval.search.change.attribution import read_relabelled
+from retrieval_eval.search.change.anew import read_relabelled
 from retrieval_eval.search.change.baseline import DEFAULT_BASELINE, compare_with_baseline
 from retrieval_eval.search.decide.guard.files import guard_of
 from retrieval_eval.search.decide.guard.justification import read_justifications
@@ -89,8 +89,8 @@ def load_run(
     progress: Callable[[int, int, str], None] | None = None,
     where: Where | None = None,
     privacy: bool = False,
-    has_trial_pages: bool = False,
-    trial_pages_at: str = "trials",
+    trial_pages_at: str = "",
+    details_at: str = "",
 ) -> Run:
     """Return one or several runs as data frames, evaluating what is missing.
 
@@ -120,10 +120,11 @@ def load_run(
         empty text is no condition.
     privacy
         Leave out the arguments of tools, which hold prompts, commands and file content.
-    has_trial_pages
-        Whether every trial has a page; ``trials["page"]`` then leads there.
     trial_pages_at
-        The folder of these pages, relative to the page of the run.
+        The folder of the pages of its trials, relative to that of the run, where ``trials["page"]``
+        then leads; empty where there are none.
+    details_at
+        The page of details, relative to that of the run; empty where there is none.
 
     Returns
     -------
@@ -175,8 +176,8 @@ def load_run(
         impact=_impact(evaluation, new_names, stated, meant),
         new_names=new_names,
         privacy=privacy,
-        has_trial_pages=has_trial_pages,
         trial_pages_at=trial_pages_at,
+        details_at=details_at,
     )
     is_whole = where is None or (isinstance(where, str) and not where.strip())
     return run if where is None or is_whole else run.filter(where)

@@ -10,8 +10,8 @@ from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.gold import SOURCE_WORDS
 from retrieval_eval.ranking.measures import DEFINITIONS
 from retrieval_eval.report.numbers import rate, signed
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
-from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.values import REASONS
 
 
@@ -53,7 +53,6 @@ METRICS: Final = {
 }
 """The metrics that pages define, by name."""
 
-HEADLINE_METRICS: Final = tuple(name for name, m in BY_NAME.items() if m.is_headline)
 OUTCOMES: Final = tuple(name for name, m in BY_NAME.items() if m.path[0] == "outcome")
 
 LABELS: Final[dict[str, tuple[str, str]]] = {

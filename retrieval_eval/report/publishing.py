@@ -66,6 +66,8 @@ parameters, inputs and code; it returns whether that one is kept."""
 PARAMETERS: Final = "params.yml"
 VERSIONS: Final = "versions.csv"
 FIGURE_FOLDER: Final = "figures"
+SHORT: Final = ("run_report", "trial_report")
+"""Notebooks whose pages leave out what has nothing to show, and only count the files beside."""
 
 
 def publish(
@@ -142,11 +144,12 @@ def publish(
             *write_figure_data(done, folder, is_simulated=is_simulated),
         ]
         footer = f"{title} · {package_version()}"
-        back = [("Run report", "../../index.html")] if values.get("run_page") else []
+        up = "../" if notebook == "run_details" else "../../"
+        back = [("Run report", f"{up}index.html")] if values.get("run_page") else []
         back += index.way_back(folder, listed.reports_dir) if listed else []
-        document = quarto.with_front_matter(
-            render.with_files(done, files), title=title, footer=footer, back=back
-        )
+        is_short = notebook in SHORT
+        shown = render.with_files(render.gathered(done) if is_short else done, files, is_short)
+        document = quarto.with_front_matter(shown, title=title, footer=footer, back=back)
         write_text(executed, notebook_text(document))
         targets = {"html": page, "pdf": printed} if pdf else {"html": page}
         by = render_document(document, targets, chosen, title, footer, back)

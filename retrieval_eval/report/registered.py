@@ -15,14 +15,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.registry import Registry
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import both_sizes, canvas, themed
-from retrieval_eval.report.exhibits import Block, Empty, Figure, Table
+from retrieval_eval.report.exhibits import Block, Empty, Figure, Kind, Table, Width
 from retrieval_eval.report.headings import Format, as_text, formatter, heading, inside, is_missing
 from retrieval_eval.report.numbers import MISSING
 from retrieval_eval.values import as_number, counted
@@ -42,13 +42,17 @@ class NothingToShow(Exception):  # noqa: N818  no fault: the exhibit says why it
     """Raised by a figure or table that has nothing to show; the text is the sentence that says why.
 
     The sentence ends with a full stop. ``key`` is as for :class:`Words`, and so is ``finding``; by
-    default it is the sentence.
+    default it is the sentence. ``is_expected`` is as for
+    :class:`~retrieval_eval.report.exhibits.Empty`.
     """
 
-    def __init__(self, why: str, key: str = "", finding: str = "") -> None:
+    def __init__(
+        self, why: str, key: str = "", finding: str = "", *, is_expected: bool = False
+    ) -> None:
         super().__init__(why)
         self.key = key
         self.finding = finding
+        self.is_expected = is_expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Words:
         Sentences below a table.
     key
         What links call it, where it has a name of its own.
+    kind
+        Of tables, how they are laid out.
     """
 
     finding: str
@@ -90,6 +96,7 @@ class Words:
     align: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     key: str = ""
+    kind: Kind = ""
 
 
 @dataclass
@@ -109,6 +116,10 @@ class Exhibit:
         None for tables, and where there is nothing to draw.
     nothing
         The sentence that says why there is nothing to show; else empty.
+    width
+        What part of the page it takes.
+    is_expected
+        As for :class:`~retrieval_eval.report.exhibits.Empty`.
     """
 
     key: str
@@ -118,6 +129,8 @@ class Exhibit:
     data: pd.DataFrame
     ax: Axes | None = None
     nothing: str = ""
+    width: Width = ""
+    is_expected: bool = False
     _words: Words | None = field(default=None, repr=False)
     _svg: tuple[str, str] = field(default=("", ""), init=False, repr=False)
 
@@ -146,9 +159,11 @@ class Exhibit:
         """Return what the exhibit shows, as the report's sections do."""
         if self.nothing or self._words is None:
             finding = "" if self.nothing.rstrip(".") == self.finding else self.finding
-            return Block("section", finding, exhibits=(Empty(self.key, self.nothing),))
+            empty = Empty(self.key, self.nothing, self.is_expected)
+            return Block("section", finding, exhibits=(empty,))
         if self.ax is None:
-            return Block("section", self.finding, exhibits=(self._table(self.key),))
+            table = self._table(self.key)
+            return Block("section", self.finding, exhibits=(table,), width=self.width)
         drawn = Figure(
             self.key,
             self.svg(),
@@ -158,13 +173,13 @@ class Exhibit:
             self.narrow_svg(),
             _values(self._words.data),
         )
-        return Block("section", self.finding, exhibits=(drawn,))
+        return Block("section", self.finding, exhibits=(drawn,), width=self.width)
 
     def _table(self, key: str) -> Table:
         words = self._words
         assert words is not None
         if words.cells is not None:
-            return Table(key, self.caption, *words.cells, words.align, words.notes)
+            return Table(key, self.caption, *words.cells, words.align, words.notes, words.kind)
         shown = words.data.head(MAX_ROWS)
         header, rows, align = printed(shown, words.formats, words.heads)
         notes = words.notes
@@ -245,33 +260,56 @@ plot: Final = Namespace(FIGURES, "Figures of tidy frames, such as ``plot.ecdf(fr
 table: Final = Namespace(TABLES, "Tables of tidy frames, such as ``table.means(frame, columns)``.")
 
 
-def figure(name: str, *, height: float = 3.2) -> Callable[[Callable[..., Words]], Shown]:
+def figure(
+    name: str, *, height: float = 3.2, width: Width = "", of: Of = "frame", panels: bool = False
+) -> Callable[[Callable[..., Words]], Shown]:
     """Return a decorator that adds a figure.
 
     What it decorates is called with the axes, the frame and its own arguments, under the report's
     theme. Callers pass the frame first, and by keyword ``ax`` (axes to draw on; by default those of
-    a new figure of ``height`` inches), ``key`` (what links call it), and ``finding``, ``caption``
-    or ``alt`` in place of the computed ones; an empty ``finding`` shows none. ``empty`` is the
-    sentence, in place of the computed one, where there is nothing to show.
+    a new figure of ``height`` inches), ``key`` (what links call it), ``width`` (what part of the
+    page it takes), and ``finding``, ``caption`` or ``alt`` in place of the computed ones; an empty
+    ``finding`` shows none. ``empty`` is the sentence, in place of the computed one, where there is
+    nothing to show. One ``of`` a study is given what :func:`retrieval_eval.compare` returns in
+    place of a frame, and one of ``panels`` a figure in place of axes.
     """
-    return lambda draw: FIGURES.add(name, _shown(name, draw, height))
+    drawn = _Drawn(height, width, of, panels)
+    return lambda draw: FIGURES.add(name, _shown(name, draw, drawn))
 
 
-def tabular(name: str) -> Callable[[Callable[..., Words]], Shown]:
+def tabular(
+    name: str, *, width: Width = "", of: Of = "frame"
+) -> Callable[[Callable[..., Words]], Shown]:
     """Return a decorator that adds a table; as :func:`figure`, but for the axes."""
-    return lambda make: TABLES.add(name, _shown(name, make, None))
+    return lambda make: TABLES.add(name, _shown(name, make, _Drawn(None, width, of)))
 
 
-def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown:
+Of = Literal["frame", "study"]
+"""What an entry shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """How an entry is drawn; without a height it is a table."""
+
+    height: float | None
+    width: Width
+    of: Of
+    has_panels: bool = False
+
+
+def _shown(name: str, make: Callable[..., Words], drawn: _Drawn) -> Shown:
     """Return the public function: checks the frame, gives axes, and returns the exhibit."""
     own = inspect.signature(make)
-    is_table = height is None
+    is_table = drawn.height is None
+    kind = "table" if is_table else "plot"
 
     def show(
-        frame: pd.DataFrame,
+        frame: Any,
         *arguments: Any,
         ax: Axes | None = None,
         key: str = "",
+        width: Width | None = None,
         finding: str | None = None,
         caption: str | None = None,
         alt: str | None = None,
@@ -280,30 +318,38 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
     ) -> Exhibit:
         if is_table and (ax is not None or alt is not None):
             raise BadInputError(f"table.{name} draws nothing, so it takes no axes and no alt text")
-        head: tuple[Any, ...] = (_checked(frame),)
+        if drawn.has_panels and ax is not None:
+            raise BadInputError(f"plot.{name} draws several panels, so it takes no axes")
+        part = drawn.width if width is None else width
+        if part and part not in get_args(Width):
+            raise BadInputError(f"{kind}.{name}: width is one of {', '.join(get_args(Width)[1:])}")
+        attrs = _checked(frame).attrs if drawn.of == "frame" else _study(frame, kind, name)
+        head: tuple[Any, ...] = (frame,)
         try:
             bound = own.bind(*([frame] if is_table else [ax, frame]), *arguments, **options)
         except TypeError as error:
-            kind = "table" if is_table else "plot"
             raise BadInputError(f"{kind}.{name}: {error}") from None
-        words, said, found, own_key = None, "", "", ""
+        words, said, found, own_key, is_expected = None, "", "", "", False
         try:
-            refuse_withheld(frame)
-            if why := str(frame.attrs.get("too_few", "")):
-                raise NothingToShow(why)
-            if height is None:
+            if why := str(attrs.get("withheld", "") or attrs.get("too_few", "")):
+                raise NothingToShow(why, is_expected=True)
+            if drawn.height is None:
                 words = make(*head, *arguments, **options)
             elif ax is not None:
                 with themed():
                     words = make(ax, *head, *arguments, **options)
             else:
-                with canvas(height) as ax:
-                    words = make(ax, *head, *arguments, **options)
+                with canvas(drawn.height, style.WIDTHS.get(part, style.WIDTH)) as made:
+                    target: Any = made if drawn.has_panels else made.subplots()
+                    words = make(target, *head, *arguments, **options)
+                    ax = made.axes[0]
         except NothingToShow as nothing:
             ax, said, found, own_key = None, str(nothing), nothing.finding, nothing.key
-            said = said if {"withheld", "too_few"} & frame.attrs.keys() else empty or said
+            is_expected = nothing.is_expected
+            said = said if {"withheld", "too_few"} & attrs.keys() else empty or said
         except KeyError as error:
-            _need_column(frame, error)
+            if drawn.of == "frame":
+                _need_column(frame, error)
             raise
         found = words.finding if words else found
         if words is not None:
@@ -318,9 +364,11 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
             else found or said.rstrip("."),
             caption if caption is not None else words.caption if words else "",
             alt if alt is not None else words.alt if words else said,
-            words.data.copy() if words else frame.iloc[:0],
+            words.data.copy() if words else as_frame({}),
             ax,
             said,
+            part,
+            is_expected,
             words,
         )
 
@@ -362,6 +410,14 @@ def refuse_withheld(frame: pd.DataFrame) -> None:
     """Raise where the frame holds differences of configurations that cannot be compared."""
     if why := str(frame.attrs.get("withheld", "")):
         raise NothingToShow(why)
+
+
+def _study(study: Any, kind: str, name: str) -> Mapping[str, Any]:
+    """Return what the frames of a study note; that none may be shown is left to its entries."""
+    if not hasattr(study, "why_not"):
+        given = type(study).__name__
+        raise BadInputError(f"{kind}.{name} shows what compare(…) returned, not {given}")
+    return {}
 
 
 def _checked(frame: Any) -> pd.DataFrame:

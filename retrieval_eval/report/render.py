@@ -16,8 +16,10 @@ from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import html_lines, html_text, markdown_text
 from retrieval_eval.report import assets
-from retrieval_eval.report.notebook_files import markdown_cell
+from retrieval_eval.report.exhibits import NOTHING, anchor, note
+from retrieval_eval.report.notebook_files import markdown_cell, notebook_of
 from retrieval_eval.report.show import print_image
+from retrieval_eval.values import counted
 
 HTML: Final = "text/html"
 _PICTURES: Final = ("image/svg+xml", "image/png", "image/jpeg")
@@ -64,10 +66,50 @@ def select_outputs(notebook: Any) -> Any:
     return chosen
 
 
-def with_files(notebook: Any, files: Sequence[tuple[str, str]]) -> Any:
-    """Return a copy that ends with links to the files beside the page (name, meaning)."""
+def gathered(notebook: Any) -> Any:
+    """Return a copy without exhibits that have nothing to show, and headings without content.
+
+    Why they are missing stands once, in a line before the last section.
+    """
+    chosen = copy.deepcopy(notebook)
+    sentences: dict[str, None] = {}
+    for cell in chosen.cells:
+        outputs = cell.get("outputs", [])
+        for output in outputs:
+            sentences |= dict.fromkeys(output.get("data", {}).get(NOTHING, ()))
+        if cell.cell_type == "code":
+            cell.outputs = [o for o in outputs if NOTHING not in o.get("data", {})]
+    kept: list[Any] = []
+    for cell in chosen.cells:
+        if _is_heading(cell) and kept and _is_heading(kept[-1]):
+            kept.pop()
+        if cell.cell_type != "code" or cell.outputs:
+            kept.append(cell)
+    if sentences:
+        last = max((i for i, cell in enumerate(kept) if _is_heading(cell)), default=len(kept))
+        shown = note(f"Not on this page: {' '.join(sentences)}")
+        kept.insert(last, notebook_of("", shown).cells[1])
+    chosen.cells = kept
+    return chosen
+
+
+def _is_heading(cell: Any) -> bool:
+    is_markdown = cell.cell_type == "markdown" and cell.source.startswith("## ")
+    return bool(is_markdown and "\n" not in cell.source.strip())
+
+
+def with_files(notebook: Any, files: Sequence[tuple[str, str]], is_short: bool = False) -> Any:
+    """Return a copy that ends with links to the files beside the page (name, meaning).
+
+    Where it ``is_short`` only the first three are named, and the others counted.
+    """
     extended = copy.deepcopy(notebook)
-    if files:
+    if files and is_short:
+        links = [f"[{markdown_text(name)}]({name})" for name, _ in files[:3]]
+        more = f" and {counted(len(files) - 3, 'table')} (CSV)" if len(files) > 3 else ""
+        said = f"Beside this page: {', '.join(links)}{more}."
+        extended.cells.append(markdown_cell(said, "files"))
+    elif files:
         lines = [f"- [{markdown_text(name)}]({name}): {meaning}" for name, meaning in files]
         source = "\n".join(["## Files beside this page", "", *lines])
         cell = markdown_cell(source, "files")
@@ -166,7 +208,7 @@ def _with_ids(html: str) -> str:
     taken: Counter[str] = Counter()
 
     def named(found: re.Match[str]) -> str:
-        base = re.sub(r"[^a-z0-9]+", "-", unescape(found[2]).lower()).strip("-") or "section"
+        base = anchor(unescape(found[2]))
         taken[base] += 1
         unique = base if taken[base] == 1 else f"{base}-{taken[base]}"
         return f'<h{found[1]} id="{unique}">{found[2]}</h{found[1]}>'

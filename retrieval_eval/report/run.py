@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs.layout import IMPACT_FILE, SUMMARY_FILE
+from retrieval_eval.agents.study.associations import association_label
 from retrieval_eval.agents.study.compare import Comparison, compare
 from retrieval_eval.agents.study.frames import (
     estimate_rows,
@@ -21,11 +22,11 @@ from retrieval_eval.agents.study.frames import (
     view_rows,
 )
 from retrieval_eval.agents.study.stated import Stated, kept_design
-from retrieval_eval.escape import encodable
+from retrieval_eval.escape import encodable, visible
 from retrieval_eval.io.remote import Place
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.report import frames
+from retrieval_eval.report import frames, style
 from retrieval_eval.report.columns import FRAMES, expand
 from retrieval_eval.report.documents import (
     TrialFiles,
@@ -35,12 +36,13 @@ from retrieval_eval.report.documents import (
     read_trials,
     renamed_summary,
 )
-from retrieval_eval.report.exhibits import Block
+from retrieval_eval.report.exhibits import Block, Empty, Link, anchor, note, strip
 from retrieval_eval.report.frames import Row, make_frame, read_row
+from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.names import LABELS, reason_sentence
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.trial import Trial, find_trial, page_folders, without_content
-from retrieval_eval.values import DEFAULT_SEED
+from retrieval_eval.values import DEFAULT_SEED, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,10 +77,11 @@ class Run(frames.Measured):
     privacy
         Leave out the arguments of tools, which hold prompts, commands and file content, and the
         names of folders.
-    has_trial_pages
-        Whether every trial has a page, to be linked.
     trial_pages_at
-        The folder of these pages, relative to the page of the run.
+        The folder of the pages of its trials, relative to that of the run; empty where there are
+        none.
+    details_at
+        The page of details, relative to that of the run; empty where there is none.
     """
 
     filtered_by = "trials"
@@ -96,14 +99,14 @@ class Run(frames.Measured):
         new_names: Sequence[Mapping[str, str]] | None = None,
         part: Part | None = None,
         privacy: bool = False,
-        has_trial_pages: bool = False,
-        trial_pages_at: str = "trials",
+        trial_pages_at: str = "",
+        details_at: str = "",
     ) -> None:
         self.folders = tuple(folders)
         self.privacy = privacy
         self.part = part
-        self.has_trial_pages = has_trial_pages
         self.trial_pages_at = trial_pages_at
+        self.details_at = details_at
         self._new_names = new_names or [{}] * len(self.folders)
         self.summaries: tuple[RunSummary, ...] = (
             part.summaries
@@ -152,8 +155,8 @@ class Run(frames.Measured):
             impact=part.impact,
             part=part,
             privacy=self.privacy,
-            has_trial_pages=self.has_trial_pages,
             trial_pages_at=self.trial_pages_at,
+            details_at=self.details_at,
         )
         _ = found.study
         return found
@@ -289,7 +292,7 @@ class Run(frames.Measured):
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
                 "page": f"{self.trial_pages_at}/{quote(page, safe='@+')}/index.html"
-                if self.has_trial_pages
+                if self.trial_pages_at
                 else None,
                 "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
                 "has_exception": metrics is not None
@@ -348,16 +351,50 @@ class Run(frames.Measured):
         return make_frame(rows, _COLUMNS["errors"])
 
     @frames.handed_out
-    def utilization(self) -> pd.DataFrame:
-        """One row a scored trial and part of its ground truth, with the number of files."""
-        rows = []
-        for trial in self.trial_files:
-            if trial.metrics is None or trial.metrics.file_level_metrics.file_recall is None:
+    def failures(self) -> pd.DataFrame:
+        """One row a trial without its reward, and how far it came with the files to edit.
+
+        Only where every reward is 0 or 1. A trial is left out where no file to edit is known, or
+        what it found of them is only possible.
+        """
+        rewards = {
+            tuple(trial.identity.values()): (trial.metrics.outcome or {}).get("reward")
+            for trial in self.trial_files
+            if trial.metrics is not None
+        }
+        known = {value for value in rewards.values() if value is not None}
+        files: dict[tuple[Any, ...], list[Row]] = {}
+        if known <= {0, 1}:
+            for row in plain_rows(self.ground_truth):
+                key = tuple(row[name] for name in IDENTITY)
+                if row["is_expected_edit"] and rewards.get(key) == 0:
+                    files.setdefault(key, []).append(row)
+        rows = [
+            dict(zip(IDENTITY, key, strict=True)) | {"cause": cause}
+            for key, own in files.items()
+            if (cause := cause_of(own))
+        ]
+        return make_frame(rows, _COLUMNS["failures"])
+
+    @frames.handed_out
+    def found_by(self) -> pd.DataFrame:
+        """One row a trial and kind of tool: the files it returned, and which brought the first."""
+        rows: dict[tuple[Any, ...], Row] = {}
+        hit: set[tuple[Any, ...]] = set()
+        for event in plain_rows(self.events):
+            if event["tool_category"] == "file_write":
                 continue
-            parts = Counter(map(used_part, ground_truth_rows(trial.events(), trial.identity)))
-            shown = [part for part in PARTS if parts[part] or part != PARTS[3]]
-            rows += [trial.identity | {"part": p, "n_files": parts[p]} for p in shown]
-        return make_frame(rows, _COLUMNS["utilization"])
+            key = tuple(event[name] for name in IDENTITY)
+            kind = str(event["tool_category"]).replace("_", " ")
+            kind += " (MCP)" if event["is_mcp"] else ""
+            start = dict(zip(IDENTITY, key, strict=True)) | {"kind": kind, "is_first": False}
+            row = rows.setdefault((*key, kind), start | {"n_files": 0, "n_expected": 0})
+            row["n_files"] += len(event["target_files"])
+            row["n_expected"] += len(event["matched_ground_truth_files"])
+            if event["hits_ground_truth"] and key not in hit:
+                hit.add(key)
+                row["is_first"] = True
+        return make_frame(list(rows.values()), _COLUMNS["found_by"])
 
     @frames.handed_out
     def exposure(self) -> pd.DataFrame:
@@ -427,15 +464,6 @@ class Run(frames.Measured):
         found = self.impact.parameters.get("mcp_configs")
         return None if found is None else tuple(found)
 
-    @frames.handed_out
-    def tools(self) -> pd.DataFrame:
-        """One row a trial, tool category and kind of tool, with the number of events."""
-        names = [column.name for column in _COLUMNS["tools"][:-1]]
-        # Not grouped by pandas, which cannot encode every name that a folder may have.
-        found = Counter(zip(*(self.events[name] for name in names), strict=True))
-        rows = [dict(zip(names, key, strict=True)) | {"n_events": n} for key, n in found.items()]
-        return make_frame(rows, _COLUMNS["tools"])
-
     def event_rows(self, trial: TrialFiles) -> list[Row]:
         """Return the events of a trial, in a private report without arguments."""
         rows = event_rows(trial.events(), trial.identity)
@@ -454,21 +482,6 @@ class Run(frames.Measured):
         once = Counter(names)
         found: list[Any] = [pages[name] if once[name] == 1 else None for name in own]
         return frame.assign(page=found)
-
-    def one_task(self, benchmark: str, task_name: str) -> pd.DataFrame:
-        """Return the events of a task, of one trial a configuration, the compared ones first.
-
-        The trial is the first by name that has events; batches of a run may use one name for
-        several trials, of which only one is taken.
-        """
-        first: dict[str, list[Row]] = {}
-        for trial in sorted(self.trial_files, key=lambda found: str(found.entry.trial_name)):
-            identity = trial.identity
-            if (identity["benchmark"], identity["task_name"]) == (benchmark, task_name):
-                config = str(identity["config_name"])
-                first[config] = first.get(config) or self.event_rows(trial)
-        rows = [row for config in self.configs for row in first.get(config, [])]
-        return make_frame(rows, _COLUMNS["events"])
 
     @frames.handed_out
     def excluded(self) -> pd.DataFrame:
@@ -490,7 +503,10 @@ class Run(frames.Measured):
     def associations(self) -> pd.DataFrame:
         """One row an association of a retrieval metric with an outcome."""
         columns = _COLUMNS["associations"]
-        return make_frame([read_row(a, columns, {}) for a in self.impact.associations], columns)
+        found = self.impact.associations
+        return make_frame(
+            [read_row(a, columns, {"label": association_label(a)}) for a in found], columns
+        )
 
     @frames.handed_out
     def summary(self) -> pd.DataFrame:
@@ -558,11 +574,70 @@ class Run(frames.Measured):
 
         return provenance(self)
 
-    def block(self) -> Block:
-        """Return what the run is about, and what was found and left out."""
-        from retrieval_eval.report.displays import run_header
+    @property
+    def left_out(self) -> Block:
+        """The trials and folders that are in no number, each with the reason."""
+        rows = [
+            (f"{row['task_name']} ({row['config_name']})", row["state"].partition(": ")[2])
+            for row in plain_rows(self.trials)
+            if row["file_recall"] is None
+        ]
+        rows += [
+            (f"{row['path']}", reason_sentence(row["reason"])) for row in plain_rows(self.excluded)
+        ]
+        if not rows:
+            nothing = Empty("left-out", "No trial and no folder was left out.", is_expected=True)
+            return Block("section", exhibits=(nothing,))
+        points = tuple((visible(name, 90), visible(why, 160)) for name, why in rows[:MOST_LEFT_OUT])
+        more = len(rows) - len(points)
+        said = f"Left out: {counted(len(rows), 'trial or folder', 'trials and folders')}"
+        said += f", {more} of them in trials.csv and excluded.csv" if more else ""
+        return Block("section", "", (f"{said}.",), points=points)
 
-        return run_header(self)
+    @property
+    def details(self) -> Block:
+        """Where the numbers are defended: the page of details, or the command that makes it."""
+        parts = {
+            "Can the configurations be compared?": "every rule of the gate and what it removed",
+            "What could overturn it?": "every threat with its number",
+            "Every metric": "differences, tests, views, power",
+            "What the traces leave open": "bounds, opaque calls, evidence",
+            "Provenance": "definitions, versions, parameters, digests",
+        }
+        if not self.details_at:
+            runs = " ".join(self.run_ids)
+            return note(
+                f"What defends these numbers ({'; '.join(parts.values())}) is on a page of its "
+                f"own: retrieval-eval report {visible(runs, 120)} --details"
+            )
+        points = tuple(
+            (Link(title, f"{self.details_at}#{anchor(title)}"), text)
+            for title, text in parts.items()
+        )
+        return Block("section", "", points=points)
+
+    def block(self) -> Block:
+        """Return what the run is about."""
+        trials = self.trials
+        tasks = len(set(zip(trials["benchmark"], trials["task_name"], strict=True)))
+        suites = sorted(set(trials["benchmark"].dropna()) - {""})
+        models = {str(name).removeprefix("@") for name in trials["model"].dropna()} - {""}
+        configs = self.configs
+        marked = [
+            f"{mark} {visible(name, 48)}" for mark, name in zip(style.GLYPHS, configs, strict=False)
+        ]
+        more = len(configs) - len(marked)
+        amount = f"{counted(len(trials), 'trial')} of {counted(tasks, 'task')}"
+        facts = {
+            "Runs" if len(self.run_ids) > 1 else "Run": _listed(self.run_ids),
+            "Filtered": self.part.sentence if self.part else "",
+            "Configurations": " ".join(marked) + (f" and {more} more" if more > 0 else ""),
+            "Trials": f"{amount} in {counted(len(suites), 'suite')}",
+            "Model": _listed(sorted(models)),
+            "Harness": _listed(sorted(set(trials["harness"].dropna()) - {""})),
+        }
+        said = notice(self.n_simulated, len(self.trial_files), "trial", "agent")
+        return strip(said, facts)
 
     def __repr__(self) -> str:
         trials = self.part.sentence if self.part else f"{len(self.trial_files)} trials"
@@ -570,15 +645,27 @@ class Run(frames.Measured):
         return f"<Run {', '.join(self.run_ids)}: {trials}>{f' {said}' if said else ''}"
 
 
-PARTS: Final = ("retrieved and used", "retrieved, not used", "never retrieved", "left open")
-"""What may become of a ground-truth file; used is opened or written."""
+MOST_LEFT_OUT: Final = 12
 
 
-def used_part(row: Row) -> str:
-    """Return what became of a ground-truth file."""
-    if not row["is_retrieved"]:
-        return PARTS[3] if row["is_possible"] else PARTS[2]
-    return PARTS[0] if row["is_opened"] or row["is_written"] else PARTS[1]
+def _listed(names: Sequence[str], limit: int = 4) -> str:
+    shown = ", ".join(visible(name, 48) for name in names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+
+
+IDENTITY: Final = ("run_id", "config_name", "benchmark", "task_name", "trial_name")
+
+
+def cause_of(files: Sequence[Row]) -> str | None:
+    """Return how far a trial came with its files to edit; None where that is only possible."""
+    written = sum(bool(row["is_written"]) for row in files)
+    if written:
+        return "all edited" if written == len(files) else "some edited"
+    if any(row["is_opened"] for row in files):
+        return "opened"
+    if any(row["is_retrieved"] for row in files):
+        return "name only"
+    return None if any(row["is_possible"] for row in files) else "not found"
 
 
 def state(trial: Row) -> str:

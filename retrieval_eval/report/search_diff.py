@@ -18,9 +18,8 @@ from retrieval_eval.report.frames import Row, frame_of, make_frame, read_row
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
 from retrieval_eval.search.change import diff
-from retrieval_eval.search.change.attribution import Relabelled
+from retrieval_eval.search.change.anew import Relabelled, part_of
 from retrieval_eval.search.change.diff_text import compare_queries
-from retrieval_eval.search.change.part import part_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -30,7 +30,7 @@ from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.words import MAX_WORDS
 from retrieval_eval.search.change.paired_change import POINTS
 from retrieval_eval.search.decide.guard.rendering import WORDS as VERDICTS
-from retrieval_eval.search.run.settings import HEADLINE
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.summary import moved_words
 from retrieval_eval.search.run.trust import circularity_sentence, warnings
 from retrieval_eval.search.run.trust import line as trust_line

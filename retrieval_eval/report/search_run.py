@@ -23,9 +23,8 @@ from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import Filter, Searched, no_verdict
-from retrieval_eval.search.change.attribution import label_split, transfer
+from retrieval_eval.search.change.anew import label_split, part_of, transfer
 from retrieval_eval.search.change.baseline import compare_with_baseline
-from retrieval_eval.search.change.part import part_of
 from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.thresholds import (
@@ -36,8 +35,8 @@ from retrieval_eval.search.decide.thresholds import (
 from retrieval_eval.search.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
 from retrieval_eval.search.gold.chunks import drift
 from retrieval_eval.search.gold.corpus import Corpus
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.judging_queue import JudgingQueue, judging_queue
-from retrieval_eval.search.run.settings import HEADLINE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -77,10 +77,10 @@ from retrieval_eval.search.decide.noise import detectable_rows, shown_metrics
 from retrieval_eval.search.gold.agreement import disagreements
 from retrieval_eval.search.gold.corpus import corpus_fingerprint
 from retrieval_eval.search.gold.database import STATUSES
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
 from retrieval_eval.search.run.random_documents import not_beaten
 from retrieval_eval.search.run.scoring import NO_NAME
-from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.proportions import MIN_INTERPRETABLE
 from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P

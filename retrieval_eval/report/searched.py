@@ -39,8 +39,8 @@ from retrieval_eval.report.names import CODES, DIMENSIONS
 from retrieval_eval.report.numbers import band, finite, interval, rate
 from retrieval_eval.report.query_pages import Places
 from retrieval_eval.search.decide.noise import staleness
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.named_metrics import moved_queries
-from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family
 from retrieval_eval.stats.power import detectable_by_test_and_interval
 from retrieval_eval.values import counted
@@ -76,7 +76,7 @@ class Noise:
         """Return how far from 0 a difference of two runs of one system lies at most, in points.
 
         At most in 95 % of cases: a normal quantile times sqrt(2) times the standard deviation of
-        a run (`retrieval_eval.search.decide.noise_level.noise_band`). 0 for a deterministic system,
+        a run (`retrieval_eval.search.decide.noise_band`). 0 for a deterministic system,
         None for a metric whose noise was not measured.
 
         Parameters

@@ -52,6 +52,10 @@ _MOMENT: Final = re.compile(
 _NUMBER: Final = re.compile(r"[-+−\d][\d.,]*(?: %)?|\[[-+−\d.,]+, [-+−\d.,]+\]", re.ASCII)
 """A number or an interval, which is never broken over two lines either."""
 
+_MARKS: Final = {
+    ord(glyph): f'<span class="g{i}">{glyph}</span>' for i, glyph in enumerate(style.GLYPHS)
+}
+
 _LONG_WORD: Final = re.compile(r"\S{20,}")
 _PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\-]){1,24}[_/.:=@\\-]*|[_/.:=@\\-]+")
 """What a line may break behind in an escaped word: a sign, else 24 letters."""
@@ -63,19 +67,25 @@ def to_html(block: Block) -> str:
     if block.badges:
         parts.append(_list_html("badges", block.badges))
     if block.finding:
-        parts.append(f'<p class="finding">{html_text(block.finding)}</p>')
-    parts += [f"<p>{html_text(sentence)}</p>" for sentence in block.sentences]
+        parts.append(f'<p class="finding">{_marked(html_text(block.finding))}</p>')
+    parts += [f"<p>{_marked(html_text(sentence))}</p>" for sentence in block.sentences]
     if block.points:
         parts.append(_list_html("points", block.points))
     is_answer = block.kind == "answer"
     parts += [exhibit_html(exhibit, labelled=is_answer) for exhibit in block.exhibits]
     tone = f" tone-{block.tone}" if block.tone else ""
-    return f'<div class="block {block.kind}{tone}">\n' + "\n".join(parts) + "\n</div>"
+    width = f" w-{block.width}" if block.width else ""
+    return f'<div class="block {block.kind}{tone}{width}">\n' + "\n".join(parts) + "\n</div>"
+
+
+def _marked(html: str) -> str:
+    """Return escaped text in which the marks of configurations have their colours."""
+    return html.translate(_MARKS)
 
 
 def _list_html(kind: str, entries: Sequence[tuple[str, str]]) -> str:
     items = "".join(
-        f"<div><dt>{_cell_html(name, words=False)}</dt><dd>{html_text(value)}</dd></div>"
+        f"<div><dt>{_cell_html(name, words=False)}</dt><dd>{_marked(html_text(value))}</dd></div>"
         for name, value in entries
     )
     return f'<dl class="{kind}">{items}</dl>'
@@ -128,8 +138,8 @@ def _figure_html(figure: Figure) -> str:
         image = f"<picture>{narrow}{image}</picture>"
     return (
         f'<figure id="fig-{figure.key}">{image}'
-        f"<figcaption>{html_text(figure.caption)}</figcaption>"
-        f"<details><summary>Data of this figure</summary>{table_html(figure.data)}</details>"
+        f"<figcaption>{_marked(html_text(figure.caption))}</figcaption>"
+        f"<details><summary>data</summary>{table_html(figure.data)}</details>"
         "</figure>"
     )
 
@@ -141,9 +151,9 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     the name of its column, so that a narrow page can show each row as a card.
     """
     columns = [_class_of(table, i) for i in range(len(table.header))]
-    has_cards = not table.kind and (labelled or "long" in columns[0])
+    has_cards = table.kind == "cards" or (not table.kind and (labelled or "long" in columns[0]))
     head = "".join(
-        f'<th scope="col" class="{column}">{html_text(name)}</th>'
+        f'<th scope="col" class="{column}">{_marked(html_text(name))}</th>'
         for column, name in zip(columns, table.header, strict=True)
     )
     body = "\n".join(f"<tr>{_row_html(table, row, columns, has_cards)}</tr>" for row in table.rows)
@@ -160,7 +170,7 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     return (
         f'<div class="{" ".join(classes)}" role="group" tabindex="0" '
         f'aria-labelledby="tbl-{table.key}">'
-        f'<table><caption id="tbl-{table.key}"{line}>{html_text(table.caption)}</caption>'
+        f'<table><caption id="tbl-{table.key}"{line}>{_marked(html_text(table.caption))}</caption>'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
         + (f'<div class="notes">{notes}</div>' if notes else "")
     )

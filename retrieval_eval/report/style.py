@@ -16,7 +16,13 @@ LIGHT_GREY: Final = "#767676"
 FAINT: Final = "#d9d9d9"
 FONT_STACK: Final = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 WIDTH: Final = 7.0
-"""Width of a full figure in inches."""
+"""Width of a figure in inches where nothing stands beside it."""
+WIDTHS: Final = {"": WIDTH, "third": 4.1, "half": 6.2, "wide": 7.2, "large": 8.35, "full": 10.4}
+"""Width of a figure by the part of the page that it takes."""
+GOOD: Final = "#007D5B"
+BAD: Final = "#AA3377"
+GLYPHS: Final = "○■△◇"
+"""The marks of configurations inside a text, in the order of `MARKS`."""
 NARROW: Final = 3.65
 """Width of the same figure on a narrow screen."""
 PAPER: Final = "#fefefe"
@@ -85,7 +91,7 @@ RC: Final[dict[str, Any]] = {
     "axes.spines.top": False,
     "axes.titlelocation": "left",
     "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
+    "axes.titleweight": "normal",
     "axes.unicode_minus": True,
     "axes.facecolor": "none",
     "figure.facecolor": PAPER,

@@ -5,27 +5,28 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from retrieval_eval.agents.events.document import trial_events
-from retrieval_eval.agents.events.evidence import accesses, files_with
-from retrieval_eval.agents.metrics.catalog import BY_NAME, read_metric
 from retrieval_eval.agents.metrics.chunks import expected_lines, line_count
 from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import FRAMES, TRIAL_FRAMES
-from retrieval_eval.report.documents import TrialFiles, event_rows, ground_truth_rows
+from retrieval_eval.report.documents import (
+    TrialFiles,
+    event_rows,
+    ground_truth_rows,
+    named_file,
+)
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import Row, make_frame, read_row
+from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.names import (
-    HEADLINE_METRICS,
-    LABELS,
-    OUTCOMES,
     metric_name,
     reason_sentence,
 )
@@ -39,11 +40,14 @@ if TYPE_CHECKING:
     from retrieval_eval.agents.events import TrialEvents
     from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
     from retrieval_eval.model.summary import ExcludedFolder, TrialEntry
-    from retrieval_eval.records import FileRef, LineRange
     from retrieval_eval.report.run import Run
 
 MAX_INPUT: Final = 300
 """Characters of the arguments of a call that are shown; the events hold more."""
+
+MAX_ASKED: Final = 160
+MAX_BACK: Final = 140
+"""Characters of what a call asked and gave, in the table of calls."""
 
 MAX_FILES: Final = 4
 """Files of a call, or of an error label, that are named in one cell."""
@@ -54,14 +58,6 @@ _COLUMNS: Final = {name: columns for name, (_, columns) in TRIAL_FRAMES.items()}
 
 _DONE: Final = {"opened": "read", "matched": "matched", "listed": "listed", "written": "wrote"}
 """Kind of access to its words, the most telling first."""
-
-_MEANINGS: Final = {
-    "missed_key_evidence": "Ground-truth files that were never retrieved",
-    "unused_correct_retrieval": "Ground-truth files that were retrieved and never written to",
-    "irrelevant_retrieval": "Retrieved files that are not in the ground truth",
-    "ambiguity_near_miss": "Of these, files in the same folder as a ground-truth file",
-    "wrong_evidence_used": "Files the agent wrote to that are not in the ground truth",
-}
 
 _REDACTED: Final = {
     "Commands": ("command", "cmd", "script", "code"),
@@ -175,27 +171,6 @@ class Trial(frames.Measured):
         return metrics is not None and metrics.provenance.is_simulated is True
 
     @frames.handed_out
-    def metrics(self) -> pd.DataFrame:
-        """One row a metric: value, or the reason why there is none."""
-        metrics = self.files.metrics if self.files else None
-        names = [n for n in (*HEADLINE_METRICS, "ttfr_tokens", *OUTCOMES) if n in self.facts]
-        rows = []
-        for name in names:
-            known, value = metric_name(name), finite(self.facts[name])
-            lost = value is None and metrics is not None
-            reason = read_metric(metrics, BY_NAME[name]).reason if lost and metrics else None
-            rows.append(
-                {
-                    "metric": name,
-                    "label": known.titled,
-                    "value": value,
-                    "shown": known.value(value),
-                    "reason": reason_sentence(reason) if value is None else None,
-                }
-            )
-        return make_frame(rows, _COLUMNS["metrics"])
-
-    @frames.handed_out
     def events(self) -> pd.DataFrame:
         """One row a retrieval event, as in ``run.events``."""
         rows = event_rows(self._document, self.files.identity if self.files else {})
@@ -209,7 +184,7 @@ class Trial(frames.Measured):
         found: dict[int, list[str]] = defaultdict(list)
         for row in self._truth:
             if row["first_step"] is not None:
-                found[row["first_step"]].append(row["file"])
+                found[row["first_step"]].append(named_file(row["file"], row["repository"]))
         calls: dict[int, int] = {}
         n_commands: Counter[int | None] = Counter(
             e.call_index for e in self._rows if e.via is not None
@@ -240,113 +215,55 @@ class Trial(frames.Measured):
         return make_frame(rows, _COLUMNS["steps"])
 
     @frames.handed_out
-    def ground_truth(self) -> pd.DataFrame:
-        """One row a ground-truth file, and what became of it."""
-        rows = [row | {"status": self._file_status(row)} for row in self._truth]
-        return make_frame(rows, _COLUMNS["ground_truth"])
-
-    @frames.handed_out
-    def lines(self) -> pd.DataFrame:
-        """One row a file of which lines are expected, with those that were shown."""
-        rows = []
-        for entry in expected_lines(self._trial) if self._trial else ():
-            n_found = entry.n_found
-            seen = "the whole file" if entry.is_whole else _ranges(entry.seen)
-            rows.append(
-                {
-                    **_named(entry.file),
-                    "expected": _ranges(entry.expected),
-                    "seen": seen,
-                    "n_expected": entry.n_expected,
-                    "n_found": n_found,
-                    "share": None if n_found is None else n_found / entry.n_expected,
+    def calls(self) -> pd.DataFrame:
+        """One row a call: what the commands inside a shell call did is in the row of the call."""
+        inside: dict[int, list[Row]] = defaultdict(list)
+        rows = plain_rows(self.steps)
+        for row in rows:
+            if row["part_of"] is not None:
+                inside[row["part_of"]].append(row)
+        found = []
+        for row in rows:
+            if row["part_of"] is not None:
+                continue
+            own = inside.get(row["step_index"], [])
+            programs = ", ".join(dict.fromkeys(str(part["tool_name"]) for part in own))
+            new = dict.fromkeys(file for part in (row, *own) for file in part["found"])
+            back = dict.fromkeys(str(part["came_back"]) for part in own) or [row["came_back"]]
+            is_hit = any(part["hits_ground_truth"] for part in (row, *own))
+            found.append(
+                row
+                | {
+                    "tool": f"{row['tool_name']}: {programs}" if own else str(row["tool_name"]),
+                    "input": row["input"] and visible(row["input"], MAX_ASKED),
+                    "came_back": visible("; ".join(map(str, back)), MAX_BACK),
+                    "hits": ", ".join(new) or ("again" if is_hit else None),
                 }
             )
-        return make_frame(rows, _COLUMNS["lines"])
+        return make_frame(found, _COLUMNS["calls"])
 
     @frames.handed_out
-    def others(self) -> pd.DataFrame:
-        """One row a retrieved file outside the ground truth: near misses first, then as read."""
-        if self._trial is None:
-            return make_frame([], _COLUMNS["others"])
-        relevant = {f.key for f in self._trial.ground_truth.files}
-        written = files_with(self._trial, "written").keys()
-        near = set(self._labelled("ambiguity_near_miss"))
-        rows: dict[Any, Row] = {}
-        for event, target in accesses(self._trial):
-            if target.file.key in relevant:
-                continue
-            row = rows.setdefault(
-                target.file.key,
-                {
-                    **_named(target.file),
-                    "access": target.access,
-                    "first_step": event.step_index,
-                    "n_accesses": 0,
-                    "is_near_miss": str(target.file) in near,
-                    "is_written": target.file.key in written,
-                },
-            )
-            row["n_accesses"] += 1
-            row["access"] = min(row["access"], target.access, key=list(_DONE).index)
-        order = list(_DONE).index
-        ordered = sorted(
-            rows.values(),
-            key=lambda r: (not r["is_near_miss"], order(r["access"]), r["first_step"]),
-        )
-        return make_frame(ordered, _COLUMNS["others"])
-
-    @frames.handed_out
-    def edits(self) -> pd.DataFrame:
-        """One row a file that was to be edited or was written; the agent's own output is none."""
-        if self._trial is None:
-            return make_frame([], _COLUMNS["edits"])
-        expected = self._trial.ground_truth.expected_edit_files
-        steps: dict[str, dict[Any, int]] = {"opened": {}, "written": {}}
-        for event in self._trial.events:
-            for target in event.targets:
-                if target.access in steps:
-                    steps[target.access].setdefault(target.file.key, event.step_index)
-        files = {f.key: f for f in expected or ()} | files_with(self._trial, "written")
-        wanted = {f.key for f in expected or ()}
+    def ground_truth(self) -> pd.DataFrame:
+        """One row a ground-truth file, what became of it, and how much of it was delivered."""
+        shares = {
+            (entry.file.path, entry.file.repository): entry.n_found / entry.n_expected
+            for entry in (expected_lines(self._trial) if self._trial else ())
+            if entry.n_found is not None
+        }
         rows = [
-            {
-                **_named(file),
-                "is_expected": key in wanted if expected else None,
-                "is_written": key in steps["written"],
-                "opened_step": steps["opened"].get(key),
-                "written_step": steps["written"].get(key),
+            row
+            | {
+                "status": self._file_status(row),
+                "share": shares.get((row["file"], row["repository"])),
             }
-            for key, file in files.items()
+            for row in self._truth
         ]
-        return make_frame(rows, _COLUMNS["edits"])
-
-    @frames.handed_out
-    def errors(self) -> pd.DataFrame:
-        """One row an error label: how many files have it, out of how many."""
-        metrics = self.files.metrics if self.files else None
-        rates = metrics.error_taxonomy.rates if metrics else {}
-        rows = [
-            read_row(
-                rates[label],
-                _COLUMNS["errors"],
-                {
-                    "label": label,
-                    "name": name,
-                    "meaning": _MEANINGS[label],
-                    "first_files": _first(self._labelled(label)),
-                    "files": self._labelled(label),
-                },
-            )
-            for label, (name, _) in LABELS.items()
-            if label in rates and rates[label].count is not None
-        ]
-        return make_frame(rows, _COLUMNS["errors"])
+        return make_frame(rows, _COLUMNS["ground_truth"])
 
     @frames.handed_out
     def pages(self) -> pd.DataFrame:
         """One row another page of the report that is there to be opened."""
-        found = self.linked_pages(self.has_run_page, self.run.has_trial_pages)
+        found = self.linked_pages(self.has_run_page, bool(self.run.trial_pages_at))
         return make_frame(list(found), _COLUMNS["pages"])
 
     def linked_pages(self, run_page: bool, trial_pages: bool) -> Iterator[Row]:
@@ -407,10 +324,6 @@ class Trial(frames.Measured):
         """Whether the trace is incomplete, so that more may have been found."""
         return "trace" in (self.facts.get("degraded_sources") or ())
 
-    def _labelled(self, label: str) -> list[str]:
-        metrics = self.files.metrics if self.files else None
-        return list(metrics.error_taxonomy.files.get(label, ())) if metrics else []
-
     def block(self) -> Block:
         """Return the header of the page."""
         facts = self.facts
@@ -421,13 +334,12 @@ class Trial(frames.Measured):
             "Configuration": facts.get("config_name")
             or (self.excluded.config_name if self.excluded else None),
             "Trial": self.name,
-            "Status": "excluded" if self.excluded else facts.get("status"),
+            "Status": "excluded" if self.excluded else "",
             "Reward": self._printed("reward"),
             "Cost (USD)": self._printed("cost_usd"),
             "Time (s)": self._printed("elapsed_seconds"),
             "Model": facts.get("model"),
             "Harness": " ".join(filter(None, (facts.get("harness"), facts.get("harness_version")))),
-            "Trace": facts.get("trace_format"),
             "Ground truth": self._source(),
         }
         said = notice(int(self.is_simulated), 1, "trial", "agent")
@@ -483,6 +395,43 @@ class Trial(frames.Measured):
         )
 
     @property
+    def answer(self) -> Block:
+        """What it found, when it reached the first file, and how precise it was."""
+        files, facts = self._truth, self.facts
+        hits = sum(bool(row["is_retrieved"]) for row in files)
+        possible = sum(bool(row["is_possible"]) and not row["is_retrieved"] for row in files)
+        missed = len(files) - hits - possible
+        if self.excluded is not None or finite(facts.get("file_recall")) is None or not files:
+            return Block("answer", self.found, badges=(("Verdict", "not scored"),))
+        text = self.found.replace("Found", "It found").replace("ground-truth", "expected")
+        text += f", missed {missed}" if missed else ""
+        if possible:
+            text += f"; {possible} more {'is' if possible == 1 else 'are'} possible"
+        tone = "better" if hits == len(files) else "worse" if not hits else ""
+        badges = (("Verdict", f"{hits} / {len(files)}"),)
+        return Block("answer", text, tuple(self._soon()), badges=badges, tone=tone)
+
+    def _soon(self) -> Iterator[str]:
+        facts = self.facts
+        step, n = facts.get("ttfr_step"), counted(len(self._rows), "event")
+        if step is not None:
+            after = [
+                f"{metric_name(name).value(value)}{unit}"
+                for name, unit in (("ttfr_seconds", " s"), ("ttfr_tokens", " tokens"))
+                if (value := finite(facts.get(name))) is not None
+            ]
+            late = f", after {' and '.join(after)}" if after else ""
+            yield f"The first one at step {step} of {n}{late}."
+        else:
+            yield f"It reached none of them in {n}."
+        if (share := finite(facts.get("context_efficiency"))) is not None:
+            part = of(facts["n_overlap"], facts["n_retrieved"])
+            yield f"Of the files that it retrieved {part} were expected ({100 * share:.0f} %)."
+        flags = facts.get("quality_flags") or ()
+        if flags:
+            yield f"Of the trace: {visible(', '.join(map(str, flags)), 300)}."
+
+    @property
     def found(self) -> str:
         """How many ground-truth files it found, or why that is not known."""
         if self.excluded is not None:
@@ -494,35 +443,17 @@ class Trial(frames.Measured):
         return f"Found {at_least}{found} ground-truth files"
 
     def remarks(self, name: str) -> Mapping[str, Any]:
-        """Return why a frame has no row, and how it is to be read."""
+        """Return why a frame has no row."""
         if self.excluded is not None:
             return {"empty": "Excluded folders are not evaluated."}
-        metrics = self.files.metrics if self.files else None
-        note = (metrics.error_taxonomy.note if metrics else None) or ""
-        files = ", ".join(metrics.utilization_probes.own_output_files) if metrics else ""
-        notes = {
-            "errors": f"{note[:1].upper()}{note[1:].rstrip('.')}." if note else "",
-            "edits": f"Its own output is not counted: {files}." if files else "",
-        }
-        empty = self._why_empty(name, f" ({files})" if files else "")
-        return {"empty": empty, "notes": notes.get(name, "")}
-
-    def _why_empty(self, name: str, own: str) -> str:
-        source = self.facts.get("ground_truth_source") or "it"
         return {
-            "metrics": "The trial has no metrics.",
-            "steps": "The trial holds no retrieval event.",
-            "ground_truth": "No file-level ground truth was found, so nothing can be hit.",
-            "lines": f"Lines are compared where the ground truth names some; {source} names files.",
-            "others": "No file outside the ground truth was retrieved.",
-            "edits": f"The agent wrote no file but its own output{own}, and no source names the "
-            "files to edit.",
-            "errors": f"No error is labelled: {reason_sentence(self.facts.get('reason'))}.",
-            "pages": "No other page of this report lies beside this one; retrieval-eval report RUN "
-            "--trials makes those of the run and of its trials.",
-            "redacted": "Nothing was left out of this page; one made with --privacy lists here how "
-            "many prompts, commands, queries and pieces of file content it leaves out.",
-        }.get(name, "")
+            "empty": {
+                "calls": "The trial holds no retrieval event.",
+                "steps": "The trial holds no retrieval event.",
+                "ground_truth": "No file-level ground truth was found, so nothing can be hit.",
+                "redacted": "Nothing was left out of this page.",
+            }.get(name, "")
+        }
 
     def __repr__(self) -> str:
         return f"<Trial {visible(self.name, 120)}: {counted(len(self._rows), 'event')}>"
@@ -697,17 +628,6 @@ def _n_lines(target: TargetRow) -> int | None:
     return line_count(target.lines)
 
 
-def _ranges(ranges: Iterable[LineRange] | None) -> str | None:
-    """Return line ranges in words, or None where they are not known."""
-    if ranges is None:
-        return None
-    return ", ".join(f"{a}–{b}" if a != b else str(a) for a, b in ranges) or "none"
-
-
 def _first(files: Sequence[str]) -> str | None:
     more = f" and {len(files) - MAX_FILES:,} more" if len(files) > MAX_FILES else ""
     return ", ".join(visible(f, 120) for f in files[:MAX_FILES]) + more or None
-
-
-def _named(file: FileRef) -> Row:
-    return {"file": file.path, "repository": file.repository}

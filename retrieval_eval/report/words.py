@@ -9,25 +9,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
-from retrieval_eval.agents.study.compare import PRIMARY, TASK_STATUSES, Comparison
-from retrieval_eval.agents.study.frames import is_as_made, meant_of, reason_label, rule_title
+from retrieval_eval.agents.study.compare import Comparison
+from retrieval_eval.agents.study.frames import is_as_made, reason_label, rule_title
 from retrieval_eval.agents.study.gate import RULES
 from retrieval_eval.agents.study.stated import ALPHA
 from retrieval_eval.agents.study.threats import leading_threats, threat_title
 from retrieval_eval.agents.study.verdict import (
     Headline,
     deciding_estimate,
-    disagreement,
     has_no_estimate,
-    headline_estimate,
-    is_by_means,
     is_fragile,
-    looks_sentence,
     without_ratio,
 )
 from retrieval_eval.escape import visible
@@ -39,27 +33,17 @@ from retrieval_eval.model.impact import (
     GateRule,
     PairedEstimate,
     PairedStatistics,
-    Threat,
 )
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.exhibits import Link, n_words
 from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.leading import (
-    QUANTITIES,
-    detectable,
-    estimate_of,
-    interval_of,
-    leading,
-    leading_interval,
-    plain_rows,
     side_of,
     unit_of,
 )
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed, times
+from retrieval_eval.report.numbers import of, rate, times
 from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
-from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -70,8 +54,6 @@ CLEAR: Final = ("better", "worse", "fragile")
 """Verdicts of a difference that the measured tasks show."""
 UNABLE: Final = ("constant", "saturated")
 """States of a metric in which no difference can show."""
-MAX_DETAIL: Final = 3
-"""Reasons named on the first screen; fewer where the words would not fit."""
 PRICEY: Final = 1.5
 """A cost or time so many times as high is part of the title of a better result."""
 MAX_RULE_DETAIL: Final = 160
@@ -79,18 +61,6 @@ MAX_RULE_DETAIL: Final = 160
 MIN_UNITS: Final = 6
 """Associations of fewer observations are not interpreted."""
 FEW_UNITS: Final = f"Associations of fewer than {MIN_UNITS} tasks are not interpreted."
-SLICES: Final = {
-    "dimension": {
-        "suite": "Suite",
-        "candidate_set_size": "Files retrieved",
-        "evidence_type": "MCP used by either configuration",
-        "n_ground_truth_files": "Ground-truth files",
-        "n_repositories": "Repositories",
-        "ground_truth_confidence": "Confidence of ground truth",
-    },
-    "level": {"small": "small: up to 5", "medium": "medium: 6–20", "large": "large: over 20"},
-}
-"""Dimensions of slices, and levels whose name does not tell, as they are printed."""
 PROBES: Final = (
     "util_read_overlap_with_relevant_files",
     "util_write_overlap_with_relevant_files_proxy",
@@ -158,22 +128,6 @@ _THERE: Final[dict[str, str]] = {
 }
 
 
-_LESS: Final = (
-    (3, True, 1),
-    (2, True, 1),
-    (1, True, 1),
-    (1, False, 1),
-    (0, False, 1),
-    (0, False, 0),
-)
-"""Less and less detail: reasons for which trials left, the largest fall, changes with the view."""
-
-MAX_THREATS: Final = 3
-"""Threats on the first screen; all are in their section."""
-SAID_ELSEWHERE: Final = ("other_metrics", "view")
-"""Kinds of threats of which the first screen has a point of their own."""
-BOUNDED: Final = ("lacking_values", "evidence_width")
-"""Kinds that are only named where their bounds leave the result open."""
 DOUBTS: Final[dict[str, str]] = {
     "answer_exposed": "exposed answers",
     "history_compacted": "compacted histories",
@@ -182,29 +136,12 @@ DOUBTS: Final[dict[str, str]] = {
     "other_metrics": "another outcome",
 }
 """What could overturn a result, where the title of the threat is no noun of a sentence."""
-EFFECTS: Final[dict[str, str]] = {"withholds": "Fault", "lowers": "Threat", "none": "Note"}
-"""Effect of a threat on the verdict to the word before its sentence."""
 ON_VERDICT: Final[dict[str, str]] = {
     "withholds": "withholds it",
     "lowers": "makes it fragile",
     "none": "does not change it",
 }
 """Effect of a threat on the verdict in words."""
-PAID: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
-"""Outcomes named beside the verdict, tokens only where no cost is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The headline, its sentences, and the tone in which the box is drawn.
-
-    ``points`` are sentences too, each after a word that says what it is about.
-    """
-
-    title: str
-    sentences: tuple[str, ...] = ()
-    tone: str = "none"
-    points: tuple[tuple[str, str], ...] = ()
 
 
 def name(text: str, limit: int = NAME_LIMIT) -> str:
@@ -213,20 +150,6 @@ def name(text: str, limit: int = NAME_LIMIT) -> str:
 
 
 # The answer
-
-
-def answer(study: Comparison) -> Answer:
-    """Return the answer to "did it help, how much, how sure, what could overturn that".
-
-    Where nothing is compared it says what is described instead.
-    """
-    if not study.comparison:
-        alone = (
-            "All trials ran under one configuration, so this report describes how it retrieves, "
-            "not whether it does so better than another."
-        )
-        return Answer("One configuration only: nothing to compare", (alone, scored(study)))
-    return answer_to(study.record)
 
 
 _FAULTS: Final = {"model": {"model_differs"}, "harness": {"harness_version_differs"}}
@@ -246,84 +169,6 @@ def treatment_asked(record: ComparisonDocument) -> str | None:
     return asked and f'If that is the question, state treatment = "{asked}" in [study].'
 
 
-def answer_to(record: ComparisonDocument) -> Answer:
-    """Return the answer of a comparison, with a template for every verdict.
-
-    Verdict, estimate, the threats that matter most, what it would take to overturn it, what other
-    metrics pay, and the design. Besides threats and design it has at most 90 words.
-    """
-    baseline, other = map(name, arms(record))
-    if record.gate.failed:
-        why = "A difference between them could come from that fault, so none is given."
-        if asked := treatment_asked(record):
-            why += f" {asked}"
-        title = f"No verdict: {baseline} and {other} cannot be compared"
-        points = (("Trials", trust(record)), *_designed(record))
-        return Answer(title, (f"{failed_sentence(record)} {why}",), points=points)
-    result = record.metrics.get(record.verdict_metric)
-    if record.verdict == "too_few_pairs" and (result is None or not has_no_estimate(result)):
-        return _too_few(record, result)
-    if (
-        record.verdict in ("no_verdict", "too_few_pairs")
-        or result is None
-        or _lead(result).estimate is None
-    ):
-        reason = name(record.verdict_reason, 200)
-        sentence = f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
-        points = (*_threatened(record), ("Trials", trust(record)), *_designed(record))
-        return Answer("No verdict", (sentence,), points=points)
-    is_doubtful = depends_on_view(record) or contrary_reward(record)
-    is_plain = record.verdict in ("better", "worse") and not is_doubtful
-    return Answer(
-        verdict_title(record),
-        tone=record.verdict if is_plain else "none",
-        points=_measured(record, result),
-    )
-
-
-def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[tuple[str, str], ...]:
-    """Return the points of a measured difference, in as much detail as the words allow."""
-    first: tuple[tuple[str, str], ...] = ()
-    last: tuple[tuple[str, str], ...] = ()
-    for n_reasons, has_worst, n_named in _LESS:
-        said = f"{how_much(record, result)} {where(record, has_worst=has_worst)}"
-        first = (("Estimate", said),)
-        last = (
-            ("Other metrics", others(record)),
-            ("Views", caution(record, n_named) if n_named else ""),
-            ("Trials", trust(record, n_reasons)),
-        )
-        if n_words(text for _, text in (*first, *last)) <= MAX_WORDS:
-            break
-    points = (*first, *_threatened(record), *last, *_designed(record))
-    return tuple(point for point in points if point[1])
-
-
-def _threatened(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
-    """Return the threats that matter most, and what it would take to overturn the verdict."""
-    found = [
-        (EFFECTS[threat.effect], sentence(threat.sentence)) for threat in first_threats(record)
-    ]
-    if record.overturn:
-        is_clear = record.verdict in (*CLEAR, "equivalent", "not_worse")
-        label = "To overturn it" if is_clear else "What it takes"
-        found.append((label, sentence(record.overturn)))
-    return tuple(found)
-
-
-def first_threats(record: ComparisonDocument) -> tuple[Threat, ...]:
-    """Return the threats of the first screen, those that matter most."""
-    found = [
-        threat
-        for threat in leading_threats(record, len(record.threats))
-        if threat.name not in SAID_ELSEWHERE
-        and (threat.effect != "none" or threat.name not in BOUNDED)
-    ]
-    # What changes the verdict leaves no room for what does not.
-    strong = [threat for threat in found if threat.effect != "none"]
-    return tuple((strong or found)[:MAX_THREATS])
-
-
 def sentence(text: str, limit: int = 400) -> str:
     """Return a clause of the analysis as a full sentence; names in it are untrusted.
 
@@ -339,33 +184,6 @@ def sentence(text: str, limit: int = 400) -> str:
     return f"{text}." if first.endswith(":") else f"{text[:1].upper()}{text[1:]}."
 
 
-def _designed(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
-    """Return the design in a line, after a link to its table."""
-    line = design_line(record)
-    return ((Link("Design", "#tbl-design"), line),) if line else ()
-
-
-def design_line(record: ComparisonDocument) -> str:
-    """Return what the study was meant to be, in a line; nothing where that is not known."""
-    design = record.design
-    if design is None:
-        return ""
-    meant = [(one.config_name, name(meant_of(one), 80)) for one in design.arms]
-    parts = [f"{name(config)} {text}" for config, text in meant if text]
-    parts = parts or ["no tool is required or forbidden"]
-    by = design.cluster
-    parts.append("each task counts by itself" if by == "task" else f"tasks clustered by {by}")
-    if design.missing != "unknown":
-        parts.append("a missing value counts as 0")
-    if design.margin is not None:
-        known = metric_name(design.headline)
-        parts.append(f"differences up to {known.value(design.margin)} count as none")
-    if design.is_sequential:
-        parts.append("read while trials are added")
-    parts.append(f"α = {design.alpha:g}")
-    return f"{'; '.join(parts)}."
-
-
 def alpha_of(record: ComparisonDocument) -> float:
     """Return the level of the tests of a comparison."""
     return ALPHA if record.design is None else record.design.alpha
@@ -373,7 +191,8 @@ def alpha_of(record: ComparisonDocument) -> float:
 
 def interval_name(record: ComparisonDocument) -> str:
     """Return how the intervals of a comparison are called, with the share they cover."""
-    return f"{percent(round(1 - alpha_of(record), 4))} interval"
+    at = ", every look" if record.design is not None and record.design.is_sequential else ""
+    return f"{percent(round(1 - alpha_of(record), 4))} interval{at}"
 
 
 def _lead(result: PairedEstimate) -> Headline:
@@ -463,156 +282,6 @@ def _price(record: ComparisonDocument) -> str:
     return ""
 
 
-def how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
-    """Return the leading estimate of the verdict's metric with its interval, p and means."""
-    metric, lead = record.verdict_metric, _lead(result)
-    known, unit = metric_name(metric), unit_of(metric)
-    text = leading(metric, result, has_unit=True)
-    if lead.quantity != "mean_difference":
-        text += f" ({QUANTITIES[lead.quantity]})"
-    if lead.ends is not None and lead.low is not None:
-        looks = "" if result.always_method is None else " that holds at every look"
-        text += f", {interval_name(record)}{looks} {leading_interval(metric, result)}"
-    if lead.p is not None:
-        text += f", p {p_value(lead.p)}"
-    text += f", over {counted(lead.n, 'matched task')}"
-    by, n = result.cluster_by, result.n_clusters or 0
-    if by is not None and n > 1:
-        groups = counted(n, by, {"repository": "repositories"}.get(by))
-        text += f" as the mean of {groups}" if is_by_means(result) else f" in {groups}"
-    baseline, other = map(name, arms(record))
-    means = (result.mean_baseline, result.mean_comparison)
-    a, b = (f"{known.value(mean)} {unit}".strip() for mean in means)
-    if zeros := without_ratio(result):
-        change = f"{known.difference(result.mean_difference)} {unit}".strip()
-        text += f" ({zeros}); over all {result.n_pairs}, {change} a task"
-    text += f": {a} with {baseline}, {b} with {other}"
-    if record.verdict == "no_detectable_difference":
-        if result.always_method is None and (why := disagreement(result, alpha_of(record))):
-            text += f"; {why}"
-        if lead.detectable is not None and not record.overturn:
-            what = "ratio" if lead.quantity == "ratio" else "difference"
-            size = detectable(metric, lead)
-            text += f"; a true {what} of {size} would be found in 80 % of such studies"
-    said = looks_sentence(result)
-    if said and lead.ends is None:
-        text += f". {said[0].upper()}{said[1:]}"
-    elif said:
-        once = interval_of(metric, headline_estimate(result))
-        text += f". It may be read again while trials are added; at a single look it is {once}"
-    return f"{text}."
-
-
-def others(record: ComparisonDocument) -> str:
-    """Return how outcomes and cost differ beside the verdict's metric, by side."""
-    alpha = alpha_of(record)
-    by_side: dict[str, list[str]] = {"worse": [], "better": [], "unclear": []}
-    for metric in PAID:
-        block = record.metrics.get(metric)
-        if block is None or metric == record.verdict_metric or _lead(block).estimate is None:
-            continue
-        if metric == "total_tokens" and any("cost" in t for ts in by_side.values() for t in ts):
-            continue
-        ends = leading_interval(metric, block)
-        text = f"{inside(metric_name(metric).label)} {leading(metric, block, has_unit=True)}"
-        text += f" {ends}" if ends != MISSING else ""
-        if _lead(block).quantity == "ratio" and block.mean_difference is not None:
-            known, said = metric_name(metric), without_ratio(block)
-            text += f" over {counted(_lead(block).n, 'task')}, {said}" if said else ""
-            bill = f"{known.difference(block.mean_difference)} {unit_of(metric)} a task"
-            text += f" ({bill}{f' over all {block.n_pairs}' if said else ''})"
-        by_side[side_of(block, alpha)].append(text)
-    heads = {"worse": "Worse", "better": "Better", "unclear": "No clear difference"}
-    return " ".join(f"{heads[side]}: {', '.join(own)}." for side, own in by_side.items() if own)
-
-
-def where(record: ComparisonDocument, *, has_worst: bool = True) -> str:
-    """Return on how many tasks the verdict's metric rose and fell, and the largest fall.
-
-    A metric that may be lower for the better rises where the comparison lost.
-    """
-    result = record.metrics[record.verdict_metric]
-    known = metric_name(record.verdict_metric)
-    up, down = (result.wins or 0, result.losses or 0)
-    if result.direction == "lower_is_better":
-        up, down = down, up
-    who = f"Of all {result.n_pairs} it" if without_ratio(result) else "It"
-    text = f"{who} rose on {counted(up, 'task')}, stayed on {result.ties or 0} and fell on {down}"
-    falls = [
-        (change, pair.task_name)
-        for pair in record.pairs
-        if (sides := pair.metrics.get(record.verdict_metric)) is not None
-        and (change := sides.difference) is not None
-        and change < 0
-    ]
-    fall, task = min(falls, default=(0.0, ""))
-    if has_worst and round(fall, known.digits):
-        text += f"; the largest fall was {name(task)} ({known.difference(fall)})"
-    return f"{text}."
-
-
-def _too_few(record: ComparisonDocument, result: PairedStatistics | None) -> Answer:
-    n = _lead(result).n if result else 0
-    label = inside(metric_name(record.verdict_metric).label)
-    baseline, other = map(name, arms(record))
-    few = f"{baseline} and {other} share {counted(n, 'task')} with computable {label}"
-    if n < MIN_PAIRS:
-        few += f"; below {MIN_PAIRS} no statistic is given."
-    else:
-        few += f"; below {MIN_PAIRS_FOR_P} no test can decide, and the intervals below are rough."
-    title = f"Too few matched tasks for a verdict: {n} of at least {MIN_PAIRS_FOR_P}"
-    known = _few_differences(record) if 0 < n < MIN_PAIRS_FOR_P else ()
-    return Answer(title, (few,), points=(*known, ("Trials", trust(record)), *_designed(record)))
-
-
-def _few_differences(record: ComparisonDocument) -> tuple[tuple[str, str], ...]:
-    """Return what is known of so few tasks: both sides of each."""
-    metric = metric_name(record.verdict_metric)
-    given = []
-    for pair in record.pairs:
-        sides = pair.metrics.get(record.verdict_metric)
-        if sides is None or sides.difference is None:
-            continue
-        before, after = (
-            f"{side:.{metric.digits}f}" for side in (sides.baseline or 0.0, sides.comparison or 0.0)
-        )
-        given.append(
-            f"{name(pair.task_name)} {metric.difference(sides.difference)} ({before} to {after})"
-        )
-    return (("Known", f"{'; '.join(given)}."),) if given else ()
-
-
-def scored(study: Comparison) -> str:
-    """Return how many trials could be scored, where nothing is compared."""
-    column = study.settings.column(BY_NAME[PRIMARY])
-    n = sum(column in trial.numbers for trial in study.trials)
-    tasks = counted(len({trial.task for trial in study.trials}), "task")
-    return f"{of(n, len(study.trials))} trials, of {tasks}, could be scored."
-
-
-def trust(record: ComparisonDocument, detail: int = MAX_DETAIL) -> str:
-    """Return the sentence that says what the numbers rest on and what was left out.
-
-    ``detail`` is the number of reasons named; without any, only their trials are counted.
-    """
-    both = ledgers(record)
-    used, found = sum(arm.used for arm in both), sum(arm.trials for arm in both)
-    verb = "would form" if record.gate.failed else "forms" if used == 1 else "form"
-    text = f"{of(used, found)} trials {verb} {counted(record.n_pairs, 'matched task')}"
-    if not used:
-        text = f"None of {counted(found, 'trial')} has a valid partner under the other one"
-    result = record.metrics.get(record.verdict_metric)
-    if detail and result is not None and result.n_pairs < record.n_pairs:
-        parts = [f"{result.n_pairs} with {metric_name(record.verdict_metric).label.lower()}"]
-        if any(arm.outcomes_only for arm in both):
-            parts.append(f"{record.n_pairs - result.n_pairs} for outcomes only")
-        text += f" ({', '.join(parts)})"
-    if not detail and found > used:
-        return f"{text}; {found - used:,} left out, see Coverage."
-    left = left_out(record, detail)
-    return f"{text}; left out: {left}." if left else f"{text}; no trial was left out."
-
-
 def caution(record: ComparisonDocument, n_named: int = 1) -> str:
     """Return what changes with the definition of what is retrieved, or nothing.
 
@@ -659,25 +328,6 @@ def contrary_reward(record: ComparisonDocument) -> PairedStatistics | None:
     found = record.metrics.get(record.verdict_metric)
     agrees = record.verdict in CLEAR and found is not None and is_gain(found) == is_gain(reward)
     return reward if is_sure and not agrees else None
-
-
-def grouped(record: ComparisonDocument) -> list[str]:
-    """Return the note on tasks that count together, without which 20 of 20 wins look surer."""
-    result = record.metrics.get(record.verdict_metric)
-    if result is None or result.cluster_by is None or result.n_clusters is None:
-        return []
-    tasks, by = counted(result.n_pairs, "task"), result.cluster_by
-    if result.n_clusters == 1:
-        return [f"All {tasks} are of one {by}, so the result is about this {by} only."]
-    text = f"{tasks} in {counted(result.n_clusters, 'group')}"
-    if is_by_means(result):
-        how = f"t with {counted(result.n_clusters - 1, 'degree')} of freedom"
-        text += f" by {by}: the means, difference and interval are those of the {by} means"
-        return [f"{text} ({how}), each counting the same."]
-    # The sign-flip test of n groups has 2**n outcomes and is two-sided.
-    least = 2.0 ** (1 - result.n_clusters)
-    end = f", so that p is at least {least:.3f}." if least >= 0.001 else "."
-    return [f"Tasks that share a {by} are resampled together: {text}{end}"]
 
 
 def adjusted(record: ComparisonDocument) -> list[str]:
@@ -785,19 +435,6 @@ def failed_sentence(record: ComparisonDocument, limit: int = 2) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def left_out(record: ComparisonDocument, limit: int = 3) -> str:
-    """Return the reasons for which trials left with their numbers, the most frequent first."""
-    total: Counter[str] = Counter()
-    for arm in ledgers(record):
-        for reason, n in (*arm.removed.items(), *arm.unmatched.items()):
-            total[reason_label(reason)] += n
-    ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))
-    parts = [f"{name(reason)} ({n:,})" for reason, n in ordered[:limit]]
-    if rest := sum(n for _, n in ordered[limit:]):
-        parts.append(f"other reasons ({rest:,})")
-    return ", ".join(parts)
-
-
 # Findings: a sentence without a full stop from a study, or from a frame of it
 
 
@@ -811,17 +448,6 @@ FILE_STATUSES: Final = (
 def withheld(study: Comparison) -> str:
     """Return the finding of a section on differences that are withheld, or the empty text."""
     return NO_VERDICT if study.withheld else ""
-
-
-def coverage(study: Comparison, tasks: pd.DataFrame | None = None) -> str:
-    """Return how many tasks, or rows of ``study.tasks``, enter the paired analysis."""
-    statuses = (study.tasks if tasks is None else tasks)["status"]
-    n, found = int((statuses == TASK_STATUSES[0]).sum()), counted(len(statuses), "task")
-    if study.withheld:
-        return f"{n} of {found} matched, their comparison withheld"
-    if not study.comparison:
-        return f"{found} found, none of them paired"
-    return f"{n} of {found} {'enters' if n == 1 else 'enter'} the paired analysis"
 
 
 DESCRIBES: Final = (
@@ -922,23 +548,6 @@ def ledger(study: Comparison) -> str:
     return f"{used} form {counted(study.record.n_pairs, 'matched task')}"
 
 
-def paired(study: Comparison, metric: str = "", pairs: pd.DataFrame | None = None) -> str | None:
-    """Return the verdict, which is about one metric and all matched tasks.
-
-    None, so that a figure says its own, where it shows another ``metric``, or ``pairs`` that are
-    not those of the study: some of them, or edited ones. Without a ``metric`` the one that the
-    verdict is about is meant.
-    """
-    if not study.comparison:
-        return "There is only one configuration, so nothing can be paired"
-    record = study.record
-    if study.withheld:
-        return withheld(study)
-    if pairs is not None and not pairs.equals(study.pairs):
-        return None
-    return verdict_title(record) if metric in ("", record.verdict_metric) else None
-
-
 def every_metric(study: Comparison) -> str:
     """Return which differences are significant when all are looked at together."""
     if not study.comparison:
@@ -966,15 +575,6 @@ def every_pair(found: pd.DataFrame) -> str:
     if (n_pairs := found.attrs.get("n_pairs")) and is_as_made(found):
         pairs = f"{len(found):,} of {n_pairs:,} pairs of configurations"
     return f"{pairs}: {parts}"
-
-
-def views(found: pd.DataFrame) -> str:
-    """Return how many results change with what counts as retrieved."""
-    n = int(found["flip"].notna().sum()) if "flip" in found else 0
-    if not n:
-        definitions = found["view"].nunique()
-        return f"No result changes with what counts as retrieved ({definitions} definitions)"
-    return f"{counted(n, 'result')} {'depends' if n == 1 else 'depend'} on what counts as retrieved"
 
 
 def discrimination(found: pd.DataFrame) -> str:
@@ -1006,48 +606,6 @@ def shares(label: str, found: pd.DataFrame, part: str, whole: str) -> str:
         return f"{label}: not computable for any trial"
     parts = [f"{percent(n / total)} with {name(c)} ({of(n, total)})" for c, n, total in ordered]
     return f"{label}: {listed(parts)}"
-
-
-def slices(found: pd.DataFrame) -> str | None:
-    """Return the range of the differences of slices, and how many are too small to read.
-
-    It gives the range, not the largest: the largest of many slices is large by chance. None where
-    there is no slice, or none may be read.
-    """
-    if found.empty or found.attrs.get("withheld"):
-        return None
-    known = found["mean_difference"][found["interpretable"].astype(bool)].dropna()
-    small = counted(len(found) - len(known), "slice") if len(found) > len(known) else ""
-    if not len(known):
-        return f"{small} too small to interpret"
-    text = f"Differences from {signed(float(known.min()))} to {signed(float(known.max()))} over "
-    text += counted(len(known), "slice")
-    return f"{text}; {small} too small to interpret" if small else text
-
-
-def example(study: Comparison) -> tuple[str, str]:
-    """Return suite and name of the task with the largest difference, else with most events."""
-    differences = {
-        (pair.benchmark, pair.task_name): abs(sides.difference)
-        for pair in study.record.pairs
-        if (sides := pair.metrics[study.record.verdict_metric]).difference is not None
-    }
-    if not differences:
-        for trial in study.trials:
-            n = differences.get(trial.task, 0.0)
-            differences[trial.task] = n + (trial.total_events or 0)
-    return max(sorted(differences), key=differences.__getitem__, default=("", ""))
-
-
-def example_finding(study: Comparison, task: tuple[str, str]) -> str:
-    """Return the name of a task and its values of the verdict's metric."""
-    known = metric_name(study.record.verdict_metric)
-    for pair in study.record.pairs:
-        sides = pair.metrics[study.record.verdict_metric]
-        if (pair.benchmark, pair.task_name) == task and sides.difference is not None:
-            ends = f"{known.value(sides.baseline)} and {known.value(sides.comparison)}"
-            return f"{name(task[1], 60)}: {known.label.lower()} {ends}"
-    return name(task[1], 60)
 
 
 def exposed(found: pd.DataFrame) -> str:
@@ -1096,26 +654,6 @@ def most_missed(found: pd.DataFrame) -> str:
     return f"{n} of {counted(len(found), 'ground-truth file')} missed by every trial"
 
 
-def distinct(values: Iterable[object]) -> str:
-    """Return the different values of a column, missing ones left out."""
-    return ", ".join(sorted({str(v) for v in values if isinstance(v, str) and v}))
-
-
-def rewarded(tiers: pd.DataFrame) -> str:
-    """Return the mean reward of every configuration where little was found, and where much was."""
-    parts = []
-    for config, own in tiers[tiers["interpretable"]].groupby("config_name", sort=False):
-        if len(own) > 1:
-            ends = (
-                f"{rate(row.mean_reward)} ({row.tier}, n = {row.n})"
-                for row in own.iloc[[0, -1]].itertuples()
-            )
-            parts.append(f"{' to '.join(ends)} with {name(str(config))}")
-    if not parts:
-        return "Too few tasks to compare reward with what was found"
-    return f"Mean reward by ground truth found: {listed(parts, separator='; ')}"
-
-
 def state(trials: pd.DataFrame) -> str:
     """Return how many trials could be scored."""
     n = int(trials["file_recall"].notna().sum())
@@ -1159,21 +697,6 @@ def amount(value: float) -> str:
     return rate(value, 1) if value < 100 else rate(value, 0)
 
 
-def associations(found: pd.DataFrame) -> str:
-    """Return how many pooled associations are significant, and how many change sign in groups."""
-    pooled = found[(found["scope"] == "pooled") & (found["n"] >= MIN_UNITS)]
-    pooled = pooled[pooled["spearman_r"].notna()]
-    if pooled.empty:
-        return "No association with outcomes rests on enough tasks"
-    changes = pooled["sign_change"].fillna(value=False).astype(bool)
-    n = int(((pooled["q_value"] < ALPHA) & ~changes).sum())
-    noun = counted(len(pooled), "pooled association")
-    text = f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
-    if changed := int(changes.sum()):
-        text += f"; {changed} {'changes' if changed == 1 else 'change'} sign within groups"
-    return text
-
-
 def difference_associations(found: pd.DataFrame) -> str:
     """Return how many associations of differences are significant."""
     known = found[(found["n"] >= MIN_UNITS) & found["spearman_r"].notna()]
@@ -1184,45 +707,7 @@ def difference_associations(found: pd.DataFrame) -> str:
     return f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
 
 
-def estimates(found: pd.DataFrame, metrics: Sequence[str]) -> str:
-    """Return the leading paired estimate of each of some metrics.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row = {"metric": "cost_usd", "headline": "ratio", "estimate": 1.22, "n_pairs": 22}
-    >>> estimates(pd.DataFrame([row]), ["cost_usd", "reward"])
-    'Paired estimates: cost ×1.22 (n = 22)'
-    """
-    if found.attrs.get("withheld"):
-        return NO_VERDICT
-    parts = []
-    for row in plain_rows(found):
-        metric = str(row.get("metric"))
-        block = estimate_of(row)
-        if metric not in metrics or _lead(block).estimate is None:
-            continue
-        ends = leading_interval(metric, block)
-        text = f"{inside(metric_name(metric).label)} {leading(metric, block, has_unit=True)}"
-        text += f" {ends}" if ends != MISSING else ""
-        said = f"; {said}" if (said := without_ratio(block)) else ""
-        parts.append(f"{text} (n = {_lead(block).n}{said})")
-    if not parts:
-        names = " or ".join(inside(metric_name(metric).label) for metric in metrics)
-        return f"No paired difference in {names} can be given"
-    return f"Paired estimates: {', '.join(parts)}"
-
-
 # Findings about one trial
-
-
-def without_value(found: pd.DataFrame) -> list[str]:
-    """Return a sentence for every reason why metrics have no value."""
-    lost: dict[str, list[str]] = {}
-    for label, reason in zip(found["label"], found["reason"], strict=True):
-        if reason is not None:
-            lost.setdefault(reason, []).append(label)
-    return [f"{MISSING} {', '.join(labels)}: {why}." for why, labels in lost.items()]
 
 
 def file_statuses(found: pd.DataFrame) -> str:
@@ -1232,44 +717,15 @@ def file_statuses(found: pd.DataFrame) -> str:
     return f"{counted(len(found), 'ground-truth file')}: {', '.join(parts)}"
 
 
+def hitting_calls(found: pd.DataFrame) -> str:
+    """Return how many calls touch an expected file."""
+    return f"{of(int(found['hits'].notna().sum()), len(found))} calls touch an expected file"
+
+
 def hitting_steps(found: pd.DataFrame) -> str:
     """Return how many steps touch a ground-truth file."""
     hits = int(found["hits_ground_truth"].fillna(value=False).sum())
     return f"{of(hits, len(found))} events touch a ground-truth file"
-
-
-def lines_shown(found: pd.DataFrame) -> str:
-    """Return how many of the expected lines were shown, of files whose reads state lines."""
-    known = found[found["n_found"].notna()]
-    if known.empty:
-        return "The reads state no lines, so they cannot be compared with the expected ones"
-    n = of(int(known["n_found"].sum()), int(known["n_expected"].sum()))
-    return f"{n} expected lines were shown to the agent"
-
-
-def outside(found: pd.DataFrame) -> str:
-    """Return how many files outside the ground truth were read, and how many nearly hit it."""
-    n_opened, n_near = int((found["access"] == "opened").sum()), int(found["is_near_miss"].sum())
-    return (
-        f"{counted(len(found), 'file')} outside the ground truth: {n_opened} read, "
-        f"{n_near} in the folder of a ground-truth file"
-    )
-
-
-def edited(found: pd.DataFrame) -> str:
-    """Return how many of the files to edit were written, and how many others."""
-    written, expected = found["is_written"].astype(bool), found["is_expected"].fillna(value=False)
-    if not expected.any():
-        files = counted(int(written.sum()), "file")
-        return f"{files} written; no source names the files to edit"
-    both = int((expected & written).sum())
-    others = counted(int(written.sum()) - both, "other")
-    return f"{of(both, int(expected.sum()))} files to edit were written, and {others}"
-
-
-def errors_found(found: pd.DataFrame) -> str:
-    """Return how many kinds of error occur."""
-    return f"{int((found['count'] > 0).sum())} of {len(found)} kinds of error occur"
 
 
 def left_out_items(found: pd.DataFrame) -> str:

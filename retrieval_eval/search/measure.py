@@ -17,8 +17,8 @@ from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
+from retrieval_eval.search.ask import AnswersById, Retriever
 from retrieval_eval.search.ask.options import shown_options, shown_spec
-from retrieval_eval.search.ask.protocol import AnswersById, Retriever
 from retrieval_eval.search.ask.retrievers import open_retriever
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.gold import load_gold_set
@@ -30,6 +30,7 @@ from retrieval_eval.search.gold.identity import (
     pinning_faults,
     read_pinned,
 )
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.abstention import check_threshold
 from retrieval_eval.search.run.document import (
     load_search_run,
@@ -45,7 +46,6 @@ from retrieval_eval.search.run.running import (
     says,
 )
 from retrieval_eval.search.run.scoring import score_run
-from retrieval_eval.search.run.settings import Settings
 from retrieval_eval.search.run.trust import ASK_TWICE, check_limits, label_facts, sample_of
 
 DEFAULT_GOLD: Final = GOLD

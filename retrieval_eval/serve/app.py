@@ -23,7 +23,7 @@ from retrieval_eval.model.dashboard import Backlog, Dashboard, ShownRun, Skipped
 from retrieval_eval.model.search_run import MetricChange, MetricMean
 from retrieval_eval.report.numbers import MISSING, rate, signed
 from retrieval_eval.report.simulated import TITLE, notice
-from retrieval_eval.search.run.settings import HEADLINE
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.serve.dashboard import Sources, dashboard, diagnostics, served
 from retrieval_eval.values import counted
 

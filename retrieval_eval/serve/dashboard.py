@@ -34,9 +34,9 @@ from retrieval_eval.model.dashboard import (
 )
 from retrieval_eval.model.search_run import Delta, MetricMean, RunSlice, SearchRun
 from retrieval_eval.schema import SCHEMAS, version_of
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.document import load_search_run
 from retrieval_eval.search.run.named_metrics import moved_queries
-from retrieval_eval.search.run.settings import HEADLINE
 
 if TYPE_CHECKING:
     from retrieval_eval.search.gold.database import BacklogSource

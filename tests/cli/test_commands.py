@@ -147,8 +147,9 @@ def study(tree):
 def test_compare_two_runs_of_one_config(study, capsys):
     assert run(["compare", "old", "new", "--output-dir", "out"]) == 0
     text = capsys.readouterr().out
-    assert "baseline@new against baseline@old" in text
-    assert "matched tasks: 8" in text
+    assert "baseline@new (B) against baseline@old (A)" in text
+    assert "8 matched tasks · 16 trials" in text
+    assert len(text.splitlines()) <= 15
     assert run(["compare", "new", "old", "--output-dir", "out"]) == 1
 
 
@@ -176,8 +177,8 @@ def roles(study):
 def test_compare_takes_the_roles_that_are_stated(roles, capsys):
     pair = ["compare", "study:baseline", "study:third", "--output-dir", "out"]
     assert run([*pair, "--mcp", "third"]) == 0
-    assert "verdict: better" in capsys.readouterr().out
-    assert run([*pair, "--mcp", "baseline"]) == 2
+    assert "BETTER: third finds" in capsys.readouterr().out
+    assert run([*pair, "--mcp", "baseline", "--verbose"]) == 2
     text = capsys.readouterr().out
     assert "FAILED mcp_in_baseline: 8 found, 8 removed" in text
     counts = "an MCP server was called in 0 and answered in 0"
@@ -198,12 +199,12 @@ def test_compare_refuses_what_does_not_exist_and_names_what_does(study, capsys):
 
 
 def test_compare_with_too_little_is_no_verdict(study, capsys):
-    assert run(["compare", "run-1", "--output-dir", "out"]) == 2
+    assert run(["compare", "run-1", "--output-dir", "out", "--verbose"]) == 2
     assert "dead_mcp_server" in capsys.readouterr().out
     for config in ("baseline", "local-v2"):
         write_trial(study / "runs" / "few", config, "task-000", ["src/a.py"])
     assert run(["compare", "few", "--output-dir", "out"]) == 2
-    assert "too few pairs" in capsys.readouterr().out
+    assert "TOO FEW PAIRS" in capsys.readouterr().out
     write_trial(study / "runs" / "alone", "baseline", "task-000", ["src/a.py"])
     assert run(["compare", "alone", "--output-dir", "out"]) == 2
     assert "only one configuration" in capsys.readouterr().out
@@ -219,7 +220,8 @@ def test_compare_writes_the_comparison_as_a_page(study, capsys):
     assert found["metrics"]["file_recall"]["mean_difference"] == -0.375
     assert shown.err.strip() == "reports/study/compare/index.html"
     page = (study / "reports/study/compare/index.html").read_text(encoding="utf-8")
-    assert "file recall is 0.38 lower with baseline" in page
+    assert "baseline finds " in page
+    assert "−0.38" in page
 
 
 def test_one_run_named_in_two_ways_is_one_run(study, capsys):

@@ -30,7 +30,7 @@ PAIR = ("compare", "study:plain", "study:tool", "--output-dir", "out")
 
 
 def test_the_design_is_printed_with_its_sources(tree, capsys):
-    assert run([*PAIR]) == 0
+    assert run([*PAIR, "--verbose"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "tool: must use MCP (inferred: 8 of 8 trials of tool called an MCP server)" in text
     assert "plain: must not use MCP (inferred: 0 of 8 trials of plain called" in text
@@ -53,7 +53,7 @@ def test_options_override_the_file_and_each_source_is_given(tree, capsys):
 def test_a_design_in_the_current_folder_is_read_and_named(tree, capsys):
     path = Path("study.toml")
     path.write_text('[arms.tool]\nmust_use = ["mcp"]\n[arms.plain]\nrole = "control"\n')
-    assert run(["compare", "study", "--output-dir", "out"]) == 0
+    assert run(["compare", "study", "--output-dir", "out", "--verbose"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "tool: must use MCP (study.toml)" in text
     assert "plain: must not use MCP (study.toml)" in text

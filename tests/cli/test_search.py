@@ -142,7 +142,7 @@ def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.cli.search import run as command
     from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
     from retrieval_eval.search.measure import DEFAULT_GOLD, DEFAULT_OUT
-    from retrieval_eval.search.run.settings import DEFAULT_DEPTH, DEFAULT_K
+    from retrieval_eval.search.run import DEFAULT_DEPTH, DEFAULT_K
 
     at = click.Context(command)
     default = {option.name: option.get_default(at) for option in command.params}

@@ -16,8 +16,8 @@ from retrieval_eval.cli.search_diff import diff
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.gold import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.labelling import read_pool
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.document import run_bytes
-from retrieval_eval.search.run.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 SETTINGS = Settings(n_resamples=50)

@@ -58,6 +58,7 @@ def test_a_report_of_an_unchanged_run_is_not_made_again(place, capsys):
     assert page.stat().st_mtime_ns != first
 
 
+@pytest.mark.extra
 @pytest.mark.usefixtures("without_kernel")
 def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert run(["demo", "search", "--json"]) == 0

@@ -18,10 +18,10 @@ def test_looks_are_given_beside_the_fixed_interval(tmp_path, monkeypatch, capsys
         for config, n in (("old", 1), ("new", 2 + i % 2)):
             write_trial(tmp_path / "runs" / "first", config, f"task-{i}", truth[:n])
     command = ["compare", "old", "new", "--run", "first", "--output-dir", "out"]
-    run([*command, "--sequential"])
+    run([*command, "--sequential", "--verbose"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "95 % interval that holds at every look" in text
-    assert "It may be read again while trials are added; at a single look it is [" in text
+    assert "95 % interval, every look" in text
+    assert "intervals and p of leading estimates hold at every look together" in text
     row = text.partition(" file_recall ")[2].partition(" mrr ")[0]
     run([*command, "--sequential", "--json"])
     (found,) = json.loads(capsys.readouterr().out)["comparisons"]

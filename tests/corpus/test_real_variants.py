@@ -18,7 +18,7 @@ from retrieval_eval.records import ToolCall, Trace, TrialRef
 from retrieval_eval.schema import faults
 from tests.trials import trace_or_none
 
-pytestmark = [pytest.mark.corpus, pytest.mark.slow]
+pytestmark = [pytest.mark.corpus, pytest.mark.slow, pytest.mark.extra]
 
 STATUSES = ("not_retrieval", "without_result", "error", "opaque", "resolved")
 

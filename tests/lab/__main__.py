@@ -139,6 +139,8 @@ def _read(
                 row["wrong"] += wrong
             kept = {key: value for key, value in row.items() if value}
             rows.setdefault(one.name, {})[kind] = {"verdict": verdict(row), **kept}
+    for one in members:
+        rows.setdefault(one.name, {"not_run": "each of its runs prints a stream of its own"})
     return None
 
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -131,7 +132,7 @@ def facts(driver: Driver, version: str, known: Truth, found: Inspected, kind: st
     is_least = is_cut and tokens is not None and tokens < max(known.tokens)
     if tokens is not None and tokens not in known.tokens and not is_least:
         wrong.append(f"tokens {tokens}, right {' or '.join(map(str, sorted(known.tokens)))}")
-    if outcome["model"] not in {None, driver.model}:
+    if outcome["model"] not in {None, driver.model.rpartition("/")[2]}:
         wrong.append(f"model {outcome['model']}")
     if outcome["harness_version"] not in {None, driver.version or version}:
         wrong.append(f"version {outcome['harness_version']}")
@@ -207,9 +208,15 @@ def _silent(known: Given, path: Path) -> set[str]:
     Nothing in such a trace could tell, so that a reading that is silent, too, is not wrong.
     """
     files = {*known.beside, *(known.answered.keys() & set(workspace.UNASKED))}
+    return files - _held(path)
+
+
+@cache
+def _held(path: Path) -> frozenset[str]:
+    """Return the files of which a trace holds lines; a long one is shared by many situations."""
     parts = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
     texts = [part.read_text(encoding="utf-8", errors="replace") for part in parts]
-    return files - set(workspace.delivered(texts))
+    return frozenset(workspace.delivered(texts))
 
 
 def _files(

@@ -61,7 +61,10 @@ def _python(driver: Driver) -> str:
 
 
 def _run(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    except subprocess.TimeoutExpired:
+        raise InstallError(f"{command[0]} did not end within 1,200 s") from None
     if done.returncode:
         said = re.sub(r"\w+://\S+", "…", " ".join(f"{done.stdout} {done.stderr}".split()))
         raise InstallError(said.rpartition("ERROR: ")[2][-300:])

@@ -9,7 +9,7 @@ import pytest
 import pytrec_eval
 
 from retrieval_eval.ranking import evaluate_rankings
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 K_VALUES = (1, 3, 5, 10, 20)

@@ -20,7 +20,7 @@ from retrieval_eval.model.gold import (
     GoldSet,
     Label,
 )
-from retrieval_eval.search.ask.protocol import says_nothing
+from retrieval_eval.search.ask import says_nothing
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
 from retrieval_eval.search.gold import (
     gold_faults,
@@ -40,6 +40,7 @@ from retrieval_eval.search.gold.exchange import (
     run_bytes,
 )
 from retrieval_eval.search.gold.identity import fingerprint, normalize_query, query_id
+from tests.conftest import COSTLY
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 WORDS = TEXT.filter(lambda text: text.strip() and normalize_query(text))
@@ -103,6 +104,7 @@ def unplaced(found):
     return [replace(query, line=0, written=None) for query in found]
 
 
+@COSTLY
 @given(sets())
 def test_a_gold_set_is_read_back_as_it_was_written(written):
     with tempfile.TemporaryDirectory() as folder:

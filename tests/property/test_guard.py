@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from retrieval_eval.search.decide import BREACH, HOLDS, RULES, decide, harm_test
 from retrieval_eval.search.decide.guard import N_MOVERS, no_verdict
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.guard.rendering import MARKER, to_comment, to_text
-from retrieval_eval.search.decide.noise_level import BREACH, HOLDS, RULES, decide, harm_test
 from tests.conftest import COSTLY
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import check, noise
@@ -45,6 +45,7 @@ def test_a_deterministic_equal_system_always_passes(hits, rule):
     assert verdict.rows[0].change_points == 0
 
 
+@COSTLY
 @given(PAIRS, st.floats(0, 30))
 def test_the_threshold_rule_is_the_difference_of_two_means(pairs, limit):
     before, after = [a for a, _ in pairs], [b for _, b in pairs]
@@ -56,6 +57,7 @@ def test_the_threshold_rule_is_the_difference_of_two_means(pairs, limit):
     assert verdict.rows[0].harm_points == pytest.approx(lost, abs=1e-9)
 
 
+@COSTLY
 @given(PAIRS)
 def test_significance_only_ever_lifts_a_breach_and_never_to_silence(pairs):
     before, after = run_with([a for a, _ in pairs]), run_with([b for _, b in pairs])
@@ -68,6 +70,7 @@ def test_significance_only_ever_lifts_a_breach_and_never_to_silence(pairs):
         assert gentle.rows[0].reasons
 
 
+@COSTLY
 @given(HITS, st.data())
 def test_a_run_that_lacks_queries_never_passes(hits, data):
     run = run_with(hits)

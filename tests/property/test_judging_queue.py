@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from retrieval_eval.ranking import evaluate_rankings, parse_measure
-from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask import ScoredDoc
+from retrieval_eval.search.run import CONVENTION, HEADLINE, Settings
 from retrieval_eval.search.run.judging_queue import judging_queue
 from retrieval_eval.search.run.scoring import score_run, upper_bounds
-from retrieval_eval.search.run.settings import CONVENTION, HEADLINE, Settings
 from tests.conftest import COSTLY
 from tests.searches import answer, gold_query, gold_set, stored_queries
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.ranking import evaluate_rankings
 from retrieval_eval.search.measure import run_search
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.named_metrics import metric_value
-from retrieval_eval.search.run.settings import Settings
 from tests.conftest import COSTLY
 
 SETTINGS = Settings(k_values=(1, 3), n_resamples=20)

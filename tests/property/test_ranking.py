@@ -22,6 +22,7 @@ from retrieval_eval.ranking.measures import as_measures
 from retrieval_eval.ranking.result import _means
 from retrieval_eval.ranking.table import blocks
 from retrieval_eval.ranking.trec import parse_decimals
+from tests.conftest import COSTLY
 
 MEASURES = [
     *(f"{name}@{k}" for name in ("P", "Recall", "F1", "nDCG", "Success", "Judged") for k in (1, 3)),
@@ -69,6 +70,7 @@ def test_many_rankings_equal_each_single_one_in_any_order_and_within_bounds(qrel
             assert value.value == pytest.approx(single.value, abs=1e-12), name
 
 
+@COSTLY
 @given(QRELS, RUNS, st.sampled_from(["trec", "trec9"]), st.randoms())
 def test_frames_equal_mappings_in_any_row_order(qrels, rankings, convention, random):
     expected = evaluate_rankings(qrels, rankings, MEASURES, convention=convention)
@@ -132,6 +134,7 @@ def test_a_mean_is_of_the_exact_sum(numbers, tiny):
     assert (mean.value, mean.n) == (math.fsum(present) / len(present), len(present))
 
 
+@COSTLY
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2).map(float), min_size=1),
     st.dictionaries(st.sampled_from("abcdef"), GRADES),
@@ -204,7 +207,7 @@ TREC_LINES = st.tuples(
 )
 
 
-@settings(max_examples=500)
+@COSTLY
 @given(
     st.lists(TREC_LINES, max_size=8, unique_by=lambda line: line[2]),
     mostly(" ", "\t", "  "),

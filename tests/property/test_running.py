@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.ask.protocol import PROBLEMS, rank, read_documents
+from retrieval_eval.search.ask import PROBLEMS, rank, read_documents
 from retrieval_eval.search.run.running import run_queries
 
 ids = st.one_of(st.text(max_size=3), st.integers(), st.sampled_from(["a", "b", "c"]))

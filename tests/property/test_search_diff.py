@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_diff import SearchDiff
 from retrieval_eval.search.change.diff_text import diff_markdown
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
+from tests.conftest import COSTLY
 from tests.plain_runs import delta
 from tests.plain_runs import diff as diff_of
 from tests.searches import answer, failure, gold_query, gold_set, run_of, written
@@ -63,7 +64,7 @@ def runs_of(drawn):
     ]
 
 
-@settings(max_examples=40)
+@COSTLY
 @given(QUERIES)
 def test_contributions_add_up_to_the_change_as_in_the_delta_of_a_run(drawn):
     a, b = runs_of(drawn)
@@ -129,7 +130,7 @@ def mirrored_query(query):
     }
 
 
-@settings(max_examples=40)
+@COSTLY
 @given(QUERIES)
 def test_swapped_runs_negate_everything_exactly(drawn):
     a, b = runs_of(drawn)
@@ -145,7 +146,7 @@ def test_swapped_runs_negate_everything_exactly(drawn):
     assert [{**q, "a": q["b"], "b": q["a"]} for q in forth["top1_changed"]] == back["top1_changed"]
 
 
-@settings(max_examples=40)
+@COSTLY
 @given(QUERIES)
 def test_a_run_does_not_differ_from_itself(drawn):
     run = runs_of(drawn)[0]

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.document import run_bytes
 from retrieval_eval.search.run.scoring import score_run
-from retrieval_eval.search.run.settings import Settings
+from tests.conftest import COSTLY
 from tests.plain_runs import delta, to_markdown
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
@@ -44,6 +45,7 @@ def run_parts(drawn, *, is_failing=lambda number: False):
     return gold, answers
 
 
+@COSTLY
 @given(QUERIES, st.integers(0, 7), st.randoms(use_true_random=False))
 def test_scores_are_bounded_counted_once_and_of_no_order(drawn, failed, chance: random.Random):
     gold, answers = run_parts(drawn, is_failing=lambda n: n == failed)
@@ -74,6 +76,7 @@ def test_scores_are_bounded_counted_once_and_of_no_order(drawn, failed, chance: 
                 assert total / mean.n == pytest.approx(mean.value, abs=1e-12)
 
 
+@COSTLY
 @given(FEW_QUERIES, st.integers(0, 3), st.text(), st.text(max_size=20))
 def test_every_run_is_valid_reads_back_and_becomes_markdown(drawn, failed, query, label):
     gold, answers = run_parts(drawn, is_failing=lambda n: n == failed)

@@ -136,7 +136,9 @@ def page_of(executed: Callable[..., Any]) -> Callable[..., str]:
 
     def render_page(run: Run, name: str = "run_report", **parameters: Any) -> str:
         notebook = executed(run, name, **parameters)
-        return render.to_html(notebook, title="Report: made", footer="made")
+        is_short = name in publishing.SHORT
+        whole = render.gathered(notebook) if is_short else notebook
+        return render.to_html(whole, title="Report: made", footer="made")
 
     return render_page
 

@@ -11,7 +11,7 @@ from retrieval_eval.model.guard import NoiseFloor
 from retrieval_eval.report import SearchRun
 from retrieval_eval.search.gold.chunks import digest
 from retrieval_eval.search.gold.corpus import Corpus, Document, corpus_fingerprint
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.plain_runs import composite_block, noise
 from tests.report.search_made import searched
 from tests.searches import answer, gold_query, gold_set, run_of

@@ -93,24 +93,6 @@ def test_values_that_rest_on_too_little_are_neither_drawn_nor_printed():
         assert drawn.nothing.endswith(" rests on 5 or more, so that none can be interpreted.")
 
 
-def test_rows_that_never_had_the_event_stay_in_the_denominator():
-    frame = pd.DataFrame(
-        {
-            "config_name": ["a"] * 4 + ["b"] * 6,
-            "ttfr_seconds": [10.0, 20.0, None, None, 10.0, 20.0, 30.0, None, None, None],
-            "never_hit": [False, False, True, True, False, False, False, True, True, None],
-        }
-    )
-    drawn = rev.plot.reached(frame, "ttfr_seconds", never="never_hit")
-    assert drawn.finding == "Never reached: 2 of 4 with a, 2 of 5 with b"
-    # Below five rows no median is interpreted; a row of which it is not known is left out.
-    assert drawn.data["median"].isna().tolist() == [True, False]
-    assert drawn.data["median"].tolist()[1] == 30.0
-    assert drawn.caption.endswith("Left out, as it is not known: 1 of 10.")
-    every = rev.plot.reached(frame, "ttfr_seconds")
-    assert every.data["n"].tolist() == [4, 6]
-
-
 def test_long_data_of_a_figure_are_cut_on_the_page_only():
     names = [f"t{i}" for i in range(600)]
     sides = {"baseline": 0.0, "comparison": 1.0, "difference": 1.0}

@@ -13,7 +13,6 @@ import pytest
 import retrieval_eval as rev
 from retrieval_eval import registry
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report import words
 from retrieval_eval.report.defaults import Defaults, shown_as
 from retrieval_eval.report.registered import (
     FIGURES,
@@ -29,50 +28,62 @@ from retrieval_eval.report.show import to_html
 EVIL = "<script>&|`\u202e\ud800 任务"
 NAMES = [EVIL, *(f"group-{i}" for i in range(7))]
 ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
-    "associations": ((), {}),
-    "bars": (("task_name", "file_recall"), {}),
+    "calibration": ((), {"least": 1}),
+    "cards": ((), {}),
+    "correlations": ((), {}),
     "count": (("task_name", "config_name"), {}),
     "curve": (("cost_usd", "file_recall"), {"by": "config_name", "marks": "task_name"}),
-    "describe": ((["file_recall", "cost_usd"],), {}),
     "dumbbell": (("task_name", "file_recall", "comparison"), {"n": "n"}),
     "ecdf": (("file_recall",), {}),
+    "errors": ((), {"least": 1}),
     "estimates": ((), {}),
+    "first_hit": ((), {"least": 1}),
     "forest": (
         ("task_name", "file_recall", "baseline", "comparison"),
         {"by": "config_name", "n": "n", "p": "cost_usd", "limit": "difference"},
     ),
+    "found": ((), {}),
+    "headline": ((), {}),
     "heatmap": (("config_name", "status", "file_recall"), {"n": "n"}),
     "lines": ((["recall@1", "file_recall"],), {}),
+    "outcomes": ((pd.DataFrame(),), {}),
+    "pairs": ((), {}),
+    "slices": ((), {}),
+    "tools": ((), {"least": 1}),
     "means": ((["file_recall", "cost_usd"],), {}),
     "over_time": (
         ("file_recall", "task_name"),
         {"by": "config_name", "low": "baseline", "high": "comparison", "line": "n"},
     ),
     "paired": (("file_recall",), {}),
-    "repeats": ((), {}),
     "show": ((["task_name", "file_recall", "cost_usd"],), {}),
-    "significance": ((), {}),
+    "tasks": ((), {}),
     "stacked": (("config_name", "task_name"), {"weights": "n"}),
     "strip": (("file_recall",), {}),
-    "reached": (("file_recall",), {}),
-    "tasks": ((["file_recall"], NAMES), {}),
     "timeline": ((), {}),
-    "views": ((), {}),
 }
 """How each entry is called with the frame of :func:`rows`."""
 
-EACH_FIGURE = pytest.mark.parametrize("name", list(FIGURES))
-EACH = pytest.mark.parametrize("name", [*FIGURES, *TABLES])
+OF_STUDY = ("headline", "outcomes", "pairs", "slices", "tasks")
+"""Entries that show a comparison; their tests are those of the page of a run."""
+PANELS = ("errors", "first_hit", "timeline", "tools")
+FRAMES = [name for name in FIGURES if name not in (*OF_STUDY, "found")]
+EACH_FIGURE = pytest.mark.parametrize("name", FRAMES)
+EACH = pytest.mark.parametrize("name", [*FRAMES, *(n for n in TABLES if n not in OF_STUDY)])
 
 TEXTS = (
     *("config_name", "trial_name", "task_name", "metric", "status", "tool_category", "benchmark"),
     *("baseline_config", "comparison_config", "label", "scope", "group", "view", "verdict"),
+    *("retrieval_metric", "outcome_metric", "dimension", "level", "opened", "of", "mode", "kind"),
+    *("unit", "file", "repository"),
 )
 NUMBERS = (
     *("hits_ground_truth", "step_index", "file_recall", "recall@1", "cost_usd"),
     *("baseline", "comparison", "difference", "n", "n_pairs", "mean_difference"),
     *("ci_low", "ci_high", "p_value", "q_value", "spearman_r", "sign_change"),
     *("estimate", "variance_between", "variance_within"),
+    *("mean_reward", "count", "denominator", "n_files", "n_expected", "is_first", "time"),
+    *("is_retrieved", "is_possible", "first_step", "opened_step", "n_ground_truth", "n_overlap"),
 )
 
 
@@ -114,6 +125,30 @@ def rows(n_groups: int, n_each: int = 5, *, has_values: bool = True) -> pd.DataF
             "variance_within": 0.5 if has_values else None,
             "view": NAMES[g],
             "verdict": "better",
+            "retrieval_metric": NAMES[g],
+            "outcome_metric": ("reward", "cost_usd", "elapsed_seconds")[i % 3],
+            "dimension": "all",
+            "level": "all",
+            "opened": ("none", "some", "all")[i % 3],
+            "of": "files",
+            "mode": "missed",
+            "kind": f"{NAMES[g]} tool",
+            "unit": "seconds",
+            "file": f"{NAMES[i % 3]}.py",
+            "repository": None,
+            "mean_reward": 0.25 * (g % 3) if has_values else None,
+            "count": 1.0 + g if has_values else 0.0,
+            "denominator": 9.0 if has_values else 0.0,
+            "n_files": 4.0 if has_values else 0.0,
+            "n_expected": 1.0 * (g % 3),
+            "is_first": float(i == 0),
+            "time": 2.0 * i + g if has_values else None,
+            "is_retrieved": float((g + i) % 2),
+            "is_possible": 0.0,
+            "first_step": float(i),
+            "opened_step": float(i),
+            "n_ground_truth": 4.0,
+            "n_overlap": 2.0,
         }
         for g in range(n_groups)
         for i in range(n_each)
@@ -189,6 +224,11 @@ def test_the_same_frame_gives_the_same_bytes_until_the_axes_are_edited(name):
 @EACH_FIGURE
 def test_it_draws_on_given_axes_and_leaves_no_canvas_open(name):
     _, (left, right) = plt.subplots(1, 2)
+    if name in PANELS:
+        with pytest.raises(BadInputError, match="draws several panels"):
+            shown(name, rows(2), ax=right)
+        plt.close("all")
+        return
     exhibit = shown(name, rows(2), ax=right)
     assert exhibit.ax is right
     assert not left.has_data()
@@ -206,18 +246,23 @@ def needed(name: str) -> set[str]:
     """Return the columns that an entry names or takes for granted."""
     arguments, more = ARGUMENTS[name]
     values = [*arguments, *more.values()]
-    own = ("associations", "estimates", "repeats", "significance", "views")
+    own = {
+        "estimates": "metric",
+        "calibration": "config_name opened mean_reward",
+        "cards": "",
+        "correlations": "spearman_r",
+        "errors": "label config_name denominator",
+        "first_hit": "config_name unit time",
+        "tools": "kind n_files is_first",
+    }
     if name in own:
-        columns = {"associations": "label scope spearman_r", "views": "view verdict"}
-        return set(columns.get(name, "metric").split())
+        return set(own[name].split())
     named = {n for v in values for n in ([v] if isinstance(v, str) else v) if isinstance(n, str)}
-    if name == "tasks":
-        return {"task_name", "config_name"}
     if name == "paired":
         return {"metric", "task_name", "baseline", "comparison", "difference"}
     if name == "timeline":
         return {"config_name", "trial_name", "step_index", "tool_category", "hits_ground_truth"}
-    return named
+    return named - {"n"}
 
 
 @EACH
@@ -325,7 +370,7 @@ def test_an_edited_frame_has_the_words_of_its_own_rows(name, edit):
     assert words_of(before) == kept
 
 
-@pytest.mark.parametrize("name", [*TABLES, "bars"])
+@pytest.mark.parametrize("name", [*(n for n in TABLES if n not in OF_STUDY), "ecdf"])
 def test_what_an_exhibit_shows_is_not_changed_through_its_data(name):
     exhibit = shown(name, rows(2))
     kept = exhibit.block()
@@ -344,17 +389,3 @@ def test_an_edited_frame_does_not_keep_what_its_table_said(edit):
     assert (found.finding, found.block().exhibits[0].notes) == ("", ())
     part = rev.table.show(shown_as(rows(2), known)[["task_name", "n"]])
     assert part.finding == "Ten trials, 0.75"
-
-
-def test_edited_pairs_have_no_verdict_of_their_study():
-    from retrieval_eval.agents.study.compare import compare
-    from tests.unit.agents.study.test_threats import arms, gains
-
-    found = compare(arms(gains(*[0.2, 0.3] * 4)), "a", "b", seed=1, n_resamples=100)
-    pairs = found.pairs
-    assert words.paired(found, "file_recall", pairs).startswith("Better: file recall is 0.25")
-    for edited in (pairs[1:], pairs.assign(difference=0.5), pairs.iloc[::-1]):
-        assert words.paired(found, "file_recall", edited) is None
-    pairs["difference"] = 0.5
-    assert words.paired(found, "file_recall", pairs) is None
-    assert rev.plot.paired(pairs, "file_recall").finding.endswith("mean difference +0.50")

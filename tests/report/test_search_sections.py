@@ -4,7 +4,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.exhibits import Figure
-from retrieval_eval.search.change.part import part_of
+from retrieval_eval.search.change.anew import part_of
 from tests.report.conftest import assert_complete
 from tests.report.search_made import (
     MEASURES,

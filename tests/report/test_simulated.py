@@ -15,10 +15,9 @@ from retrieval_eval.cli import run as command
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.report import build, build_search, load_run
 from retrieval_eval.report.building import build_diff
-from retrieval_eval.report.displays import run_header
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.search.change.diff_text import diff_markdown
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.plain_runs import diff
 from tests.searches import measure
 
@@ -56,7 +55,7 @@ def test_the_mark_is_in_the_trials_and_not_in_the_name(loaded):
     assert run.summaries[0].counts.simulated == run.n_simulated == total > 0
     assert run.trials["is_simulated"].all()
     said = f"{SAID}all {total} trials are invented; the findings are about no real agent."
-    assert run_header(run).finding == said
+    assert run.block().finding == said
     assert said in repr(run)
     trial = run.trial().block()
     assert trial.finding == f"{SAID}the trial is invented; the findings are about no real agent."
@@ -66,7 +65,7 @@ def test_a_run_of_that_name_without_the_mark_is_an_ordinary_one(loaded):
     run = loaded("demo", is_simulated=False)
     assert run.n_simulated == 0
     assert not run.trials["is_simulated"].any()
-    assert run_header(run).finding == ""
+    assert run.block().finding == ""
     assert run.trial().block().finding == ""
     assert "imulated" not in repr(run)
 

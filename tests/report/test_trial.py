@@ -86,7 +86,7 @@ def test_every_frame_has_exactly_the_declared_columns(made_run):
         trial.frame(name).iloc[:0]  # a copy
         shown = rev.table.show(trial.frame(name))
         assert shown.key != "show"
-        assert shown.finding or name in ("metrics", "pages")
+        assert shown.finding or name == "pages"
 
 
 def test_steps_say_what_was_asked_and_what_came_back(trial_of):
@@ -133,13 +133,15 @@ def test_steps_say_what_was_asked_and_what_came_back(trial_of):
         ("Edit (file write)", None, "wrote 1 file: src/b.py", None),
     ]
     assert list(trial.steps["status"]) == [*["served"] * 3, "failed", "unresolved", "served"]
-    assert rev.table.show(trial.steps).finding == "2 of 6 events touch a ground-truth file"
+    calls = rows(trial.calls, "tool", "came_back", "hits")
+    assert len(calls) == 5
+    assert calls[1] == ("Bash: cat", "read 1 file (whole): src/a.py", "again")
+    assert rev.table.show(trial.calls).finding == "2 of 5 calls touch an expected file"
 
 
-def test_lines_read_are_compared_with_the_expected_ones(trial_of):
+def test_an_expected_file_says_how_much_of_it_was_delivered(trial_of):
     chunks = [
         {"file": "src/a.py", "line_start": 10, "line_end": 19},
-        {"file": "src/a.py", "line_start": 18, "line_end": 25},
         {"file": "src/b.py", "line_start": 1, "line_end": 4},
         {"file": "src/c.py", "line_start": 5, "line_end": 6},
         {"file": "src/d.py", "line_start": 5, "line_end": 5},
@@ -147,17 +149,24 @@ def test_lines_read_are_compared_with_the_expected_ones(trial_of):
     files = [f"src/{name}.py" for name in "abcd"]
     trial = trial_of(
         {"files": files, "chunks": chunks},
-        call(0, touched("src/a.py", lines=[[1, 12], [11, 20]]), hits=("src/a.py",)),
+        call(0, touched("src/a.py", lines=[[1, 12], [11, 14]]), hits=("src/a.py",)),
         call(1, touched("src/b.py"), hits=("src/b.py",)),
         call(2, touched("src/c.py", is_whole=True), hits=("src/c.py",)),
     )
-    assert rows(trial.lines, "file", "expected", "seen", "n_expected", "n_found") == [
-        ("src/a.py", "10–25", "1–20", 16, 11),
-        ("src/b.py", "1–4", None, 4, None),
-        ("src/c.py", "5–6", "the whole file", 2, 2),
-        ("src/d.py", "5", "none", 1, 0),
-    ]
-    assert rev.table.show(trial.lines).finding == "13 of 19 expected lines were shown to the agent"
+    shares = [("src/a.py", 0.5), ("src/b.py", None), ("src/c.py", 1.0), ("src/d.py", 0.0)]
+    assert rows(trial.ground_truth, "file", "share") == shares
+
+
+def test_files_of_one_name_in_two_repositories_are_told_apart(trial_of):
+    truth = {"files": ["package.json", "package.json"], "repositories": ["lodash", "webpack"]}
+    trial = trial_of(
+        truth,
+        call(0, touched("package.json", repository="lodash"), hits=("package.json",)),
+        call(1, touched("package.json", repository="webpack"), hits=("package.json",)),
+    )
+    found = [list(files) for files in trial.events["matched_ground_truth_files"]]
+    assert found == [["lodash::package.json"], ["webpack::package.json"]]
+    assert list(trial.calls["hits"]) == ["lodash::package.json", "webpack::package.json"]
 
 
 def test_a_range_of_lines_of_any_size_is_counted_without_listing_it(trial_of):

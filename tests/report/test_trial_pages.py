@@ -105,7 +105,7 @@ def test_every_trial_has_a_page_and_no_link_leads_nowhere(report):
 
 
 def test_a_comparison_leads_to_the_pages_of_trials(report, given):
-    page = build("run-1", notebook="compare_runs", **given)
+    page = build("run-1", is_compared=True, **given)
     assert check_links(report.parents[1])[page] & set(pages_of(report))
 
 

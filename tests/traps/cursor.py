@@ -30,6 +30,12 @@ def _ran(command: str, text: str) -> dict[str, Any]:
     return _trial("shellToolCall", {"command": command}, result)
 
 
+def _transcript(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    block = {"type": "tool_use", "name": name, "input": arguments}
+    said = {"role": "assistant", "message": {"content": [{"type": "text", "text": "I."}, block]}}
+    return {"agent/transcript.jsonl": [said, {"type": "turn_ended", "status": "success"}]}
+
+
 TRAPS: Rows = {
     ("read", "+src/a.py, -src/b.py"): {
         "The call succeeded and holds the content of the file.": _trial(
@@ -108,6 +114,14 @@ TRAPS: Rows = {
     },
     ("other", "?src/a.py, -src/b.py"): {
         "The call was started, and its end is not in the file.": _trial("readToolCall", _PATH, None)
+    },
+    ("other", "?src/a.py"): {
+        "A transcript holds no result, so that the file may have been read.": [
+            _transcript("Read", {"path": "/workspace/src/a.py"}),
+            _transcript("Grep", {"pattern": "x", "path": "/workspace/src"}),
+            _transcript("Shell", {"command": "cd /workspace && cat src/a.py"}),
+            _transcript("Task", {"prompt": "Find the limit.", "subagent_type": "explore"}),
+        ],
     },
 }
 

@@ -67,6 +67,20 @@ def _in_workspace(command: str, text: str) -> dict[str, Any]:
 
 
 TRAPS: Rows = {
+    ("other", "+src/a.py"): {
+        "The tool has the name of a shell, and the last line states the status alone.": _trial(
+            _tool("run_shell", {"command": "cd /workspace && ls src"}, "a.py\n\nexit code 0")
+        )
+    },
+    ("other", "-src/a.py"): {
+        "The command of a tool with the name of a shell printed nothing but its status.": _trial(
+            _tool(
+                "run_shell",
+                {"command": "cd /workspace && sed -n 500,510p src/a.py"},
+                "\nexit code 0",
+            )
+        )
+    },
     ("read", "+src/a.py, -src/b.py"): {
         "The span holds the text that the tool returned.": _read("import os"),
         "The library wrote the arguments in Python's notation, the path as plain text.": _trial(

@@ -383,8 +383,8 @@ def _asks_a_retriever(call: ast.Call, name: str) -> bool:
     if method in {"search", "search_by_id", "first_stage", "rerank"}:
         return isinstance(call.func, ast.Attribute) and is_asking
     return name in {
-        "retrieval_eval.search.ask.protocol.QueryResult",
-        "retrieval_eval.search.ask.protocol.rank",
+        "retrieval_eval.search.ask.QueryResult",
+        "retrieval_eval.search.ask.rank",
         "retrieval_eval.search.run.running.run_queries",
     }
 
@@ -503,8 +503,7 @@ DOORS = (
         is_forbidden_call=_asks_a_retriever,
         allowed={
             "search/measure.py": "the one caller of `run_queries`",
-            "search/change/part.py": "results that a search run keeps, as results",
-            "search/change/attribution.py": "results that a search run keeps, as results",
+            "search/change/anew.py": "results that a search run keeps, as results",
         },
     ),
     Door(
@@ -526,8 +525,7 @@ DOORS = (
         ),
         allowed={
             "search/measure.py": "scores what `run_queries` returned",
-            "search/change/part.py": "scores some queries of a search run anew",
-            "search/change/attribution.py": "scores a search run under other labels",
+            "search/change/anew.py": "scores a search run under other labels, or a part of it",
         },
     ),
     Door(
@@ -673,7 +671,7 @@ BREACHES = {
     ),
     "whether a trial's numbers may be trusted": ([], ["reason = 'nothing_resolved'"]),
     "answers of a retriever": (
-        ["from retrieval_eval.search.ask.protocol import QueryResult as Answer"],
+        ["from retrieval_eval.search.ask import QueryResult as Answer"],
         ["retriever.search(query, k=k)", "one.first_stage(query, **asked)", "Answer('q1', 'ok')"],
     ),
     "answers of a judge": ([], ["judge.judge(claim, block)"]),

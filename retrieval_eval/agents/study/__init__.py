@@ -24,6 +24,7 @@ from retrieval_eval.agents.study.compare import (
     draft_of,
     family_with,
     finish,
+    groups_of,
     over_pairs,
     p_of_lead,
 )
@@ -100,16 +101,18 @@ def impact_analysis(
     )
     valid, counts = let_through(ordered, chosen.pairs, stated)
     associated = associations_of(valid, settings, among=ordered)
+    compared = tuple(
+        found.record
+        for found in _comparisons(ordered, chosen.pairs, settings, is_stated=pairs is not None)
+    )
     return ImpactAnalysis(
         schema_version=version_of("run_impact_analysis"),
         generated_at=generated_at or now(),
         run_ids=tuple(sorted({trial.run_id for trial in ordered})),
         association_only=True,
-        comparisons=tuple(
-            found.record
-            for found in _comparisons(ordered, chosen.pairs, settings, is_stated=pairs is not None)
-        ),
+        comparisons=compared,
         pairs_left_out=chosen.left_out,
+        groups=groups_of(compared),
         let_through=counts,
         associations=associated.records,
         family=associated.family,

@@ -80,7 +80,7 @@ from retrieval_eval.agents.study.threats import (
     threat_rows,
     threats_of,
 )
-from retrieval_eval.agents.study.trials import VIEWED, Trial, Trials, some_trials
+from retrieval_eval.agents.study.trials import VIEWED, Trial, Trials, as_asked, some_trials
 from retrieval_eval.agents.study.verdict import (
     Conclusion,
     cautions,
@@ -126,6 +126,13 @@ _TABLE_COLUMNS: Final = {
 }
 
 _SIDES: Final = ("baseline", "comparison", "difference")
+
+DIFFERENCES: Final = (
+    *("difference", "mean_difference", "estimate", "ci_low", "ci_high", "p_value", "p_holm"),
+    *("bill_low", "bill_high", "bound_low", "bound_high", "default", "there", "q_value"),
+    *("always_low", "always_high", "always_p", "spearman_r", "wins", "ties", "losses", "sentence"),
+)
+"""Columns of differences, which are empty where none may be read."""
 
 _CLEAR: Final = frozenset({"better", "worse", "fragile"})
 
@@ -185,13 +192,37 @@ class Comparison:
         """What the comparison shows, and why."""
         found = self.record
         return Verdict(
-            found.verdict,
+            found.verdict if self.comparison else "no_verdict",
             found.verdict_metric,
             found.verdict_reason,
             found.cautions,
             tuple(threat.sentence for threat in self.leading_threats),
             found.overturn,
         )
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The configurations that are compared, the baseline first; one where there is no other."""
+        return tuple(name for name in (self.baseline, self.comparison) if name)
+
+    @property
+    def why_not(self) -> str:
+        """Why no difference may be shown, in a sentence; the empty text where one may."""
+        from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
+
+        if not self.comparison:
+            return "There is one configuration only, so nothing is compared."
+        if self.withheld:
+            return self.withheld
+        lead = self.record.metrics.get(self.record.verdict_metric)
+        n = lead.n_pairs if lead is not None else 0
+        if n >= MIN_PAIRS_FOR_P:
+            return ""
+        return f"{n} of at least {MIN_PAIRS_FOR_P} matched tasks: too few for intervals and tests."
+
+    def headline(self) -> str:
+        """Return what was found, at what price, and whether it paid, in a sentence."""
+        return DISPLAYS["headline"](self)["text/plain"]
 
     @property
     def withheld(self) -> str:
@@ -348,7 +379,10 @@ class Comparison:
         ]
         rows = (
             {
-                **row,
+                **{
+                    name: None if record.gate.failed and name in DIFFERENCES else value
+                    for name, value in row.items()
+                },
                 "p_over_pairs": record.p_over_pairs,
                 "failed": "; ".join(map(rule_title, record.gate.failed)),
             }
@@ -411,6 +445,10 @@ class Comparison:
         from retrieval_eval.stats.paired import MIN_PAIRS
 
         frame = frame_of(name, rows)
+        if self.withheld:
+            # Whoever draws it by other means than ours is not to read a difference either.
+            for column in [name for name in frame.columns if name in DIFFERENCES]:
+                frame[column] = frame[column].iloc[:0].reindex(frame.index)
         frame.attrs["confidence"] = self.settings.confidence
         lead = self.record.metrics.get(self.record.verdict_metric)
         if self.withheld:
@@ -465,6 +503,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<Comparison: {self.sentence()}>"
+
+    def __str__(self) -> str:
+        return DISPLAYS["comparison text"](self)["text/plain"]
 
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]
@@ -701,6 +742,7 @@ def study_of(
     primary: Metric,
 ) -> Study:
     """Return design, valid trials, matched pairs and estimates of two configurations."""
+    trials = as_asked(trials, primary)
     arms = (arm(trials, baseline), arm(trials, comparison))
     design = design_of(trials, baseline, comparison, settings.stated, headline=primary.name)
     valid = screen(*arms, settings.stated)
@@ -726,6 +768,36 @@ def over_pairs(p_values: Sequence[float | None]) -> list[OverPairs | None]:
 
     adjusted = holm(p_values)
     return [OverPairs(adjusted.m, p_value) for p_value in adjusted.values]
+
+
+def groups_of(comparisons: Sequence[ComparisonDocument]) -> tuple[tuple[str, ...], ...]:
+    """Return the largest groups of configurations of which no two can be told apart.
+
+    They are the maximal cliques of the pairs that are neither better nor worse (Bron & Kerbosch
+    1973), by name. Empty below three configurations, or where some pair was not compared.
+
+    Examples
+    --------
+    >>> groups_of([])
+    ()
+    """
+    apart = {
+        frozenset((one.baseline_config, one.comparison_config)): one.verdict in ("better", "worse")
+        for one in comparisons
+    }
+    configs = sorted({config for pair in apart for config in pair})
+    if len(configs) < 3 or len(apart) < len(configs) * (len(configs) - 1) // 2:
+        return ()
+    alike = {a: {b for b in configs if b != a and not apart[frozenset((a, b))]} for a in configs}
+
+    def grow(group: set[str], left: set[str], done: set[str]) -> Iterator[tuple[str, ...]]:
+        if not left and not done:
+            yield tuple(sorted(group))
+        for config in sorted(left):
+            yield from grow(group | {config}, left & alike[config], done & alike[config])
+            left, done = left - {config}, done | {config}
+
+    return tuple(sorted(grow(set(), set(configs), set())))
 
 
 def finish(draft: Draft, over: OverPairs | None = None) -> Comparison:

@@ -559,7 +559,7 @@ def _status(
         return "not_computable", f"{len(values)} values", None
     if len(set(values)) == 1:
         return "constant", f"all {len(values)} values are {values[0]:g}", None
-    if metric.unit == "share":
+    if metric.kind == "bounded":
         for end in (0.0, 1.0):
             share = values.count(end) / len(values)
             if share >= SATURATED_SHARE:

@@ -18,6 +18,8 @@ from msgspec import structs
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.gate import RULES
+from retrieval_eval.agents.study.stated import ALPHA
+from retrieval_eval.agents.study.verdict import apparent
 from retrieval_eval.escape import html_text
 from retrieval_eval.model.design import ArmDesign
 from retrieval_eval.model.impact import (
@@ -157,12 +159,28 @@ def pair_rows(record: ComparisonDocument) -> Iterator[Row]:
 def estimate_rows(record: ComparisonDocument) -> Iterator[Row]:
     """Yield one row a metric."""
     for metric, found in record.metrics.items():
+        is_lead = metric == record.verdict_metric
         named = {
             "metric": metric,
-            "verdict": record.verdict,
-            "is_verdict_metric": metric == record.verdict_metric,
+            "verdict": record.verdict if is_lead else None,
+            "side": side_of(record, found),
+            "is_verdict_metric": is_lead,
         }
         yield arms_of(record) | named | structs.asdict(found)
+
+
+def side_of(record: ComparisonDocument, found: PairedEstimate) -> str | None:
+    """Return on which side a difference clearly is, interval and test agreeing.
+
+    ``better``, ``worse`` or ``unclear``; None where no difference may be read.
+    """
+    lead = record.metrics.get(record.verdict_metric)
+    if record.gate.failed or lead is None or found.estimate is None:
+        return None
+    if record.verdict == "too_few_pairs":
+        return None
+    said = apparent(found, ALPHA if record.design is None else record.design.alpha)
+    return said if said in ("better", "worse") else "unclear"
 
 
 def gate_rows(record: ComparisonDocument) -> Iterator[Row]:
@@ -364,7 +382,10 @@ def reason_label(reason: str) -> str:
 
 
 _SIDES: Final = ("baseline:float64", "comparison:float64", "difference:float64")
-_ESTIMATES: Final = (*ARMS, "metric", "verdict", "is_verdict_metric:boolean", PairedStatistics)
+_ESTIMATES: Final = (
+    *(*ARMS, "metric", "verdict", "side"),
+    *("is_verdict_metric:boolean", PairedStatistics),
+)
 
 DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
     "pairs": (*ARMS, "benchmark", "task_name", "metric", PairValues, MatchedPair),

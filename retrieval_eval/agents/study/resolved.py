@@ -13,6 +13,9 @@ from retrieval_eval.model.impact import Resolved, ResolvedArm
 from retrieval_eval.stats.proportions import mcnemar_p, tango
 
 _REWARD: Final = "reward"
+_MIN_TASKS: Final = 3
+_MIN_FOR_P: Final = 6
+"""As for every paired estimate."""
 
 
 def resolved_of(pairs: Sequence[Pair], settings: Settings) -> Resolved | None:
@@ -29,6 +32,7 @@ def resolved_of(pairs: Sequence[Pair], settings: Settings) -> Resolved | None:
     known = [(a, b) for a, b in sides if a in (0, 1) and b in (0, 1)]
     up, down = known.count((0, 1)), known.count((1, 0))
     ends = tango(up, down, len(known), confidence=settings.confidence)
+    has_ends, has_p = len(known) >= _MIN_TASKS, len(known) >= _MIN_FOR_P
     column = settings.column(BY_NAME["file_recall"], "opened")
     baseline = _arm((t for p in pairs for t in p.baseline), column)
     comparison = _arm((t for p in pairs for t in p.comparison), column)
@@ -39,9 +43,9 @@ def resolved_of(pairs: Sequence[Pair], settings: Settings) -> Resolved | None:
         n_only_comparison=up,
         n_neither=known.count((0, 0)),
         difference=(up - down) / len(known) if known else None,
-        ci_low=ends.low.value,
-        ci_high=ends.high.value,
-        p_value=mcnemar_p(up, down) if known else None,
+        ci_low=ends.low.value if has_ends else None,
+        ci_high=ends.high.value if has_ends else None,
+        p_value=mcnemar_p(up, down) if has_p else None,
         baseline=baseline,
         comparison=comparison,
         by_finding=finding,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast
 
 from retrieval_eval.agents.events.evidence import VIEWS
 from retrieval_eval.agents.metrics import MEDIUM_SET, SMALL_SET
-from retrieval_eval.agents.metrics.catalog import BY_NAME, in_view
+from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric, in_view
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import encodable
 from retrieval_eval.model import value_at
@@ -111,6 +111,9 @@ NUMBERS: Final = {
 _SECTIONS: Final = ("provenance", "coverage", "ledger", "file_level_metrics", "outcome")
 """The fields that every metrics document must have."""
 
+_OF_OUTCOME: Final = frozenset(
+    {name for name, metric in BY_NAME.items() if metric.path[:1] == ("outcome",)} | {"started_at"}
+)
 _NO_TRUTH: Final = frozenset({"no_ground_truth", "not_a_retrieval_target", "only_added_files"})
 
 
@@ -216,6 +219,11 @@ class Trial:
         """Whether the trace is degraded; documents before 1.2 do not name the degraded sources."""
         is_trace = not self.degraded_sources or "trace" in self.degraded_sources
         return bool(self.degraded_reason) and is_trace
+
+    def with_outcome_alone(self) -> Trial:
+        """Return the trial without what its trace shows, which is known of its outcome still."""
+        known = {name: value for name, value in self.numbers.items() if name in _OF_OUTCOME}
+        return replace(self, numbers=known, degraded_reason=None, degraded_sources=())
 
     @property
     def lacks_ground_truth(self) -> bool:
@@ -379,6 +387,22 @@ def order_of(trial: Trial) -> tuple[str, ...]:
     """Return the key by which trials are sorted, so that input order never matters."""
     names = (*trial.task, trial.config_name, trial.run_id, trial.batch_timestamp or "")
     return (*names, trial.trial_name)
+
+
+def as_asked(trials: Sequence[Trial], metric: Metric) -> Sequence[Trial]:
+    """Return trials as a verdict on a metric uses them.
+
+    An outcome needs no trace: a trial that ran out of time, whose trace is cut, keeps the reward
+    that was recorded of it, and what its trace shows of retrieval is left out.
+    """
+    if metric.path[:1] != ("outcome",):
+        return trials
+    return [
+        trial.with_outcome_alone()
+        if trial.has_degraded_trace and metric.name in trial.numbers
+        else trial
+        for trial in trials
+    ]
 
 
 def average(trials: Sequence[Trial], column: str) -> float | None:

@@ -11,16 +11,13 @@ from retrieval_eval.agents.study.stated import ALPHA
 from retrieval_eval.agents.study.verdict import (
     deciding_estimate,
     disagreement,
-    is_by_means,
-    repeats_sentence,
     without_ratio,
 )
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.model.impact import PairedEstimate
-from retrieval_eval.report.headings import inside, percent
+from retrieval_eval.report.headings import percent
 from retrieval_eval.report.leading import (
-    detectable,
     estimate_of,
     leading,
     leading_interval,
@@ -30,12 +27,9 @@ from retrieval_eval.report.leading import (
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import (
     MISSING,
-    count,
     finite,
     interval,
     of,
-    p_value,
-    rate,
 )
 from retrieval_eval.report.registered import NothingToShow, Words, column, tabular
 
@@ -65,10 +59,6 @@ FEW_FOR_TAILS: Final = (
 FEW_MOVED: Final = (
     f"{{metrics}}: at least half of fewer than {ENOUGH_FOR_TAILS} tasks show no difference; the "
     "interval can then be wider than needed, or missing."
-)
-POWER: Final = (
-    "Smallest detectable: a true difference, or ratio, of this size would be found in 80 % of such "
-    "studies. It rests on an estimated spread and is itself uncertain."
 )
 
 
@@ -224,126 +214,6 @@ def missing_notes(found: Mapping[str, PairedEstimate | None]) -> tuple[str, ...]
         if lead.estimate is None or (lead.ends is None and lead.reason):
             lost.setdefault(reason_sentence(lead.reason), []).append(metric)
     return tuple(f"{MISSING} {_labels(metrics)}: {why}." for why, metrics in lost.items())
-
-
-@tabular("repeats")
-def repeats(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
-    """Show a row a metric: how much of its variance is between tasks, and within by repeats.
-
-    Where most of it is within, more repeats of the same tasks help; where most is between, more
-    tasks do.
-
-    Parameters
-    ----------
-    frame, metrics
-        As for ``table.estimates``; metrics without both variances are left out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import retrieval_eval as rev
-    >>> row = {"metric": "mrr", "n_pairs": 8, "variance_between": 0.03, "variance_within": 0.01}
-    >>> rev.table.repeats(pd.DataFrame([row])).block().exhibits[0].rows
-    (('MRR', '0.0300', '0.0100', '75 %'),)
-    """
-    found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
-    rows, shares = [], {}
-    for metric, block in found.items():
-        between, within = block.variance_between, block.variance_within
-        if between is None or within is None:
-            continue
-        share = between / (between + within) if between + within else None
-        shares[metric] = share
-        rows.append(
-            (
-                metric_name(metric).label,
-                rate(between, 4),
-                rate(within, 4),
-                percent(None if share is None else round(share, 2)),
-            )
-        )
-    if not rows:
-        raise NothingToShow(
-            "Whether more repeats or more tasks would help is not known: a configuration repeats "
-            "too few tasks."
-        )
-    lead = next(iter(shares))
-    return Words(
-        _more(metric_name(lead).label, shares[lead]),
-        "Variance of the differences of a task, and what repeats explain of it",
-        frame[frame["metric"].isin(list(shares))],
-        cells=(
-            ("Metric", "Between tasks", "Within tasks", "Between, of both"),
-            tuple(rows),
-        ),
-        notes=(
-            *filter(None, [_advice(found[lead])]),
-            "Of costs, times and tokens it is the variance of the log ratios.",
-        ),
-    )
-
-
-def _advice(block: PairedEstimate) -> str:
-    said = repeats_sentence(block)
-    return f"{said[:1].upper()}{said[1:]}." if said else ""
-
-
-def _more(label: str, share: float | None) -> str:
-    if share is None:
-        return f"{label} never varies between trials of a task, nor between tasks"
-    what = "tasks" if share >= 1 / 2 else "repeats of the same tasks"
-    where = "between tasks" if share >= 1 / 2 else "between repeats of a task"
-    part = percent(round(max(share, 1 - share), 2))
-    return f"More {what} would help most: {part} of the variance of {inside(label)} is {where}"
-
-
-@tabular("significance")
-def significance(frame: pd.DataFrame, metrics: Sequence[str] | None = None) -> Words:
-    """Show one row a metric: p, p adjusted over the family, clusters and power.
-
-    Parameters
-    ----------
-    frame, metrics
-        As for ``table.estimates``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import retrieval_eval as rev
-    >>> frame = pd.DataFrame({"metric": ["mrr"], "n_pairs": [8], "p_value": [0.03]})
-    >>> rev.table.significance(frame).block().exhibits[0].rows
-    (('MRR', '0.030', '—', '8', '—', '—'),)
-    """
-    found = {str(row["metric"]): estimate_of(row) for row in metric_rows(frame, metrics)}
-    named = {(b.cluster_by, is_by_means(b)) for b in found.values() if b.n_clusters != 1}
-    many = sorted({by for by, is_few in named if by and not is_few})
-    few = sorted({by for by, is_few in named if by and is_few})
-    parts = [f"Tasks that share a {' or '.join(many)} are resampled together."] if many else []
-    if few:
-        parts.append(f"Of few groups the {' or '.join(few)} means are compared by a t test.")
-    leads = {metric: deciding_estimate(block) for metric, block in found.items()}
-    rows = tuple(
-        (
-            metric_name(metric).titled,
-            p_value(leads[metric].p),
-            p_value(block.p_holm),
-            count(leads[metric].n),
-            count(block.n_clusters),
-            detectable(metric, leads[metric]),
-        )
-        for metric, block in found.items()
-    )
-    rest = ("Tasks", "Clusters", "Smallest detectable")
-    return Words(
-        "",
-        "p of the leading estimate, adjusted over the family of metrics (Holm), and power",
-        frame[frame["metric"].isin(list(found))],
-        cells=(("Metric", "p", "p (Holm)", *rest), rows),
-        notes=(
-            " ".join(parts) or "No clusters: every task is resampled by itself.",
-            POWER,
-        ),
-    )
 
 
 def metric_rows(frame: pd.DataFrame, metrics: Sequence[str] | None) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import iter_jsonl, write_bytes
+from retrieval_eval.search.ask import RetrieverError
 from retrieval_eval.search.ask.options import is_callable_spec, load_callable
-from retrieval_eval.search.ask.protocol import RetrieverError
 from retrieval_eval.search.gold.identity import normalize_query, query_id, sha256_file
 
 if TYPE_CHECKING:

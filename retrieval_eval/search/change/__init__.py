@@ -31,7 +31,7 @@ from retrieval_eval.model.search_diff import (
 )
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.search.change.attribution import Relabelled, label_split
+from retrieval_eval.search.change.anew import Relabelled, label_split
 from retrieval_eval.search.change.comparability import (
     accepted_mismatches,
     both_declare,
@@ -56,6 +56,7 @@ from retrieval_eval.search.change.paired_change import (
     top1_differs,
     with_ends,
 )
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.named_metrics import (
     BLOCK_OF,
     WHOLE_RUN_ONLY,
@@ -65,7 +66,6 @@ from retrieval_eval.search.run.named_metrics import (
     shares,
 )
 from retrieval_eval.search.run.scoring import DIMENSIONS, NO_NAME
-from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.search.run.summary import simulated
 from retrieval_eval.values import counted
 

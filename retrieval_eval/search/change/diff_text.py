@@ -30,6 +30,7 @@ from retrieval_eval.model.search_diff import (
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.change import movers, outcome_of
+from retrieval_eval.search.run import BASE_MEASURES, HEADLINE, deepest_cutoff
 from retrieval_eval.search.run.markdown import escaped, shortened, table
 from retrieval_eval.search.run.named_metrics import (
     BLOCK_OF,
@@ -38,7 +39,6 @@ from retrieval_eval.search.run.named_metrics import (
     per_query,
 )
 from retrieval_eval.search.run.scoring import DIMENSIONS
-from retrieval_eval.search.run.settings import BASE_MEASURES, HEADLINE, deepest_cutoff
 from retrieval_eval.search.run.summary import DASH, moved_words, number, points, signed_span
 from retrieval_eval.values import contribution, counted
 

@@ -18,6 +18,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, decode_strict
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.registry import Registry
+from retrieval_eval.search.ask import clean_text
 from retrieval_eval.search.ask.http import (
     HEADER_NAME,
     HttpClient,
@@ -28,7 +29,6 @@ from retrieval_eval.search.ask.http import (
     require_http,
 )
 from retrieval_eval.search.ask.options import Options, without_secrets
-from retrieval_eval.search.ask.protocol import clean_text
 from retrieval_eval.search.claims.judge import (
     HTTP,
     JUDGES,

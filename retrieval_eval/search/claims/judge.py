@@ -18,6 +18,7 @@ from retrieval_eval.io.files import append_line, decode, is_there, json_bytes
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.registry import Registry
+from retrieval_eval.search.ask import clean_text
 from retrieval_eval.search.ask.options import (
     accepts,
     is_callable_spec,
@@ -25,7 +26,6 @@ from retrieval_eval.search.ask.options import (
     made_by,
     refuse_async,
 )
-from retrieval_eval.search.ask.protocol import clean_text
 from retrieval_eval.search.claims.splitting import find_quote
 
 HTTP: Final = "http"

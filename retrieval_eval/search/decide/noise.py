@@ -42,7 +42,7 @@ from retrieval_eval.search.change.comparability import (
     system_changes,
 )
 from retrieval_eval.search.change.paired_change import Resampling, linear, pairs_of
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
     MOST_RUNS,
     QUERY_COUNTS,
     SMALLEST_RESOLUTION,
@@ -57,8 +57,8 @@ from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.identity import Pinned
 from retrieval_eval.search.measure import Request, measured_run
+from retrieval_eval.search.run import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
-from retrieval_eval.search.run.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.run.summary import DASH
 from retrieval_eval.search.run.trust import incomplete
 

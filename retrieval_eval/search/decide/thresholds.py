@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, cast
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode_toml, read_text
-from retrieval_eval.search.decide.noise_level import RULES, Rule
+from retrieval_eval.search.decide import RULES, Rule
 from retrieval_eval.search.gold.identity import Pinned, read_pinned
 from retrieval_eval.search.run.composite import Bound
 from retrieval_eval.search.run.named_metrics import NOT_IN_PARTS, check_metric_name

@@ -21,7 +21,7 @@ from retrieval_eval.model.search_run import (
     RocPoint,
     SearchRun,
 )
-from retrieval_eval.search.ask.protocol import ScoredDoc, says_rank_only
+from retrieval_eval.search.ask import ScoredDoc, says_rank_only
 from retrieval_eval.search.run.named_metrics import is_refused
 from retrieval_eval.search.run.summary import number, span
 from retrieval_eval.stats import MIN_VALUES

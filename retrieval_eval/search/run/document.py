@@ -38,8 +38,8 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.ranking.measures import parse_measure
 from retrieval_eval.schema import check_version, faults, kind_of, version_of
+from retrieval_eval.search.ask import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.ask.options import shown_options, shown_spec
-from retrieval_eval.search.ask.protocol import PROBLEMS, UNTRUSTED
 from retrieval_eval.search.gold.faults import pointer
 from retrieval_eval.search.run.abstention import Gate, abstention_of
 from retrieval_eval.search.run.composite import composite_of

@@ -11,7 +11,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.ranking import parse_measure
-from retrieval_eval.search.run.settings import HEADLINE, deepest_cutoff
+from retrieval_eval.search.run import HEADLINE, deepest_cutoff
 from retrieval_eval.values import counted
 
 POINTS: Final = 100.0

@@ -10,10 +10,10 @@ from msgspec import structs
 
 from retrieval_eval.escape import visible
 from retrieval_eval.model.search_run import Delta, QueryContribution, SearchRun
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.abstention import sentences
 from retrieval_eval.search.run.composite import sentence as composite_sentence
 from retrieval_eval.search.run.random_documents import random_sentences
-from retrieval_eval.search.run.settings import HEADLINE
 from retrieval_eval.search.run.summary import (
     delta_rows,
     delta_sentences,

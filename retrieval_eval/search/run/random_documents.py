@@ -12,8 +12,8 @@ from typing import Final
 
 from retrieval_eval.model.search_run import AtRandom, CorpusFacts, RandomDocuments, SearchRun
 from retrieval_eval.ranking.measures import Measure, parse_measure
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.scoring import Scores
-from retrieval_eval.search.run.settings import Settings
 from retrieval_eval.stats.intervals import t_mean
 from retrieval_eval.values import Value
 

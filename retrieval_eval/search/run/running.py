@@ -24,7 +24,7 @@ from retrieval_eval.errors import BadInputError, RetrievalEvalError
 from retrieval_eval.io.files import append_line, decode, json_bytes, read_bytes, write_bytes
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.records import Progress
-from retrieval_eval.search.ask.protocol import (
+from retrieval_eval.search.ask import (
     FAILURES,
     RISING,
     UNTRUSTED,

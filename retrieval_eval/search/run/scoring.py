@@ -12,8 +12,8 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import MetricMean, RunSlice
 from retrieval_eval.ranking import RankingResult, evaluate_rankings, parse_measure
-from retrieval_eval.search.ask.protocol import QueryResult, ScoredDoc
-from retrieval_eval.search.run.settings import CONVENTION, Settings, deepest_cutoff
+from retrieval_eval.search.ask import QueryResult, ScoredDoc
+from retrieval_eval.search.run import CONVENTION, Settings, deepest_cutoff
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.values import Interval, Value
 

@@ -19,8 +19,8 @@ from retrieval_eval.model.search_run import (
     SearchRun,
 )
 from retrieval_eval.ranking.measures import parse_measure
+from retrieval_eval.search.run import BASE_MEASURES, DEFAULT_K
 from retrieval_eval.search.run.named_metrics import moved_queries
-from retrieval_eval.search.run.settings import BASE_MEASURES, DEFAULT_K
 from retrieval_eval.search.run.trust import circularity_sentence, drift_sentence, warnings
 from retrieval_eval.search.run.trust import line as trust_line
 from retrieval_eval.values import counted, signed

@@ -1,6 +1,6 @@
 """May the numbers of a search run be trusted: one question, asked here of every run.
 
-`~retrieval_eval.search.ask.protocol.read_documents` decides whether one answer can be scored. What
+`~retrieval_eval.search.ask.read_documents` decides whether one answer can be scored. What
 it found over a whole run, and whether the retriever answers the same question alike, makes the
 block ``trust`` of the run; `distrust` reads it for everything that decides by a run.
 """
@@ -26,11 +26,11 @@ from retrieval_eval.model.search_run import (
     Trust,
     TrustSample,
 )
-from retrieval_eval.search.ask.protocol import FAILURES, RISING
-from retrieval_eval.search.ask.protocol import QueryResult as Answer
+from retrieval_eval.search.ask import FAILURES, RISING
+from retrieval_eval.search.ask import QueryResult as Answer
 from retrieval_eval.search.gold.chunks import DRIFTS, drift
 from retrieval_eval.search.gold.corpus import Corpus
-from retrieval_eval.search.run.settings import HEADLINE
+from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.values import counted
 

@@ -193,6 +193,7 @@ ABSENT: Final = {
 }
 _CLOSED: Final = "closed, and works with an account only"
 _OLDER: Final = "older versions wrote it"
+_BARE: Final = "no harness writes it: requests and responses as a proxy keeps them"
 # Formats that no run of the lab wrote, each with the reason.
 UNPROVED: Final = {
     "atif": "other runners and converters of Harbor are read from its source",
@@ -200,15 +201,17 @@ UNPROVED: Final = {
     "codex-exec-events": _OLDER,
     "cursor-jsonl": _CLOSED,
     "cursor-jsonl-v1": _CLOSED,
+    "cursor-transcript": _CLOSED,
     "gemini-cli-session-json": _OLDER,
     "goose": ABSENT["goose"],
     "goose-export": ABSENT["goose"],
     "goose-store": ABSENT["goose"],
     "inspect-json": "a setting writes the log as one document, with the fields of the archive",
     "inspect-samples": "an export of the archive's samples",
-    "messages-json": "no harness writes it: requests and responses as a proxy keeps them",
-    "messages-jsonl": "no harness writes it: requests and responses as a proxy keeps them",
+    "messages-json": _BARE,
+    "messages-jsonl": _BARE,
     "mini-swe-agent-messages": _OLDER,
+    "openai-agents-batch": "one document of what `openai-agents-trace` holds in lines",
     "opencode-export": "written on request; the parts are those of the database",
     "openhands-events": _OLDER,
     "openhands-output": _OLDER,

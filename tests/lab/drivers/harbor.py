@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.lab.drivers import HOME, ROOT, URL, Call, Driver, Start, as_json, program
 from tests.lab.situations import Do, Situation
@@ -20,6 +21,13 @@ timeout_sec = 600.0
 build_timeout_sec = 60.0
 """
 _INFO = {"max_input_tokens": 128_000, "max_output_tokens": 8_000}
+
+
+def _start_raw(prompt: str, situation: Situation, is_resumed: bool) -> Start:
+    """Start it so that its trajectory keeps each answer of the model as it was."""
+    start = _start(prompt, situation, is_resumed)
+    more = ("--ak", 'trajectory_config={"raw_content": true}')
+    return replace(start, command=(*start.command, *more))
 
 
 def _start(prompt: str, situation: Situation, is_resumed: bool) -> Start:
@@ -63,29 +71,29 @@ def _written(calls: Sequence[Call]) -> str:
     return as_json({**plan, "task_complete": not commands})
 
 
-DRIVERS = (
-    Driver(
-        "harbor-terminus-2",
-        "pip",
-        ("harbor",),
-        "openai/gpt-4o",
-        _start,
-        _say,
-        {"atif-1.8": "out/jobs/*/*/agent/trajectory.json"},
-        last=Call("task_complete"),
-        written=_written,
-        keeps_ids=False,
-        version="2.0.0",
-        without={
-            "unknown-tool": "its only tool is a terminal",
-            "missing-argument": "its calls are written as text",
-            "broken-arguments": "its calls are written as text",
-            "saved-result": "the whole output of a command is saved nowhere",
-            "in-background": "a command runs in the terminal",
-            "refused": "it has no permissions",
-            "resumed": "a run cannot be resumed",
-            "compacted": "no setting makes it summarise early",
-        },
-        needs=("tmux",),
-    ),
+_TERMINUS = Driver(
+    "harbor-terminus-2",
+    "pip",
+    ("harbor",),
+    "openai/gpt-4o",
+    _start,
+    _say,
+    {"atif-1.8": "out/jobs/*/*/agent/trajectory.json"},
+    last=Call("task_complete"),
+    written=_written,
+    keeps_ids=False,
+    version="2.0.0",
+    without={
+        "unknown-tool": "its only tool is a terminal",
+        "missing-argument": "its calls are written as text",
+        "broken-arguments": "its calls are written as text",
+        "saved-result": "the whole output of a command is saved nowhere",
+        "in-background": "a command runs in the terminal",
+        "refused": "it has no permissions",
+        "resumed": "a run cannot be resumed",
+        "compacted": "no setting makes it summarise early",
+    },
+    seconds=600,
+    needs=("tmux",),
 )
+DRIVERS = (_TERMINUS, replace(_TERMINUS, name="harbor-terminus-2-raw", start=_start_raw))

@@ -6,6 +6,7 @@ openai-agents, smolagents and deepagents write nothing by themselves; OpenInfere
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.lab.drivers import HOME, ROOT, URL, Call, Driver, Start, program
 from tests.lab.situations import Do, Situation
@@ -68,21 +69,30 @@ def _driver(name: str, packages: tuple[str, ...], start: object, say: object, **
     return Driver(name, "pip", packages, start=start, say=say, **given)  # type: ignore[arg-type]
 
 
+_OPENAI_AGENTS = _driver(
+    "openai-agents",
+    ("openai-agents", "openinference-instrumentation-openai-agents", *_OTEL),
+    _start("openai_agents", "PROMPT", f"{ROOT}/out"),
+    _say(
+        "run_shell",
+        read=_read,
+        mcp=_mcp,
+        delegate=lambda do: Call("helper", {"input": do.text}),
+    ),
+    traces={
+        "openinference": "out/spans.jsonl",
+        "openai-agents-trace": "out/trace.jsonl",
+    },
+)
 DRIVERS = (
-    _driver(
-        "openai-agents",
-        ("openai-agents", "openinference-instrumentation-openai-agents", *_OTEL),
-        _start("openai_agents", "PROMPT", f"{ROOT}/out"),
-        _say(
-            "run_shell",
-            read=_read,
-            mcp=_mcp,
-            delegate=lambda do: Call("helper", {"input": do.text}),
-        ),
-        traces={
-            "openinference": "out/spans.jsonl",
-            "openai-agents-trace": "out/trace.jsonl",
-        },
+    _OPENAI_AGENTS,
+    replace(
+        _OPENAI_AGENTS,
+        name="openllmetry",
+        packages=("opentelemetry-instrumentation-openai-agents", "openai-agents", *_OTEL),
+        start=_start("openai_agents", "PROMPT", f"{ROOT}/out", "otel"),
+        traces={"opentelemetry-genai": "out/spans.jsonl"},
+        keeps_ids=True,
     ),
     _driver(
         "smolagents",

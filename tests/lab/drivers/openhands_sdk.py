@@ -52,7 +52,10 @@ DRIVERS = (
         "openai/gpt-4o",
         _start,
         _say,
-        {"openhands-sdk-events": "out/00000000000000000000000000000001"},
+        {
+            "openhands-sdk-events": "out/00000000000000000000000000000001",
+            "openai-chat completions": "out/completions",
+        },
         last=Call("finish", {"message": "Done."}),
         without={
             "in-background": "a command runs to its end or to its time limit",

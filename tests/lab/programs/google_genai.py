@@ -58,7 +58,7 @@ while True:
         try:
             result = {"result": functions[call.name](**call.args)}
         except Exception as error:  # noqa: BLE001  what a function raises is its answer
-            result = {"error": repr(error)}
+            result = {"error": f"{type(error).__name__}: {error}"}
         answer = types.FunctionResponse(id=call.id, name=call.name, response=result)
         answers.append(types.Part(function_response=answer))
     if answers:

@@ -1,6 +1,7 @@
-"""Runs an agent of openai-agents: ``openai_agents.py PROMPT OUT``.
+"""Runs an agent of openai-agents: ``openai_agents.py PROMPT OUT [otel]``.
 
-It writes the traces of the library itself, an object a line, and OpenInference's spans.
+It writes the traces of the library itself, an object a line, and the spans of OpenInference or,
+with ``otel``, of OpenTelemetry's conventions.
 """
 
 import asyncio
@@ -12,12 +13,15 @@ from pathlib import Path
 from agents import Agent, Runner, add_trace_processor, function_tool
 from agents.mcp import MCPServerStdio
 from agents.tracing import TracingProcessor
-from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
-prompt, folder = sys.argv[1:]
+prompt, folder, *convention = sys.argv[1:]
+if convention:
+    from opentelemetry.instrumentation.openai_agents import OpenAIAgentsInstrumentor
+else:
+    from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 provider = TracerProvider(resource=Resource.create({"service.name": "shop-agent"}))
 out = (Path(folder) / "spans.jsonl").open("w")
 lines = ConsoleSpanExporter(out=out, formatter=lambda span: span.to_json(indent=None) + "\n")

@@ -22,6 +22,8 @@ model = LLM(
     num_retries=0,
     input_cost_per_token=0.000001,
     output_cost_per_token=0.00001,
+    log_completions=True,
+    log_completions_folder="/mnt/out/completions",
 )
 tools = [TerminalTool, FileEditorTool, GlobTool, GrepTool, TaskToolSet]
 server = {"command": "python3", "args": ["/mnt/mcp_server.py", "/mnt/shop"]}

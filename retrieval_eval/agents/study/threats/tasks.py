@@ -98,7 +98,7 @@ def _tail(study: Study, tasks: Sequence[Planned]) -> tuple[str, bool]:
     The missing of n differences are taken as the lowest of a normal distribution, or the highest
     where the difference is negative, as far as the metric can be so. Where more than a fifth is
     missing or the others do not differ, their spread says too little: the missing ones are at the
-    end of the metric then, and nothing is said.
+    end of the metric then, and there is no sentence.
     """
     values, assumed = _likely_values(study, tasks)
     is_clear = _is_clear(study, tasks, values)

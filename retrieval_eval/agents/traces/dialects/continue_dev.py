@@ -132,7 +132,7 @@ DIALECTS.add(
         finished=(
             "The state of a call is done, errored or canceled. A command that failed shows what it "
             "wrote to stderr alone, or else its output without its status; one that printed "
-            "nothing for its time says so below what it printed before."
+            "nothing for its time has a line about that below its output."
         ),
         delegated="`Subagent` starts a sub-agent, whose calls the session does not keep.",
         source=(

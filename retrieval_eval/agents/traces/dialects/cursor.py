@@ -76,10 +76,14 @@ DIALECTS.add(
         ),
         finished=(
             "The one key of a result is its status: success, failure with an exit code, or a call "
-            "that was rejected, timed out, aborted or left to the background."
+            "that was rejected, timed out, aborted or left to the background. A transcript holds "
+            "no results, so that nothing of it is certain."
         ),
-        delegated="taskToolCall starts a sub-agent, whose calls the stream does not hold.",
-        delegating=frozenset({"taskToolCall"}),
+        delegated=(
+            "taskToolCall starts a sub-agent, whose calls the stream does not hold; in transcripts "
+            "it is Task, and they lie in subagents/ beside it."
+        ),
+        delegating=frozenset({"taskToolCall", "Task"}),
         tools=(
             Tool(
                 ("run_terminal_cmd", "run_terminal_command", "run_in_terminal"),
@@ -88,6 +92,12 @@ DIALECTS.add(
                 is_shell=True,
             ),
             Tool(("sem_search",), "code_search", read_mentions),
+            Tool(
+                ("read_lints", "get_mcp_tools", "get_dynamic_tools", "await", "switch_mode"),
+                "other",
+                read_nothing,
+                is_retrieval=False,
+            ),
         ),
     ),
 )

@@ -71,10 +71,17 @@ _OVERSIZE: Final = re.compile(
     r"Truncated part of the output:\n"
 )
 _OMITTED: Final = re.compile(
-    r"^\.\.\. \[(?:[\d,]{1,20} (?:characters|lines) (?:omitted|truncated)|CONTENT TRUNCATED)\]"
-    r" \.\.\.$",
+    r"(?:\n{1,3}---)?\n*^\.\.\. \["
+    r"(?:[\d,]{1,20} (?:characters|lines) (?:omitted|truncated)|CONTENT TRUNCATED)\]"
+    r" \.\.\.$(?:\n---\n)?\n*",
     re.MULTILINE,
 )
+_KEPT: Final = re.compile(r"\nOutput too long and was saved to: [^\n]{1,4096}\s*\Z")
+_LONGEST_NOTE: Final = 5000
+_HEAD_SENT: Final = 700
+_END_SENT: Final = 3000
+"""Of an output that a stream displays and says to be saved, the model is sent 800 and 3,200
+characters of either end, of which some are the envelope's."""
 
 
 def answer(call: ToolCall) -> ToolResult:
@@ -168,8 +175,12 @@ def _whole(text: str) -> str:
     """Mark where a part of a large output was left out; where that is not stated, at both ends."""
     notice = _OVERSIZE.match(text[:60_000])
     if notice is None:
-        return text
-    shown, n_marks = _OMITTED.subn(CUT_HERE, text[notice.end() :], count=1)
+        kept = _KEPT.search(text, max(0, len(text) - _LONGEST_NOTE))
+        if kept is None or kept.start() <= _HEAD_SENT + _END_SENT:
+            return text
+        tail = text[kept.start() - _END_SENT : kept.start()]
+        return f"{text[:_HEAD_SENT]}\n{CUT_HERE}\n{tail}"
+    shown, n_marks = _OMITTED.subn(f"\n{CUT_HERE}\n", text[notice.end() :], count=1)
     return shown if n_marks else f"{CUT_HERE}\n{shown}\n{CUT_HERE}"
 
 
@@ -183,6 +194,7 @@ _STATUS: Final = re.compile(
     r"|Showing lines (\d{1,9})-(\d{1,9}) of (\d{1,9}) total lines\.\n\n---(?=\n)"
 )
 _READ_LINES: Final = re.compile(r"Read lines (\d{1,9})-(\d{1,9}) of (\d{1,9})[^\n]{0,4000}")
+_UNCHANGED: Final = re.compile(r"Unchanged: [^\n]{1,4096}")
 _SECTION: Final = re.compile(r"^--- (\S[^\n]{0,4000}) ---$", re.MULTILINE)
 _SUMMARY: Final = "### ReadManyFiles Result"
 _PROCESSED: Final = re.compile(r"^- `([^`\n]{1,4000})`", re.MULTILINE)
@@ -197,7 +209,7 @@ def read_file(seen: Seen) -> Found:
     stated = _READ_LINES.fullmatch(seen.text)
     if stated is not None:
         return _of_lines(seen, path, stated, None)
-    if is_stub(seen.text):
+    if is_stub(seen.text) or _UNCHANGED.fullmatch(seen.text):
         # What the agent is sent in place of what it was shown before.
         return NOTHING
     if is_display(seen.value):
@@ -325,6 +337,7 @@ DIALECTS.add(
         saved=(
             r"Output too large\. Showing [^\n]{1,200}\. For full output see: ([^\n]{1,4096})",
             r"The full output has been saved to: ([^\n]{1,4096})",
+            r"Output too long and was saved to: ([^\n]{1,4096})",
             r"Background shell started\.\n(?:[^\n]{1,200}\n){1,4}output file: ([^\n]{1,4096})",
         ),
         answer=answer,

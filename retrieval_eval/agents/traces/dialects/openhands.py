@@ -41,6 +41,7 @@ _CLIPPED: Final = re.compile(
     r"|<response clipped>(?:<NOTE>[^<]{0,1000}</NOTE>)?"
     r"|\[Results truncated to [^\]\n]{0,200}\])\n?"
 )
+_NUMBERED: Final = "Here's the result of running `cat -n` on "
 _EXECUTED: Final = re.compile(r"\A\[Tool '[^'\n]{1,300}' executed[^\]\n]{0,100}\](?:\n|\Z)")
 
 
@@ -84,6 +85,9 @@ def answer(call: ToolCall) -> ToolResult:
     clipped = _CLIPPED.search(lines)
     if clipped is not None and result.saved_to is None:
         result = replace(result, saved_to=saved_path(clipped[0]))
+    if clipped is not None and lines.startswith(_NUMBERED):
+        # A view is clipped before its lines are numbered: behind that no number is a line's.
+        lines = f"{lines[: clipped.start()]}\n{CUT_HERE}"
     lines = _CLIPPED.sub(f"\n{CUT_HERE}\n", lines)
     if call.name not in _SHELLS:
         return replace(result, text=_EXECUTED.sub("", lines, count=1))
@@ -101,6 +105,30 @@ def answer(call: ToolCall) -> ToolResult:
         is_unfinished=is_late and not has_output,
         is_stopped=result.is_stopped or (is_open and has_output),
     )
+
+
+_FUNCTION: Final = re.compile(r"<function=([^<>\n]{1,200})>")
+_PARAMETER: Final = re.compile(r"<parameter=([^<>\n]{1,200})>")
+
+
+def written(answer: str) -> tuple[str, Mapping[str, str]] | None:
+    r"""Return the call that a model wrote into its answer, as it does where it is given no tools.
+
+    Examples
+    --------
+    >>> written("<function=execute_bash>\n<parameter=command>ls</parameter>\n</function>")
+    ('execute_bash', {'command': 'ls'})
+    """
+    found = _FUNCTION.search(answer)
+    if found is None:
+        return None
+    body = answer[found.end() :].partition("</function")[0]
+    given = {}
+    for part in body.split("</parameter>")[:-1]:
+        opening = _PARAMETER.search(part)
+        if opening is not None:
+            given[opening[1]] = part[opening.end() :].removeprefix("\n").removesuffix("\n")
+    return found[1], given
 
 
 def is_unfinished_output(text: str) -> bool:

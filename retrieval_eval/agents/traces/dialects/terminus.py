@@ -11,6 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from retrieval_eval.agents.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.agents.traces.untrusted import at, clean, list_of
+from retrieval_eval.io.files import decode
 from retrieval_eval.records import CUT_HERE, Doubt, ToolResult
 
 HARNESS: Final = "terminus-2"
@@ -24,6 +26,29 @@ _PLACE: Final = re.compile(r":(/[^\s#$%]{0,4000})[#$%]\s?$")
 _LONGEST_PROMPT: Final = 300
 _MOST_PLACES: Final = 50
 _LONGEST_LINE: Final = 200_000
+
+
+_TYPED: Final = re.compile(r"<keystrokes(?:[^>\n]{0,200})>([^<]*(?:<(?!/keystrokes>)[^<]*)*)")
+_LONGEST_ANSWER: Final = 1_000_000
+
+
+def typed_in(answer: str) -> list[str]:
+    r"""Return the keystrokes in an answer of the model, which are JSON or between tags.
+
+    Examples
+    --------
+    >>> typed_in('{"analysis": "", "plan": "", "commands": [{"keystrokes": "ls\\n"}]}')
+    ['ls\n']
+    >>> typed_in('<commands>\n<keystrokes duration="0.1">cat a.py\n</keystrokes>\n</commands>')
+    ['cat a.py\n']
+    """
+    first, last = answer.find("{"), answer.rfind("}")
+    stated = decode(answer[first : last + 1])[0] if 0 <= first < last < _LONGEST_ANSWER else None
+    if isinstance(stated, dict):
+        keys = [at(command, "keystrokes") for command in list_of(stated.get("commands"))]
+        return [clean(key) for key in keys if isinstance(key, str)]
+    _, opening, commands = answer[:_LONGEST_ANSWER].partition("<commands>")
+    return [found[1] for found in _TYPED.finditer(commands)] if opening else []
 
 
 class Typed(Struct, frozen=True, gc=False):

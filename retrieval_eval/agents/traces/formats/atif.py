@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.dialects import dialect_of, swe_agent, terminus
 from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
-from retrieval_eval.agents.traces.dialects.openhands import SDK
+from retrieval_eval.agents.traces.dialects.openhands import SDK, written
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, openhands
 from retrieval_eval.agents.traces.formats.claude_code import marked
 from retrieval_eval.agents.traces.reading import (
@@ -219,7 +219,7 @@ def _take_step(said: _Trajectory, step: Mapping[str, Any], pointer: str) -> list
     said.by(said.agent, is_subagent=is_inner)
     said.cwd = text_at(extra, "cwd")
     results = _results(said, step)
-    calls = _calls(said, step, extra)
+    calls = _calls(said, step, extra) or _written(said, step, results)
     said.begin_step()
     if source == "agent":
         said.spoke(blocks_text(step.get("message")))
@@ -304,7 +304,8 @@ def _join_results(
 def _is_whole(step: Mapping[str, Any], n_calls: int) -> bool:
     """Return whether a step certainly held so many calls, and no more, and all of its results."""
     calls, results = step.get("tool_calls"), dict_of(step.get("observation")).get("results")
-    return isinstance(calls, list) and len(calls) == n_calls and isinstance(results, list)
+    is_whole = calls is None or (isinstance(calls, list) and len(calls) == n_calls)
+    return is_whole and isinstance(results, list)
 
 
 def _join_any(said: _Trajectory, calls: list[ToolCall], loose: list[_Found]) -> None:
@@ -371,6 +372,24 @@ def _calls(
         elif preview_of(step.get("tool_calls")) is None:
             said.lose("a tool call without a name")
     return calls
+
+
+def _written(
+    said: _Trajectory, step: Mapping[str, Any], results: list[_Found]
+) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Return the calls in the text of an answer, where a trajectory keeps the answer as it was.
+
+    The harness carried them out if it answered with something else than a complaint.
+    """
+    if step.get("source") != "agent" or not results:
+        return []
+    if any(complains_of_format(found.text) for found in results):
+        return []
+    text = blocks_text(step.get("message"))
+    if _is_terminus(said.runner):
+        return [("", terminus.TOOL, {"keystrokes": keys}) for keys in terminus.typed_in(text)]
+    call = written(text) if said.runner == OPENHANDS else None
+    return [("", *call)] if call is not None else []
 
 
 class _Found(Struct, frozen=True, gc=False):

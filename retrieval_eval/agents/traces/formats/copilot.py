@@ -38,6 +38,8 @@ from retrieval_eval.records import ToolCall, ToolResult
 FORMAT = "copilot-events"
 _FETCHES = {"read_bash": "bash", "read_powershell": "powershell"}
 """Tools that fetch what a command printed, and the tools that ran it."""
+_INSTRUCTIONS = "\n<custom_instruction>\n"
+_INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")
 
 _OWN = (
     *("session.start", "assistant.message", "tool.execution_start", "tool.execution_complete"),
@@ -120,8 +122,8 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             started, by = text_at(data, "toolCallId"), text_at(event, "agentId")
             said.sub_agents.update(filter(None, (by,)))
             said.delegated |= {started: by} if started and by else {}
-        case "user.message":
-            _attach(said, dicts_at(data, "attachments"))
+        case "system.message" | "user.message":
+            _attach(said, data)
         case "assistant.message":
             _take_message(said, data, text_at(event, "agentId"))
         case "tool.execution_start":
@@ -135,9 +137,15 @@ def _take(said: _Session, event: Mapping[str, Any], where: str) -> None:
             _permit(said, data)
 
 
-def _attach(said: _Session, attached: Iterable[Mapping[str, Any]]) -> None:
-    """Note what a prompt names; only of a selection the events keep what the model was sent."""
-    for stated in attached:
+def _attach(said: _Session, data: Mapping[str, Any]) -> None:
+    """Note what a prompt names; only of a selection the events keep what the model was sent.
+
+    Of instructions it is not stated of which file they are.
+    """
+    if _INSTRUCTIONS in (text_at(data, "content") or ""):
+        for name in _INSTRUCTION_FILES:
+            said.attach(name, "instructions", doubt="unlinked_result")
+    for stated in dicts_at(data, "attachments"):
         how, path = "named in the prompt", stated.get("filePath") or stated.get("path")
         if stated.get("type") == "directory":
             said.attach_folder(path, None, how)

@@ -1,13 +1,17 @@
-"""Cursor CLI: ``tool_call`` events, ``started`` and ``completed`` with one call id each.
+"""Cursor: the printed stream of its command line, and the transcripts of its agents.
 
-The events come as JSONL or as the steps of a ``cursor-jsonl-v1`` document. The key inside
-``tool_call`` names the tool; its ``result`` has one key, the status.
+The stream has ``tool_call`` events, ``started`` and ``completed`` with one call id each, as JSONL
+or as the steps of a ``cursor-jsonl-v1`` document. The key inside ``tool_call`` names the tool; its
+``result`` has one key, the status.
+
+A transcript (``agent-transcripts/ID/ID.jsonl``) has messages with calls that have no ids, and no
+results at all: what a call showed, and whether it ran, is not known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from retrieval_eval.agents.traces.dialects.cursor import result_of
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
@@ -22,10 +26,12 @@ from retrieval_eval.agents.traces.results.payload import (
 from retrieval_eval.agents.traces.transcript import Transcript
 from retrieval_eval.agents.traces.untrusted import (
     at,
+    blocks_text,
     clean,
     count_at,
     dict_of,
     from_milliseconds,
+    list_of,
     text_at,
     text_of,
 )
@@ -129,6 +135,58 @@ def _tool(tool_call: Any) -> tuple[str | None, Mapping[str, Any]]:
     return None, {}
 
 
+# --------------------------------------------------------------------------------------------------
+# Transcripts.
+
+TRANSCRIPT: Final = "cursor-transcript"
+_ENDINGS: Final = {"success": (), None: ("no_result_event",)}
+_SERVERS: Final = {"CallMcpTool": "server", "CallDynamicTool": "namespace"}
+"""Tools that call one of a server, and the argument that names the server."""
+
+
+def read_cursor_transcript(lines: Iterable[Line], name: str) -> Reading:
+    """Return the reading of the transcript of an agent."""
+    said = Transcript(name, harness="cursor")
+    ended: str | None = None
+    for entry, where in said.complaints.objects(lines):
+        is_agents = entry.get("role") == "assistant"
+        said.at(where, by_agent=is_agents)
+        if entry.get("type") == _TURN_ENDED:
+            ended = text_at(entry, "status") or "unknown"
+            continue
+        content = at(entry, "message", "content")
+        ended = None
+        if entry.get("role") == "user":
+            said.heard(blocks_text(content))
+        if not is_agents:
+            continue
+        said.spoke(blocks_text(content))
+        for n, block in enumerate(list_of(content)):
+            if dict_of(block).get("type") == "tool_use":
+                said.call(*_called(dict_of(block)), inside=f"#{n}")
+    said.ending = _ENDINGS.get(ended, (f"result_{str(clean(ended))[:60]}",))
+    return said.reading(TRANSCRIPT)
+
+
+def _called(block: Mapping[str, Any]) -> tuple[str | None, Any]:
+    """Return the name and the arguments of a call; that of a server's tool lies inside another."""
+    name, given = text_at(block, "name"), block.get("input")
+    tool, server = text_at(given, "toolName"), text_at(given, _SERVERS.get(name or "", ""))
+    if name not in _SERVERS or tool is None:
+        return name, given
+    return f"mcp__{server or 'unknown'}__{tool}", at(given, "arguments")
+
+
+_TURN_ENDED: Final = "turn_ended"
+
+
+def _is_transcript_line(line: Mapping[str, Any]) -> bool:
+    if line.get("type") == _TURN_ENDED:
+        return line.keys() <= {"type", "status", "error"}
+    is_message = line.get("role") in ("user", "assistant") and "type" not in line
+    return is_message and isinstance(at(line, "message", "content"), list)
+
+
 def _is_cursor_event(event: Mapping[str, Any]) -> bool:
     kind = event.get("type")
     if kind in ("tool_call", "thinking"):
@@ -192,5 +250,35 @@ FORMATS.add(
         counters=_COUNTERS,
         source=_SOURCE,
         example={"schema_version": "cursor-jsonl-v1", "steps": list(_EXAMPLE)},
+    ),
+)
+FORMATS.add(
+    TRANSCRIPT,
+    LineFormat(
+        recognises=_is_transcript_line,
+        read=read_cursor_transcript,
+        counters="none: a transcript keeps no tokens and no cost",
+        source=(
+            "parts of transcripts that others published, among them of 2026.07.09; Cursor is "
+            "closed and could not be run"
+        ),
+        sub_agent_files=("../{name}/subagents/*.jsonl",),
+        has_workdirs=False,
+        example=(
+            {
+                "role": "user",
+                "message": {"content": [{"type": "text", "text": "Where is it set?"}]},
+            },
+            {
+                "role": "assistant",
+                "message": {
+                    "content": [
+                        {"type": "text", "text": "I look."},
+                        {"type": "tool_use", "name": "Read", "input": {"path": "/w/a.py"}},
+                    ]
+                },
+            },
+            {"type": _TURN_ENDED, "status": "success"},
+        ),
     ),
 )

@@ -141,7 +141,7 @@ def _reading(said: _Session) -> Reading:
         said.is_abandoned = message_id not in said.present
         if kind == "user":
             said.at(where, unix_seconds(message.get("timestamp")))
-            _attach(said, blocks_text(message.get("content")))
+            attach_sections(said, blocks_text(message.get("content")))
         if kind in _AGENTS:
             harness = harness or _AGENTS[kind]
             said.model = said.model or text_at(message, "model")
@@ -172,12 +172,12 @@ def _reading(said: _Session) -> Reading:
 
 _SECTION = re.compile(
     r"^(?:--- Context from: (?P<context>[^\n]{1,4096}?) ---"
-    r"|Content from @(?P<named>[^\n]{1,4096}):)$",
+    r"|Content from @?(?P<named>[^\n]{1,4096}):)$",
     re.MULTILINE,
 )
 
 
-def _attach(said: _Session, text: str) -> None:
+def attach_sections(said: Transcript, text: str) -> None:
     """Note the files that a message of the user holds: instructions, and files that it names."""
     for found in _SECTION.finditer(text):
         how = "instructions" if found["context"] else "named by the prompt"

@@ -119,13 +119,17 @@ def read_sample(sample: Mapping[str, Any], header: Mapping[str, Any], name: str)
     said.has_agent = said.has_agent or said.n_calls > 0
     ends = ("error", "limit")
     said.ending = tuple(f"sample_{end}" for end in ends if isinstance(sample.get(end), dict))
+    earlier = list_of(sample.get("error_retries"))
+    if earlier:
+        # Usage, cost and events of a sample are those of its last attempt.
+        said.ending = (*said.ending, "sample_retried")
     models = [*dict_at(sample, "model_usage")]
     return said.reading(
         FORMAT,
         n_requests=0 if said.n_answers else said.n_models,
         harness_version=text_at(header, "packages", "inspect_ai"),
         model=said.model or text_at(header, "model") or (models[0] if models else None),
-        declared_tokens=sum(_total(usage) for usage in usages) or None,
+        declared_tokens=sum((*map(_total, usages), *map(_tokens_of_attempt, earlier))) or None,
     )
 
 
@@ -184,6 +188,13 @@ def _take_model(said: _Sample, event: Mapping[str, Any], inside: str | None) -> 
     usage = dict_at(event, "output", "usage")
     output, total = count_at(usage, "output_tokens"), _total(usage)
     said.used(event.get("uuid"), max(total - output, 0), min(output, total))
+
+
+def _tokens_of_attempt(attempt: Any) -> int:
+    """Return the tokens of an attempt that ended in an error and was repeated."""
+    events = list_of(dict_of(attempt).get("events"))
+    models = (dict_of(event) for event in events if at(event, "event") == "model")
+    return sum(_total(dict_at(event, "output", "usage")) for event in models)
 
 
 def _total(usage: Mapping[str, Any]) -> int:

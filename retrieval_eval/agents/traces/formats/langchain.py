@@ -138,7 +138,9 @@ def _message(value: Any) -> _Message | None:
     names = list_of(entry.get("id")) if entry.get("type") == "constructor" else []
     kind = text_of(names[-1]) if names else text_at(entry, "type")
     fields = entry.get("kwargs") if names else entry.get("data", entry)
-    if kind is None or kind not in _KINDS or not isinstance(fields, dict) or "content" not in fields:
+    if kind is None or kind not in _KINDS:
+        return None
+    if not isinstance(fields, dict) or "content" not in fields:
         return None
     return _KINDS[kind], fields
 
@@ -242,7 +244,9 @@ FORMATS.add(
     DocumentFormat(
         recognises=_proves,
         read=read_langchain_document,
-        example={"messages": [{**dict_of(line["data"]), "type": line["type"]} for line in _EXAMPLE]},
+        example={
+            "messages": [{**dict_of(line["data"]), "type": line["type"]} for line in _EXAMPLE]
+        },
         keeps=("tokens", "model"),
         counters=_COUNTERS,
         source=_SOURCE,

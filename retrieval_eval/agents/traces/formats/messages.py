@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.dialects import dialect_of
+from retrieval_eval.agents.traces.dialects import dialect_of, started_sub_agents
 from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.reading import (
@@ -275,6 +275,15 @@ class _Messages(Transcript):
         self.shape: str | None = None
         self.folder: str | None = None
         self.harness: str | None = None
+        self.prompts: dict[str, str] = {}
+        """What calls handed to sub-agents, and the ids of the calls."""
+
+    def add(self, call: ToolCall) -> None:
+        """Append ``call`` unless it repeats one."""
+        super().add(call)
+        if started_sub_agents(call, self.harness):
+            given = (text_of(value) for value in call.arguments.values())
+            self.prompts.update(dict.fromkeys(filter(None, given), call.call_id))
 
 
 def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
@@ -288,6 +297,9 @@ def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable
         kept.append(line, size(line.value))
     if len(groups) > 1:
         # Lines that hold whole conversations: those that begin alike are one, which grew.
+        whole = _with_sub_agents(kept, list(groups.values()), name)
+        if whole is not None:
+            return whole
         named = {f"line {kept[group[0]].number}": group for group in groups.values()}
 
         def read(which: str) -> Reading | Unreadable:
@@ -295,6 +307,26 @@ def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable
 
         return chosen(name, tuple(named), read)
     return _read(kept, name)
+
+
+def _with_sub_agents(kept: Spooled[Line], groups: list[list[int]], name: str) -> Reading | None:
+    """Return conversations as one if all but the first begin with what a call handed on."""
+    said = _Messages(name)
+    for n, group in enumerate(groups):
+        if n:
+            opening = _opening(kept[group[0]].value).lstrip()
+            begun = (call for prompt, call in said.prompts.items() if opening.startswith(prompt))
+            call_id = next(begun, None)
+            if call_id is None:
+                return None
+            agent = f"line {kept[group[0]].number}"
+            said.by(agent)
+            said.sub_agents.add(agent)
+            said.delegated[call_id] = agent
+        for place in group:
+            line = kept[place]
+            _take(said, dict_of(line.value), f"{name}:{line.number}", None, _DEEPEST)
+    return _reading(said)
 
 
 def read_message_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -316,6 +348,10 @@ def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Rea
             f"{name}: messages without any call of a tool; calls that an agent writes into its "
             "text are not read"
         )
+    return _reading(said)
+
+
+def _reading(said: _Messages) -> Reading:
     return said.reading(
         said.shape or ANTHROPIC, items=_as_seen(said), harness=said.harness, cwd=said.folder
     )
@@ -460,14 +496,24 @@ def _conversation(value: Any) -> str | None:
 
     It is the first message that is no instruction of the system.
     """
-    messages = _history(value, _DEEPEST)
-    for message in messages or ():
-        if dict_of(message).get("role") not in ("system", "developer"):
-            try:
-                return json.dumps(message, sort_keys=True, default=str)[:_LONGEST_KEY]
-            except (ValueError, RecursionError):
-                return ""
-    return None
+    first = _first(value)
+    if first is None:
+        return None
+    try:
+        return json.dumps(first, sort_keys=True, default=str)[:_LONGEST_KEY]
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _first(value: Any) -> Any:
+    messages = _history(value, _DEEPEST) or ()
+    own = (m for m in messages if dict_of(m).get("role") not in ("system", "developer"))
+    return next(own, None)
+
+
+def _opening(value: Any) -> str:
+    """Return the text that the conversation begins with which a line holds."""
+    return blocks_text(dict_of(_first(value)).get("content"))
 
 
 def _history(value: Any, depth: int) -> list[Any] | None:
@@ -540,6 +586,17 @@ _EXAMPLE: Final[tuple[Mapping[str, Any], ...]] = (
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x = 1"}]},
 )
 
+_CHAT_EXAMPLE: Final[tuple[Mapping[str, Any], ...]] = (
+    {"role": "user", "content": "Where is the limit set?"},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "c", "function": {"name": "read_file", "arguments": '{"path": "a.py"}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c", "content": "x = 1"},
+)
+
 _SOURCE = "public interface descriptions of Anthropic and OpenAI; no file was seen"
 
 FORMATS.add(
@@ -547,7 +604,7 @@ FORMATS.add(
     LineFormat(
         recognises=_proves,
         read=read_message_lines,
-        keeps=("times", "tokens", "model"),
+        keeps=("times", "tokens", "model", "sub-agents"),
         counters=(
             "each response's own usage where it is kept: OpenAI's prompt holds the cached tokens, "
             "Anthropic's are added; a repeated response counts once by its id"
@@ -555,6 +612,7 @@ FORMATS.add(
         source=_SOURCE,
         may_be=_may_be_message,
         priority=-1,
+        event_folders=("completions", "llm_completions"),
         example=_EXAMPLE,
     ),
 )
@@ -572,6 +630,6 @@ FORMATS.add(
         may_be=_may_be_document,
         priority=-1,
         file_names=("messages.json",),
-        example={"model": "m", "messages": list(_EXAMPLE)},
+        example={"model": "m", "messages": list(_CHAT_EXAMPLE)},
     ),
 )

@@ -117,7 +117,7 @@ def _attributes(data: Mapping[str, Any]) -> dict[str, Any]:
             return {}
 
 
-_TEXT: Final = r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\""
+_TEXT: Final = r"'[^'\\\n]*(?:\\.[^'\\\n]*)*'|\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\""
 _BLOCK: Final = re.compile(
     rf"[\[ ,]{{0,2}}\{{'type': 'text', 'text': ({_TEXT})[^{{}}\n]{{0,200}}\}}"
 )

@@ -17,7 +17,11 @@ from msgspec.structs import replace
 from retrieval_eval.agents.traces.dialects.gemini_cli import answer
 from retrieval_eval.agents.traces.formats import FORMATS, LineFormat
 from retrieval_eval.agents.traces.formats.claude_code import read_claude_stream
-from retrieval_eval.agents.traces.formats.gemini_cli import REWOUND, response_result
+from retrieval_eval.agents.traces.formats.gemini_cli import (
+    REWOUND,
+    attach_sections,
+    response_result,
+)
 from retrieval_eval.agents.traces.reading import Reading, size
 from retrieval_eval.agents.traces.tokens import Item, Usage, is_misstated
 from retrieval_eval.agents.traces.transcript import Transcript
@@ -97,6 +101,8 @@ def _take(said: Transcript, entry: Mapping[str, Any], where: str) -> None:
     parts = list_of(at(entry, "message", "parts"))
     if kind == "system" and entry.get("subtype") == _COMPRESSED:
         said.note_summary()
+    elif kind == "user":
+        attach_sections(said, "\n".join(text_at(part, "text") or "" for part in parts))
     elif kind == "assistant":
         said.sub_agents.update(filter(None, (agent,)))
         said.model = said.model or (text_at(entry, "model") if agent is None else None)

@@ -982,7 +982,9 @@ _COUNTERS = (
 )
 _SOURCE = (
     "semantic-conventions-genai 9430220, openinference 1fe497f1, read; spans that Harbor's "
-    "converter made of two trajectories seen"
+    "converter made of two trajectories seen; spans of openai-agents 0.24.0, deepagents 0.7.32 and "
+    "smolagents 1.26.0 in OpenInference, of openai-agents in OpenLLMetry 0.62.4, and a page of "
+    "them from Phoenix 20.26.1, in runs"
 )
 
 FORMATS.add(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.registry import Registry
-from retrieval_eval.search.ask.protocol import Retriever
+from retrieval_eval.search.ask import Retriever
 
 # Kinds that there were.
 _GONE: Final = frozenset({"dense", "postgresql", "rrf"})

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.io.files import json_bytes
+from retrieval_eval.search.ask import RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.options import Options
-from retrieval_eval.search.ask.protocol import RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind, file_of
 from retrieval_eval.search.gold.corpus import Corpus, Document, corpus_fingerprint, read_corpus
 

@@ -14,6 +14,13 @@ from urllib.parse import quote, urlsplit
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.user_files import read_user_text
+from retrieval_eval.search.ask import (
+    RetrieverError,
+    ScoredDoc,
+    clean_text,
+    nothing,
+    read_answer,
+)
 from retrieval_eval.search.ask.http import (
     ACCEPTED,
     HEADER_NAME,
@@ -26,13 +33,6 @@ from retrieval_eval.search.ask.http import (
     require_http,
 )
 from retrieval_eval.search.ask.options import Options, shown_options, without_secrets
-from retrieval_eval.search.ask.protocol import (
-    RetrieverError,
-    ScoredDoc,
-    clean_text,
-    nothing,
-    read_answer,
-)
 from retrieval_eval.search.ask.query_vectors import OPTIONS as VECTOR_OPTIONS
 from retrieval_eval.search.ask.query_vectors import QueryVectors, open_query_vectors
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind

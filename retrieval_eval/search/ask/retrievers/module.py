@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.ask import Retriever
 from retrieval_eval.search.ask.options import (
     accepts,
     is_callable_spec,
@@ -15,7 +16,6 @@ from retrieval_eval.search.ask.options import (
     made_by,
     refuse_async,
 )
-from retrieval_eval.search.ask.protocol import Retriever
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind, shown_kinds
 
 _EXPECTED = (

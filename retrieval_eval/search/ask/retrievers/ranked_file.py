@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, iter_jsonl
 from retrieval_eval.io.user_files import read_user_bytes
-from retrieval_eval.search.ask.options import Options
-from retrieval_eval.search.ask.protocol import (
+from retrieval_eval.search.ask import (
     RetrieverError,
     ScoredDoc,
     nothing,
@@ -23,6 +22,7 @@ from retrieval_eval.search.ask.protocol import (
     says_nothing,
     says_rank_only,
 )
+from retrieval_eval.search.ask.options import Options
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind, file_of
 from retrieval_eval.search.gold.identity import normalize_query, sha256_file
 
@@ -115,7 +115,7 @@ def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
     """Return the rankings in a TREC run or a JSONL file; its first line, parsed, says which.
 
     A JSONL line is ``{"id": …, "ranking": […]}`` with documents as in
-    :func:`~retrieval_eval.search.ask.protocol.read_documents`, and may state the text of its
+    :func:`~retrieval_eval.search.ask.read_documents`, and may state the text of its
     ``query``. The score decides the order, not the place; documents without any score keep theirs.
     The option ``best`` says which scores are best, ``high`` or ``low`` ones (distances).
 

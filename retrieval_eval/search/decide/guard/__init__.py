@@ -33,11 +33,7 @@ from retrieval_eval.ranking.measures import Measure, parse_measure
 from retrieval_eval.schema import version_of
 from retrieval_eval.search.change.comparability import judge_faults, judge_of, run_faults, run_notes
 from retrieval_eval.search.change.paired_change import Resampling, moved_between
-from retrieval_eval.search.decide.guard.justification import Justification
-from retrieval_eval.search.decide.guard.measured import Measured, Side, measure
-from retrieval_eval.search.decide.guard.rendering import headline
-from retrieval_eval.search.decide.noise import staleness
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
     BREACH,
     HOLDS,
     MOST_RUNS,
@@ -52,6 +48,10 @@ from retrieval_eval.search.decide.noise_level import (
     resolution,
     runs_needed,
 )
+from retrieval_eval.search.decide.guard.justification import Justification
+from retrieval_eval.search.decide.guard.measured import Measured, Side, measure
+from retrieval_eval.search.decide.guard.rendering import headline
+from retrieval_eval.search.decide.noise import staleness
 from retrieval_eval.search.decide.thresholds import PINNED, Part, Threshold, Thresholds
 from retrieval_eval.search.gold.identity import Pinned, pinning_faults
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, block_of, query_ids

@@ -19,12 +19,12 @@ from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.ranking.measures import parse_measure
 from retrieval_eval.search.change.baseline import DEFAULT_BASELINE, plan_update
 from retrieval_eval.search.change.paired_change import Resampling
+from retrieval_eval.search.decide import resolution
 from retrieval_eval.search.decide.guard import check, no_verdict
 from retrieval_eval.search.decide.guard.justification import read_justifications
 from retrieval_eval.search.decide.guard.measured import Side, measure
 from retrieval_eval.search.decide.guard.rendering import one_line, to_comment
 from retrieval_eval.search.decide.noise import DEFAULT_NOISE, read_noise, staleness
-from retrieval_eval.search.decide.noise_level import resolution
 from retrieval_eval.search.decide.thresholds import (
     Threshold,
     Thresholds,

@@ -14,7 +14,7 @@ from tests.runs import write_task, write_trial
 for name in ("distributed", "s3fs", "moto", "pyarrow", "flask"):
     pytest.importorskip(name, reason="the extra dask is not installed")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.extra]
 
 N_TASKS = 12
 BUCKET = "s3://bucket"

@@ -19,6 +19,9 @@ N_TRIALS = 60
 PATIENCE = 60.0
 
 
+pytestmark = pytest.mark.extra
+
+
 @pytest.fixture
 def tree(tmp_path):
     write_task(tmp_path / "benchmarks", "task-one", ["src/a.py"])

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from retrieval_eval.agents.runs.reading import what_was_read
 
+from retrieval_eval.agents.runs.what_was_read import what_was_read
 from retrieval_eval.cli import run
 from retrieval_eval.errors import NothingToEvaluateError
 

@@ -44,6 +44,7 @@ def dies_once_and_leaves_at_two(part):
     return [(number, os.getpid())]
 
 
+@pytest.mark.extra
 def test_a_killed_part_is_tried_once_more_alone_and_one_that_leaves_is_not_said_to_be_killed(
     tmp_path,
 ):
@@ -99,6 +100,7 @@ with engine_for("processes:1") as engine:
 """
 
 
+@pytest.mark.extra
 def test_processes_that_cannot_begin_are_no_fault_of_an_item(tmp_path):
     script = tmp_path / "guardless.py"
     script.write_text(GUARDLESS)
@@ -183,6 +185,7 @@ def test_a_trial_that_kills_its_process_is_degraded_and_the_run_goes_on(tree, mo
     assert [d.job.trial.trial_name for d in again.trials if d.is_fresh] == [GUILTY]
 
 
+@pytest.mark.extra
 def test_a_worker_that_is_killed_from_outside_costs_no_trial(tree):
     victims = []
 

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from retrieval_eval.agents.study import compare as rev_compare
+from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.study.arms import MOST_CONFIGS, config_pairs, pairs_to_compare
 from retrieval_eval.agents.study.stated import stated_from
 from retrieval_eval.agents.study.trials import trials_of
@@ -214,6 +215,21 @@ def _swapped(rows):
         is_baseline = row["provenance"]["config_name"] == "baseline"
         ledger = row["ledger"] | {"mcp_calls": 3 * is_baseline, "mcp_calls_ok": 3 * is_baseline}
         yield row | {"ledger": ledger}, "mcp" if is_baseline else "baseline"
+
+
+def test_of_three_configurations_those_that_cannot_be_told_apart_are_grouped():
+    rows = []
+    for i in range(20):
+        for config, gain in (("a", 0.0), ("b", 0.01 * (-1) ** i), ("c", 0.4 + i % 3 / 50)):
+            rows.append(document(f"t{i:02}", config, 0.4 + gain))
+    found = impact_analysis(rows, seed=1)
+    assert {(c.baseline_config, c.comparison_config, c.verdict) for c in found.comparisons} == {
+        ("a", "b", "no_detectable_difference"),
+        ("a", "c", "better"),
+        ("b", "c", "better"),
+    }
+    assert found.groups == (("a", "b"), ("c",))
+    assert impact_analysis(rows, seed=1, pairs=[("a", "b")]).groups == ()
 
 
 def test_only_a_broken_trace_removes_a_degraded_trial():

@@ -268,6 +268,32 @@ def test_what_is_only_listed_is_no_plain_verdict_and_what_is_opened_is():
     assert said.overturn == "if only opened files count as found"
 
 
+def test_a_trial_that_ran_out_of_time_keeps_its_recorded_reward():
+    rows = []
+    for i in range(20):
+        for config in "ab":
+            is_late = config == "b" and i < 5
+            row = document(f"t{i:02}", config, 0.5, 0.0 if is_late else 1.0)
+            if is_late:
+                row["coverage"] |= {"degraded_reason": "cut", "degraded_sources": ["trace"]}
+                row["outcome"]["exception"] = {"type": "AgentTimeoutError"}
+            rows.append(row)
+    found = compare(rows, "a", "b", primary="reward", n_resamples=400).record
+    assert found.metrics["reward"].mean_comparison == pytest.approx(0.75)
+    assert found.metrics["reward"].n_pairs == 20
+    assert found.metrics["file_recall"].n_pairs == 15
+    assert "AgentTimeoutError" in threat(found, "errors").sentence
+    by_recall = compare(rows, "a", "b", n_resamples=400).record
+    assert by_recall.metrics["reward"].n_pairs == 15
+
+
+def test_rewards_near_their_best_are_saturated():
+    rows = arms([(f"t{i:02}", 0.5, 0.6) for i in range(20)], reward=lambda i: float(i > 0))
+    found = compare(rows, "a", "b", primary="reward", n_resamples=400).record
+    status = {row.metric: row.status for row in found.discrimination}
+    assert status["reward"] == "saturated"
+
+
 # Groups and single tasks
 
 

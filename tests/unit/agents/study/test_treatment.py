@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.agents.study import compare
-from retrieval_eval.report.words import answer_to
+from retrieval_eval.report.displays import answer
 from tests.studies import document
 
 TOOLS = {"Read": [3, 3]}
@@ -78,7 +78,6 @@ def test_only_a_model_is_inferred_where_it_alone_differs(first, second, is_infer
     ],
 )
 def test_a_failed_gate_says_how_to_state_the_question(second, design, asked):
-    found = compare(arms({}, second), "one", "two", design=design).record
-    (sentence,) = answer_to(found).sentences
+    sentence = answer(compare(arms({}, second), "one", "two", design=design)).sentences[0]
     assert (f'state treatment = "{asked}" in [study]' in sentence) == (asked is not None)
     assert ("If that is the question" in sentence) == (asked is not None)

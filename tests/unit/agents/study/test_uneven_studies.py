@@ -13,6 +13,7 @@ from retrieval_eval.agents.study.gate import opaque_calls
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.agents.study.verdict import headline_estimate
 from retrieval_eval.report import words
+from retrieval_eval.report.displays import answer
 from tests.studies import document
 from tests.unit.agents.study.test_threats import arms, gains
 
@@ -44,12 +45,10 @@ def test_one_configuration_has_no_threat_no_verdict_and_no_empty_name(fields):
     assert found.withheld == ""
     assert found.verdict.reason == "nothing is compared: all trials are of mini"
     said = [
-        words.answer(found).title,
-        *words.answer(found).sentences,
-        words.coverage(found),
+        answer(found).finding,
+        *answer(found).sentences,
         words.gate(found),
         words.ledger(found),
-        words.paired(found),
         words.every_metric(found),
         words.admitted(found),
         words.pairs_formed(found.record),

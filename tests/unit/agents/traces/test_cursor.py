@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from retrieval_eval.agents.traces import read_trace
+from retrieval_eval.agents.traces.formats import read_lines
 from retrieval_eval.agents.traces.formats.cursor import read_cursor_document, read_cursor_lines
 from retrieval_eval.agents.traces.reading import Unreadable
 from retrieval_eval.io.files import Line
@@ -166,3 +168,63 @@ def test_an_event_that_names_no_tool_is_complained_of():
 )
 def test_strange_steps_do_no_harm(step):
     assert len(read(event("started", "a"), step).calls) == 1
+
+
+# Transcripts.
+
+
+def said(*blocks, role="assistant"):
+    return {"role": role, "message": {"content": [{"type": "text", "text": "I look."}, *blocks]}}
+
+
+def used(name, **arguments):
+    return {"type": "tool_use", "name": name, "input": arguments}
+
+
+ENDED = {"type": "turn_ended", "status": "success"}
+
+
+def transcript(*lines):
+    return read_lines((Line(n, line) for n, line in enumerate(lines, start=1)), "t.jsonl")
+
+
+def test_a_transcript_has_calls_and_no_results():
+    reading = transcript(
+        said(role="user"),
+        said(used("Read", path="/w/a.py"), used("Shell", command="ls")),
+        said(used("CallMcpTool", server="code", toolName="search", arguments={"query": "x"})),
+        ENDED,
+    )
+    assert (reading.format, reading.harness, reading.flags) == ("cursor-transcript", "cursor", ())
+    assert [(c.name, dict(c.arguments), c.result) for c in reading.calls] == [
+        ("Read", {"path": "/w/a.py"}, None),
+        ("Shell", {"command": "ls"}, None),
+        ("mcp__code__search", {"query": "x"}, None),
+    ]
+    assert len({c.call_id for c in reading.calls}) == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "flags"),
+    [
+        ((said(used("Read", path="a")),), ("no_result_event",)),
+        ((ENDED, said(used("Read", path="a"))), ("no_result_event",)),
+        (
+            (said(used("Read", path="a")), {**ENDED, "status": "error", "error": "aborted"}),
+            ("result_error",),
+        ),
+    ],
+)
+def test_the_last_turn_says_how_a_transcript_ended(lines, flags):
+    assert transcript(*lines).flags == flags
+
+
+def test_the_transcripts_of_sub_agents_lie_beside(tmp_path):
+    folder = tmp_path / "agent-transcripts" / "s1"
+    (folder / "subagents").mkdir(parents=True)
+    main = [said(used("Task", prompt="Look.", subagent_type="explore")), ENDED]
+    inner = [said(used("Read", path="/w/a.py")), ENDED]
+    (folder / "s1.jsonl").write_text("\n".join(map(json.dumps, main)))
+    (folder / "subagents" / "s2.jsonl").write_text("\n".join(map(json.dumps, inner)))
+    trace = read_trace(folder / "s1.jsonl")
+    assert {(c.name, c.is_subagent) for c in trace.calls} == {("Task", False), ("Read", True)}

@@ -141,6 +141,9 @@ def read_value(entry, example):
     return read_lines([Line(n, v) for n, v in enumerate(example, start=1)], "f")
 
 
+WITHOUT_RESULTS = ("cursor-transcript",)
+
+
 @pytest.mark.parametrize(("name", "entry"), entries())
 def test_a_format_is_recognised_by_its_example(name, entry):
     reading = read_value(entry, entry.example)
@@ -152,7 +155,7 @@ def test_a_format_is_recognised_by_its_example(name, entry):
     )
     assert reading.problems == ()
     assert reading.has_agent
-    assert any(call.result is not None for call in reading.calls)
+    assert any((call.result is not None) != (name in WITHOUT_RESULTS) for call in reading.calls)
     assert reading == read_value(entry, copy.deepcopy(entry.example)), "the input was changed"
 
 

@@ -12,8 +12,8 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from retrieval_eval.search.ask import protocol
-from retrieval_eval.search.ask.protocol import (
+from retrieval_eval.search import ask
+from retrieval_eval.search.ask import (
     MAX_ID,
     RetrieverError,
     ScoredDoc,
@@ -137,7 +137,7 @@ def test_what_is_no_sequence_is_refused(value):
 
 
 def test_an_answer_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(protocol, "MAX_DOCUMENTS", 1000)
+    monkeypatch.setattr(ask, "MAX_DOCUMENTS", 1000)
     with pytest.raises(RetrieverError, match="returned more than 1,000 documents"):
         read_documents((f"d{i}", 0.5) for i in count())
     assert len(read_documents([f"d{i}" for i in range(1000)])) == 1000

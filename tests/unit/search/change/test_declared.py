@@ -10,7 +10,7 @@ from retrieval_eval.search.change.comparability import both_declare
 from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import run_search
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.unit.search.run.test_hostile_retrievers import DAY
 
 GOLD = GoldSet(

@@ -15,7 +15,7 @@ from retrieval_eval.search.change.diff_text import (
     mover_rows,
     summary_sentences,
 )
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.guards import with_claims
 from tests.plain_runs import diff as diff_of
 from tests.searches import answer, failure, gold_query, gold_set, written

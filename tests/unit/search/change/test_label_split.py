@@ -7,7 +7,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.gold import load_gold_set, write_gold_set
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.relabel import relabel
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.plain_runs import label_split
 from tests.rechunking import recut, split
 from tests.searches import answer, failure, gold_query, gold_set, measure, run_of

@@ -12,14 +12,14 @@ import pytest
 from retrieval_eval.cli import run
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.search_history import SearchHistory
+from retrieval_eval.search.decide import beyond_noise, decide, error_of_means
 from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.guard.justification import read_justifications
 from retrieval_eval.search.decide.history import alarm_share, quarter_of, search_history
 from retrieval_eval.search.decide.noise import noise
-from retrieval_eval.search.decide.noise_level import beyond_noise, decide, error_of_means
 from retrieval_eval.search.decide.thresholds import read_thresholds, shipped_thresholds
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.document import load_search_run
-from retrieval_eval.search.run.settings import Settings
 from tests.searches import answer, gold_query, gold_set, run_of
 
 N = 30

@@ -21,7 +21,7 @@ from retrieval_eval.search.decide.noise import (
 from retrieval_eval.search.decide.thresholds import read_thresholds, shipped_thresholds
 from retrieval_eval.search.gold.identity import Pinned
 from retrieval_eval.search.measure import Request
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.guards import run_with, with_claims
 from tests.plain_runs import noise, staleness
 from tests.searches import answer, failure, gold_query, gold_set, written

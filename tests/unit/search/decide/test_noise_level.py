@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from retrieval_eval.search.change.paired_change import Resampling
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
     QUERY_COUNTS,
     beyond_noise,
     by_query,

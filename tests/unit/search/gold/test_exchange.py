@@ -8,7 +8,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
-from retrieval_eval.search.ask.protocol import ScoredDoc, rank
+from retrieval_eval.search.ask import ScoredDoc, rank
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
 from retrieval_eval.search.gold.corpus import Corpus, Document
 from retrieval_eval.search.gold.exchange import (

@@ -6,8 +6,8 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.abstention import Gate
-from retrieval_eval.search.run.settings import Settings
 from retrieval_eval.stats.proportions import wilson
 from tests.plain_runs import abstention_sentences as sentences
 from tests.plain_runs import metric_value

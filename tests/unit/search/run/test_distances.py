@@ -7,14 +7,14 @@ import pytest
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.ask.protocol import QueryResult, ScoredDoc
+from retrieval_eval.search.ask import QueryResult, ScoredDoc
 from retrieval_eval.search.change.baseline import plan_update
 from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import run_search
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.document import run_bytes
 from retrieval_eval.search.run.running import without_distances
-from retrieval_eval.search.run.settings import Settings
 from retrieval_eval.search.run.summary import notices
 from tests.unit.search.run.test_hostile_retrievers import DAY
 

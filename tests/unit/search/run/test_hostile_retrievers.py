@@ -19,17 +19,16 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import SearchRun
-from retrieval_eval.search import measure
-from retrieval_eval.search.ask import protocol
-from retrieval_eval.search.ask.protocol import FAILURES, ScoredDoc
+from retrieval_eval.search import ask, measure
+from retrieval_eval.search.ask import FAILURES, ScoredDoc
 from retrieval_eval.search.change.baseline import compare_with_baseline, plan_update
 from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.noise import noise
 from retrieval_eval.search.decide.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import run_search
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.abstention import Kinds, operating_points
 from retrieval_eval.search.run.document import load_search_run, run_bytes
-from retrieval_eval.search.run.settings import Settings
 from retrieval_eval.search.run.trust import require_trust, warnings
 
 SETTINGS = Settings(n_resamples=20, depth=20)
@@ -226,7 +225,7 @@ def assert_no_face_gives_a_number(run, tmp_path):
 
 @pytest.mark.parametrize("mode", HOSTILE)
 def test_a_broken_answer_is_never_a_number(mode, tmp_path, monkeypatch):
-    monkeypatch.setattr(protocol, "MAX_DOCUMENTS", 1000)
+    monkeypatch.setattr(ask, "MAX_DOCUMENTS", 1000)
     function, code = HOSTILE[mode]
     run = run_with(Answers(function))
     assert {query.failure for query in run.queries} == {code}

@@ -6,8 +6,8 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.gold import Label
 from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.judging_queue import judging_queue
-from retrieval_eval.search.run.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 SETTINGS = Settings(n_resamples=20)

@@ -165,7 +165,7 @@ def test_ids_that_are_none_of_the_gold_set_are_a_notice():
 
 
 def test_the_short_list_has_the_usual_measures_and_the_unusual_ones_asked_for():
-    from retrieval_eval.search.run.settings import BASE_MEASURES, Settings
+    from retrieval_eval.search.run import BASE_MEASURES, Settings
 
     gold = gold_set(gold_query("q1", {"a": 1}))
     usual = run_of(gold, [answer("q1", ["a"])])

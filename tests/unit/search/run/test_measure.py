@@ -9,7 +9,7 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search import measure as module
-from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask import ScoredDoc
 from retrieval_eval.search.change.baseline import plan_update, write_update
 from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.thresholds import shipped_thresholds

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.abstention import (
     Kinds,
     halved,
@@ -10,7 +11,6 @@ from retrieval_eval.search.run.abstention import (
     operating_points,
     threshold_within,
 )
-from retrieval_eval.search.run.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, point, run_of, stored_queries
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_run import CorpusFacts, SearchRun
 from retrieval_eval.ranking import evaluate_rankings
+from retrieval_eval.search.run import Settings
 from retrieval_eval.search.run.random_documents import (
     expected_at_random,
     not_beaten,
@@ -19,7 +20,6 @@ from retrieval_eval.search.run.random_documents import (
     random_sentences,
 )
 from retrieval_eval.search.run.scoring import score_run
-from retrieval_eval.search.run.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 SETTINGS = Settings(n_resamples=200)

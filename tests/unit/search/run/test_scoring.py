@@ -5,8 +5,8 @@ from math import log2
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.search.run import BASE_MEASURES, Settings
 from retrieval_eval.search.run.scoring import NO_NAME, score_run
-from retrieval_eval.search.run.settings import BASE_MEASURES, Settings
 from tests.searches import answer, failure, gold_query, gold_set, written
 
 SETTINGS = Settings(k_values=(1, 3, 5))

@@ -6,7 +6,7 @@ from math import log2
 import pytest
 
 from retrieval_eval.ranking import rank_metrics
-from retrieval_eval.search.ask.protocol import ScoredDoc
+from retrieval_eval.search.ask import ScoredDoc
 from retrieval_eval.search.run.scoring import upper_bounds
 
 MEASURES = ("P@1", "P@3", "Recall@1", "Recall@3", "RR", "nDCG@3", "nDCG@5", "Judged@10")

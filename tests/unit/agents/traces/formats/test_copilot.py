@@ -284,3 +284,11 @@ def test_of_what_a_prompt_names_only_a_selection_states_what_was_sent():
         ("/w/src/*", "listed", "display_only", True),
         ("/w/b.py", "opened", None, False),
     ]
+
+
+def test_of_instructions_it_is_not_stated_of_which_file_they_are():
+    content = "You help.\n\n<custom_instruction>\nBe brief.\n</custom_instruction>"
+    reading = read(event("system.message", 1, role="system", content=content))
+    assert {one.doubt for one in reading.attached} == {"unlinked_result"}
+    assert "AGENTS.md" in [one.path for one in reading.attached]
+    assert not read(event("system.message", 1, role="system", content="You help.")).attached

@@ -221,7 +221,7 @@ def test_a_call_that_did_not_end_has_no_result():
                 "Output: Output too large. Showing first 2 and last 2 characters. For full output "
                 "see: /tmp/x.txt\nab\n\n... [900 characters omitted] ...\n\nyz\nExit Code: 0"
             ),
-            "ab\n\n[... output truncated ...]\n\nyz",
+            "ab\n[... output truncated ...]\nyz",
             False,
             False,
             None,

@@ -124,6 +124,14 @@ def test_the_one_sample_of_a_log_is_read(shape, tmp_path):
     assert [call.cumulative_tokens for call in trace.calls] == [100, 100]
 
 
+def test_tokens_of_attempts_that_ended_in_an_error_count_and_are_flagged():
+    failed = {"message": "boom", "events": [model(total_tokens=40), {"event": "state"}]}
+    reading = read_sample({**WHOLE, "error_retries": [failed, failed, "odd"]}, HEADER, "l")
+    assert reading.flags == ("sample_retried",)
+    assert reading.declared_tokens == 180
+    assert len([item for item in reading.items if hasattr(item, "call_id")]) == 2
+
+
 @pytest.mark.parametrize("shape", ["json", "eval"])
 def test_a_log_of_several_samples_lists_them_and_reads_the_named_one(shape, tmp_path):
     path, two = tmp_path / "log.bin", sample(tool("z", "bash", {"cmd": "ls"}), number=2)

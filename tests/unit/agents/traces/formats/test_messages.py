@@ -262,3 +262,62 @@ def test_a_log_of_openhands_keeps_the_calls_beside_the_messages_as_sent(tmp_path
 def test_the_first_message_may_state_the_folder(text, folder):
     assert read({"role": "user", "content": text}, *CHAT[2:]).cwd == folder
     assert read(CHAT[1], *CHAT[2:], {"role": "user", "content": text}).cwd is None
+
+
+# Logs of requests, one a file or a line: conversations of sub-agents among them.
+
+
+def request(*messages, answer=None, second=0, **more):
+    entry = {"messages": list(messages), "timestamp": 1_767_607_200.0 + second, **more}
+    return entry if answer is None else {**entry, "response": {"choices": [choice(answer)]}}
+
+
+def choice(message):
+    return {"message": message, "finish_reason": "tool_calls"}
+
+
+def asks(call_id, name, **arguments):
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    made = {"id": call_id, "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [made]}
+
+
+def answers(call_id, text):
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+PROMPT = {"role": "user", "content": "Find the limit."}
+HANDED = {"role": "user", "content": [{"type": "text", "text": "Look into a.py.\n<CONTEXT/>"}]}
+TASK = asks("c1", "task", prompt="Look into a.py.", description="Look")
+READ = asks("s1", "read_file", path="a.py")
+LOGS = [
+    request(PROMPT, answer=TASK),
+    request(HANDED, answer=READ, second=1),
+    request(HANDED, READ, answers("s1", "x = 1"), answer={"role": "assistant"}, second=2),
+    request(PROMPT, TASK, answers("c1", "It is 1."), answer={"role": "assistant"}, second=3),
+]
+
+
+@pytest.mark.parametrize("place", ["lines", "folder"])
+def test_what_a_call_handed_on_begins_the_conversation_of_a_sub_agent(place, tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, LOGS)))
+    if place == "folder":
+        path = tmp_path / "completions"
+        path.mkdir()
+        for n, log in enumerate(LOGS):
+            (path / f"openai__m-4o-17676072{n:02d}.123-ab{9 - n}.json").write_text(json.dumps(log))
+    trace = read_trace(path)
+    assert (trace.format, trace.flags) == ("openai-chat", ())
+    assert [(c.name, c.result.text, c.is_subagent) for c in trace.calls] == [
+        ("task", "It is 1.", False),
+        ("read_file", "x = 1", True),
+    ]
+
+
+def test_another_conversation_is_no_sub_agent_s(tmp_path):
+    path = tmp_path / "log.jsonl"
+    other = [request({"role": "user", "content": "Another task."}, answer=READ)]
+    path.write_text("\n".join(map(json.dumps, [*LOGS, *other])))
+    with pytest.raises(SeveralTracesError):
+        read_trace(path)

@@ -226,3 +226,14 @@ def test_a_broken_session_says_what_is_wrong():
         "agent/q.jsonl:3: a tool result does not name its call",
         "agent/q.jsonl: 1 further lines cannot be used",
     )
+
+
+def test_a_file_that_a_prompt_names_is_attached():
+    texts = (
+        "See @b.md",
+        "\n--- Content from referenced files ---",
+        "\nContent from b.md:\n",
+        "b\n",
+    )
+    reading = read(entry("u1", None, "user", 0, [{"text": text} for text in texts]))
+    assert [(one.path, one.cwd) for one in reading.attached] == [("b.md", "/w")]

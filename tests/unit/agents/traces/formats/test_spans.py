@@ -543,3 +543,48 @@ def test_a_managed_agent_s_span_is_its_call_s():
     run["attributes"] = {**run["attributes"], "output.value": "It says x."}
     reading = lines(span("b", "AGENT", {}), asked | {"parent_id": "0xb"}, run)
     assert [(c.name, c.result.text) for c in reading.calls] == [("helper", "It says x.")]
+
+
+def test_a_page_of_spans_as_phoenix_gives_it():
+    def row(identity, parent, kind, **attributes):
+        return {
+            "id": "U3Bhbjox",
+            "name": "read_file",
+            "context": {"trace_id": "t1", "span_id": identity},
+            "span_kind": kind,
+            "parent_id": parent,
+            "start_time": "2026-01-05T10:00:00+00:00",
+            "end_time": "2026-01-05T10:00:01+00:00",
+            "status_code": "OK",
+            "status_message": "",
+            "attributes": attributes,
+            "events": [],
+        }
+
+    tool = {"tool.name": "read_file", "input.value": '{"path": "a.py"}', "output.value": "x = 1"}
+    page = {"data": [row("a", None, "AGENT", **{"agent.name": "x"}), row("b", "a", "TOOL", **tool)]}
+    reading = read_document({**page, "next_cursor": None}, "page.json")
+    assert reading.format == "openinference"
+    assert [(c.name, c.result.text) for c in reading.calls] == [("read_file", "x = 1")]
+
+
+def test_a_picture_that_messages_leave_out_is_the_tool_s_answer():
+    made = {"id": "c", "function": {"name": "read_file", "arguments": '{"path": "a.png"}'}}
+    asked = {"role": "assistant", "tool_calls": [made]}
+    empty = {"role": "tool", "tool_call_id": "c", "content": ""}
+    shown = {"tool_call_id": "c", "content": [{"type": "image", "base64": "a"}]}
+
+    def line(identity, kind, **attributes):
+        return {
+            "span_id": identity,
+            "trace_id": "t",
+            "attributes": {"openinference.span.kind": kind, **attributes},
+        }
+
+    spans = [
+        line("a", "LLM", **{"gen_ai.output.messages": [asked]}),
+        line("b", "TOOL", **{"tool.name": "read_file", "output.value": json.dumps(shown)}),
+        line("c", "LLM", **{"gen_ai.input.messages": [asked, empty]}),
+    ]
+    (only,) = read_lines([Line(n, span) for n, span in enumerate(spans)], "s.jsonl").calls
+    assert only.result.structured == {"type": "image"}

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.ask.protocol import RetrieverError
+from retrieval_eval.search.ask import RetrieverError
 from retrieval_eval.search.ask.retrievers import open_retriever
 from retrieval_eval.search.ask.retrievers.bm25 import METHODS, bm25_settings, tokenize
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.ask.protocol import Retriever
+from retrieval_eval.search.ask import Retriever
 from retrieval_eval.search.ask.retrievers import (
     RETRIEVERS,
     RetrieverKind,

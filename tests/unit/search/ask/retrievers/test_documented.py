@@ -8,7 +8,7 @@ from dataclasses import fields
 
 import pytest
 
-from retrieval_eval.search.ask.protocol import PROBLEMS
+from retrieval_eval.search.ask import PROBLEMS
 from retrieval_eval.search.ask.query_vectors import OPTIONS as VECTOR_OPTIONS
 from retrieval_eval.search.ask.retrievers import open_retriever
 from retrieval_eval.search.ask.retrievers.bm25 import Bm25Settings

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from retrieval_eval.search.ask.protocol import read_documents
+from retrieval_eval.search.ask import read_documents
 from retrieval_eval.search.ask.retrievers import open_retriever
 
 # Objects with the documented attributes alone, for neither library is a dependency of the tests.

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.ask.protocol import RetrieverError, ScoredDoc
+from retrieval_eval.search.ask import RetrieverError, ScoredDoc
 from retrieval_eval.search.ask.retrievers import open_retriever
 from retrieval_eval.search.ask.retrievers.http import SHAPES
 from tests.local_server import body, local_server

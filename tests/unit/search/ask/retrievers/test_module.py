@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.ask.protocol import Retriever, ScoredDoc, Staged
+from retrieval_eval.search.ask import Retriever, ScoredDoc, Staged
 from retrieval_eval.search.ask.retrievers import open_retriever
 from retrieval_eval.search.run.running import run_queries
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import make_url
 
-from retrieval_eval.search.ask.protocol import read_answer
+from retrieval_eval.search.ask import read_answer
 from retrieval_eval.search.ask.retrievers import open_retriever
 from tests.databases import WritableDatabase
 

@@ -9,12 +9,12 @@ import pytest
 from msgspec import structs
 
 from retrieval_eval import schema
+from retrieval_eval.search.decide import RULES
 from retrieval_eval.search.decide.guard.justification import Justification
 from retrieval_eval.search.decide.guard.rendering import method
-from retrieval_eval.search.decide.noise_level import RULES
 from retrieval_eval.search.decide.thresholds import Part, shipped_thresholds
 from retrieval_eval.search.gold.identity import Pinned, fingerprint
-from retrieval_eval.search.run.settings import Settings
+from retrieval_eval.search.run import Settings
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
 from tests.plain_runs import check, noise
 from tests.searches import (

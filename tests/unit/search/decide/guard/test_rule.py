@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
     BREACH,
     HOLDS,
     UNDECIDED,

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.search.decide.guard.justification import Justification
-from retrieval_eval.search.decide.guard.rendering import to_comment, to_text
-from retrieval_eval.search.decide.noise_level import (
+from retrieval_eval.search.decide import (
     BREACH,
     decide,
     harm_test,
@@ -18,6 +16,8 @@ from retrieval_eval.search.decide.noise_level import (
     noise_test,
     run_to_run,
 )
+from retrieval_eval.search.decide.guard.justification import Justification
+from retrieval_eval.search.decide.guard.rendering import to_comment, to_text
 from retrieval_eval.search.decide.thresholds import Part
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import check, noise
