@@ -477,7 +477,8 @@ def _print_files(found: WhatWasRead) -> None:
     again = [row for row in shown if row.n_reads > 2 * max(row.n_opened, 1)]
     again.sort(key=lambda row: -row.n_reads / max(row.n_opened, 1))
     for row in again[:3]:
-        echo(f"  read again and again: {row.file}, {row.n_reads} times in {row.n_opened}")
+        of = counted(row.n_opened, "session")
+        echo(f"  read again and again: {row.file}, {row.n_reads} times in {of}")
     never = [row for row in shown if row.n_found and not row.n_opened]
     if never:
         files = ", ".join(row.file for row in never[:3])

@@ -26,7 +26,9 @@ _COMPLETIONS: Final = "llm_completions"
 
 
 def find(folder: Path) -> Rows | None:
-    """Return the tasks of every evaluation in a folder and below it."""
+    """Return the tasks of every evaluation in a folder and below it, or of the one in a file."""
+    if folder.name == _OUTPUT and probe(folder.is_file):
+        folder = folder.parent
     found = list(places_with(folder, _tasks))
     if not found:
         return None

@@ -209,8 +209,9 @@ def _of_events(folder: Path) -> Iterator[_Found]:
 
 
 def _samples(path: Path, several: Several) -> Iterator[_Found]:
-    for name in several.names:
-        yield _Found(path, name, name, None)
+    first = several.read(several.names[0])
+    harness = first.harness if isinstance(first, Reading) else None
+    yield from (_Found(path, name, name, harness) for name in several.names)
 
 
 def _looked_at(path: Path, root: Path) -> Reading | Unreadable:

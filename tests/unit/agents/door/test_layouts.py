@@ -288,7 +288,8 @@ def test_a_file_with_one_task_is_read_as_such(tmp_path):
     place = write(tmp_path / "r/output.jsonl", json.dumps(output_of("a__b-1", "b.py")))
     assert told(place.parent)[0] == OPENHANDS
     assert opened(place.parent).rows[0].sample is None
-    assert [row.task for row in opened(place).rows] == ["output"]
+    assert told(place) == told(place.parent)
+    assert opened(place).run_id == "output"
 
 
 def harbor_trial(folder: Path, task: str, reward: float, agent: str = "codex") -> None:
