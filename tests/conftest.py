@@ -92,6 +92,16 @@ def real_runs() -> Path:
 
 
 @pytest.fixture(scope="session")
+def real_study() -> Path:
+    """The folder of a published study; tests that need it are skipped where it is absent."""
+    stated = os.environ.get("RETRIEVAL_EVAL_STUDIES")
+    folder = Path(stated) if stated else PROJECT.parent / "shared" / "studies"
+    if not (folder / "verified-mini-50" / "traces").is_dir():
+        pytest.skip(f"no studies at {folder}; set RETRIEVAL_EVAL_STUDIES to their folder")
+    return folder / "verified-mini-50"
+
+
+@pytest.fixture(scope="session")
 def demo_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root of the recorded demo; read-only, because the whole session shares it."""
     from retrieval_eval.demo import write_demo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, RenderError
 from retrieval_eval.report.execute import Kernel, check_outputs, execute
-from tests.notebooks.test_notebooks import FIRST, LESSONS, REPORTS, name
+from tests.notebooks.test_notebooks import FIRST, LESSONS, PUBLIC, REPORTS, name
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +71,36 @@ def test_a_lesson_shows_something_in_every_cell_but_one(path, desk, kernel, monk
         found = outputs_of(execute(path, desk / "out.ipynb", {}, kernel=kernel))
     assert sum(not outputs for outputs in found) <= 1
     assert "text/html" in {kind for outputs in found for o in outputs for kind in o.get("data", {})}
+
+
+@pytest.mark.extra
+def test_the_public_study_finds_what_its_source_states(real_study, desk, kernel, monkeypatch):
+    monkeypatch.chdir(desk)
+    tasks = json.loads((real_study / "tasks.json").read_text(encoding="utf-8"))
+    arms = {"one": "gemini-3-pro", "other": "gpt-5-mini"}
+    for arm in arms.values():
+        rows = [
+            {
+                "trace": str(real_study / "traces" / arm / f"{task['id']}.traj.json"),
+                "task": task["id"],
+                "config": arm,
+                "reward": float(task["arms"][arm]["resolved"]),
+            }
+            for task in tasks
+        ]
+        _write_lines(desk / f"{arm}.jsonl", rows)
+    truth = [{"task": task["id"], "files": task["edit_files"]} for task in tasks]
+    _write_lines(desk / "truth.jsonl", truth)
+    given = {name: f"{arm}.jsonl" for name, arm in arms.items()} | {"truth": "truth.jsonl"}
+    found = outputs_of(execute(PUBLIC, desk / "out.ipynb", given, kernel=kernel))
+    assert all(found)
+    text = "\n".join(o["data"].get("text/html", "") for outputs in found for o in outputs)
+    for stated in ("saturated", "0.66", "0.52", "0.049 [0.039, 0.062]", "50 matched tasks"):
+        assert stated in text
+
+
+def _write_lines(path: Path, rows: list[dict[str, object]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def a_notebook(path: Path, source: str) -> Path:

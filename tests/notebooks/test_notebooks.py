@@ -15,7 +15,10 @@ from retrieval_eval.report.quarto import front_matter
 
 NOTEBOOKS = sorted(Path(__file__).resolve().parents[2].glob("notebooks/**/*.ipynb"))
 REPORTS = [p for p in NOTEBOOKS if p.parent.name == "notebooks"]
-LESSONS = [p for p in NOTEBOOKS if p.parent.name == "explore"]
+PUBLIC = next(p for p in NOTEBOOKS if p.stem == "public_study")
+"""The lesson on clones of public repositories; the others run as they are."""
+
+LESSONS = [p for p in NOTEBOOKS if p.parent.name == "explore" and p != PUBLIC]
 MAX_LINES = 20
 MAX_LINES_OF_LOADING = 25
 MAX_STATEMENTS = 9
@@ -94,6 +97,14 @@ def test_a_report_is_about_nothing_until_it_is_told(path):
 def test_a_lesson_runs_as_it_is(path):
     known = declared(cells_of(path)[1].source)
     assert known["run_id"].default == "demo" if "run_id" in known else "gold_file" in known
+
+
+def test_the_public_study_says_in_one_sentence_which_clones_are_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mini-swe-agent-CaM" / "run_results" / "mini-output").mkdir(parents=True)
+    said = r"clones of public repositories .* missing: one at 'mini-swe-agent/.*', truth at '.*'$"
+    with pytest.raises(BadInputError, match=said):
+        exec("\n".join(cell.source for cell in code(PUBLIC)[:2]), {})
 
 
 WRITES = {"open", "write_text", "write_bytes", "to_csv", "exec", "eval", "system"}
