@@ -162,7 +162,7 @@ def compare(
             _print(comparison, is_verbose=is_verbose)
         if impact.groups:
             said = "; ".join(", ".join(group) for group in impact.groups)
-            _print_text(f"no two of a group can be told apart: {said}", 0)
+            _print_text(f"no two of a group can be distinguished: {said}", 0)
         if impact.pairs_left_out is not None:
             echo(impact.pairs_left_out.sentence)
         if not impact.comparisons:

@@ -670,7 +670,7 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
     groups: Annotated[
         tuple[tuple[str, ...], ...],
         about(
-            "Of three configurations or more, those of which no two could be told apart: no pair "
+            "Of three configurations or more, those of which no two could be distinguished: no pair "
             "of a group is better or worse. A configuration may be in several; the order means "
             "nothing"
         ),

@@ -112,7 +112,7 @@ def build(
     is_compared
         Whether it is about configurations that were named: it then goes one folder deeper, to
         ``<reports_dir>/<run_id>/compare/index.html``, and a configuration that several runs have
-        is told apart by run, unless the parameter ``separate_runs`` is False.
+        is distinguished by run, unless the parameter ``separate_runs`` is False.
     details
         Also write the page of details, ``details/index.html`` beside it, and link it.
     renderer

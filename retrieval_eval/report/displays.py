@@ -156,7 +156,7 @@ def _few(trials: Sequence[Trial]) -> str:
 
 
 def short(study: Comparison, text: str, marks: Sequence[str] = style.GLYPHS) -> str:
-    """Return a text in which the marks of the two configurations stand for their names."""
+    """Return a text in which the marks of the two configurations replace their names."""
     for name, mark in sorted(zip(study.arms, marks, strict=False), key=lambda p: -len(p[0])):
         if len(name) > 2:
             text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", mark, text)

@@ -771,7 +771,7 @@ def over_pairs(p_values: Sequence[float | None]) -> list[OverPairs | None]:
 
 
 def groups_of(comparisons: Sequence[ComparisonDocument]) -> tuple[tuple[str, ...], ...]:
-    """Return the largest groups of configurations of which no two can be told apart.
+    """Return the largest groups of configurations of which no two can be distinguished.
 
     They are the maximal cliques of the pairs that are neither better nor worse (Bron & Kerbosch
     1973), by name. Empty below three configurations, or where some pair was not compared.
