@@ -228,8 +228,8 @@ RETURNED: Final = (
     "agents.metrics.catalog.FileView",
     "agents.metrics.catalog.TrialView",
     "search.ask.retrievers.RetrieverKind",
-    "search.ask.protocol.Retriever",
-    "search.ask.protocol.ScoredDoc",
+    "search.ask.Retriever",
+    "search.ask.ScoredDoc",
 )
 """Types that the functions return or that extensions use, by their module in the package."""
 

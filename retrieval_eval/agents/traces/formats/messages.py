@@ -268,10 +268,15 @@ _UPLOADED: Final = re.compile(
 
 
 class _Messages(Transcript):
-    """The transcript of messages, of which the first with a call or a result tells the shape."""
+    """The transcript of messages, of which the first with a call or a result tells the shape.
 
-    def __init__(self, name: str) -> None:
+    A document that holds a whole conversation has the time of its last request, which is none of
+    the messages before it; a log of lines has that of every request.
+    """
+
+    def __init__(self, name: str, *, is_document: bool = False) -> None:
         super().__init__(name, holds_run=True)
+        self.is_document = is_document
         self.shape: str | None = None
         self.folder: str | None = None
         self.harness: str | None = None
@@ -335,7 +340,7 @@ def read_message_document(document: Mapping[str, Any], name: str) -> Reading | U
 
 
 def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Reading | Unreadable:
-    said = _Messages(name)
+    said = _Messages(name, is_document=is_document)
     for line in lines:
         if isinstance(line.value, dict):
             where = f"{name}" if is_document else f"{name}:{line.number}"
@@ -375,7 +380,8 @@ def _take(
     said: _Messages, entry: Mapping[str, Any], where: str, moment: float | None, depth: int
 ) -> None:
     """Log what one object holds: a message, an item, or members that hold some."""
-    moment = _time(entry) or moment
+    is_message = entry.get("role") in _ROLES or _is_item(entry)
+    moment = (_time(entry) if is_message or not said.is_document else None) or moment
     said.at(where, moment, starts=True)
     if entry.get("role") != "user":
         said.model = text_at(entry, "model") or said.model

@@ -244,6 +244,9 @@ def test_a_log_of_openhands_keeps_the_calls_beside_the_messages_as_sent(tmp_path
     ]
     assert (trace.harness, trace.format) == ("openhands", "openai-chat")
     assert "calls_unreadable" not in trace.flags
+    # The time is that of the last request, which is none of the run.
+    assert (trace.started_at, trace.finished_at) == (None, None)
+    assert {call.timestamp for call in trace.calls} == {None}
 
 
 @pytest.mark.parametrize(
