@@ -670,9 +670,9 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
     groups: Annotated[
         tuple[tuple[str, ...], ...],
         about(
-            "Of three configurations or more, those of which no two could be distinguished: no pair "
-            "of a group is better or worse. A configuration may be in several; the order means "
-            "nothing"
+            "Of three configurations or more, those of which no two could be distinguished: no "
+            "pair of a group is better or worse. A configuration may be in several; the order "
+            "means nothing"
         ),
     ] = EMPTY_LIST
     let_through: Annotated[
