@@ -206,7 +206,8 @@ def _parts_in(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:
     for name in (*_HISTORIES, *_AROUND) if depth else ():
         inner = entry.get(name)
         for content in inner if isinstance(inner, list) else [inner]:
-            yield from _parts_in(content, depth - 1)
+            if isinstance(content, dict):
+                yield from _parts_in(content, depth - 1)
 
 
 def _proves(value: Mapping[str, Any]) -> bool:

@@ -126,7 +126,7 @@ def _exported(document: Mapping[str, Any], name: str, agent: str | None = None) 
             said.at(f"{name}#/messages/{index}", created, by_agent=True)
             completed = from_milliseconds(at(info, "time", "completed"))
             said.until(completed)
-            kinds = {part.get("type") for part in dicts_at(message, "parts")}
+            kinds = {text_at(part, "type") for part in dicts_at(message, "parts")}
             # Of a run that was ended in a step, the tokens of that step are not kept.
             is_cut = completed is None and "step-finish" not in kinds and "tool" in kinds
             said.ending = ("no_result_event",) if is_cut else ()
