@@ -384,6 +384,9 @@ def _no_reward(check: Check) -> None:
     gravity=11,
 )
 def _unequal_opaque_shares(check: Check) -> None:
+    if not all(check.left[arm.config] for arm in check.arms):
+        # Another rule removed an arm and has failed; nothing is left to compare.
+        return
     own = [opaque_calls(check.left[arm.config]) for arm in check.arms]
     shares = [calls.share for calls in own]
     if abs(shares[0] - shares[1]) > MAX_OPAQUE_GAP:
