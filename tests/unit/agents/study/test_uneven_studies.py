@@ -76,6 +76,12 @@ def test_the_share_of_opaque_calls_is_of_all_calls(tools_of_its_own):
     assert "opaque_share_differs" not in found.record.gate.failed
 
 
+def test_an_arm_that_another_rule_removed_has_no_share_of_opaque_calls():
+    values = gains(*[0.2, 0.3] * 4)
+    rows = arms(values, {"calls": 50, "shell": 50, "opaque": 20}, {"degraded": "cut"})
+    assert compare(rows, "a", "b", **FEW).record.gate.failed == ("degraded_trace",)
+
+
 def test_more_opaque_calls_of_all_fail_the_gate_where_all_shell_calls_are_opaque():
     rows = arms(
         gains(*[0.2, 0.3] * 4),
