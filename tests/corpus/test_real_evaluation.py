@@ -7,6 +7,7 @@ import re
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval import associate, compare
 from retrieval_eval.agents.runs import evaluate
@@ -145,7 +146,7 @@ def test_the_design_of_real_comparisons_reads_back_to_the_same(evaluated):
         for stored in run.impact.comparisons:
             sides = (stored.baseline_config, stored.comparison_config)
             again = compare(metrics, *sides, design=kept_design(run.impact)).record
-            assert again.design == stored.design
+            assert replace(again.design, sources={}) == replace(stored.design, sources={})
             assert again.gate == stored.gate
             assert again.verdict == stored.verdict
             n += 1

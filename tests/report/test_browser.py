@@ -9,7 +9,7 @@ from tests.report.pages import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-WITHOUT_ANSWER = ("trial", "index")
+WITHOUT_ANSWER = ("trial", "index", "details")
 
 
 @pytest.mark.parametrize("name", PAGES)

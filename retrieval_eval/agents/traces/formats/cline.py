@@ -173,6 +173,13 @@ def _take_hook(said: _Stream, hook: Mapping[str, Any]) -> None:
     said.by(acting if said.parents.get(acting) is not None else None)
 
 
+def _written(output: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(output)
+    except RecursionError:
+        return ""
+
+
 def _take_tool(said: _Stream, event: Mapping[str, Any]) -> None:
     call_id = text_at(event, "toolCallId") or ""
     if event.get("type") == "content_start":
@@ -181,7 +188,7 @@ def _take_tool(said: _Stream, event: Mapping[str, Any]) -> None:
         _call(said, {"type": "tool_use", "id": call_id, "name": name, "input": event.get("input")})
     elif event.get("type") == "content_end":
         output = event.get("output")
-        content = json.dumps(output) if isinstance(output, dict) else output
+        content = _written(output) if isinstance(output, dict) else output
         block = {"content": content, "is_error": "error" in event}
         for number, result in enumerate(_results(said, call_id, block)):
             said.answer(call_id if number == 0 else f"{call_id}/{number}", result)

@@ -48,7 +48,7 @@ def test_the_sentence_names_both_sides_the_verdict_and_what_speaks_against_it():
         "mcp compared with baseline: better, file recall: mean difference +0.150 over 12 matched"
     )
     assert repr(found) == f"<Comparison: {found.sentence()}>"
-    assert "file recall is 0.15 higher with mcp" in found._repr_html_()
+    assert "mcp finds 42 % of the expected files instead of 28 %" in found._repr_html_()
     rows = study(12)
     for row in rows[1::2]:
         row["ledger"]["mcp_calls_ok"] = 0

@@ -50,7 +50,7 @@ def test_six_tasks_of_which_two_have_no_ratio_are_too_few_on_the_page_too():
     found = compare(costs(1.0, lambda i: 0.0 if i < 2 else 2.0, n=7), "a", "b", primary="cost_usd")
     assert found.verdict.state == "too_few_pairs"
     assert "5 of 7 matched tasks" in found.verdict.reason
-    assert "verdict: 5 of at least 6" in words_of(found)
+    assert "verdict: 5 matched tasks of at least 6" in words_of(found)
 
 
 def test_arms_that_never_find_a_file_have_no_difference_to_detect():
