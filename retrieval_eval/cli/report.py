@@ -153,7 +153,7 @@ _OF_SEARCHES = ("baseline", "gold", "accept", "noise", "mapping", "old_gold")
 @design_options
 @evaluation_options
 @k_option
-@click.option("--trials", is_flag=True, help="Also write the page of every trial.")
+@click.option("--trials", is_flag=True, help="Also write the page of every trial, step by step.")
 @click.option("--details", is_flag=True, help="Also write what defends the numbers.")
 @click.option(
     "--trial",

@@ -91,7 +91,7 @@ accept_option = click.option(
     "--accept",
     multiple=True,
     type=click.Choice(["gold_set", "convention", "empty_ranking", "depth", "corpus", "queries"]),
-    help="Compare two runs although this differs. Repeatable. A banner names it.",
+    help="Compare two runs although this differs, which a banner names.",
 )
 old_gold_option = click.option("--old-gold", type=FILE, help="Gold set of A, or of the baseline.")
 mapping_option = click.option(
