@@ -406,12 +406,6 @@ def _is_listed(value: Any) -> bool:
     return isinstance(value, list | tuple | Mapping)
 
 
-def refuse_withheld(frame: pd.DataFrame) -> None:
-    """Raise where the frame holds differences of configurations that cannot be compared."""
-    if why := str(frame.attrs.get("withheld", "")):
-        raise NothingToShow(why)
-
-
 def _study(study: Any, kind: str, name: str) -> Mapping[str, Any]:
     """Return what the frames of a study note; that none may be shown is left to its entries."""
     if not hasattr(study, "why_not"):

@@ -19,7 +19,7 @@ ids = st.one_of(st.text(max_size=3), st.integers(), st.sampled_from(["a", "b", "
 scores = st.one_of(
     st.floats(), st.integers(), st.none(), st.sampled_from([0.0, -0.0, 1.0, 10**400])
 )
-# The largest number of single precision stands for no score in some engines, and is left out.
+# Some engines give the largest number of single precision where there is no score.
 sane = st.tuples(st.sampled_from("abcdefgh"), st.floats(-1e38, 1e38))
 anything = st.recursive(
     st.none() | st.booleans() | st.binary(max_size=3) | scores | ids,

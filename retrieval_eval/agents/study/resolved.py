@@ -13,9 +13,6 @@ from retrieval_eval.model.impact import Resolved, ResolvedArm
 from retrieval_eval.stats.proportions import mcnemar_p, tango
 
 _REWARD: Final = "reward"
-_MIN_TASKS: Final = 3
-_MIN_FOR_P: Final = 6
-"""As for every paired estimate."""
 
 
 def resolved_of(pairs: Sequence[Pair], settings: Settings) -> Resolved | None:
@@ -25,6 +22,9 @@ def resolved_of(pairs: Sequence[Pair], settings: Settings) -> Resolved | None:
     independent; the verdict on rewards, which counts tasks of a repository together, is in the
     metrics.
     """
+    from retrieval_eval.stats.paired import MIN_PAIRS
+    from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
+
     sides = [(average(p.baseline, _REWARD), average(p.comparison, _REWARD)) for p in pairs]
     trials = [t for p in pairs for t in (*p.baseline, *p.comparison) if _REWARD in t.numbers]
     if not trials or any(t.numbers[_REWARD] not in (0, 1) or t.is_reward_open for t in trials):
@@ -32,7 +32,7 @@ def resolved_of(pairs: Sequence[Pair], settings: Settings) -> Resolved | None:
     known = [(a, b) for a, b in sides if a in (0, 1) and b in (0, 1)]
     up, down = known.count((0, 1)), known.count((1, 0))
     ends = tango(up, down, len(known), confidence=settings.confidence)
-    has_ends, has_p = len(known) >= _MIN_TASKS, len(known) >= _MIN_FOR_P
+    has_ends, has_p = len(known) >= MIN_PAIRS, len(known) >= MIN_PAIRS_FOR_P
     column = settings.column(BY_NAME["file_recall"], "opened")
     baseline = _arm((t for p in pairs for t in p.baseline), column)
     comparison = _arm((t for p in pairs for t in p.comparison), column)

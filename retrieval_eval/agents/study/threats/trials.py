@@ -19,6 +19,7 @@ from retrieval_eval.agents.study.trials import MCP, Trial
 from retrieval_eval.agents.study.verdict import OUTCOMES, Headline, apparent, headline_estimate
 from retrieval_eval.model.design import ArmDesign
 from retrieval_eval.model.impact import Threat
+from retrieval_eval.stats.proportions import mcnemar_p
 from retrieval_eval.values import counted, signed
 
 
@@ -247,17 +248,11 @@ def _p_of_errors(arms: tuple[Arm, Arm]) -> float:
         for arm in arms
     )
     changes = [after[task] - share for task, share in before.items() if task in after]
-    return _sign_test(sum(c > 0 for c in changes), sum(c < 0 for c in changes))
+    return mcnemar_p(sum(c > 0 for c in changes), sum(c < 0 for c in changes))
 
 
 def _p_said(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
-
-
-def _sign_test(up: int, down: int) -> float:
-    """Return the exact two-sided p that ups and downs are equally likely."""
-    tail = sum(math.comb(up + down, k) for k in range(min(up, down) + 1))
-    return float(min(1.0, 2 * tail / 2 ** (up + down)))
 
 
 # How the arms ran
@@ -332,7 +327,7 @@ MAX_P_OF_REPEATS: Final = 0.01
 def _repeats_depend(study: Study) -> Iterator[Threat]:
     found = [_changes_of_last(getattr(pair, side) for pair in study.pairs) for side in SIDES]
     for arm, (up, down) in zip(study.arms, found, strict=True):
-        p_value = _sign_test(up, down)
+        p_value = mcnemar_p(up, down)
         if p_value >= MAX_P_OF_REPEATS or up < down:
             continue
         yield Threat(
