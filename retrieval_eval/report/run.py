@@ -82,6 +82,8 @@ class Run(frames.Measured):
         none.
     details_at
         The page of details, relative to that of the run; empty where there is none.
+    places
+        The folders, logs and tables that the runs were read from.
     """
 
     filtered_by = "trials"
@@ -101,7 +103,9 @@ class Run(frames.Measured):
         privacy: bool = False,
         trial_pages_at: str = "",
         details_at: str = "",
+        places: Sequence[Path] = (),
     ) -> None:
+        self.places = tuple(places)
         self.folders = tuple(folders)
         self.privacy = privacy
         self.part = part
@@ -378,13 +382,21 @@ class Run(frames.Measured):
 
     @frames.handed_out
     def found_by(self) -> pd.DataFrame:
-        """One row a trial and kind of tool: the files it returned, and which brought the first."""
+        """One row a trial and kind of tool: the files it returned, and which brought the first.
+
+        Of trials with ground truth: in others no file is expected.
+        """
         rows: dict[tuple[Any, ...], Row] = {}
         hit: set[tuple[Any, ...]] = set()
+        known = {
+            tuple(trial.identity.values())
+            for trial in self.trial_files
+            if trial.metrics is not None and trial.metrics.coverage.has_ground_truth
+        }
         for event in plain_rows(self.events):
-            if event["tool_category"] == "file_write":
-                continue
             key = tuple(event[name] for name in IDENTITY)
+            if event["tool_category"] == "file_write" or key not in known:
+                continue
             kind = str(event["tool_category"]).replace("_", " ")
             kind += " (MCP)" if event["is_mcp"] else ""
             start = dict(zip(IDENTITY, key, strict=True)) | {"kind": kind, "is_first": False}
@@ -573,6 +585,15 @@ class Run(frames.Measured):
         from retrieval_eval.report.provenance import provenance
 
         return provenance(self)
+
+    @property
+    def what_was_read(self) -> Block:
+        """What the sessions read, where no trial has a truth to be measured against."""
+        from retrieval_eval.report import reading
+
+        counts = [summary.counts for summary in self.summaries]
+        has_truth = any(one.without_ground_truth < one.trials_found for one in counts)
+        return reading.block(() if has_truth or self.part is not None else self.places)
 
     @property
     def left_out(self) -> Block:

@@ -73,6 +73,15 @@ class FileRead(Struct, frozen=True, kw_only=True):
     by: dict[str, int]
     agents: tuple[str, ...]
 
+    @property
+    def how_much(self) -> str:
+        """How much of it was shown, in words."""
+        if self.share is not None:
+            return "whole" if self.share == 1 else f"{self.share:.0%} of {self.n_lines} lines"
+        if self.n_lines_shown is not None:
+            return f"{self.n_lines_shown} lines"
+        return "not known" if self.n_opened or self.n_found or self.n_attached else "none"
+
 
 class ToolUse(Struct, frozen=True, kw_only=True):
     """The calls of one kind of tool, and how many tokens their results are estimated to be."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import retrieval_eval as rev
 from retrieval_eval.agents.runs.what_was_read import what_was_read
 from retrieval_eval.cli import run
 from retrieval_eval.errors import NothingToEvaluateError
@@ -117,3 +118,30 @@ def test_the_command_prints_text_or_one_document(project, capsys):
 def test_a_place_without_sessions_is_said(tmp_path):
     with pytest.raises(NothingToEvaluateError, match=r"no session found in .*it holds 0 folders"):
         what_was_read(tmp_path)
+
+
+def test_the_page_of_sessions_without_truth_says_what_was_read(project, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    block = rev.load_run(project).what_was_read
+    assert block.finding == "3 sessions read 2 files, most often cart.py (whole, in 2 of 3)"
+    assert block.sentences == (
+        "Certain content of 2 files; 1 more by name only, 0 only possible.",
+        "Found but never opened: pay.py.",
+    )
+    files, tools = block.exhibits
+    assert files.rows[0][:7] == ("cart.py", "2 of 3", "whole", "2", "0", "1", "0")
+    assert tools.rows[0][0] == "file read"
+
+
+def test_configurations_beyond_two_without_truth_still_have_their_trials(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two", "three"):
+        call = ("Read", {"file_path": "/w/cart.py"}, numbered(1, 3))
+        session(tmp_path / f"{name}.jsonl", name, [call])
+    rows = [f"{name}.jsonl,t,{name}" for name in ("one", "two", "three")]
+    (tmp_path / "trials.csv").write_text("\n".join(["trace,task,config", *rows]))
+    run = rev.load_run("trials.csv")
+    assert run.what_was_read.finding.startswith("3 sessions read 1 file")
+    assert len(run.study.arms) == 2
+    assert len(rev.table.tasks(run.study, run.trials).data) == 2
+    assert run.found_by.empty
