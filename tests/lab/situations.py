@@ -41,8 +41,8 @@ class Situation:
     """Turns of the model, each of them with the actions that it asks for at once.
 
     ``lists`` are the files whose name alone is the answer; ``then`` is what follows when the run is
-    resumed, ``sub`` what a sub-agent does; ``mode`` asks the driver for another way to start.
-    Situations that are not ``alone`` share one session, each with its own calls.
+    resumed or forked, ``sub`` what a sub-agent does; ``mode`` asks the driver for another way to
+    start. Situations that are not ``alone`` share one session, each with its own calls.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Situation:
     lists: tuple[str, ...] = ()
     sub: tuple[tuple[Do, ...], ...] = ()
     then: tuple[tuple[Do, ...], ...] = ()
-    mode: Literal["plain", "ask", "compact", "attach", "killed"] = "plain"
+    mode: Literal["plain", "ask", "compact", "attach", "killed", "fork"] = "plain"
     input_tokens: dict[int, int] = field(default_factory=dict)
     leaves_traces: bool = False
 
@@ -169,6 +169,7 @@ SITUATIONS: Final = (
     one("mcp-structured", "A15", Do("mcp", "find_hits", path="reserve_stock")),
     one("mcp-error", "A15", Do("mcp", "fail", path="shop/cart.py")),
     one("resumed", "A6", read("shop/cart.py"), then=((read("shop/totals.py"),),)),
+    one("forked", "A6", read("shop/cart.py"), then=((read("shop/totals.py"),),), mode="fork"),
     one(
         "compacted",
         "A6 A7",

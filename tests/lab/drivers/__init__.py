@@ -50,7 +50,9 @@ class Driver:
     session, but for those in ``alone``; ``without`` says why a situation is left out.
     ``version`` is what its traces state as one, where that is not the package's.
     ``written`` writes calls into an answer's text, in harnesses whose model is offered no tools.
-    ``last`` is the call that ends a run, in harnesses that go on without it.
+    ``last`` is the call that ends a run, in harnesses that go on without it. ``prices`` are US
+    dollars a million tokens of input, of cached input, and of output, as the harness was told or
+    knows of the model.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Driver:
     say: Callable[[Do], Call | None]
     traces: Mapping[str, str]
     last: Call | None = None
+    prices: tuple[float, float, float] | None = None
+    forks: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
     summary: str = "(?!)"
     side: str = "Scripted."
@@ -157,6 +161,8 @@ def joint(driver: Driver, situations: Iterable[Situation]) -> dict[str, list[Tur
 
 def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
     """Return the plans of a situation, or the sentence that says why it is left out."""
+    if situation.mode == "fork" and not driver.forks:
+        return "it has no command that forks a run"
     if situation.name in driver.without:
         return driver.without[situation.name]
     plans: dict[str, list[Turn]] = {}

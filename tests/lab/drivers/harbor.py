@@ -80,6 +80,7 @@ _TERMINUS = Driver(
     _say,
     {"atif-1.8": "out/jobs/*/*/agent/trajectory.json"},
     last=Call("task_complete"),
+    prices=(1, 1, 10),
     written=_written,
     keeps_ids=False,
     version="2.0.0",

@@ -38,6 +38,7 @@ DRIVERS = (
         _say,
         {"mini-swe-agent-1.1": "out/traj.json"},
         last=Call("bash", {"command": _END}),
+        prices=(2.5, 1.25, 10),
         without={
             "saved-result": "the whole output of a command is saved nowhere",
             "in-background": "a command runs to its end",

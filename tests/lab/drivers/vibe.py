@@ -77,6 +77,7 @@ DRIVERS = (
         _MODEL,
         _start,
         _say,
-        {"vibe-output": "stdout", "vibe-session": "home/.vibe/logs/session/unified/*"},
+        prices=(1, 1, 2),
+        traces={"vibe-output": "stdout", "vibe-session": "home/.vibe/logs/session/unified/*"},
     ),
 )
