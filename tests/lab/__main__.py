@@ -118,8 +118,9 @@ def _read(
         return f"{_SILENT}: {' '.join(' '.join(texts).split())[-300:]}"
     for kind, pattern in driver.traces.items():
         # A forked run has a file of its own beside the other.
-        paths = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime)
-        paths = paths if run.mode == "fork" else sorted(paths)
+        paths = sorted(folder.glob(pattern))
+        if run.mode == "fork":
+            paths.sort(key=lambda path: path.stat().st_mtime, reverse=True)
         if run.then and pattern == "stdout":
             continue
         found = read(paths[0], kind.split()[0]) if paths else "it wrote no such trace"
