@@ -52,7 +52,7 @@ class Driver:
     ``written`` writes calls into an answer's text, in harnesses whose model is offered no tools.
     ``last`` is the call that ends a run, in harnesses that go on without it. ``prices`` are US
     dollars a million tokens of input, of cached input, and of output, as the harness was told or
-    knows of the model.
+    knows of the model. ``instead`` are releases that are installed whatever the packages ask for.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Driver:
     alone: tuple[str, ...] = ()
     seconds: int = 150
     python: str = "3.12"
+    instead: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
 
 
@@ -214,7 +215,6 @@ UNPROVED: Final = {
     "goose-store": ABSENT["goose"],
     "inspect-json": "a setting writes the log as one document, with the fields of the archive",
     "inspect-samples": "an export of the archive's samples",
-    "messages-json": _BARE,
     "messages-jsonl": _BARE,
     "mini-swe-agent-messages": _OLDER,
     "openai-agents-batch": "one document of what `openai-agents-trace` holds in lines",

@@ -78,6 +78,8 @@ DRIVERS = (
         _start,
         _say,
         prices=(1, 1, 2),
+        # It asks for a release of which the registry has only one that came after it.
+        instead=("certifi==2026.10.19.post1",),
         traces={"vibe-output": "stdout", "vibe-session": "home/.vibe/logs/session/unified/*"},
     ),
 )
