@@ -70,7 +70,7 @@ def truth(driver: Driver, folder: Path) -> Truth:
     is_text = driver.written is not None
     answers: dict[str, set[str]] = {}
     beside: set[str] = set()
-    spent: dict[str, list[tuple[int, float]]] = {"plan": [], "sub": [], "extra": []}
+    spent: dict[str, list[tuple[int, float]]] = {"plan": [], "then": [], "sub": [], "extra": []}
     has_image = False
     made = requests(folder / "requests.jsonl")
     for request in made:
@@ -83,11 +83,13 @@ def truth(driver: Driver, folder: Path) -> Truth:
                 found = _LABEL.search(call or "")
                 answers.setdefault(found[1] if found else "", set()).add(text)
         role = request["role"] if request["role"] == "plan" else "extra"
-        role = "sub" if role == "plan" and request["plan"] == "sub" else role
+        role = request["plan"] if role == "plan" and request["plan"] in spent else role
         spent[role].append(_spent(driver, **request["tokens"]))
         has_image = has_image or workspace.IMAGE in json.dumps(request["body"])
-    main = _sum(spent["plan"])
+    main = _sum([*spent["plan"], *spent["then"]])
     sums = {main, _sum([main, *spent["sub"]])}
+    # Of a resumed run some traces hold the newest part alone.
+    sums |= {_sum(spent["then"])} if spent["then"] else set()
     for one in spent["extra"][:_MOST_EXTRA]:
         sums |= {_sum([one, other]) for other in sums}
     texts = {label: sorted(found) for label, found in answers.items()}
@@ -175,15 +177,17 @@ def _or(values: Iterable[float]) -> str:
 
 def _times(known: Truth, found: Inspected, *, is_cut: bool) -> Iterator[str]:
     """Yield what a reading says wrongly of when the session and its calls were."""
-    trace = found.trace
-    first, last = min(known.asked.values()), max(known.asked.values())
-    begun, ended = known.starts[0][0], known.starts[-1][1]
-    if trace.started_at is not None and not begun - _LATE < trace.started_at < first + _LATE:
-        yield f"begun {trace.started_at - first:+.1f} s from the first request"
-    if trace.finished_at is not None and not (
-        (is_cut or last - _LATE < trace.finished_at) and trace.finished_at < ended + _LATE
+    trace, asked = found.trace, known.asked.values()
+    runs = [[at for at in asked if begun - _LATE < at < ended] for begun, ended in known.starts]
+    starts = [(begun, min(run)) for (begun, _), run in zip(known.starts, runs, strict=True) if run]
+    last, ended = max(asked), known.starts[-1][1]
+    started, finished = trace.started_at, trace.finished_at
+    if started is not None and not any(a - _LATE < started < b + _LATE for a, b in starts):
+        yield f"begun {started - min(asked):+.1f} s from the first request"
+    if finished is not None and not (
+        (is_cut or last - _LATE < finished) and finished < ended + _LATE
     ):
-        yield f"ended {trace.finished_at - last:+.1f} s from the last request"
+        yield f"ended {finished - last:+.1f} s from the last request"
     late = [
         event.timestamp - known.asked[int(called[2])]
         for event in found.trial.events
