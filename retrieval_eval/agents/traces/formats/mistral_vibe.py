@@ -72,7 +72,8 @@ def read_journal(lines: Iterable[Line], name: str) -> Reading:
 
 def _sent(said: Transcript, stated: Mapping[str, Any]) -> None:
     """Log the messages that are new in what the model is sent."""
-    if said.has_agent and stated.get("type") != "append":
+    is_history = stated.get("type") != "append"
+    if said.has_agent and is_history:
         said.note_summary()
     for message in dicts_at(stated, "messages"):
         text = blocks_text(message.get("content"))
@@ -84,7 +85,7 @@ def _sent(said: Transcript, stated: Mapping[str, Any]) -> None:
                 said.attach(given[1], "instructions", call_id=message.get("tool_call_id"))
                 text = text[given.end() :]
             said.answer(message.get("tool_call_id"), ToolResult(text, None, is_error))
-        elif message.get("role") == "assistant":
+        elif message.get("role") == "assistant" and is_history:
             # A resumed run is sent calls of which the journal has no more.
             _take_calls(said, dicts_at(message, "content"), "/content", "arguments")
         elif message.get("role") == "user":
@@ -93,7 +94,7 @@ def _sent(said: Transcript, stated: Mapping[str, Any]) -> None:
                 address = text_at(block, "resource", "uri") or ""
                 if address.startswith(_FILE):
                     said.attach(unquote(address.removeprefix(_FILE)), "named in the prompt")
-        else:
+        elif message.get("role") == "system":
             folder = _FOLDER.search(text)
             said.cwd = folder[1] if folder is not None else said.cwd
             for path in _OF_PROJECT.findall(text):
@@ -240,7 +241,7 @@ FORMATS.add(
         recognises=_is_record,
         read=read_journal,
         placed=_placed,
-        folders=("unified",),
+        folders=("journal", "unified"),
         keeps=("times", "tokens", "model"),
         counters="Tokens of each answer, cached ones inside the input; of the newest run alone.",
         priority=3,
