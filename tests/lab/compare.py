@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from retrieval_eval.agents.events import TrialEvents
 from retrieval_eval.agents.events.evidence import accesses, doubt_of_gaps
 from retrieval_eval.agents.runs.trial import Inspected, inspect_trace
-from retrieval_eval.agents.traces import NoTraceError
+from retrieval_eval.agents.traces import NoTraceError, SeveralTracesError
 from retrieval_eval.agents.truth import stated_ground_truth
 from retrieval_eval.cli.trace import _Row as Row
 from retrieval_eval.cli.trace import _rows as evidence_rows
@@ -93,7 +93,7 @@ def truth(driver: Driver, folder: Path) -> Truth:
     for one in spent["extra"][:_MOST_EXTRA]:
         sums |= {_sum([one, other]) for other in sums}
     texts = {label: sorted(found) for label, found in answers.items()}
-    asked = {one["number"]: one["at"] for one in made}
+    asked = {one["number"]: one["at"] for one in made if one["role"] == "plan"}
     lines = (folder / STARTS).read_text(encoding="utf-8").splitlines()
     starts = [(float(begun), float(ended)) for begun, ended in map(str.split, lines)]
     return Truth(texts, sorted(beside), has_image, sums, len(made), asked, starts)
@@ -128,8 +128,13 @@ def given(known: Truth, situation: Situation, *, is_shared: bool) -> Given:
 
 def read(path: Path, kind: str) -> Inspected | str:
     """Return the reading of a trace of a format, or why there is none."""
+    truth = stated_ground_truth(_ALL, "the workspace")
     try:
-        found = inspect_trace(path, stated_ground_truth(_ALL, "the workspace"))
+        try:
+            found = inspect_trace(path, truth)
+        except SeveralTracesError as error:
+            # A fork lies behind the session that it began as.
+            found = inspect_trace(path, truth, sample=error.names[-1])
     except NoTraceError:
         return "no format of ours"
     except RetrievalEvalError as error:
