@@ -319,6 +319,7 @@ def test_a_folder_is_listed(tmp_path):
 )
 def test_a_name_that_no_tool_has_is_not_a_servers(text, is_mcp):
     call = ToolCall("c", "open_document", {"path": "a.py"}, ToolResult(text, None, not is_mcp))
-    trace = Trace((call,), "kilo", "transcript", has_trajectory=False, has_transcript=True)
+    kept = {"has_trajectory": False, "has_transcript": True, "harness": "kilo"}
+    trace = Trace((call,), "opencode-store", "transcript", **kept)
     (read,) = read_calls(trace)
     assert read.use.is_mcp == is_mcp
