@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 from retrieval_eval.agents.traces.dialects.codex import read_cell
-from retrieval_eval.agents.traces.results.local_files import read_local
 from retrieval_eval.agents.traces.results.mentions import looks_like_file
 from retrieval_eval.agents.traces.untrusted import count_at, dict_at, dict_of, status_of, text_at
 from retrieval_eval.io.files import decode
@@ -104,14 +103,9 @@ DIALECTS.add(
         delegated="No sub-agent was seen.",
         source="sessions, printed output and requests of 3.0.3 compared",
         tools=(
-            Tool(("read_file",), "file_read", read_local),
-            Tool(("bash",), "other", read_nothing, is_shell=True),
             Tool(("run_typescript",), "other", read_cell),
             Tool(
-                (
-                    *("todo", "skill", "wait", "search_tool_functions"),
-                    "unified_harness_scratchpad",
-                ),
+                ("search_tool_functions", "unified_harness_scratchpad"),
                 "other",
                 read_nothing,
                 is_retrieval=False,

@@ -270,6 +270,7 @@ FORMATS.add(
         recognises=_is_entry,
         read=read_output,
         keeps=("times",),
+        counters="none: it states no tokens and no cost",
         priority=3,
         example=(
             {
