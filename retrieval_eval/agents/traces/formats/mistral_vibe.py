@@ -180,6 +180,11 @@ def _take_effect(said: Transcript, entry: Mapping[str, Any]) -> None:
         kept = {theirs: given[own] for own, theirs in names.items() if given.get(own) is not None}
         given = {key: value for key, value in kept.items() if (key, value) not in _DEFAULTS}
     result = _effect(dict_at(entry, "state"))
+    shown = _INSTRUCTIONS.match(text_at(entry, "state", "outputText") or "")
+    if shown is not None:
+        said.attach(shown[1], "instructions", call_id=text_at(entry, "id"), doubt="display_only")
+    if kind == "file_search" and result is not None:
+        result = replace(result, structured={"mode": "content"})
     said.call(name, given, text_at(entry, "id"), result=result)
 
 
