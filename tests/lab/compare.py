@@ -30,7 +30,7 @@ _LABEL: Final = re.compile(r"call_([a-z]+)_(\d+)_\d+")
 _MOST_EXTRA: Final = 6
 _PRICED: Final = 1e-6
 # Some traces keep whole seconds, and a harness works before it asks and after it was answered.
-_LATE: Final = 2.0
+_LATE: Final = 3.0
 RIGHT: Final = "right"
 NOT_STATED: Final = "not stated"
 

@@ -203,7 +203,6 @@ _OLDER: Final = "older versions wrote it"
 _BARE: Final = "no harness writes it: requests and responses as a proxy keeps them"
 # Formats that no run of the lab wrote, each with the reason.
 UNPROVED: Final = {
-    "atif": "other runners and converters of Harbor are read from its source",
     "cline-history": "the extension of an editor writes it, which has no headless start",
     "codex-exec-events": _OLDER,
     "cursor-jsonl": _CLOSED,
