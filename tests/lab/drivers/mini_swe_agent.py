@@ -10,6 +10,8 @@ from dataclasses import replace
 from tests.lab.drivers import HOME, ROOT, URL, Call, Driver, Start, program
 from tests.lab.situations import Do, Situation
 
+# The log states the version of Inspect AI alone.
+_INSPECT = "0.3.285"
 _END = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
@@ -69,10 +71,11 @@ DRIVERS = (
     replace(
         _MINI,
         name="inspect-swe",
-        packages=("inspect-swe", "inspect-ai", "mini-swe-agent", "openai", "tiktoken"),
+        packages=("inspect-swe", f"inspect-ai=={_INSPECT}", "mini-swe-agent", "openai", "tiktoken"),
         start=_start_inside,
         traces={"inspect": "out/*.eval"},
         prices=None,
+        version=_INSPECT,
         without={**_MINI.without, "killed": "the log holds a sample only when it has ended"},
     ),
 )
