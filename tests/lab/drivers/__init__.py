@@ -220,7 +220,6 @@ UNPROVED: Final = {
     "opencode-export": "written on request; the parts are those of the database",
     "openhands-events": _OLDER,
     "openhands-output": _OLDER,
-    "spans-json": "one document of what `spans-jsonl` holds in lines",
     "swe-agent-traj": ABSENT["swe-agent"],
 }
 
