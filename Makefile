@@ -16,7 +16,8 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(INSTALL) --require-hashes -r
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-header --no-emit-index-url
-SOURCES := retrieval_eval tests docs $(wildcard benchmarks)
+KERNEL := hatch_build.py retrieval_eval/ranking/_kernel.c
+SOURCES := hatch_build.py retrieval_eval tests docs $(wildcard benchmarks)
 WORKERS ?= 2
 
 # The other tested Python: the one of the two that .venv does not use, if it is installed.
@@ -157,7 +158,7 @@ $(BIN)/python:
 
 # The package is installed in editable mode without its dependencies, which come from the lock file.
 # An earlier distribution was called retrieval-eval; two distributions of the package are refused.
-$(STAMPS)/package: requirements.lock pyproject.toml | $(BIN)/python
+$(STAMPS)/package: requirements.lock pyproject.toml $(KERNEL) | $(BIN)/python
 	@echo "installing into $(VENV): the locked packages, then this one"
 	@$(BIN)/python $(LOCKED) requirements.lock
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes retrieval-eval
@@ -169,7 +170,7 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
 	@$(BIN)/python $(LOCKED) requirements-dev.lock
 	@touch $@
 
-$(BENCH)/installed.lock: requirements-bench.lock
+$(BENCH)/installed.lock: requirements-bench.lock $(KERNEL)
 	@echo "installing into $(BENCH): the locked packages to compare with, then this one"
 	@python="$$(.ci/find-python)"; "$$python" -m venv --clear $(BENCH)
 	@$(BENCH)/bin/python $(LOCKED) requirements-bench.lock
