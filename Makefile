@@ -59,6 +59,15 @@ test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; add eac
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser and not extra" tests/property tests/oracle tests/unit
 
+# Python allocates as C does, so that the sanitizers see it; what it never frees is no leak.
+.PHONY: sanitize
+sanitize: $(STAMPS)/dev ## Run the kernel of the ranking measures under compiler sanitizers
+	@$(BIN)/python hatch_build.py -g -O1 -UNDEBUG -fsanitize=address,undefined -fno-sanitize-recover=all
+	@status=0; LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONMALLOC=malloc $(BIN)/python -m pytest -q -p no:cacheprovider \
+		tests/unit/ranking tests/property/test_ranking.py || status=$$?; \
+	$(BIN)/python hatch_build.py; exit $$status
+
 .PHONY: system
 system:
 	@.ci/system-packages

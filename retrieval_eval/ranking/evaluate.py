@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, get_args
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.ranking import hits
-from retrieval_eval.ranking.hits import Grades, Hits, Scores
+from retrieval_eval.ranking.hits import Hits
 from retrieval_eval.ranking.inputs import Frame, Rows, plain_grades, plain_scores
 from retrieval_eval.ranking.measures import Measure, as_measures
 from retrieval_eval.ranking.result import Columns, Convention, RankingResult
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     RankingsLike: TypeAlias = Mapping[str, Mapping[str, float]] | pd.DataFrame | str | Path
 
 _NEED_ALL_JUDGED: Final = frozenset({"bpref", "Judged"})
-_NOTHING: Final[Scores] = {}
+_NOTHING: Final[dict[str, float]] = {}
 
 
 def evaluate_rankings(
@@ -129,27 +129,29 @@ def _evaluate(
 ) -> RankingResult:
     is_trec = convention == "trec"
     queries, judged = list(qrels), list(qrels.values())
-    rows = _ranked_rows(queries, judged, run, lowest, is_trec) if isinstance(run, Rows) else None
-    if rows is not None:
-        found, ranked = rows
-    else:
+    ranked: Mapping[str, Any] = {}
+    found = None
+    if isinstance(run, Rows):
+        found = _of_rows(queries, judged, run, ranked, lowest, not is_trec)
+    is_checked = found is not None
+    if found is None:
         ranked = run.nested() if isinstance(run, Rows) else run
         runs = list(map(ranked.get, queries, repeat(_NOTHING)))
-        found = _ranked(queries, judged, runs, lowest, is_float32=not is_trec)
-    is_missing = not qrels.keys() <= ranked.keys()
-    missing = tuple(query for query in queries if query not in ranked) if is_missing else ()
+        found = _of_mappings(queries, judged, runs, lowest, not is_trec)
+    missing: tuple[str, ...] = ()
+    if not qrels.keys() <= ranked.keys():
+        missing = tuple(query for query in queries if query not in ranked)
     unjudged: tuple[str, ...] = ()
     if len(ranked) > len(queries) - len(missing):
         unjudged = tuple(query for query in ranked if query not in qrels)
-        if rows is None:
+        if not is_checked:
             # What is wrong with a ranking that no judgement needs is a fault of the same system.
             runs = [ranked[query] for query in unjudged]
-            _ranked(unjudged, [{}] * len(runs), runs, lowest, is_float32=not is_trec)
+            _of_mappings(unjudged, [{}] * len(runs), runs, lowest, not is_trec)
     if missing and not is_trec:
         found = found.only([query in ranked for query in queries])
         queries = [query for query in queries if query in ranked]
-    undefined = math.nan if is_trec else 0.0
-    columns, means = found.measured(measures, undefined)
+    columns, means = found.measured(measures, math.nan if is_trec else 0.0)
     return RankingResult(
         convention=convention,
         measures=measures,
@@ -162,36 +164,28 @@ def _evaluate(
     )
 
 
-def _ranked(
-    queries: Sequence[str],
-    judged: list[Grades],
-    runs: list[Scores],
-    lowest: int,
-    *,
-    is_float32: bool,
+def _of_mappings(
+    queries: Sequence[str], judged: list[Any], runs: list[Any], lowest: int, is_float32: bool
 ) -> Hits:
-    if hits.kernel is not None:
-        found = hits.kernel.rank(judged, runs, {}, {}, lowest, is_float32)
-        if found is not None:
-            return Hits(*found)
-    judged = list(map(plain_grades, queries, judged))
-    runs = list(map(plain_scores, queries, runs))
-    if hits.kernel is not None:
-        found = hits.kernel.rank(judged, runs, {}, {}, lowest, is_float32)
-        if found is not None:
-            return Hits(*found)
-    return hits.rank(judged, runs, lowest, is_float32=is_float32)
+    found = hits.rank_compiled(judged, runs, {}, {}, lowest, is_float32)
+    if found is None:
+        plain_judged = list(map(plain_grades, queries, judged))
+        plain_runs = list(map(plain_scores, queries, runs))
+        found = hits.rank_compiled(plain_judged, plain_runs, {}, {}, lowest, is_float32)
+        if found is None:
+            found = hits.rank(plain_judged, plain_runs, lowest, is_float32)
+    return found
 
 
-def _ranked_rows(
-    queries: list[str], judged: list[Grades], run: Rows, lowest: int, is_trec: bool
-) -> tuple[Hits, dict[str, None]] | None:
-    """Return the hits and the queries of rows; None where these are irregular, or no kernel is."""
-    if hits.kernel is None:
-        return None
-    if not set(map(type, queries)) <= {str}:
+def _of_rows(
+    queries: list[str],
+    judged: list[Any],
+    run: Rows,
+    ranked: Mapping[str, Any],
+    lowest: int,
+    is_float32: bool,
+) -> Hits | None:
+    if hits.kernel is None or not set(map(type, queries)) <= {str}:
         return None
     places = {query: place for place, query in enumerate(queries)}
-    ranked: dict[str, None] = {}
-    found = hits.kernel.rank(judged, run.packed(), places, ranked, lowest, not is_trec)
-    return None if found is None else (Hits(*found), ranked)
+    return hits.rank_compiled(judged, run.packed(), places, ranked, lowest, is_float32)

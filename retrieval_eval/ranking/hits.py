@@ -11,8 +11,9 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from itertools import compress
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -20,10 +21,16 @@ from retrieval_eval.ranking.measures import NAMES, Measure
 from retrieval_eval.ranking.single import Judged, defined
 from retrieval_eval.values import MAX_GRADE, Value
 
-try:
-    from retrieval_eval.ranking import _kernel as kernel
-except ImportError:
-    kernel = None  # type: ignore[assignment]
+
+def _compiled() -> Any:
+    try:
+        return import_module("retrieval_eval.ranking._kernel")
+    except ImportError:
+        return None
+
+
+kernel: Any = _compiled()
+"""The module in C; None where it is not installed."""
 
 Grades = dict[str, int]
 Scores = dict[str, float]
@@ -123,8 +130,7 @@ class Hits(msgspec.Struct, frozen=True):
         judged = list(self.judged())
         for measure in measures:
             numbers = [defined(measure, one) for one in judged]
-            if undefined == undefined:
-                numbers = [undefined if number != number else number for number in numbers]
+            numbers = [undefined if math.isnan(number) else number for number in numbers]
             columns[str(measure)] = array("d", numbers)
         return columns
 
@@ -152,7 +158,7 @@ def _whole(high: int, middle: int, low: int) -> float:
 
 def _mean(column: Column) -> Value:
     numbers = memoryview(column).cast("B").cast("d").tolist()
-    present = [number for number in numbers if number == number]
+    present = [number for number in numbers if not math.isnan(number)]
     if not present:
         return Value.missing("no_computable_values")
     return Value.of(math.fsum(present) / len(present), len(present))
@@ -162,7 +168,6 @@ def rank(
     judged: Sequence[Mapping[str, int]],
     runs: Sequence[Mapping[str, float]],
     lowest: int,
-    *,
     is_float32: bool,
 ) -> Hits:
     """Return the hits of rankings, ``{document: score}``, among ``{document: grade}``.
@@ -200,3 +205,22 @@ def rank(
 
 def _falling(ranked: tuple[float, str]) -> float:
     return -ranked[0]
+
+
+def rank_compiled(
+    judged: list[dict[str, int]],
+    runs: list[dict[str, float]] | tuple[Any, ...],
+    places: dict[str, int],
+    ranked: Mapping[str, Any],
+    lowest: int,
+    is_float32: bool,
+) -> Hits | None:
+    """Return what `rank` does, computed by the kernel; None without it and at what is irregular.
+
+    Where ``runs`` are rows (`inputs.Rows.packed`), ``places`` are the places in ``judged`` of
+    queries, and the queries of the rows become the keys of ``ranked``.
+    """
+    if kernel is None:
+        return None
+    found = kernel.rank(judged, runs, places, ranked, lowest, is_float32)
+    return None if found is None else Hits(*found)

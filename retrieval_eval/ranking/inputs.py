@@ -15,7 +15,6 @@ from retrieval_eval.values import MAX_GRADE, as_number
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.ranking._kernel import Rows as Packed
 
 Row = tuple[int, str, str, float]
 """The place of a row in its source, query, document and number."""
@@ -29,7 +28,7 @@ class Rows(ABC):
     is_grade: bool
 
     @abstractmethod
-    def packed(self) -> Packed:
+    def packed(self) -> tuple[Any, ...]:
         """Return the rows as the kernel reads them."""
 
     @abstractmethod
@@ -44,10 +43,12 @@ class Rows(ABC):
         BadInputError
             When a row is broken, a grade or score is none, or a query has a document twice.
         """
-        found = hits.kernel.nested(self.packed(), self.is_grade) if hits.kernel else None
-        if found is not None:
-            return found
-        data: dict[str, dict[str, Any]] = {}
+        data: dict[str, dict[str, Any]] | None = None
+        if hits.kernel is not None:
+            data = hits.kernel.nested(self.packed(), self.is_grade)
+        if data is not None:
+            return data
+        data = {}
         for place, query, doc, number in self.rows():
             own = data.setdefault(query, {})
             if doc in own:
@@ -140,7 +141,7 @@ class Frame(Rows):
         self.numbers = self._numbers(frame[column])
         self.ids = [_Ids(frame[key], f"{name}: {key}") for key in ("query_id", "doc_id")]
 
-    def packed(self) -> Packed:
+    def packed(self) -> tuple[Any, ...]:
         """Return the columns as bytes."""
         queries, docs = (ids.packed() for ids in self.ids)
         return (*queries, *docs, self.numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -66,15 +67,10 @@ class RankingResult(msgspec.Struct, frozen=True):
     @property
     def not_computable(self) -> dict[str, dict[str, int]]:
         """For each measure, how many queries have no value, by reason code."""
-        counts = {}
-        for measure in self.measures:
-            reasons = list(filter(None, self._reasons(measure)))
-            counts[str(measure)] = {
-                reason: reasons.count(reason)
-                for reason in ("no_ground_truth", "nothing_retrieved")
-                if reason in reasons
-            }
-        return counts
+        return {
+            str(measure): dict(Counter(filter(None, self._reasons(measure))))
+            for measure in self.measures
+        }
 
     def _reasons(self, measure: Measure) -> list[str | None]:
         """Return for each query why it has no value of a measure; None where it has one."""

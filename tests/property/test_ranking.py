@@ -147,7 +147,7 @@ SEEDS = st.integers(0, 2**32)
 @given(SEEDS, st.sampled_from([-1000, 1]), st.booleans(), st.sampled_from([math.nan, 0.0]))
 def test_the_kernel_has_the_numbers_of_python_to_the_last_bit(seed, lowest, is_float32, undefined):
     judged, runs = drawn(seed)
-    plain = rank(judged, runs, lowest, is_float32=is_float32)
+    plain = rank(judged, runs, lowest, is_float32)
     found = Hits(*hits.kernel.rank(judged, runs, {}, {}, lowest, is_float32))
     assert found == plain
     for one in (found, found.extreme(is_best=True), found.extreme(is_best=False)):
@@ -194,7 +194,7 @@ def test_rows_are_ranked_as_dictionaries_are(seed, lowest, is_float32, is_frame)
         given = "".join(f"{q} Q0 {d} 0 {s!r} t\n" for q, d, s in rows).encode(), 6, 4
     found = hits.kernel.rank(judged, given, places, ranked, lowest, is_float32)
     assert list(ranked) == list(dict.fromkeys(query for query, _, _ in rows))
-    plain = rank(judged, runs, lowest, is_float32=is_float32)
+    plain = rank(judged, runs, lowest, is_float32)
     assert by_query(Hits(*found)) == by_query(plain)
 
 
