@@ -12,7 +12,7 @@ enum { MAX_GRADE = 1000, FEW = 64, MOST_PROBES = 256, MOST_FIELDS = 6 };
 enum { P, RECALL, F1, RR, AP, NDCG, SUCCESS, RPREC, BPREF, JUDGED }; /* in the order of NAMES */
 
 typedef struct { const void *at; Py_ssize_t size; } Id; /* bytes; a str where the size is -1 */
-typedef struct { double score; Id id; uint64_t hash; int32_t grade; } Doc;
+typedef struct { double score; Id id; uint64_t hash, key; int32_t grade; } Doc;
 typedef struct { int32_t rank, grade, first, n_tied; } Hit;
 typedef struct { int64_t hits_at, n_hits, grades_at, n_judged, n_retrieved, is_tied; } Query;
 typedef struct { int name, rel, is_exp; int64_t cutoff; } Measure;
@@ -32,10 +32,14 @@ static int compare(Id a, Id b) {
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
+static int by_id(const Doc *a, const Doc *b) {
+    return a->key != b->key ? (a->key > b->key ? 1 : -1) : compare(a->id, b->id);
+}
+
 static int by_score(const void *a, const void *b) {
     const Doc *x = a, *y = b;
     if (x->score != y->score) return x->score < y->score ? 1 : -1;
-    return compare(y->id, x->id); /* Ids descend within a tie (trec_eval's rule). */
+    return by_id(y, x); /* Ids descend within a tie (trec_eval's rule). */
 }
 
 static int by_rank(const void *a, const void *b) { return ((Hit *)a)->rank - ((Hit *)b)->rank; }
@@ -58,18 +62,39 @@ static int has_room(Ranking *r, Py_ssize_t n) {
     return 1;
 }
 
-/* How many documents, by falling score, are above s; or at it, too; or in its tie above an id. */
-static Py_ssize_t above(const Ranking *r, double s, int or_at, const Id *id) {
+/* How many documents, by falling score, are above s; or also at it; or in its tie above doc. */
+static Py_ssize_t above(const Ranking *r, double s, int or_at, const Doc *doc) {
     Py_ssize_t low = 0, high = r->n;
     while (low < high) {
         Py_ssize_t mid = (low + high) / 2;
-        int is_at = r->scores[mid] == s && (or_at || (id && compare(r->docs[mid].id, *id) > 0));
+        int is_at = r->scores[mid] == s && (or_at || (doc && by_id(&r->docs[mid], doc) > 0));
         if (r->scores[mid] > s || is_at) low = mid + 1; else high = mid;
     }
     return low;
 }
 
+/* The first characters of an id as a number, by which most ids are ordered. */
+static uint64_t key_of(Id id) {
+    int is_str = id.size < 0, kind = is_str ? PyUnicode_KIND((PyObject *)id.at) : 1, is_wide = 0;
+    const void *at = is_str ? PyUnicode_DATA((PyObject *)id.at) : id.at;
+    Py_ssize_t size = is_str ? PyUnicode_GET_LENGTH((PyObject *)id.at) : id.size;
+    uint64_t key = 0;
+    for (int i = 0; i < 8; i++) {
+        Py_UCS4 one = i < size && !is_wide ? PyUnicode_READ(kind, at, i) : 0;
+        is_wide |= one > 254; /* What follows one that may be higher says nothing. */
+        key = key << 8 | Py_MIN(one, 255);
+    }
+    return key;
+}
+
+static void set_keys(Ranking *r, int is_useful) {
+    for (Py_ssize_t i = 0; i < r->n; i++) r->docs[i].key = is_useful ? key_of(r->docs[i].id) : 0;
+    for (Py_ssize_t f = 0; f < r->n_found; f++)
+        r->found[f].key = is_useful ? key_of(r->found[f].id) : 0;
+}
+
 static int sort_ranking(Ranking *r) {
+    set_keys(r, 1);
     for (Py_ssize_t i = 0; i < r->n; i++) r->docs[i].score = r->scores[i];
     qsort(r->docs, r->n, sizeof(Doc), by_score);
     for (Py_ssize_t i = 0; i < r->n; i++) r->scores[i] = r->docs[i].score;
@@ -95,14 +120,15 @@ static void rank_found(Ranking *r, Query *query, Hit *hits) {
         hits[f] = (Hit){first + 1, r->found[f].grade, first + 1, n_tied};
         crowd += n_tied > 1 ? n_tied : 0;
     }
-    if (crowd > 8 * n && !is_sorted) is_ordered = is_sorted = sort_ranking(r);
+    if (crowd && !is_sorted) set_keys(r, crowd > n); /* Looking at an id once is what takes long. */
+    if (crowd > 16 * n && !is_sorted) is_ordered = is_sorted = sort_ranking(r);
     for (Py_ssize_t f = 0; f < r->n_found; f++) {
         Hit *hit = &hits[f];
         const Doc *doc = &r->found[f];
         Py_ssize_t from = is_ordered ? hit->first - 1 : 0, to = is_ordered ? from + hit->n_tied : n;
-        if (hit->n_tied > 1 && is_sorted) hit->rank = above(r, doc->score, 0, &doc->id) + 1;
+        if (hit->n_tied > 1 && is_sorted) hit->rank = above(r, doc->score, 0, doc) + 1;
         else if (hit->n_tied > 1) for (Py_ssize_t i = from; i < to; i++)
-            hit->rank += r->scores[i] == doc->score && compare(r->docs[i].id, doc->id) > 0;
+            hit->rank += r->scores[i] == doc->score && by_id(&r->docs[i], doc) > 0;
         is_by_rank &= !f || hit[-1].rank < hit->rank;
     }
     if (!is_by_rank) sort_hits(hits, r->n_found);
