@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def compiled(root: Path, folder: Path, flags: tuple[str, ...] = FLAGS) -> Path |
     target.unlink(missing_ok=True)
     if sys.implementation.name != "cpython":
         return None
-    compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     if sys.platform == "darwin":
         flags = (*flags, "-undefined", "dynamic_lookup")
     include = f"-I{sysconfig.get_path('include')}"

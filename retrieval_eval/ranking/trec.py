@@ -73,20 +73,22 @@ def read_trec(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
 def trec_row(line: bytes, kind: Kind) -> tuple[str, str, float]:
     """Return query, document and number of a line; raises `BadInputError` saying what is wrong."""
     fields = _FIELDS[kind]
-    try:
-        # The white space of trec_eval: an id may contain other kinds.
-        parts = [part.decode("utf-8") for part in line.split()]
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"not UTF-8 text: {error}") from error
+    # The white space of trec_eval: an id may contain other kinds.
+    parts = line.split()
+    if not line.isascii():
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadInputError(f"not UTF-8 text: {error}") from error
     if len(parts) != len(fields):
         raise BadInputError(
             f"expected {len(fields)} fields ({' '.join(fields)}), found {len(parts)}"
         )
-    text = parts[_NUMBER[kind]]
+    text = parts[_NUMBER[kind]].decode()
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if math.isnan(number):
         raise BadInputError(f"{text[:40]!r} is not a number")
-    return parts[0], parts[_DOCUMENT], number
+    return parts[0].decode(), parts[_DOCUMENT].decode(), number
