@@ -169,13 +169,6 @@ static int take_judged(PyObject *judged, PyObject **queries, PyObject **hits, Py
     return 1;
 }
 
-/* Returns None for what is irregular, and no value where there is no memory. */
-static PyObject *irregular(void) {
-    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return NULL;
-    PyErr_Clear();
-    Py_RETURN_NONE;
-}
-
 static int number(const Ranking *r, PyObject *value, double *out) {
     if (PyFloat_Check(value)) *out = PyFloat_AS_DOUBLE(value);
     else if (!PyLong_CheckExact(value)) return 0;
@@ -351,14 +344,15 @@ static int take_rows(Ranking *r, PyObject **name) {
 static int open_rows(Ranking *r, PyObject *rows) {
     Py_buffer *v = r->views;
     if (PyTuple_GET_SIZE(rows) == 5)
-        return PyArg_ParseTuple(rows, "y*y*y*y*y*", &v[0], &v[1], &v[2], &v[3], &v[4]);
+        return PyArg_ParseTuple(rows, "y*y*y*y*y*", &v[0], &v[1], &v[2], &v[3], &v[4])
+               && v[1].len >= v[4].len + 8 && v[3].len >= v[4].len + 8;
     if (!PyArg_ParseTuple(rows, "y*ii", &v[0], &r->n_fields, &r->number_at)) return 0;
     r->at = v[0].buf;
     r->end = r->at + v[0].len;
-    return 1;
+    return r->n_fields <= MOST_FIELDS && 0 < r->number_at && r->number_at < r->n_fields;
 }
 
-/* Returns a result, or None where it is NULL because of something irregular. */
+/* Returns a result, or None where there is none because of something irregular. */
 static PyObject *finished(Ranking *r, PyObject *result) {
     for (int i = 0; i < 5; i++) PyBuffer_Release(&r->views[i]);
     PyMem_Free(r->scores);

@@ -111,7 +111,8 @@ def _known(run: Mapping[str, Any] | Rows, documents: frozenset[str]) -> Mapping[
     """Return rankings without rows; raises `BadInputError` at a document that there is not."""
     rankings = run.nested() if isinstance(run, Rows) else run
     for query, scores in rankings.items():
-        for doc in scores:
+        # What is no ranking is refused where it is ranked.
+        for doc in scores if isinstance(scores, Mapping) else ():
             if doc not in documents:
                 shown = str(doc)[:80]
                 raise BadInputError(

@@ -111,15 +111,17 @@ class RankingResult(msgspec.Struct, frozen=True):
         import pandas as pd
 
         tied = np.array(self.hits.is_tied, dtype=bool)
-        names = np.array(self.query_ids, dtype=object)
         low, high = (Columns(self._extreme(is_best=is_best)[0]) for is_best in (False, True))
-        parts = []
-        for measure, scores in self.scores.items():
-            rows = np.flatnonzero(tied & ~np.isnan(scores))
-            columns = {"low": low[measure], "value": scores, "high": high[measure]}
-            part = {name: column[rows] for name, column in columns.items()}
-            parts.append(pd.DataFrame({"query_id": names[rows], "measure": measure, **part}))
-        bands = pd.concat(parts, ignore_index=True)
+        rows = [np.flatnonzero(tied & ~np.isnan(scores)) for scores in self.scores.values()]
+        found = {
+            name: np.concatenate(
+                [columns[key][of] for key, of in zip(self.scores, rows, strict=True)]
+            )
+            for name, columns in (("low", low), ("value", self.scores), ("high", high))
+        }
+        names = np.array(self.query_ids, dtype=object)[np.concatenate(rows)]
+        measures = np.repeat(np.array(list(self.scores), dtype=object), list(map(len, rows)))
+        bands = pd.DataFrame({"query_id": names, "measure": measures, **found})
         return bands.astype({"query_id": "str", "measure": "str"})
 
     @property

@@ -42,8 +42,9 @@ class TrecFile(Rows):
         self.is_grade = kind == "qrels"
         try:
             text = path.read_bytes()
-        except OSError as error:
-            raise BadInputError(f"{path}: cannot be read: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise BadInputError(f"{path}: cannot be read: {why}") from error
         # It would become part of the first query's id, and that query would be missing.
         self.text = text.removeprefix(BOM_UTF8)
 

@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import os
 import random
+import shutil
 import string
 import tempfile
 from codecs import BOM_UTF8
@@ -52,6 +54,11 @@ def long(data, number):
 
 def in_order(scores):
     return sorted(scores, key=lambda doc: (scores[doc], doc), reverse=True)
+
+
+@pytest.mark.skipif(not os.environ.get("CI"), reason="a machine needs no compiler")
+def test_where_a_compiler_is_the_kernel_is_installed():
+    assert hits.kernel is not None or not shutil.which("cc")
 
 
 @given(QRELS, RUNS)
