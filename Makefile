@@ -26,6 +26,9 @@ OTHER = $(shell $(BIN)/python -c 'import sys; print("3.11" if sys.version_info[:
 # Every run has the same examples and the same order of sets; `make test-deep` draws at random.
 test test-all test-notebooks coverage: export PYTHONHASHSEED := 0
 
+# Kernels and commands that tests start load the package again: from its bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 export RETRIEVAL_EVAL_SCREENSHOTS ?= $(CURDIR)/build/screenshots
 
 .PHONY: help
