@@ -145,7 +145,7 @@ class Hits(msgspec.Struct, frozen=True):
             yield Judged(n_retrieved, tuple(found), tuple(grades[of : of + n_judged]))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _logarithms(n_bits: int) -> bytes:
     """Return log2(rank + 1) of the ranks below a power of two, from 0."""
     return array("d", map(math.log2, range(1, (1 << n_bits) + 1))).tobytes()
