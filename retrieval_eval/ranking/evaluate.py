@@ -132,8 +132,11 @@ def _evaluate(
     queries, judged = list(qrels), list(qrels.values())
     ranked: Mapping[str, Any] = {}
     found = None
-    if isinstance(run, Rows):
-        found = _of_rows(queries, judged, run, ranked, lowest, not is_trec)
+    # Other keys than text may compare in code of their own.
+    if isinstance(run, Rows) and hits.kernel is not None and set(map(type, queries)) <= {str}:
+        places = {query: place for place, query in enumerate(queries)}
+        rows = run.packed()
+        found = hits.rank_compiled(judged, rows, places, ranked, lowest, not is_trec)
     is_checked = found is not None
     if found is None:
         ranked = run.nested() if isinstance(run, Rows) else run
@@ -176,17 +179,3 @@ def _of_mappings(
         if found is None:
             found = hits.rank(plain_judged, plain_runs, lowest, is_float32)
     return found
-
-
-def _of_rows(
-    queries: list[str],
-    judged: list[Any],
-    run: Rows,
-    ranked: Mapping[str, Any],
-    lowest: int,
-    is_float32: bool,
-) -> Hits | None:
-    if hits.kernel is None or not set(map(type, queries)) <= {str}:
-        return None
-    places = {query: place for place, query in enumerate(queries)}
-    return hits.rank_compiled(judged, run.packed(), places, ranked, lowest, is_float32)

@@ -32,8 +32,6 @@ def _compiled() -> Any:
 kernel: Any = _compiled()
 """The module in C; None where it is not installed."""
 
-Grades = dict[str, int]
-Scores = dict[str, float]
 Column: TypeAlias = "array[float] | bytearray"
 """Numbers of 64 bits, one a query."""
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.ranking import hits
-from retrieval_eval.ranking.hits import Grades, Scores
 from retrieval_eval.values import MAX_GRADE, as_number
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def grade_of(grade: Any, where: str) -> int:
     )
 
 
-def plain_grades(query: Any, judged: Any) -> Grades:
+def plain_grades(query: Any, judged: Any) -> dict[str, int]:
     """Return judgements as they are compared; raises `BadInputError` where they are none."""
     where = f"qrels: query {query!r}"
     if not isinstance(judged, Mapping):
@@ -89,7 +88,7 @@ def plain_grades(query: Any, judged: Any) -> Grades:
     }
 
 
-def plain_scores(query: Any, run: Any) -> Scores:
+def plain_scores(query: Any, run: Any) -> dict[str, float]:
     """Return a ranking as it is compared; raises `BadInputError` where it is none."""
     where = f"rankings: query {query!r}"
     if not isinstance(run, Mapping):
