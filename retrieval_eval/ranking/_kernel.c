@@ -75,15 +75,18 @@ static Py_ssize_t above(const Ranking *r, double s, int or_at, const Doc *doc) {
 
 /* The first characters of an id as a number, by which most ids are ordered. */
 static uint64_t key_of(Id id) {
-    int is_str = id.size < 0, kind = is_str ? PyUnicode_KIND((PyObject *)id.at) : 1, is_wide = 0;
-    const void *at = is_str ? PyUnicode_DATA((PyObject *)id.at) : id.at;
-    Py_ssize_t size = is_str ? PyUnicode_GET_LENGTH((PyObject *)id.at) : id.size;
+    PyObject *text = id.size < 0 ? (PyObject *)id.at : NULL;
+    const void *at = text ? PyUnicode_DATA(text) : id.at;
+    Py_ssize_t size = text ? PyUnicode_GET_LENGTH(text) : id.size;
+    unsigned char first[8] = {0};
     uint64_t key = 0;
-    for (int i = 0; i < 8; i++) {
-        Py_UCS4 one = i < size && !is_wide ? PyUnicode_READ(kind, at, i) : 0;
-        is_wide |= one > 254; /* What follows one that may be higher says nothing. */
-        key = key << 8 | Py_MIN(one, 255);
+    if (!text || PyUnicode_IS_ASCII(text)) memcpy(first, at, Py_MIN(size, 8));
+    else for (int i = 0; i < 8 && i < size; i++) {
+        Py_UCS4 one = PyUnicode_READ(PyUnicode_KIND(text), at, i);
+        first[i] = Py_MIN(one, 255);
+        if (one > 254) break; /* What follows one that may be higher says nothing. */
     }
+    for (int i = 0; i < 8; i++) key = key << 8 | first[i];
     return key;
 }
 
