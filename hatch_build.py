@@ -37,11 +37,11 @@ def compiled(root: Path, folder: Path, flags: tuple[str, ...] = FLAGS) -> Path |
     except OSError as error:
         reason = str(error)
     else:
-        reason = done.stderr.strip()[-400:] if done.returncode else ""
-    if reason or not target.exists():
-        sys.stderr.write(f"built without the ranking kernel, which a C compiler makes: {reason}\n")
-        return None
-    return target
+        reason = done.stderr.strip()[-400:] or f"{compiler[0]} ended with {done.returncode}"
+        if done.returncode == 0 and target.exists():
+            return target
+    sys.stderr.write(f"built without the ranking kernel, which a C compiler makes: {reason}\n")
+    return None
 
 
 class Kernel(BuildHookInterface):
