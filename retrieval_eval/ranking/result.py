@@ -107,8 +107,13 @@ class RankingResult(msgspec.Struct, frozen=True):
         one; without ties it is empty. Documents of a tie that stand on both sides of a cut-off
         are what widens a band.
         """
-        import numpy as np
         import pandas as pd
+
+        return pd.DataFrame(self.tied()).astype({"query_id": "str", "measure": "str"})
+
+    def tied(self) -> dict[str, Any]:
+        """Return the columns of `tie_bands` as arrays, without pandas."""
+        import numpy as np
 
         tied = np.array(self.hits.is_tied, dtype=bool)
         low, high = (Columns(self._extreme(is_best=is_best)[0]) for is_best in (False, True))
@@ -121,8 +126,7 @@ class RankingResult(msgspec.Struct, frozen=True):
         }
         names = np.array(self.query_ids, dtype=object)[np.concatenate(rows)]
         measures = np.repeat(np.array(list(self.scores), dtype=object), list(map(len, rows)))
-        bands = pd.DataFrame({"query_id": names, "measure": measures, **found})
-        return bands.astype({"query_id": "str", "measure": "str"})
+        return {"query_id": names, "measure": measures, **found}
 
     @property
     def mean_bands(self) -> dict[str, tuple[Value, Value]]:
