@@ -116,7 +116,7 @@ coverage: $(STAMPS)/dev system ## List the lines that no test runs
 	$(BIN)/coverage report --skip-covered --show-missing
 
 .PHONY: schemas
-schemas: $(STAMPS)/dev ## Generate schemas/
+schemas: $(STAMPS)/dev ## Generate schemas/ and the table of docs/formats.md
 	@PYTHONPATH=. $(BIN)/python tests/generated.py
 
 .PHONY: docs
