@@ -16,8 +16,9 @@ from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from retrieval_eval.report.search_diff import SearchDiff
+    from retrieval_eval.report.searched import Searched
 
-CARRIERS: Final = 6
+CARRIERS: Final = 2
 """Queries shown with both rankings on the page of a difference."""
 
 WHOLE: Final = 5
@@ -26,13 +27,31 @@ WHOLE: Final = 5
 MOST_ROWS: Final = 25
 
 
-def carriers(diff: SearchDiff, most: int = CARRIERS) -> Block:
+MOST_CAUSES: Final = 5
+
+
+def causes(view: Searched) -> Block:
+    """Return what explains a change, as the difference names it; an empty block without one."""
+    diff = view.difference
+    if diff is None or not diff.moved:
+        why = "Without two runs that can be compared there is no change to explain."
+        return Block("section", exhibits=(Empty("causes", why, is_expected=True),))
+    # Differences of earlier versions name none.
+    found = [str(one.sentence) for one in getattr(diff.document, "causes", ())]
+    if view.privacy or not found:
+        why = "No pattern of queries, documents or ranks explains the change."
+        return Block("section", exhibits=(Empty("causes", why, is_expected=True),))
+    first, *rest = (f"{visible(text, 300)}." for text in found[:MOST_CAUSES])
+    return Block("section", first.rstrip("."), tuple(rest))
+
+
+def carriers(view: Searched, most: int = CARRIERS) -> Block:
     """Return the queries that carry the change, each with both rankings side by side.
 
     Parameters
     ----------
-    diff
-        The difference.
+    view
+        The difference, or a run with its baseline.
     most
         How many queries are shown, see `leading`.
 
@@ -41,6 +60,10 @@ def carriers(diff: SearchDiff, most: int = CARRIERS) -> Block:
     Block
         The finding counts the queries that moved each headline metric, up and down.
     """
+    diff = view.difference
+    if diff is None:
+        why = "Both rankings are shown when the file of a baseline that can be compared is read."
+        return Block("section", exhibits=(Empty("carriers", why, is_expected=True),))
     names = leading(diff, most)
     shown = diff.compare(names)
     exhibits: tuple[Exhibit, ...] = tuple(
