@@ -97,6 +97,15 @@ def to_svg(figure: Figure) -> str:
     """
     stream = io.StringIO()
     blank = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    engine = figure.get_layout_engine()
+    if engine is not None:
+
+        def lay_out(_: Any) -> None:
+            # Saving draws twice, the first time for the layout alone.
+            del figure.draw
+            engine.execute(figure)
+
+        figure.draw = lay_out  # type: ignore[method-assign]
     figure.savefig(stream, format="svg", metadata=blank)
     svg = stream.getvalue()
     svg = svg[svg.index("<svg") :].replace("<svg", _HEAD, 1)

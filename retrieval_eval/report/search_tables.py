@@ -266,20 +266,20 @@ def agreement(run: SearchRun) -> pd.DataFrame:
     ends = brackets(kappa.interval.low.value, kappa.interval.high.value)
     settled = of(sum(bool(one.decided_by) for one in found), len(found))
     differ = counted(len(found), "judged document was", "judged documents were")
-    people = ("labeller_a", "labeller_b", "corpus", "weights")
+    people = ("labeller_a", "labeller_b", "corpus")
     return says(
-        run.named(run.agreement),
+        run.named(run.agreement.query("weights == 'none'")),
         "agreement",
         f"Cohen's κ {rate(kappa.value.value)} {ends} over {counted(overall.n, 'pair')} that two "
         "people graded",
         "Agreement of labellers on the documents of queries that both graded",
         f"{differ} graded differently; a third person has settled {settled}." if found else "",
-        "κ is agreement beyond chance, at most 1; 95 % intervals resample whole queries. In "
+        "κ is agreement beyond chance, at most 1; 95 % intervals resample whole queries."
         "weighted κ a disagreement counts by its size. Grades that settled a disagreement are left "
         "out. A corpus with few pairs has no κ of its own.",
         columns=(*people, "kappa", "Interval", "agreement", "n", "n_queries"),
         formats={"kappa": "rate", "agreement": "percent"},
-        top=60,
+        top=8,
     )
 
 
@@ -529,7 +529,7 @@ def moved(view: Searched, metric: str = HEADLINE[0]) -> Exhibit:
         why = "No query has the metric in both runs." if view.before else unread
         finding, empty = _incomplete(view) or ("No query is compared", why)
         words = {"finding": finding, "empty": empty}
-    return plot.paired(own, metric, unit="query", key="moved", width="large", **words)
+    return plot.paired(own, metric, unit="query", key="moved", width="half", **words)
 
 
 def differences(view: Searched) -> Says:
@@ -581,7 +581,7 @@ def changes(view: Searched) -> Exhibit:
     own = frame[(frame["dimension"] == "all") & ~frame[view.of].isin(OTHERS)]
     own = own.dropna(subset="delta_points")
     interval = ("delta_points", "ci_low_points", "ci_high_points")
-    drawn = plot.forest(own, view.of, *interval, key="changes", **differences(view))
+    drawn = plot.forest(own, view.of, *interval, key="changes", width="half", **differences(view))
     bands = [] if drawn.ax is None else [known(band) for band in own["noise_points"]]
     for y, band in enumerate(bands):
         if drawn.ax is not None and band:
@@ -673,30 +673,31 @@ def slices(run: SearchRun, measure: str) -> Exhibit:
     )
 
 
-def slice_changes(view: Searched, metrics: Sequence[str] = HEADLINE) -> pd.DataFrame:
-    """Return the difference of some metrics by part of the queries."""
+def slice_changes(view: Searched, metric: str = HEADLINE[0]) -> pd.DataFrame:
+    """Return the difference of a metric by part of the queries, the largest first."""
     is_run = isinstance(view, SearchRun)
     key = "slice-changes" if is_run else "diff-slices"
     if is_run and (why := view.withheld) is not None:
         return nothing(key, _NO_DIFFERENCE, why)
     found = view.frame("delta" if is_run else "changes")
-    found = found[(found["dimension"] != "all") & found[view.of].isin(metrics)]
+    found = found[(found["dimension"] != "all") & (found[view.of] == metric)]
+    levels = found.groupby("dimension")["level"].transform("nunique")
+    found = found[levels > 1].sort_values("delta_points", key=abs, ascending=False, kind="stable")
     frame = interpreted(view.named(found))
     if not len(frame):
         why = "There is no baseline that this run can be compared with."
         if not is_run:
             why = "The runs share no headline metric, or no query that belongs to a part."
-        return nothing(key, "Nothing to compare by part", why)
-    own = frame[(frame["n_pairs"] >= MIN_INTERPRETABLE) & (frame[view.of] == HEADLINE[0])]
+        return nothing(key, "Nothing to compare by part", why, is_expected=is_run)
+    own = frame[frame["n_pairs"] >= MIN_INTERPRETABLE]
     points = [float(v) for v in own["delta_points"].dropna()]
     finding = f"No part has {MIN_INTERPRETABLE} queries with a value in both runs"
     if points:
         finding = (
-            f"{HEADLINE[0]} changed by {signed(min(points))} to {signed(max(points))} points over "
+            f"{metric} changed by {signed(min(points))} to {signed(max(points))} points over "
             f"{counted(len(points), 'part')} of the queries"
         )
-    numbers = ("delta_points", "Interval", "noise_points")
-    n = () if is_run else ("n_queries",)
+    numbers = ("delta_points", "Interval", *(("noise_points",) if view.level else ()))
     return says(
         frame,
         key,
@@ -704,9 +705,9 @@ def slice_changes(view: Searched, metrics: Sequence[str] = HEADLINE) -> pd.DataF
         f"Difference in points by part of the queries, with {view.coverage} interval",
         UNADJUSTED,
         WIDENED if view.level else "",
-        columns=("dimension", "level", *n, view.of, "n_pairs", *numbers),
+        columns=("dimension", "level", "n_pairs", *numbers),
         file="delta.csv" if is_run else "changes.csv",
-        top=60,
+        top=12,
     )
 
 

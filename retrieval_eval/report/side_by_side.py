@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 CARRIERS: Final = 2
 """Queries shown with both rankings on the page of a difference."""
 
-WHOLE: Final = 5
+WHOLE: Final = 3
 """Ranks shown whatever they hold; deeper ones where a document is relevant."""
 
-MOST_ROWS: Final = 25
+MOST_ROWS: Final = 12
 
 
 MOST_CAUSES: Final = 5
@@ -42,7 +42,7 @@ def causes(view: Searched) -> Block:
         why = "No pattern of queries, documents or ranks explains the change."
         return Block("section", exhibits=(Empty("causes", why, is_expected=True),))
     first, *rest = (f"{visible(text, 300)}." for text in found[:MOST_CAUSES])
-    return Block("section", first.rstrip("."), tuple(rest))
+    return Block("section", first.rstrip("."), tuple(rest), width="half")
 
 
 def carriers(view: Searched, most: int = CARRIERS) -> Block:
