@@ -275,9 +275,9 @@ def agreement(run: SearchRun) -> pd.DataFrame:
         "Agreement of labellers on the documents of queries that both graded",
         f"{differ} graded differently; a third person has settled {settled}." if found else "",
         "κ is agreement beyond chance, at most 1; 95 % intervals resample whole queries."
-        "weighted κ a disagreement counts by its size. Grades that settled a disagreement are left "
-        "out. A corpus with few pairs has no κ of its own.",
-        columns=(*people, "kappa", "Interval", "agreement", "n", "n_queries"),
+        "Grades that settled a disagreement are left out. A corpus with few pairs has no κ of its "
+        "own.",
+        columns=(*people, "kappa", "Interval", "agreement", "n"),
         formats={"kappa": "rate", "agreement": "percent"},
         top=8,
     )

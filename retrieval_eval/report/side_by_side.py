@@ -24,7 +24,8 @@ CARRIERS: Final = 2
 WHOLE: Final = 3
 """Ranks shown whatever they hold; deeper ones where a document is relevant."""
 
-MOST_ROWS: Final = 12
+DEEPER: Final = 5
+"""Rows shown of deeper ranks."""
 
 
 MOST_CAUSES: Final = 5
@@ -138,7 +139,7 @@ def ranking_table(
     a, b = diff.names
     rows: list[tuple[str, ...]] = []
     every = side_by_side(query, whole)
-    for row in every[:MOST_ROWS]:
+    for row in every[: whole + DEEPER]:
         if row.n_skipped:
             ranks = f"{row.rank - row.n_skipped}–{row.rank - 1}"
             ranks = ranks if row.n_skipped > 1 else str(row.rank - 1)
@@ -153,7 +154,7 @@ def ranking_table(
         ("Rank", _head(a, query.a.outcome), _head(b, query.b.outcome)),
         tuple(rows),
         ("right", "left", "left"),
-        tuple(_notes(diff, query, len(every) > MOST_ROWS)),
+        tuple(_notes(diff, query, whole + DEEPER if len(every) > whole + DEEPER else 0)),
         "rankings",
     )
 
@@ -200,7 +201,7 @@ def _cell(diff: SearchDiff, found: PlacedDocument | None, was: str, absent: str)
     return Links(link, ": ", Strong(f"relevant (grade {found.grade})"), move)
 
 
-def _notes(diff: SearchDiff, query: ComparedQuery, is_cut: bool) -> Iterator[str]:
+def _notes(diff: SearchDiff, query: ComparedQuery, n_shown: int) -> Iterator[str]:
     for name, side in zip(diff.names, (query.a, query.b), strict=True):
         match side.outcome:
             case "failed":
@@ -221,5 +222,5 @@ def _notes(diff: SearchDiff, query: ComparedQuery, is_cut: bool) -> Iterator[str
     ]
     if seconds:
         yield f"Time: {', '.join(seconds)}."
-    if is_cut:
-        yield f"The first {MOST_ROWS} rows; rankings.csv has every rank."
+    if n_shown:
+        yield f"The first {n_shown} rows; rankings.csv has every rank."
