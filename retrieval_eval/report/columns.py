@@ -53,7 +53,7 @@ from retrieval_eval.model.search_run import (
     RocPoint,
     RunSlice,
 )
-from retrieval_eval.model.summary import ExcludedFolder, MetricSummary, RunSummary
+from retrieval_eval.model.summary import ExcludedFolder
 from retrieval_eval.report.names import LABELS
 
 
@@ -450,24 +450,14 @@ FRAMES: Final[Frames] = {
         _fields(ExcludedFolder, "config_name path reason detail", at="excluded[]"),
     ),
     "pairs": _of_studies("pairs"),
-    "statistics": _of_studies("estimates"),
     "gate": _of_studies("gate"),
-    "pair_ledger": _of_studies("ledger"),
     "views": _of_studies("views"),
-    "slices": _of_studies("slices"),
     "associations": _frame(
         "one row an association",
         "label | text | | The row as it is printed | computed",
         _scalars(Association),
     ),
     "first_hits": _of_study("first_hits"),
-    "summary": _frame(
-        "one row a config and metric",
-        _fields(RunSummary, "run_id"),
-        "config_name | text | | Config | configs key",
-        "metric | text | | Metric | configs/*/metrics key",
-        _fields(MetricSummary, "mean median n n_not_computable", at="configs/*/metrics/*"),
-    ),
 }
 
 TRIAL_FRAMES: Final[Frames] = {
