@@ -50,6 +50,8 @@ class Defaults:
         Rows shown.
     notes
         Sentences below the table.
+    is_expected
+        Whether a page leaves the table out without a word where it has no row.
     """
 
     key: str
@@ -61,6 +63,7 @@ class Defaults:
     links: Mapping[str, str] = field(default_factory=dict)
     top: int | None = None
     notes: Sequence[str] | Callable[[pd.DataFrame], Sequence[str]] = ()
+    is_expected: bool = False
 
     def of_no_row(self) -> str:
         """Return the finding of a frame that has no row; by default the sentence that says why."""
