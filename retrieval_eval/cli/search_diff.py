@@ -192,6 +192,11 @@ def _print(found: SearchDiff) -> None:
     echo("")
     for sentence in tables.summary_sentences(found):
         echo(sentence)
+    if found.causes:
+        echo("")
+        echo(f"{tables.TITLE}:")
+    for cause in found.causes:
+        echo(f"- {cause.sentence}.")
     for name in tables.headline(found):
         _print_queries(f"Queries behind {name}", tables.mover_rows(found, name), texts=3)
     title = "Failed, refused, empty or asked in one run only"

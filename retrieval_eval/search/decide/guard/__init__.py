@@ -28,9 +28,11 @@ from retrieval_eval.model.guard import (
     NoiseFloor,
     SliceRuling,
 )
+from retrieval_eval.model.search_diff import Cause
 from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchRun
 from retrieval_eval.ranking.measures import Measure, parse_measure
 from retrieval_eval.schema import version_of
+from retrieval_eval.search.change.causes import causes
 from retrieval_eval.search.change.comparability import judge_faults, judge_of, run_faults, run_notes
 from retrieval_eval.search.change.paired_change import Resampling, moved_between
 from retrieval_eval.search.decide import (
@@ -165,7 +167,14 @@ def check(
         confidence=settings.confidence,
         n_pinned=len(scope) if scope is not None else asked.n_queries if asked else None,
         n_moved=None if faults else len(moved_between(baselines[0], run, scope)),
+        explained=()
+        if faults
+        else causes(baselines[0], run, breached=_breached(found), within=scope),
     )
+
+
+def _breached(found: Sequence[Ruling]) -> set[str]:
+    return {one.measured.threshold.metric for one in found if one.verdict == "breach"}
 
 
 def _repeated(sides: tuple[Side, Side]) -> str:
@@ -266,6 +275,7 @@ def _verdict(
     confidence: float | None = None,
     n_pinned: int | None = None,
     n_moved: int | None = None,
+    explained: tuple[Cause, ...] = (),
 ) -> GuardRuling:
     verdict = _overall(rows, reasons)
     return GuardRuling(
@@ -287,6 +297,7 @@ def _verdict(
         n_pinned=n_pinned,
         rows=tuple(rows),
         n_queries_moved=n_moved,
+        causes=explained,
     )
 
 
