@@ -294,13 +294,13 @@ def _by_number(
 
 
 def _shift(pair: _Pair) -> int:
-    """Return by how many ranks nearly all documents of a query moved down; 0 where they differ."""
+    """Return by how many ranks most documents of a query moved down; 0 where they differ."""
     places = {doc: rank for rank, doc in enumerate(pair.after)}
     steps = [places[doc] - rank for rank, doc in enumerate(pair.before) if doc in places]
     if len(steps) < _LEAST:
         return 0
     step, n = Counter(steps).most_common(1)[0]
-    return step if n >= _NEARLY_ALL * len(steps) else 0
+    return step if n >= _MOST_OF * len(steps) else 0
 
 
 # --------------------------------------------------------------------------------------------------

@@ -244,8 +244,8 @@ def diff_markdown(diff: SearchDiff) -> str:
     parts.append(_safe([["", ""], *map(list, side_lines(diff))], n_left=2))
     parts.append("\n".join(f"- {escaped(line)}" for line in summary_sentences(diff)))
     if diff.causes:
-        rows = "\n".join(f"- {escaped(one.sentence)}." for one in diff.causes)
-        parts += [f"## {TITLE}", rows]
+        listed = "\n".join(f"- {escaped(one.sentence)}." for one in diff.causes)
+        parts += [f"## {TITLE}", listed]
     for name in headline(diff):
         rows = mover_rows(diff, name)
         if len(rows) > 1:

@@ -33,7 +33,13 @@ from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchR
 from retrieval_eval.ranking.measures import Measure, parse_measure
 from retrieval_eval.schema import version_of
 from retrieval_eval.search.change.causes import causes
-from retrieval_eval.search.change.comparability import judge_faults, judge_of, run_faults, run_notes
+from retrieval_eval.search.change.comparability import (
+    judge_faults,
+    judge_of,
+    other_tops,
+    run_faults,
+    run_notes,
+)
 from retrieval_eval.search.change.paired_change import Resampling, moved_between
 from retrieval_eval.search.decide import (
     BREACH,
@@ -152,6 +158,8 @@ def check(
     notes = [*run_notes(runs, baselines), *weak, *notes, *_unused(found, justifications, today)]
     if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
         notes.append(_repeated(sides))
+    if not faults and (others := other_tops(baselines[0], run, scope)) is not None:
+        notes.append(others)
     if noise is not None and known_noise.document is None:
         notes.append(f"{known_noise.why}, so it decided nothing")
     rest = iter(found)
