@@ -74,7 +74,7 @@ def main() -> None:
 
 The cause that was planted is named first in **{n_right} of {n_all}** pairs.
 
-| planted | cause | first, without noise | with noise | what is said first |
+| planted | cause | first, without noise | with noise | first sentence |
 |---|---|---|---|---|
 """
     page += "\n".join(rows)
@@ -84,7 +84,7 @@ The cause that was planted is named first in **{n_right} of {n_all}** pairs.
 
 Pairs of runs of one system; the share of queries that are answered otherwise each time is stated.
 
-| queries that vary | pairs | with a cause | what was said |
+| queries that vary | pairs | with a cause | sentences |
 |---|---|---|---|
 """
     page += "\n".join(unchanged()) + "\n"

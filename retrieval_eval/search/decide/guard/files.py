@@ -54,7 +54,7 @@ from retrieval_eval.values import DEFAULT_SEED, counted
 
 DEFAULT_THRESHOLDS: Final = DATA / "guard.toml"
 FIRST_RESULT: Final = ("P@1", "RR")
-"""What stands for the first result: the first of them that a run has."""
+"""The metric of the first result: the first of them that a run has."""
 _FIRST_RESULT_POINTS: Final = 1.0
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
 """What stands beside a breach in a diff: the guard itself may pass it by justification."""
