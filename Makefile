@@ -17,7 +17,8 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(INSTALL) --require-hashes -r
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-header --no-emit-index-url
-SOURCES := retrieval_eval tests docs $(wildcard benchmarks)
+KERNEL := hatch_build.py retrieval_eval/ranking/_kernel.c
+SOURCES := hatch_build.py retrieval_eval tests docs $(wildcard benchmarks)
 WORKERS ?= 2
 
 # The other tested Python: the one of the two that .venv does not use, if it is installed.
@@ -25,6 +26,9 @@ OTHER = $(shell $(BIN)/python -c 'import sys; print("3.11" if sys.version_info[:
 
 # Every run has the same examples and the same order of sets; `make test-deep` draws at random.
 test test-all test-notebooks coverage: export PYTHONHASHSEED := 0
+
+# Kernels and commands that tests start load the package again: from its bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
 export RETRIEVAL_EVAL_SCREENSHOTS ?= $(CURDIR)/build/screenshots
 
@@ -63,6 +67,15 @@ test-engines: $(ENGINES)/installed.lock ## Run the recipes of docs/engines.md wi
 test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; add each one found as an @example
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser and not extra" tests/property tests/oracle tests/unit
+
+# Python allocates as C does, so that the sanitizers see it; what it never frees is no leak.
+.PHONY: sanitize
+sanitize: $(STAMPS)/dev ## Run the kernel of the ranking measures under compiler sanitizers
+	@$(BIN)/python hatch_build.py -g -O1 -UNDEBUG -fsanitize=address,undefined -fno-sanitize-recover=all
+	@status=0; LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONMALLOC=malloc $(BIN)/python -m pytest -q -p no:cacheprovider \
+		tests/unit/ranking tests/property/test_ranking.py || status=$$?; \
+	$(BIN)/python hatch_build.py; exit $$status
 
 .PHONY: system
 system:
@@ -164,7 +177,7 @@ $(BIN)/python:
 
 # The package is installed in editable mode without its dependencies, which come from the lock file.
 # An earlier distribution was called retrieval-eval; two distributions of the package are refused.
-$(STAMPS)/package: requirements.lock pyproject.toml | $(BIN)/python
+$(STAMPS)/package: requirements.lock pyproject.toml $(KERNEL) | $(BIN)/python
 	@echo "installing into $(VENV): the locked packages, then this one"
 	@$(BIN)/python $(LOCKED) requirements.lock
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes retrieval-eval
@@ -176,7 +189,7 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
 	@$(BIN)/python $(LOCKED) requirements-dev.lock
 	@touch $@
 
-$(BENCH)/installed.lock: requirements-bench.lock
+$(BENCH)/installed.lock: requirements-bench.lock $(KERNEL)
 	@echo "installing into $(BENCH): the locked packages to compare with, then this one"
 	@python="$$(.ci/find-python)"; "$$python" -m venv --clear $(BENCH)
 	@$(BENCH)/bin/python $(LOCKED) requirements-bench.lock

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from datetime import date
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -115,8 +116,10 @@ def shared_words(claim: str, block: str) -> dict[str, Any]:
     return {"supported": False}
 
 
-def _content(text: str) -> set[str]:
-    return {stem(token.word) for token in tokens(text) if token.word not in STOP_WORDS}
+# The drafts cite few blocks, whose sentences every claim is compared with.
+@lru_cache(maxsize=1 << 14)
+def _content(text: str) -> frozenset[str]:
+    return frozenset(stem(token.word) for token in tokens(text) if token.word not in STOP_WORDS)
 
 
 def is_demo(run: str) -> bool:

@@ -17,6 +17,7 @@ import retrieval_eval
 from retrieval_eval.agents.events.evidence import Certainty
 from retrieval_eval.agents.metrics.catalog import METRICS
 from retrieval_eval.agents.study.gate import RULES
+from retrieval_eval.agents.study.threats import THREATS
 from retrieval_eval.agents.traces.dialects import DIALECTS
 from retrieval_eval.agents.traces.formats import FORMATS
 from retrieval_eval.cli import group
@@ -82,7 +83,7 @@ def contributing(project) -> str:
 def test_examples_of_what_to_add_run_and_their_entry_points_name_them(contributing, monkeypatch):
     registries = {
         kind.group: kind
-        for kind in (METRICS, FORMATS, DIALECTS, RETRIEVERS, JUDGES, RULES, FIGURES)
+        for kind in (METRICS, FORMATS, DIALECTS, RETRIEVERS, JUDGES, RULES, THREATS, FIGURES)
     }
     known = {group: set(kind) for group, kind in registries.items()}
     # A figure adds itself; the copy is gone after the test.

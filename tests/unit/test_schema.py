@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import date
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from retrieval_eval import schema
 from retrieval_eval.agents.runs import evaluate
@@ -94,12 +96,55 @@ def test_what_is_written_is_valid_and_every_field_is_declared(artefacts, kind):
     for document in artefacts[kind]:
         assert schema.faults(document, kind) == []
         assert undeclared(document, part, part) == []
+    assert not list(Draft202012Validator(part).iter_errors(artefacts[kind][-1]))
+
+
+ODD = (
+    None,
+    True,
+    -1,
+    0,
+    3.0,
+    1.5,
+    2**70,
+    float("nan"),
+    "",
+    "2026-02-30",
+    "x",
+    [],
+    {},
+    [None],
+    "\ud800",
+)
+"""What a member may have been replaced with in a document that someone edited."""
+
+
+@pytest.mark.parametrize("kind", sorted(DOCUMENTS))
+def test_what_has_the_types_of_its_struct_is_valid(artefacts, kind):
+    draw = random.Random(kind)
+    validator = Draft202012Validator(schema.load_schema(kind))
+    document = min(artefacts[kind], key=lambda made: len(json.dumps(made)))
+    n_typed = 0
+    for _ in range(60):
+        edited = json.loads(json.dumps(document))
+        part = edited
+        while True:
+            key = draw.choice(sorted(part) if isinstance(part, dict) else range(len(part)))
+            if not (isinstance(part[key], dict | list) and part[key]) or draw.random() < 0.2:
+                break
+            part = part[key]
+        if draw.random() < 0.2:
+            del part[key]
+        else:
+            part[key] = draw.choice(ODD)
+        if schema.is_typed(edited, kind):
+            n_typed += 1
+            assert list(validator.iter_errors(edited)) == []
+    assert 0 < n_typed < 60
 
 
 @pytest.mark.parametrize("kind", sorted(PUBLISHED))
 def test_a_schema_is_itself_valid_and_describes_every_field(kind):
-    from jsonschema import Draft202012Validator
-
     part = json_schema(kind)
     Draft202012Validator.check_schema(part)
     assert part["$schema"].endswith("2020-12/schema")
