@@ -24,6 +24,7 @@ from retrieval_eval.search.change.paired_change import POINTS, pairs_of, quantil
 from retrieval_eval.search.run.named_metrics import shares
 from retrieval_eval.search.run.scoring import NO_NAME
 from retrieval_eval.search.run.trust import trust_of
+from retrieval_eval.stats.proportions import hypergeometric_tail
 from retrieval_eval.stats.resampling import sign_flip_p
 from retrieval_eval.values import counted
 
@@ -370,9 +371,7 @@ def _common(n_both: int, n_lost: int, n_part: int, n_all: int, n_tried: int) -> 
     """
     if n_both < _LEAST or n_both < _MOST_OF * n_lost or n_part == n_all:
         return None
-    from scipy.stats import hypergeom
-
-    chance = float(hypergeom.sf(n_both - 1, n_all, n_part, n_lost))
+    chance = hypergeometric_tail(n_both, n_all, n_part, n_lost)
     return None if chance * n_tried > _RARE else n_both / (n_lost + n_part - n_both)
 
 
@@ -584,13 +583,12 @@ def _determinism(before: SearchRun, after: SearchRun) -> Iterator[Cause]:
     n_old, n_new = (trust.n_asked_twice - trust.n_same_answer for trust in (old, new))
     if (n_old > 0) == (n_new > 0):
         return
-    from scipy.stats import hypergeom
-
     side, run, when = (
         (new, after, "now, and none before") if n_new else (old, before, "before, and none now")
     )
     n_all = old.n_asked_twice + new.n_asked_twice
-    chance = hypergeom.sf(n_old + n_new - 1, n_all, n_old + n_new, side.n_asked_twice)
+    n_varied = n_old + n_new
+    chance = hypergeometric_tail(n_varied, n_all, n_varied, side.n_asked_twice)
     if chance > _SELDOM:
         return
     varied = [q for q in run.queries if q.second_answer in ("other_answer", "failed")]
