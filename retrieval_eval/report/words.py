@@ -654,6 +654,28 @@ def most_missed(found: pd.DataFrame) -> str:
     return f"{n} of {counted(len(found), 'ground-truth file')} missed by every trial"
 
 
+def files_read(found: pd.DataFrame) -> str:
+    """Return how many files sessions opened, and how many they found but never opened."""
+    n = int((found["n_opened"] > 0).sum())
+    never = int(((found["n_opened"] == 0) & (found["n_found"] > 0)).sum())
+    return f"{counted(n, 'file')} opened; {never} found by a search but never opened"
+
+
+def reading_notes(found: pd.DataFrame) -> list[str]:
+    """Return which files were read again and again, and which found but never opened."""
+    again = found[found["n_reads"] > 2 * found["n_opened"].clip(lower=1)]
+    again = again.sort_values("n_reads", ascending=False, kind="stable").head(3)
+    never = found[(found["n_opened"] == 0) & (found["n_found"] > 0)]["file"].head(3)
+    said = [
+        f"{visible(file, 200)} {n} times in {opened} sessions"
+        for file, n, opened in again[["file", "n_reads", "opened_in"]].itertuples(index=False)
+    ]
+    notes = [f"Read again and again: {'; '.join(said)}."] if said else []
+    if len(never):
+        notes.append(f"Found but never opened: {', '.join(visible(f, 200) for f in never)}.")
+    return notes
+
+
 def state(trials: pd.DataFrame) -> str:
     """Return how many trials could be scored."""
     n = int(trials["file_recall"].notna().sum())
