@@ -455,8 +455,8 @@ class Run(frames.Measured):
         n = len(self.reading.sessions)
         rows = []
         for row in self.reading.files:
-            own = {"opened_in": of(row.n_opened, n), "how_much": row.how_much}
-            own["by"] = [f"{name} {times}" for name, times in row.by.items()]
+            own: Row = {"opened_in": of(row.n_opened, n), "how_much": row.how_much}
+            own |= {"by": [f"{name} {times}" for name, times in row.by.items()]}
             rows.append(structs.asdict(row) | own | {"agents": list(row.agents)})
         return make_frame(rows, columns)
 
