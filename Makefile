@@ -16,7 +16,8 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(INSTALL) --require-hashes -r
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-header --no-emit-index-url
-SOURCES := retrieval_eval tests docs $(wildcard benchmarks)
+KERNEL := hatch_build.py retrieval_eval/ranking/_kernel.c
+SOURCES := hatch_build.py retrieval_eval tests docs $(wildcard benchmarks)
 WORKERS ?= 2
 
 # The other tested Python: the one of the two that .venv does not use, if it is installed.
@@ -60,6 +61,15 @@ test-extra: $(STAMPS)/dev system
 test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; add each one found as an @example
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser and not extra" tests/property tests/oracle tests/unit
+
+# Python allocates as C does, so that the sanitizers see it; what it never frees is no leak.
+.PHONY: sanitize
+sanitize: $(STAMPS)/dev ## Run the kernel of the ranking measures under compiler sanitizers
+	@$(BIN)/python hatch_build.py -g -O1 -UNDEBUG -fsanitize=address,undefined -fno-sanitize-recover=all
+	@status=0; LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONMALLOC=malloc $(BIN)/python -m pytest -q -p no:cacheprovider \
+		tests/unit/ranking tests/property/test_ranking.py || status=$$?; \
+	$(BIN)/python hatch_build.py; exit $$status
 
 .PHONY: system
 system:
@@ -160,7 +170,7 @@ $(BIN)/python:
 
 # The package is installed in editable mode without its dependencies, which come from the lock file.
 # An earlier distribution was called retrieval-eval; two distributions of the package are refused.
-$(STAMPS)/package: requirements.lock pyproject.toml | $(BIN)/python
+$(STAMPS)/package: requirements.lock pyproject.toml $(KERNEL) | $(BIN)/python
 	@echo "installing into $(VENV): the locked packages, then this one"
 	@$(BIN)/python $(LOCKED) requirements.lock
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes retrieval-eval
@@ -172,7 +182,7 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
 	@$(BIN)/python $(LOCKED) requirements-dev.lock
 	@touch $@
 
-$(BENCH)/installed.lock: requirements-bench.lock
+$(BENCH)/installed.lock: requirements-bench.lock $(KERNEL)
 	@echo "installing into $(BENCH): the locked packages to compare with, then this one"
 	@python="$$(.ci/find-python)"; "$$python" -m venv --clear $(BENCH)
 	@$(BENCH)/bin/python $(LOCKED) requirements-bench.lock

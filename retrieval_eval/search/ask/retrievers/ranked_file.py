@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, iter_jsonl
@@ -25,9 +26,6 @@ from retrieval_eval.search.ask import (
 from retrieval_eval.search.ask.options import Options
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind, file_of
 from retrieval_eval.search.gold.identity import normalize_query, sha256_file
-
-if TYPE_CHECKING:
-    from retrieval_eval.ranking.table import Table
 
 Layout = Literal["trec", "jsonl"]
 
@@ -164,39 +162,18 @@ _Rankings = tuple[dict[str, tuple[ScoredDoc, ...]], dict[str, str], dict[str, in
 def _read_run(path: Path) -> _Rankings:
     from retrieval_eval.ranking.trec import read_trec
 
-    table = read_trec(path, "run").finite()
-    try:
-        docs = table.docs.texts()
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"{path}: a document id is not UTF-8 text: {error}") from error
-    order = _stated_order(path, table)
-    scores = table.numbers.tolist()
-    rows = [ScoredDoc(docs[row], scores[row]) for row in order]
-    starts = table.starts.tolist()
-    bounds = zip(table.query_ids, starts, starts[1:], strict=False)
-    rankings = {name: tuple(rows[start:stop]) for name, start, stop in bounds}
-    n_nothing = {}
-    if any(map(says_nothing, scores)):
-        for name, ranking in rankings.items():
-            rankings[name] = tuple(one for one in ranking if not says_nothing(one.score))
-            n_nothing[name] = len(ranking) - len(rankings[name])
+    scores = read_trec(path, "run")
+    ranks: dict[str, dict[str, float]] = {}
+    # Not every tool writes numbers as ranks; the order of the lines is what is left.
+    with suppress(BadInputError):
+        ranks = read_trec(path, "ranks")
+    rankings, n_nothing = {}, {}
+    for query, found in scores.items():
+        stated = sorted(found, key=ranks[query].__getitem__) if ranks else found
+        docs = [ScoredDoc(doc, found[doc]) for doc in stated if not says_nothing(found[doc])]
+        rankings[query] = tuple(docs)
+        n_nothing[query] = len(found) - len(docs)
     return rankings, {}, n_nothing
-
-
-def _stated_order(path: Path, table: Table) -> list[int]:
-    """Return the rows of a run, query by query in the order of their ranks, then of their lines."""
-    import numpy as np
-
-    from retrieval_eval.ranking.trec import read_trec
-
-    try:
-        ranks = read_trec(path, "ranks").numbers
-    except BadInputError:
-        # Not every tool writes numbers there; the order of the lines is what is left.
-        ranks = np.zeros(len(table.numbers))
-    query = np.repeat(np.arange(len(table.query_ids)), np.diff(table.starts))
-    order: list[int] = np.lexsort((ranks, query)).tolist()
-    return order
 
 
 def _read_jsonl(path: Path) -> _Rankings:
