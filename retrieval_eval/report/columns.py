@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -121,7 +122,7 @@ def _field(
         elif get_origin(found) is dict:
             found, own = _described(get_args(found)[1])
         else:
-            found, own = _described(get_type_hints(found, include_extras=True)[step])
+            found, own = _described(_hints(found)[step])
         facts = own or facts
     described = facts[0] if facts else Meta(description="")
     return Column(
@@ -132,6 +133,11 @@ def _field(
         f"{at}/{path}" if at else path,
         path,
     )
+
+
+@cache
+def _hints(struct: type[Struct]) -> dict[str, Any]:
+    return get_type_hints(struct, include_extras=True)
 
 
 def _described(hint: Any) -> tuple[Any, list[Meta]]:

@@ -333,16 +333,19 @@ class Run(frames.Measured):
         return self._event_frames[1]
 
     @cached_property
-    def _event_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _event_frames(self) -> tuple[pd.DataFrame, pd.DataFrame, list[list[Row]]]:
+        """The frames that event documents give, and the ground truth of each trial as rows."""
         events: list[Row] = []
-        truths: list[Row] = []
+        truths: list[list[Row]] = []
         for trial in self.trial_files:
             document = trial.events()
-            events += self.event_rows(trial)
-            truths += ground_truth_rows(document, trial.identity)
+            rows = event_rows(document, trial.identity)
+            events += [row | {"arguments": None} for row in rows] if self.privacy else rows
+            truths.append(ground_truth_rows(document, trial.identity))
         return (
             make_frame(events, _COLUMNS["events"]),
-            make_frame(truths, _COLUMNS["ground_truth"]),
+            make_frame([row for own in truths for row in own], _COLUMNS["ground_truth"]),
+            truths,
         )
 
     @frames.handed_out
@@ -474,11 +477,11 @@ class Run(frames.Measured):
     def missed(self) -> pd.DataFrame:
         """One row a task and ground-truth file: scored trials, and those that missed it."""
         rows: dict[tuple[Any, ...], Row] = {}
-        for trial in self.trial_files:
+        for trial, truths in zip(self.trial_files, self._event_frames[2], strict=True):
             if trial.metrics is None or trial.metrics.file_level_metrics.file_recall is None:
                 continue
             config = str(trial.identity["config_name"])
-            for found in ground_truth_rows(trial.events(), trial.identity):
+            for found in truths:
                 names = {n: found[n] for n in ("benchmark", "task_name", "repository", "file")}
                 start: Row = names | {"n_trials": 0, "n_missed": 0, "missed_by": []}
                 row = rows.setdefault(tuple(names.values()), start)
@@ -501,11 +504,6 @@ class Run(frames.Measured):
         """The configurations that were stated to use MCP, or None where nothing was stated."""
         found = self.impact.parameters.get("mcp_configs")
         return None if found is None else tuple(found)
-
-    def event_rows(self, trial: TrialFiles) -> list[Row]:
-        """Return the events of a trial, in a private report without arguments."""
-        rows = event_rows(trial.events(), trial.identity)
-        return [row | {"arguments": None} for row in rows] if self.privacy else rows
 
     def linked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a copy of a frame of trials with the column ``page``, as :attr:`trials` has it.
