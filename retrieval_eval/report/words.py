@@ -25,6 +25,7 @@ from retrieval_eval.agents.study.verdict import (
     without_ratio,
 )
 from retrieval_eval.escape import visible
+from retrieval_eval.model.design import PROJECT_FILE
 from retrieval_eval.model.impact import (
     ArmLedger,
     ComparisonDocument,
@@ -166,7 +167,8 @@ def treatment_asked(record: ComparisonDocument) -> str | None:
     failed = set(record.gate.failed) | _FAULTS.get(stated or "", set())
     every = _FAULTS | {"agent": set().union(*_FAULTS.values())}
     asked = next((name for name, faults in every.items() if failed == faults), None)
-    return asked and f'If that is the question, state treatment = "{asked}" in [study].'
+    place = f"[study] of {PROJECT_FILE}"
+    return asked and f'If that is the question, state treatment = "{asked}" in {place}.'
 
 
 def sentence(text: str, limit: int = 400) -> str:
