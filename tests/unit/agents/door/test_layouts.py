@@ -17,6 +17,7 @@ from retrieval_eval.agents.door import nearest, opened
 from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.cli import run
+from retrieval_eval.cli.report import searched_runs
 from retrieval_eval.model import to_builtins
 from tests.unit.agents.door.test_tables import trace_of
 
@@ -375,6 +376,12 @@ def test_two_jobs_or_logs_are_compared_side_by_side(tmp_path, monkeypatch, capsy
 
 
 INSPECT = "Inspect's logs"
+
+
+def test_a_log_is_no_search_run(tmp_path):
+    log = log_of(tmp_path / "a.eval", "openai/m", ["C"])
+    assert searched_runs([str(log)]) is None
+    assert searched_runs([str(write(tmp_path / "run.json", {"schema_version": "1"}))]) is not None
 
 
 def test_a_log_of_inspect(tmp_path):
