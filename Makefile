@@ -11,6 +11,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := $(VENV)-bench
+ENGINES := $(VENV)-engines
 STAMPS := $(VENV)/.stamps
 INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(INSTALL) --require-hashes -r
@@ -51,11 +52,16 @@ test-main: $(STAMPS)/dev system
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not extra"
 
 .PHONY: test-all
-test-all: test-extra test-other-python ## Run what `make test` leaves out: slow tests, the other Python
+test-all: test-extra test-engines test-other-python ## Run what `make test` leaves out: slow tests, the other Python
 
 .PHONY: test-extra
 test-extra: $(STAMPS)/dev system
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider -m extra
+
+# In an environment of its own, so that the clients need not agree with the tests' packages.
+.PHONY: test-engines
+test-engines: $(ENGINES)/installed.lock ## Run the recipes of docs/engines.md with the vendors' clients
+	@PYTHONPATH=. $(ENGINES)/bin/python benchmarks/engines.py
 
 .PHONY: test-deep
 test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; add each one found as an @example
@@ -116,7 +122,7 @@ coverage: $(STAMPS)/dev system ## List the lines that no test runs
 	$(BIN)/coverage report --skip-covered --show-missing
 
 .PHONY: schemas
-schemas: $(STAMPS)/dev ## Generate schemas/
+schemas: $(STAMPS)/dev ## Generate schemas/ and the table of docs/formats.md
 	@PYTHONPATH=. $(BIN)/python tests/generated.py
 
 .PHONY: docs
@@ -158,10 +164,11 @@ lock: $(STAMPS)/dev ## Update the lock files to pyproject.toml and the newest re
 	$(COMPILE) --upgrade --group dev --extra dask --extra pdf --extra search --extra postgres --extra serve \
 		-c requirements.lock -o requirements-dev.lock >/dev/null
 	$(COMPILE) --upgrade --group build --group bench -c requirements-dev.lock -o requirements-bench.lock >/dev/null
+	$(COMPILE) --upgrade --group engines -o requirements-engines.lock >/dev/null
 
 .PHONY: clean
 clean: ## Remove generated files and the environments
-	rm -rf $(VENV) $(VENV)-3.* $(BENCH) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(ENGINES) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find reports -mindepth 1 -maxdepth 1 ! -name README.md -exec rm -rf {} +
 	find retrieval_eval tests -name __pycache__ -prune -exec rm -rf {} +
 
@@ -188,3 +195,8 @@ $(BENCH)/installed.lock: requirements-bench.lock $(KERNEL)
 	@$(BENCH)/bin/python $(LOCKED) requirements-bench.lock
 	@$(BENCH)/bin/python $(INSTALL) --no-deps --no-build-isolation --editable .
 	@cp requirements-bench.lock $@
+
+$(ENGINES)/installed.lock: requirements-engines.lock
+	@python="$$(.ci/find-python)"; "$$python" -m venv --clear $(ENGINES)
+	@$(ENGINES)/bin/python $(LOCKED) requirements-engines.lock
+	@cp requirements-engines.lock $@

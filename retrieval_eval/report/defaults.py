@@ -51,7 +51,7 @@ class Defaults:
     notes
         Sentences below the table.
     is_expected
-        That there is no row needs no word on a page.
+        Whether a page leaves the table out without a word where it has no row.
     """
 
     key: str

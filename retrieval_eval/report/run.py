@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -16,10 +16,7 @@ from retrieval_eval.agents.runs.layout import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.agents.study.associations import association_label
 from retrieval_eval.agents.study.compare import Comparison, compare
 from retrieval_eval.agents.study.frames import (
-    estimate_rows,
     gate_rows,
-    ledger_rows,
-    member_rows,
     pair_rows,
     view_rows,
 )
@@ -545,45 +542,14 @@ class Run(frames.Measured):
         )
 
     @frames.handed_out
-    def summary(self) -> pd.DataFrame:
-        """One row a config and metric: mean, median, n and how many are not computable."""
-        columns = _COLUMNS["summary"]
-        rows = [
-            read_row(
-                values,
-                columns,
-                {"run_id": summary.run_id, "config_name": config, "metric": metric},
-            )
-            for summary in self.summaries
-            for config, aggregate in summary.configs.items()
-            for metric, values in aggregate.metrics.items()
-        ]
-        return make_frame(rows, columns)
-
-    @frames.handed_out
-    def statistics(self) -> pd.DataFrame:
-        """One row a metric, for every pair of configs: paired statistics."""
-        return self._of_comparisons("statistics", estimate_rows)
-
-    @frames.handed_out
     def gate(self) -> pd.DataFrame:
         """One row a rule of the validity gate, for every pair of configs."""
         return self._of_comparisons("gate", gate_rows)
 
     @frames.handed_out
-    def pair_ledger(self) -> pd.DataFrame:
-        """One row an arm and status of its trials, for every pair of configs."""
-        return self._of_comparisons("pair_ledger", ledger_rows)
-
-    @frames.handed_out
     def views(self) -> pd.DataFrame:
         """One row a view and metric, for every pair of configs."""
         return self._of_comparisons("views", view_rows)
-
-    @frames.handed_out
-    def slices(self) -> pd.DataFrame:
-        """One row a slice of the tasks, for every pair of configs."""
-        return self._of_comparisons("slices", partial(member_rows, member="slices"))
 
     @frames.handed_out
     def first_hits(self) -> pd.DataFrame:

@@ -183,7 +183,7 @@ def _or(values: Iterable[float]) -> str:
 def _times(known: Truth, found: Inspected, *, is_cut: bool) -> Iterator[str]:
     """Yield what a reading says wrongly of when the session and its calls were."""
     trace, asked = found.trace, known.asked.values()
-    runs = [[at for at in asked if begun - _LATE < at < ended] for begun, ended in known.starts]
+    runs = [[at for at in asked if begun < at < ended] for begun, ended in known.starts]
     starts = [(begun, min(run)) for (begun, _), run in zip(known.starts, runs, strict=True) if run]
     last, ended = max(asked), known.starts[-1][1]
     started, finished = trace.started_at, trace.finished_at

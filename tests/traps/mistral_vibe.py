@@ -1,4 +1,4 @@
-"""Mistral Vibe: what its journal and what it prints prove."""
+"""Mistral Vibe: what its journal proves."""
 
 from __future__ import annotations
 
@@ -61,14 +61,6 @@ def _large(command: str, text: str) -> _Step:
     return "bash", {"command": command}, f"{head} {where}{body}"
 
 
-def _printed(kind: str, given: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
-    entry = {"id": "e", "sessionId": "s", "turnId": "t", "inputEntryId": "u", "type": "effect"}
-    state = {"status": "completed", "output": output}
-    detail = {"kind": kind, "toolName": f"file_system.{kind}", "input": given}
-    told = {**entry, "generationStatus": "completed", "detail": detail, "state": state}
-    return {"sessions/printed.jsonl": [told]}
-
-
 _SYSTEM = "Absolute path: /w\n\nContents of /w/AGENTS.md:\n\nBe brief.\n"
 _NOTE = "\n[... 99 characters omitted ...]\n"
 _RULES = (
@@ -84,12 +76,6 @@ TRAPS: Rows = {
         "Instructions beside the file stand in the place of its content.": _journal(
             ("read_file", {"path": "src/a.py"}, _RULES)
         )
-    },
-    ("read", "?src/a.py, -src/b.py"): {
-        "What is printed does not say whether a program of the model made the call.": [
-            _printed("file_read", {"filePath": "src/a.py"}, {"content": "import os\n"}),
-            _printed("shell", {"command": "cat src/a.py"}, {"stdout": "import os\n"}),
-        ]
     },
     ("read", "?src/a.py"): {
         "A program of the model read the file, and its answer is what the program returned.": (

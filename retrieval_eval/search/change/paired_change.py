@@ -448,7 +448,7 @@ def latency_change(before: SearchRun, after: SearchRun) -> Quantile | None:
     Information and no verdict: both runs were measured at another time, perhaps under another
     load. None where no query has a time in both.
     """
-    old, new = _seconds(before), _seconds(after)
+    old, new = seconds_of(before), seconds_of(after)
     shared = [log(new[name] / old[name]) for name in new if old.get(name, 0) > 0 and new[name] > 0]
     if not shared:
         return None
@@ -470,7 +470,8 @@ def change_sentence(found: Quantile) -> str:
     )
 
 
-def _seconds(run: SearchRun) -> dict[str, float]:
+def seconds_of(run: SearchRun) -> dict[str, float]:
+    """Return how long each answered query took, by id; nothing of a file, which was only read."""
     if retriever_kind(run.run.retriever.spec) == _FILE:
         return {}
     return {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tests.lab.drivers import HOME, MCP, ROOT, URL, Call, Driver, Start, as_json
 from tests.lab.situations import Do, Situation
 
@@ -71,27 +69,18 @@ def _say(do: Do) -> Call | None:
             return None
 
 
-def _driver(name: str, kind: str, pattern: str) -> Driver:
-    return Driver(
-        name,
+DRIVERS = (
+    Driver(
+        "mistral-vibe",
         "pip",
         ("mistral-vibe",),
         _MODEL,
         _start,
         _say,
-        {kind: pattern},
+        {"vibe-journal": "home/.vibe/logs/session/unified/*/journal/*.jsonl"},
         values={"SAVED": r"Remember: The full content was saved to ([^\\\s\"]+)\.\\n"},
         prices=(1, 1, 2),
-        keeps_ids=kind == "vibe-journal",
         # It asks for a release of which the registry has only one that came after it.
         instead=("certifi==2026.10.19.post1",),
-    )
-
-
-# What is printed has ids of its own, and no end where the run is killed.
-_PRINTED = _driver("mistral-vibe-printed", "vibe-output", "stdout")
-_WHOLE = "the entries are printed when the run ends"
-DRIVERS = (
-    _driver("mistral-vibe", "vibe-journal", "home/.vibe/logs/session/unified/*/journal/*.jsonl"),
-    replace(_PRINTED, without={"killed": _WHOLE}),
+    ),
 )

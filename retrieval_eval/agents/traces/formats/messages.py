@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from retrieval_eval.agents.traces.dialects import dialect_of, started_sub_agents
 from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
 from retrieval_eval.agents.traces.dialects.openhands import SDK as OPENHANDS_SDK
-from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
+from retrieval_eval.agents.traces.formats import FORMATS, OF_VIBE, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.reading import (
     Reading,
     Unreadable,
@@ -578,7 +578,8 @@ def _holds(value: Any, depth: int) -> bool:
 
 def _may_be_message(line: Mapping[str, Any]) -> bool:
     """Whether a line is a message of the agent, which may have called nothing."""
-    return line.get("role") == "assistant" and isinstance(line.get("content"), (str, list))
+    is_said = line.get("role") == "assistant" and isinstance(line.get("content"), (str, list))
+    return is_said and not line.keys() >= OF_VIBE
 
 
 def _may_be_document(document: Mapping[str, Any]) -> bool:

@@ -1,8 +1,7 @@
-"""Mistral Vibe's journal of a session, and the entries that ``--output json`` prints.
+"""Mistral Vibe's journal of a session: what the model was sent and answered, each message once.
 
-The journal holds what the model was sent and what it answered, each message once. What is printed
-holds each effect, also of a call inside a program that the model wrote, without a mark: of such a
-call the model was given what the program returned, so that no effect proves that it saw the answer.
+What ``--output json`` prints is no trace: it holds each effect without a mark, also of a call in
+a program that the model wrote, of which it was given what the program returned.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ from retrieval_eval.io.files import Line, read_json
 from retrieval_eval.records import ToolResult
 
 JOURNAL: Final = "vibe-journal"
-OUTPUT: Final = "vibe-output"
 _VERSION: Final = "recovery_journal_record_version"
 _FILE: Final = "file://"
 _INSTRUCTIONS: Final = re.compile(
@@ -139,83 +137,8 @@ def _placed(path: Path, root: Path, reading: Reading) -> Reading:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# What is printed.
-
-_TOOLS: Final = {
-    "shell": ("bash", {"command": "command"}),
-    "file_read": ("read_file", {"filePath": "path", "offset": "offset", "limit": "limit"}),
-    "file_write": ("write_file", {"filePath": "path", "content": "content"}),
-    "file_edit": (
-        "edit",
-        {"filePath": "file_path", "oldString": "old_string", "newString": "new_string"},
-    ),
-    "file_search": ("grep", {"pattern": "pattern", "path": "path"}),
-}
-_DEFAULTS: Final = (("limit", 2000),)
-_ENDED: Final = ("completed", "failed")
-
-
-def read_output(lines: Iterable[Line], name: str) -> Reading:
-    """Return the reading of printed entries."""
-    said = Transcript(name, "entry", harness=HARNESS, holds_run=True, is_native=True)
-    for entry, where in said.complaints.objects(lines):
-        is_agent = entry.get("role") == "assistant" or entry.get("type") == "effect"
-        said.at(where, from_milliseconds(entry.get("createdAt")), by_agent=is_agent)
-        said.until(from_milliseconds(entry.get("updatedAt")))
-        said.session(entry.get("sessionId"))
-        if entry.get("type") == "effect":
-            _take_effect(said, entry)
-        elif is_agent:
-            said.spoke(blocks_text(entry.get("content")))
-    return said.reading(OUTPUT)
-
-
-def _take_effect(said: Transcript, entry: Mapping[str, Any]) -> None:
-    kind = text_at(entry, "detail", "kind") or ""
-    given = dict_at(entry, "detail", "input")
-    tool = text_at(entry, "detail", "toolName") or ""
-    name, names = _TOOLS.get(kind, (_server_tool(tool), None))
-    if names is not None:
-        kept = {theirs: given[own] for own, theirs in names.items() if given.get(own) is not None}
-        given = {key: value for key, value in kept.items() if (key, value) not in _DEFAULTS}
-    result = _effect(dict_at(entry, "state"))
-    shown = _INSTRUCTIONS.match(text_at(entry, "state", "outputText") or "")
-    if shown is not None:
-        said.attach(shown[1], "instructions", call_id=text_at(entry, "id"), doubt="display_only")
-    if kind == "file_search" and result is not None:
-        result = replace(result, structured={"mode": "content"})
-    said.call(name, given, text_at(entry, "id"), result=result)
-
-
-def _server_tool(name: str) -> str:
-    """Return the name of a tool, of a server's as elsewhere."""
-    server, _, tool = name.partition(".")
-    if server.startswith("mcp_") and tool:
-        return f"mcp__{server.removeprefix('mcp_')}__{tool}"
-    return "bash" if name == "file_system.bash" else name
-
-
-def _effect(state: Mapping[str, Any]) -> ToolResult | None:
-    """Return the answer of an effect, which the model may not have been given."""
-    if state.get("status") not in _ENDED:
-        return None
-    output = dict_at(state, "output")
-    inner = dict_at(output, "structured_content") or output
-    is_error = state.get("status") == "failed"
-    texts = (text_at(inner, key) for key in ("content", "stdout", "matches"))
-    text = next(filter(None, texts), None) or text_at(state, "outputText") or ""
-    if is_error:
-        text = text_at(state, "error", "message") or text
-    return ToolResult(text, None, is_error, is_unfinished=is_error, doubt="display_only")
-
-
 def _is_record(line: Mapping[str, Any]) -> bool:
     return _VERSION in line and isinstance(line.get("payload"), dict)
-
-
-def _is_entry(line: Mapping[str, Any]) -> bool:
-    return {"generationStatus", "inputEntryId", "sessionId", "turnId"} <= line.keys()
 
 
 _COMPLETION: Final[Mapping[str, Any]] = {
@@ -265,33 +188,6 @@ FORMATS.add(
                         "model_input": {"messages": {"type": "append", "messages": [_SENT]}}
                     },
                 },
-            },
-        ),
-    ),
-)
-FORMATS.add(
-    OUTPUT,
-    LineFormat(
-        recognises=_is_entry,
-        read=read_output,
-        keeps=("times",),
-        counters="none: it states no tokens and no cost",
-        priority=3,
-        example=(
-            {
-                "id": "e",
-                "sessionId": "s",
-                "turnId": "t",
-                "inputEntryId": "u",
-                "generationStatus": "completed",
-                "createdAt": 1767607200000,
-                "type": "effect",
-                "detail": {
-                    "kind": "shell",
-                    "toolName": "file_system.bash",
-                    "input": {"command": "ls"},
-                },
-                "state": {"status": "completed", "output": {"stdout": "a.py\n"}},
             },
         ),
     ),
