@@ -44,7 +44,7 @@ from retrieval_eval.records import Access, GroundTruth
 from retrieval_eval.values import REASONS, counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.agents.runs.what_was_read import FileRead, WhatWasRead
+    from retrieval_eval.agents.runs.what_was_read import WhatWasRead
 
 # --------------------------------------------------------------------------------------------------
 # What ``retrieval-eval trace`` prints of a trial's two documents.
@@ -466,7 +466,7 @@ def _print_files(found: WhatWasRead) -> None:
             f"{row.n_opened} of {n}",
             str(row.n_found),
             str(row.n_reads),
-            _how_much(row),
+            row.how_much,
             ", ".join(f"{name} {times}" for name, times in list(row.by.items())[:_MOST_TOOLS]),
         ]
         for row in shown
@@ -483,12 +483,6 @@ def _print_files(found: WhatWasRead) -> None:
     if never:
         files = ", ".join(row.file for row in never[:3])
         echo(f"  found but never opened: {counted(len(never), 'file')}, such as {files}")
-
-
-def _how_much(row: FileRead) -> str:
-    if row.share is not None:
-        return "whole" if row.share == 1 else f"{row.share:.0%} of {row.n_lines}"
-    return "not known" if row.n_lines_shown is None else f"{row.n_lines_shown} lines"
 
 
 def _print_tools(found: WhatWasRead) -> None:

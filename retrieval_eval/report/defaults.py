@@ -241,6 +241,34 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         links=_PAGES,
         top=15,
     ),
+    "run.files_read": Defaults(
+        "files-read",
+        "What the sessions read; certain content, certain names and what is only possible apart",
+        _columns(
+            "file, opened_in: Opened in, how_much: How much, n_reads: Reads, n_found: Found only, "
+            "n_attached: Attached, n_named: Name only, n_possible: Possible, by: By"
+        ),
+        words.files_read,
+        top=30,
+        notes=words.reading_notes,
+        is_expected=True,
+    ),
+    "run.tools_read": Defaults(
+        "tools-read",
+        "Tokens of results by kind of tool, estimated at 4 characters a token",
+        _columns("kind: Kind of tool, n_calls: Calls, n_errors: Failed, result_tokens: Tokens"),
+        is_expected=True,
+    ),
+    "run.agents_read": Defaults(
+        "agents-read",
+        "Agents of the sessions; tokens are those of the messages up to their calls",
+        _columns(
+            "session: Session, agent: Agent, n_calls: Calls, n_files_opened: Files opened, "
+            "tokens: Tokens, result_tokens: Of results"
+        ),
+        top=30,
+        is_expected=True,
+    ),
     "run.missed": Defaults(
         "missed",
         "Ground-truth files by the number of trials that missed them",

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from msgspec import structs
+
 from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs.layout import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.agents.study.associations import association_label
@@ -37,6 +39,7 @@ from retrieval_eval.report.exhibits import Block, Empty, Link, anchor, note, str
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.names import LABELS, reason_sentence
+from retrieval_eval.report.numbers import of
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.trial import Trial, find_trial, page_folders, without_content
 from retrieval_eval.values import DEFAULT_SEED, counted
@@ -44,6 +47,8 @@ from retrieval_eval.values import DEFAULT_SEED, counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from retrieval_eval.agents.runs.what_was_read import WhatWasRead
+    from retrieval_eval.records import TrialRef
     from retrieval_eval.report.filtering import Part, Where
 
 _COLUMNS: Final = {name: columns for name, (_, columns) in FRAMES.items()}
@@ -79,6 +84,8 @@ class Run(frames.Measured):
         none.
     details_at
         The page of details, relative to that of the run; empty where there is none.
+    traces
+        Where the traces of its trials are, which are read again where no trial has ground truth.
     """
 
     filtered_by = "trials"
@@ -98,12 +105,14 @@ class Run(frames.Measured):
         privacy: bool = False,
         trial_pages_at: str = "",
         details_at: str = "",
+        traces: Sequence[TrialRef] = (),
     ) -> None:
         self.folders = tuple(folders)
         self.privacy = privacy
         self.part = part
         self.trial_pages_at = trial_pages_at
         self.details_at = details_at
+        self.traces = tuple(traces)
         self._new_names = new_names or [{}] * len(self.folders)
         self.summaries: tuple[RunSummary, ...] = (
             part.summaries
@@ -321,16 +330,19 @@ class Run(frames.Measured):
         return self._event_frames[1]
 
     @cached_property
-    def _event_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _event_frames(self) -> tuple[pd.DataFrame, pd.DataFrame, list[list[Row]]]:
+        """The frames that event documents give, and the ground truth of each trial as rows."""
         events: list[Row] = []
-        truths: list[Row] = []
+        truths: list[list[Row]] = []
         for trial in self.trial_files:
             document = trial.events()
-            events += self.event_rows(trial)
-            truths += ground_truth_rows(document, trial.identity)
+            rows = event_rows(document, trial.identity)
+            events += [row | {"arguments": None} for row in rows] if self.privacy else rows
+            truths.append(ground_truth_rows(document, trial.identity))
         return (
             make_frame(events, _COLUMNS["events"]),
-            make_frame(truths, _COLUMNS["ground_truth"]),
+            make_frame([row for own in truths for row in own], _COLUMNS["ground_truth"]),
+            truths,
         )
 
     @frames.handed_out
@@ -429,15 +441,44 @@ class Run(frames.Measured):
                 )
         return make_frame(rows, _COLUMNS["evidence"])
 
+    @cached_property
+    def reading(self) -> WhatWasRead:
+        """What the sessions of a run read of which no trial has ground truth; else nothing."""
+        from retrieval_eval.agents.runs.what_was_read import reading_of
+
+        return reading_of(() if len(self.ground_truth) else self.traces)
+
+    @frames.handed_out
+    def files_read(self) -> pd.DataFrame:
+        """One row a file that sessions without ground truth read."""
+        columns = _COLUMNS["files_read"]
+        n = len(self.reading.sessions)
+        rows = []
+        for row in self.reading.files:
+            own: Row = {"opened_in": of(row.n_opened, n), "how_much": row.how_much}
+            own |= {"by": [f"{name} {times}" for name, times in row.by.items()]}
+            rows.append(structs.asdict(row) | own | {"agents": list(row.agents)})
+        return make_frame(rows, columns)
+
+    @frames.handed_out
+    def tools_read(self) -> pd.DataFrame:
+        """One row a kind of tool of sessions without ground truth."""
+        return make_frame(list(map(structs.asdict, self.reading.tools)), _COLUMNS["tools_read"])
+
+    @frames.handed_out
+    def agents_read(self) -> pd.DataFrame:
+        """One row an agent of a session without ground truth."""
+        return make_frame(list(map(structs.asdict, self.reading.agents)), _COLUMNS["agents_read"])
+
     @frames.handed_out
     def missed(self) -> pd.DataFrame:
         """One row a task and ground-truth file: scored trials, and those that missed it."""
         rows: dict[tuple[Any, ...], Row] = {}
-        for trial in self.trial_files:
+        for trial, truths in zip(self.trial_files, self._event_frames[2], strict=True):
             if trial.metrics is None or trial.metrics.file_level_metrics.file_recall is None:
                 continue
             config = str(trial.identity["config_name"])
-            for found in ground_truth_rows(trial.events(), trial.identity):
+            for found in truths:
                 names = {n: found[n] for n in ("benchmark", "task_name", "repository", "file")}
                 start: Row = names | {"n_trials": 0, "n_missed": 0, "missed_by": []}
                 row = rows.setdefault(tuple(names.values()), start)
@@ -460,11 +501,6 @@ class Run(frames.Measured):
         """The configurations that were stated to use MCP, or None where nothing was stated."""
         found = self.impact.parameters.get("mcp_configs")
         return None if found is None else tuple(found)
-
-    def event_rows(self, trial: TrialFiles) -> list[Row]:
-        """Return the events of a trial, in a private report without arguments."""
-        rows = event_rows(trial.events(), trial.identity)
-        return [row | {"arguments": None} for row in rows] if self.privacy else rows
 
     def linked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a copy of a frame of trials with the column ``page``, as :attr:`trials` has it.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import retrieval_eval as rev
 from retrieval_eval.agents.runs.what_was_read import what_was_read
 from retrieval_eval.cli import run
 from retrieval_eval.errors import NothingToEvaluateError
@@ -117,3 +118,20 @@ def test_the_command_prints_text_or_one_document(project, capsys):
 def test_a_place_without_sessions_is_said(tmp_path):
     with pytest.raises(NothingToEvaluateError, match=r"no session found in .*it holds 0 folders"):
         what_was_read(tmp_path)
+
+
+def test_a_run_without_truth_has_frames_of_what_was_read(project, tmp_path):
+    run = rev.load_run(project, output_dir=tmp_path / "out")
+    files = run.files_read.set_index("file")
+    first = files.loc["cart.py"]
+    assert (first["opened_in"], first["how_much"], first["n_named"]) == ("2 of 3", "whole", 1)
+    assert list(files.loc["pay.py", ["n_opened", "n_found", "how_much"]]) == [0, 1, "1 line"]
+    shown = rev.table.show(run.files_read)
+    assert shown.finding == "1 file opened; 1 found by a search but never opened"
+    assert run.tools_read["result_tokens"].sum() > 0
+    assert list(run.agents_read["session"]) == ["a", "b", "c"]
+
+
+def test_a_run_with_truth_is_not_read_again(tmp_path):
+    run = rev.load_run("demo", output_dir=tmp_path)
+    assert rev.table.show(run.files_read).is_expected
